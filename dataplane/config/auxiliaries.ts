@@ -1,0 +1,63 @@
+/** Vector stores, retrieval, context assembly and guardrails: services beside the model. */
+import { z } from 'zod'
+import { count, headers, name, text, url } from './fields.ts'
+
+export const VectorStore = z.strictObject({
+  name: name().describe('Unique; retrieval sections refer to it.'),
+  provider: z.enum(['qdrant', 'pgvector', 'chroma']).describe('What speaks at the endpoint.'),
+  endpoint: text().describe('Base URL or connection string.'),
+  collection: text().describe('Collection or table.'),
+  api_key: text().optional().describe('Credential as a reference; never a literal.'),
+  embedding: z
+    .strictObject({
+      upstream: name().describe('Upstream that embeds the query.'),
+      model: text().optional().describe('Embedding model.'),
+    })
+    .optional(),
+  tenant_field: text().optional().describe('Payload field that must equal the tenant.'),
+})
+
+const OverflowStrategy = z.enum(['truncate_lowest_score'])
+
+export const Retrieval = z.strictObject({
+  name: name().describe('Unique; routes refer to it.'),
+  store: name()
+    .optional()
+    .describe('Vector store; absent: the one of the same name, else the only one.'),
+  top_k: count(1000).default(5).describe('Passages asked for.'),
+  max_context_tokens: count(10_000_000).optional().describe('Tokens that passages may take.'),
+  overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
+    'What goes when they do not fit.',
+  ),
+  text_field: text().optional().describe('Payload field with the passage.'),
+  on_error: z
+    .enum(['fail', 'skip'])
+    .default('fail')
+    .describe('fail: 503; skip: answer without passages.'),
+})
+
+export const Context = z.strictObject({
+  reserve_completion_tokens: z
+    .int()
+    .min(0)
+    .max(10_000_000)
+    .optional()
+    .describe('Taken from the window before assembling context.'),
+  overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
+    'What goes when the context does not fit.',
+  ),
+})
+
+export const Guardrail = z.strictObject({
+  name: name().describe('Unique; routes refer to it.'),
+  endpoint: url().describe('Base URL of the sidecar.'),
+  protocol: z.enum(['webhook', 'litellm']).default('webhook').describe('What the sidecar speaks.'),
+  stage: z.enum(['input', 'output', 'both']).default('input').describe('What it looks at.'),
+  timeout_ms: count(600_000).default(1000).describe('Deadline in milliseconds.'),
+  on_error: z
+    .enum(['allow', 'block'])
+    .default('block')
+    .describe('What happens when it does not answer.'),
+  redact: z.boolean().default(false).describe('Whether its changed text replaces the original.'),
+  headers: headers().optional().describe('Headers sent to the sidecar.'),
+})

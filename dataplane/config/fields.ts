@@ -1,0 +1,36 @@
+/** The kinds of field that sections share. Bounds are on every string, list and map. */
+import { z } from 'zod'
+
+/** A name that another section, a label or a header refers to. */
+export const name = () =>
+  z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/,
+      'must start with a letter or digit and hold only letters, digits and . _ : / -',
+    )
+
+/** Free text of one line. May hold `${env:NAME}` references. */
+export const text = () => z.string().min(1).max(4096)
+
+/** An absolute http or https URL. May hold `${env:NAME}` references. */
+export const url = () =>
+  text().refine((value) => value.includes('${') || isHttpUrl(value), {
+    error: 'must be an absolute URL such as http://host:8000',
+  })
+
+export const port = () => z.int().min(1).max(65535)
+
+export const seconds = (most = 86_400) => z.int().min(1).max(most)
+
+export const count = (most = 1_000_000_000) => z.int().min(1).max(most)
+
+/** Header name to value; values may be references and are never printed. */
+export const headers = () => z.record(z.string().max(128), z.string().max(4096))
+
+function isHttpUrl(value: string): boolean {
+  const parsed = URL.parse(value)
+  return parsed !== null && (parsed.protocol === 'http:' || parsed.protocol === 'https:')
+}

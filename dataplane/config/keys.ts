@@ -1,0 +1,44 @@
+/** `gw.api_keys[]`: who may call. The key itself is never here, only its SHA-256. */
+import { z } from 'zod'
+import { name, text } from './fields.ts'
+
+export const SCOPES = ['models:invoke', 'models:list'] as const
+export type Scope = (typeof SCOPES)[number]
+
+const moment = () =>
+  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
+
+export const ApiKey = z.strictObject({
+  id: name().describe('Names the key in logs, traces and metrics.'),
+  tenant: name().describe('Tenant whose limits and budgets the key uses.'),
+  hash: z
+    .string()
+    .regex(
+      /^sha256:[0-9a-f]{64}$/,
+      'must be sha256: and 64 lower-case hex digits; `gw keys create` makes one',
+    )
+    .describe('sha256: and the hex SHA-256 of the whole key.'),
+  prefix: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('First characters of the key, to recognise it by.'),
+  scopes: z
+    .array(z.enum(SCOPES))
+    .max(8)
+    .default([...SCOPES])
+    .describe('What the key may do; both if absent.'),
+  routes: z
+    .array(z.union([z.literal('*'), name()]))
+    .min(1)
+    .max(1024)
+    .describe('Routes the key may use; ["*"] means all.'),
+  expires_at: moment().optional().describe('From this moment on 401.'),
+  revoked_at: moment().optional().describe('A revoked key answers 401.'),
+  reason: text().optional().describe('Why it was revoked.'),
+  rotated_to: name()
+    .optional()
+    .describe('Id of the key that replaces it; a rotated key answers 401.'),
+})
+
+export type ApiKeyRecord = z.output<typeof ApiKey>

@@ -1,0 +1,98 @@
+/** `gw.rate_limits`, `gw.budgets[]` and `gw.pricing`: what tenants may use, and what it costs. */
+import { z } from 'zod'
+import { count, name, text } from './fields.ts'
+
+const limitFields = {
+  requests_per_minute: count(100_000_000).optional().describe('Refill of the token bucket.'),
+  burst: count(100_000_000)
+    .optional()
+    .describe('Capacity of the bucket; a quarter of requests_per_minute if absent.'),
+  concurrent_requests: count(1_000_000)
+    .optional()
+    .describe('Simultaneous requests; a stream holds its place to the end.'),
+  tokens_per_minute: count()
+    .optional()
+    .describe('Token rate: the estimate is charged, usage reconciles it.'),
+  priority: z
+    .enum(['low', 'normal'])
+    .optional()
+    .describe('low yields to other traffic under contention; advisory.'),
+}
+
+const Redis = z.strictObject({
+  url: text().describe('redis://, rediss://, unix:// or sentinel URL, usually ${env:REDIS_URL}.'),
+  key_prefix: z
+    .string()
+    .min(1)
+    .max(64)
+    .default('gw')
+    .describe('Prefix of every key the gateway writes.'),
+  timeout_ms: count(60_000).default(50).describe('Deadline of one command in milliseconds.'),
+  fail_open: z
+    .boolean()
+    .default(false)
+    .describe('true: a local share of each limit while Redis is away; false: 503.'),
+})
+
+export const RateLimits = z.strictObject({
+  default: z
+    .strictObject(limitFields)
+    .optional()
+    .describe('For tenants without a rule; 120 / 30 / 16 if absent.'),
+  tenants: z
+    .array(z.strictObject({ tenant: name().describe('Tenant the rule is for.'), ...limitFields }))
+    .max(10_000)
+    .default([])
+    .describe('Rules by tenant; what a rule leaves out comes from default.'),
+  backend: z
+    .enum(['memory', 'redis'])
+    .default('memory')
+    .describe('redis shares the counters over all replicas.'),
+  redis: Redis.optional().describe('The shared store; needed by backend: redis.'),
+})
+
+export const Budget = z.strictObject({
+  tenant: name().describe('Tenant the budget is for.'),
+  tokens_per_day: count(1_000_000_000_000).optional().describe('Tokens a UTC day.'),
+  spend_per_month_usd: z
+    .number()
+    .positive()
+    .max(1_000_000_000)
+    .optional()
+    .describe('USD a UTC month.'),
+  on_exceeded: z
+    .enum(['reject', 'downgrade'])
+    .default('reject')
+    .describe('402, or the downgrade route.'),
+  downgrade_route: name().optional().describe('Route that serves an exceeded tenant.'),
+  alert_thresholds: z
+    .array(z.number().min(0).max(1))
+    .max(16)
+    .default([])
+    .describe('Fractions of the cap that raise an alert.'),
+})
+
+const usdPerMillion = () => z.number().min(0).max(1_000_000)
+
+const ModelPrice = z.strictObject({
+  model: text().describe("An upstream's model."),
+  input: usdPerMillion().describe('USD per million input tokens.'),
+  output: usdPerMillion().describe('USD per million output tokens.'),
+  cached_input: usdPerMillion()
+    .optional()
+    .describe('USD per million cached input tokens; input if absent.'),
+  reasoning_output: usdPerMillion()
+    .optional()
+    .describe('USD per million reasoning tokens; output if absent.'),
+})
+
+/** In a file the bare list of models is accepted too. */
+export const Pricing = z.strictObject({
+  models: z.array(ModelPrice).max(1024).default([]).describe('Price list by model.'),
+  infra_cost_per_hour_usd: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe("Each hour's cost is split over tenants by their tokens in it."),
+})

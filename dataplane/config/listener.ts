@@ -1,0 +1,60 @@
+/** `gw.gateway`: where the gateway listens, and what bounds every request. */
+import { z } from 'zod'
+import { port, seconds, text } from './fields.ts'
+
+const Cors = z.strictObject({
+  allowed_origins: z
+    .array(text())
+    .max(256)
+    .default([])
+    .describe('Origins that may call from a browser; "*" allows any.'),
+  allow_credentials: z
+    .boolean()
+    .default(false)
+    .describe('Whether browsers may send cookies; not with "*".'),
+})
+
+const Sse = z.strictObject({
+  heartbeat_seconds: seconds(3600)
+    .default(15)
+    .describe(
+      'Seconds between ": keepalive" comment lines on a stream, before and between tokens.',
+    ),
+})
+
+export const Listener = z.strictObject({
+  listen_address: text()
+    .default('0.0.0.0')
+    .describe('Address the client listener and the metrics listener bind.'),
+  listen_port: port().default(8080).describe('Port of the client listener.'),
+  metrics_port: port().default(9090).describe('Port of /metrics.'),
+  admin_port: port()
+    .default(9091)
+    .describe('Port of the admin API, on loopback only. GW_ADMIN_PORT wins.'),
+  max_request_bytes: z
+    .int()
+    .min(1024)
+    .max(1_073_741_824)
+    .default(8_388_608)
+    .describe('Largest request body in bytes; above it 413.'),
+  request_timeout_seconds: seconds()
+    .default(120)
+    .describe('Ceiling over everything one request may take, retries and fallbacks included.'),
+  keepalive_seconds: seconds()
+    .default(75)
+    .describe(
+      'Seconds an idle client connection is kept; must exceed the load balancer idle timeout.',
+    ),
+  load_balancer_idle_seconds: seconds()
+    .optional()
+    .describe(
+      'Idle timeout of the load balancer in front; bounds the silence of an answer that is not a stream.',
+    ),
+  drain_timeout_seconds: seconds()
+    .default(30)
+    .describe(
+      'Seconds that requests in flight get to finish after SIGTERM. GW_DRAIN_TIMEOUT_SECONDS wins.',
+    ),
+  cors: Cors.prefault({}).describe('Cross-origin rules for browser clients.'),
+  sse: Sse.prefault({}).describe('Server-sent event settings.'),
+})

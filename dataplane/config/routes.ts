@@ -1,0 +1,111 @@
+/** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
+import { z } from 'zod'
+import { STRATEGY_NAMES } from '../strategies/names.ts'
+import { count, name, seconds } from './fields.ts'
+
+/** In a file an entry may also be the bare upstream name. */
+export const RouteUpstream = z.strictObject({
+  name: name().describe('Name of an upstream.'),
+  weight: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe('Share under the weighted strategy.'),
+})
+
+const Spill = z.enum(['fallback', 'none'])
+
+const Overflow = z.strictObject({
+  on_queue_saturated: Spill.default('none').describe(
+    'fallback: spill when the primary is full, instead of shedding.',
+  ),
+  on_upstream_error: Spill.default('none').describe('fallback: spill when the primary fails.'),
+  on_timeout: Spill.default('none').describe(
+    'fallback: spill when the primary is silent too long.',
+  ),
+})
+
+const Retry = z.strictObject({
+  max_attempts: count(10)
+    .optional()
+    .describe('Bounds all attempts of one request, fallbacks included; 2 advised.'),
+  backoff: z.enum(['exponential']).default('exponential').describe('How the delay grows.'),
+  initial_delay_ms: z.int().min(0).max(60_000).default(100).describe('First delay before jitter.'),
+  jitter: z
+    .enum(['full'])
+    .default('full')
+    .describe('Full jitter: a random delay between 0 and the backoff.'),
+  respect_retry_after: z.boolean().default(true).describe("Honour an upstream's Retry-After."),
+})
+
+const Semantic = z.strictObject({
+  easy: name().describe('Upstream for easy prompts.'),
+  hard: name().describe('Upstream for hard prompts.'),
+  threshold: z.number().min(0).max(1).default(0.5).describe('A score at or above it is hard.'),
+  classifier: z
+    .enum(['builtin', 'embedding'])
+    .default('builtin')
+    .describe('What scores the prompt.'),
+  embedding: z
+    .strictObject({
+      upstream: name().describe('Upstream that embeds the prompt.'),
+      exemplars: z.strictObject({
+        easy: z.array(z.string().min(1).max(4096)).max(256).default([]),
+        hard: z.array(z.string().min(1).max(4096)).max(256).default([]),
+      }),
+    })
+    .optional()
+    .describe('Settings of the embedding classifier.'),
+})
+
+export const Slo = z.strictObject({
+  ttft_p95_ms: count(3_600_000).describe(
+    'Objective for the 95th percentile of the time to first token.',
+  ),
+  window_seconds: seconds(86_400)
+    .default(300)
+    .describe('Window over which the percentile is taken.'),
+})
+
+export const Route = z.strictObject({
+  name: name().describe('The value clients send in `model`.'),
+  strategy: z
+    .enum(STRATEGY_NAMES)
+    .describe('How an upstream is chosen; listing order has no meaning.'),
+  upstreams: z
+    .array(RouteUpstream)
+    .max(64)
+    .default([])
+    .describe('Upstream names, or {name, weight} for weighted.'),
+  primary: name().optional().describe('Upstream for single and primary_with_fallback.'),
+  fallback: z
+    .array(name())
+    .max(16)
+    .default([])
+    .describe('Upstreams tried in order, for primary_with_fallback.'),
+  overflow: Overflow.optional().describe(
+    'What spills to the fallbacks; absent: all three reasons.',
+  ),
+  retry: Retry.optional().describe('How failed attempts are repeated.'),
+  timeout_seconds: seconds()
+    .optional()
+    .describe('Ceiling over everything a request on this route may take.'),
+  max_tokens_default: count(10_000_000)
+    .optional()
+    .describe('Injected when the client sends no limit and a budget needs one.'),
+  semantic: Semantic.optional().describe('Settings of the semantic strategy.'),
+  retrieval: z
+    .array(name())
+    .max(16)
+    .default([])
+    .describe('Retrieval sections applied to the prompt.'),
+  guardrails: z
+    .array(name())
+    .max(16)
+    .default([])
+    .describe('Guardrails applied to the request and the answer.'),
+  slo: Slo.optional().describe("This route's objective; wins over the gateway's."),
+})
+
+export const Aliases = z.record(z.string().min(1).max(253), name())

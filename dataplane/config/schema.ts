@@ -1,0 +1,83 @@
+/** The whole document: one schema for the file, the resource, the JSON schema and the docs. */
+import { z } from 'zod'
+import { Context, Guardrail, Retrieval, VectorStore } from './auxiliaries.ts'
+import { headers, name, text, url } from './fields.ts'
+import { ApiKey } from './keys.ts'
+import { Budget, Pricing, RateLimits } from './limits.ts'
+import { Listener } from './listener.ts'
+import { Aliases, Route, Slo } from './routes.ts'
+import { Tls, Upstream } from './upstreams.ts'
+
+export const API_VERSION = 'inference.gw/v1'
+export const KIND = 'GatewayConfig'
+
+const Alerts = z.strictObject({
+  webhook_url: url().optional().describe('Where budget and objective alerts are posted.'),
+  headers: headers().optional().describe('Headers sent with them.'),
+})
+
+const Telemetry = z.strictObject({
+  otlp_endpoint: url().optional().describe('OpenTelemetry collector for traces.'),
+  trace_ring: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(2000)
+    .describe('Decision traces kept in memory.'),
+  access_log: z.boolean().default(true).describe('One JSON line a request.'),
+})
+
+export const GatewaySection = z.strictObject({
+  gateway: Listener.prefault({}).describe('Listeners and what bounds every request.'),
+  upstreams: z.array(Upstream).min(1).max(1024).describe('Model servers and hosted APIs.'),
+  routes: z.array(Route).min(1).max(1024).describe('Names clients send in `model`.'),
+  aliases: Aliases.default({}).describe('Real model name to route name.'),
+  api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
+  api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
+  rate_limits: RateLimits.optional().describe('Request, token and concurrency limits by tenant.'),
+  budgets: z.array(Budget).max(10_000).default([]).describe('Token and money budgets by tenant.'),
+  pricing: Pricing.optional().describe('What tokens cost.'),
+  tls: Tls.optional().describe('How upstreams are verified.'),
+  http_proxy: url().optional().describe('Egress proxy.'),
+  no_proxy: z
+    .array(text())
+    .max(1024)
+    .default([])
+    .describe('Hosts, .suffixes, addresses or CIDRs that bypass the proxy.'),
+  context: Context.optional().describe('How retrieved context is assembled.'),
+  vector_stores: z.array(VectorStore).max(64).default([]).describe('Stores that retrieval asks.'),
+  retrieval: z.array(Retrieval).max(64).default([]).describe('What is looked up for a prompt.'),
+  guardrails: z
+    .array(Guardrail)
+    .max(64)
+    .default([])
+    .describe('Sidecars that judge requests and answers.'),
+  slo: Slo.optional().describe('Objective for the time to first token.'),
+  alerts: Alerts.optional().describe('Where alerts go, besides log and metric.'),
+  state_dir: text()
+    .optional()
+    .describe('Folder in which a stand-alone gateway keeps budgets over restarts.'),
+  telemetry: Telemetry.prefault({}).describe('Log and traces.'),
+})
+
+const Metadata = z.looseObject({
+  name: name().optional(),
+  namespace: name().optional(),
+})
+
+export const GatewayConfig = z.strictObject({
+  apiVersion: z.literal(API_VERSION).describe('API group and version.'),
+  kind: z.literal(KIND).describe('Always GatewayConfig.'),
+  metadata: Metadata.optional().describe('Kubernetes metadata; optional in a file.'),
+  spec: z
+    .looseObject({})
+    .optional()
+    .describe('Kubernetes shape of the data plane; has no effect outside a cluster.'),
+  gw: GatewaySection.describe('What the gateway does.'),
+  status: z.looseObject({}).optional().describe("The operator's."),
+})
+
+export type Configuration = z.output<typeof GatewayConfig>
+export type Section = z.output<typeof GatewaySection>
+export type UpstreamSection = Section['upstreams'][number]
+export type RouteSection = Section['routes'][number]

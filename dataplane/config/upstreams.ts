@@ -1,0 +1,116 @@
+/** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
+import { z } from 'zod'
+import { PROVIDER_NAMES } from '../providers/names.ts'
+import { count, headers, name, seconds, text, url } from './fields.ts'
+
+export const Tls = z.strictObject({
+  ca_bundle_path: text().optional().describe('PEM file of CAs added to the trust store.'),
+  min_version: z
+    .enum(['TLSv1.2', 'TLSv1.3'])
+    .optional()
+    .describe('Lowest TLS version; "1.2" and "1.3" are understood.'),
+  client_cert_path: text().optional().describe('PEM certificate for mutual TLS.'),
+  client_key_path: text().optional().describe('PEM key for mutual TLS.'),
+})
+
+export const HealthCheck = z.strictObject({
+  path: text()
+    .regex(/^\//, 'must start with /')
+    .optional()
+    .describe(
+      'Path on the origin of the endpoint that answers 200 without authentication. Default by provider, mostly /health.',
+    ),
+  interval_seconds: seconds(3600).default(10).describe('Seconds between probes.'),
+  timeout_seconds: seconds(600)
+    .default(2)
+    .describe('Seconds a probe may take; well under interval_seconds.'),
+  healthy_threshold: count(100)
+    .default(2)
+    .describe('Consecutive successes before returning to rotation.'),
+  unhealthy_threshold: count(100).default(3).describe('Consecutive failures before eviction.'),
+})
+
+export const CircuitBreaker = z.strictObject({
+  failure_threshold: count(10_000)
+    .default(5)
+    .describe('Consecutive failed attempts before the breaker opens.'),
+  open_duration_seconds: seconds(3600)
+    .default(30)
+    .describe('Seconds the open breaker refuses at once.'),
+  half_open_probes: count(100)
+    .default(1)
+    .describe('Trial requests that must succeed before it closes again.'),
+})
+
+const Tokenizer = z.strictObject({
+  encoding: text().optional().describe('A bundled encoding such as o200k_base.'),
+  file: text().optional().describe('Path of a tokenizer.json.'),
+  upstream: z.boolean().optional().describe("Count with the runtime's own /tokenize."),
+})
+
+const QueueMetrics = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe("Scrape the runtime's waiting and running gauges for least_queue."),
+  interval_seconds: seconds(600).default(2).describe('Seconds between scrapes.'),
+})
+
+export const Upstream = z.strictObject({
+  name: name().describe('Unique; routes refer to it.'),
+  provider: z.enum(PROVIDER_NAMES).describe('What speaks at the endpoint.'),
+  endpoint: url()
+    .optional()
+    .describe('Base URL, with or without /v1. Required for self-hosted runtimes.'),
+  model: text().describe('The model served there or asked for.'),
+  weight: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .optional()
+    .describe('Share under the weighted strategy.'),
+  timeout_seconds: seconds()
+    .default(30)
+    .describe(
+      'Seconds from sending a request to the first event with content (stream) or the head of the answer.',
+    ),
+  connect_timeout_seconds: seconds(60)
+    .default(2)
+    .describe('Seconds a connection may take, inside timeout_seconds.'),
+  idle_timeout_seconds: seconds()
+    .default(60)
+    .describe('Seconds between bytes once the answer has begun.'),
+  max_queue_depth: count(1_000_000)
+    .optional()
+    .describe(
+      'Requests in flight to this upstream from one replica; above it the upstream is full.',
+    ),
+  max_connections: count(100_000)
+    .optional()
+    .describe('Connections of one replica to this upstream.'),
+  api_key: text()
+    .optional()
+    .describe('Credential as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}; never a literal.'),
+  headers: headers().optional().describe('Headers added to every request to this upstream.'),
+  region: text().optional().describe('Cloud region, where the provider has one.'),
+  api_version: text().optional().describe('API version, where the provider has one.'),
+  deployment: text().optional().describe('Deployment name, where the provider has one.'),
+  project: text().optional().describe('Project or organisation, where the provider has one.'),
+  context_window: count().optional().describe('Tokens that prompt and answer may hold together.'),
+  tokenizer_revision: text()
+    .optional()
+    .describe('Pins the tokenizer to the served model revision.'),
+  tokenizer_autodetect: z
+    .boolean()
+    .optional()
+    .describe('Ask the upstream for its revision at start.'),
+  tokenizer: Tokenizer.optional().describe(
+    'How prompt tokens are counted; default by provider and model.',
+  ),
+  queue_metrics: QueueMetrics.optional().describe('Queue gauges for least_queue.'),
+  health_check: HealthCheck.optional().describe('Active health probes.'),
+  circuit_breaker: CircuitBreaker.optional().describe(
+    'When failing attempts take the upstream out.',
+  ),
+  tls: Tls.optional().describe('Overrides the global tls for this upstream.'),
+})
