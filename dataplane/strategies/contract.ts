@@ -1,0 +1,35 @@
+/** What a strategy is: a pure choice of order over the upstreams that are eligible now. */
+import type { ChatRequest } from '../call.ts'
+import type { RouteSection } from '../config/schema.ts'
+import type { StrategyName } from './names.ts'
+
+/** What a strategy may know of an upstream of the route. */
+export interface Candidate {
+  readonly name: string
+  /** Share under `weighted`; 1 where none is configured. */
+  readonly weight: number
+  /** Requests of this replica in flight there. */
+  readonly inFlight: number
+  /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
+  readonly reportedQueue: number | undefined
+}
+
+export interface Choice<C extends Candidate> {
+  readonly route: RouteSection
+  /** The upstreams of the route that may be tried now, in configuration order; never empty. */
+  readonly eligible: readonly C[]
+  readonly request: ChatRequest
+  /** Requests this route has had before this one: what rotates. */
+  readonly turn: number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
+
+export interface Strategy {
+  readonly name: StrategyName
+  readonly summary: string
+  /** Names of the upstreams the strategy may use, in the order that `eligible` keeps. */
+  members(route: RouteSection): readonly string[]
+  /** The eligible candidates in the order in which they are to be tried. */
+  order<C extends Candidate>(choice: Choice<C>): readonly C[]
+}

@@ -1,0 +1,434 @@
+/* A load generator that costs little: one thread, epoll, requests made beforehand. It prints one
+   line of JSON. The modes are told apart in `begin` and `finish_request`; see README.md. */
+#include "http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000u
+#define EVENTS_PER_WAKE_MAX 512
+#define HEAD_BYTES_MAX 8192
+#define OPENING_MAX 100 /* below the usual backlog of 511, so that no connect waits */
+#define ERRORS_MAX 10000
+#define DRAIN_SECONDS_MAX 2
+#define OPEN_SECONDS_MAX 60
+
+struct connection {
+  int fd;
+  bool busy;
+  bool in_body;
+  bool ok;         /* the status of the answer being read is 2xx */
+  bool last;       /* the server said that it closes after this answer */
+  bool seen_event; /* the first event of the stream being read has come */
+  int matched;     /* bytes of "data:" seen at the start of the line, -1 inside a line */
+  size_t sent;
+  uint64_t began_ns; /* when the request was sent, or should have been in an open loop */
+  struct body body;
+  size_t head_used;
+  char head[HEAD_BYTES_MAX];
+};
+
+/* Buckets of 1/128 of a power of two: a percentile is exact to 0.8 %. */
+struct histogram {
+  uint64_t counts[64 * 128], total, max_ns;
+};
+
+static struct {
+  int port, connections, body_bytes, stream, hold, usage;
+  double seconds, rate;
+  const char *key, *model, *path;
+} options = {.connections = 64, .seconds = 5, .body_bytes = 1024, .key = "bench", .model = "bench",
+             .path = "/v1/chat/completions"};
+
+static struct {
+  uint64_t requests, events, non_2xx, errors, reconnects, unfinished;
+} counts;
+
+static struct histogram whole, first_event;
+static struct connection *connections, **free_connections;
+static int epoll_fd, timer_fd, free_count, started_count, opening_count, open_count, open_at_end;
+static uint64_t start_ns, scheduled_count, issued_count;
+static char *request;
+static size_t request_length;
+static volatile sig_atomic_t stopped;
+static bool ending;
+
+static void begin(struct connection *connection, uint64_t began_ns);
+
+static void fail(const char *what) {
+  perror(what);
+  exit(1);
+}
+
+static void stop(int signal_number) {
+  (void)signal_number;
+  stopped = 1;
+}
+
+static void record(struct histogram *histogram, uint64_t ns) {
+  int shift = ns < 256 ? 0 : 56 - __builtin_clzll(ns);
+  histogram->counts[((size_t)shift << 7) + (ns >> shift)]++;
+  histogram->total++;
+  if (ns > histogram->max_ns) histogram->max_ns = ns;
+}
+
+static double percentile_us(const struct histogram *histogram, double share) {
+  uint64_t wanted = (uint64_t)((double)histogram->total * share), seen = 0;
+  for (size_t i = 0; i < sizeof histogram->counts / sizeof *histogram->counts; i++) {
+    seen += histogram->counts[i];
+    if (seen <= wanted || histogram->counts[i] == 0) continue;
+    size_t shift = i < 256 ? 0 : (i >> 7) - 1;
+    return (double)((i - (shift << 7)) << shift) / 1000;
+  }
+  return (double)histogram->max_ns / 1000;
+}
+
+static void prepare_request(void) {
+  char *start, *padding, *body;
+  if (asprintf(&start, "{\"model\":\"%s\",%s%s\"max_tokens\":100,\"messages\":[{\"role\":\"user\","
+               "\"content\":\"", options.model, options.stream ? "\"stream\":true," : "",
+               options.usage ? "\"stream_options\":{\"include_usage\":true}," : "") < 0)
+    fail("asprintf");
+  size_t used = strlen(start) + 4; /* the four bytes that close the JSON */
+  size_t missing = (size_t)options.body_bytes > used ? (size_t)options.body_bytes - used : 0;
+  padding = calloc(1, missing + 1);
+  for (size_t i = 0; i < missing; i++) padding[i] = "seven letters "[i % 14];
+  if (asprintf(&body, "%s%s\"}]}", start, padding) < 0) fail("asprintf");
+  int length = asprintf(&request,
+                        "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n"
+                        "Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: bench\r\n"
+                        "Content-Length: %zu\r\n\r\n%s",
+                        options.path, options.port, options.key, strlen(body), body);
+  if (length < 0) fail("asprintf");
+  request_length = (size_t)length;
+}
+
+/* A refused connection is tried again by whoever needs one; ERRORS_MAX ends a hopeless run. */
+static bool open_socket(struct connection *connection) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) fail("socket");
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+    close(fd);
+    return false;
+  }
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  connection->fd = fd;
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+  if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) fail("epoll_ctl");
+  return true;
+}
+
+static void watch_for(struct connection *connection, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.ptr = connection};
+  if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, connection->fd, &event) < 0) fail("epoll_ctl");
+}
+
+static void close_socket(struct connection *connection) {
+  if (connection->fd >= 0) close(connection->fd);
+  connection->fd = -1;
+}
+
+static uint64_t scheduled_ns(uint64_t index) {
+  return start_ns + (uint64_t)((double)index * SECOND_NS / options.rate);
+}
+
+/* What a connection does when it has nothing to do: the next request of a closed loop at once,
+   that of an open loop when its time has come. A held stream is not begun again. */
+static void next_request(struct connection *connection) {
+  connection->busy = false;
+  if (ending || options.hold) return;
+  if (options.rate == 0) {
+    begin(connection, now_ns());
+  } else if (issued_count < scheduled_count) {
+    begin(connection, scheduled_ns(issued_count++));
+  } else {
+    free_connections[free_count++] = connection;
+  }
+}
+
+static void first_event_seen(struct connection *connection) {
+  connection->seen_event = true;
+  record(&first_event, now_ns() - connection->began_ns);
+  if (!options.hold) return;
+  opening_count--;
+  open_count++;
+}
+
+static void fail_request(struct connection *connection) {
+  close_socket(connection);
+  if (ending) return;
+  counts.errors++;
+  if (counts.errors >= ERRORS_MAX) stopped = 1;
+  if (options.hold && connection->busy) {
+    if (connection->seen_event) open_count--;
+    else opening_count--;
+  }
+  if (!stopped) next_request(connection);
+}
+
+static void finish_request(struct connection *connection) {
+  if (options.hold) { /* a stream that was to be held has ended */
+    fail_request(connection);
+    return;
+  }
+  counts.requests++;
+  if (!connection->ok) counts.non_2xx++;
+  record(&whole, now_ns() - connection->began_ns);
+  if (connection->last) close_socket(connection);
+  next_request(connection);
+}
+
+static void send_request(struct connection *connection) {
+  ssize_t sent = write(connection->fd, request + connection->sent,
+                       request_length - connection->sent);
+  if (sent < 0 && errno != EAGAIN) {
+    fail_request(connection);
+    return;
+  }
+  bool was_blocked = connection->sent > 0;
+  if (sent > 0) connection->sent += (size_t)sent;
+  bool blocked = connection->sent < request_length;
+  if (blocked && !was_blocked) watch_for(connection, EPOLLIN | EPOLLOUT);
+  if (!blocked && was_blocked) watch_for(connection, EPOLLIN);
+}
+
+static void begin(struct connection *connection, uint64_t began_ns) {
+  if (stopped) return;
+  connection->busy = true;
+  connection->in_body = connection->seen_event = connection->last = false;
+  connection->matched = 0;
+  connection->sent = connection->head_used = 0;
+  connection->began_ns = began_ns;
+  if (connection->fd < 0 && !open_socket(connection)) {
+    fail_request(connection);
+    return;
+  }
+  send_request(connection);
+}
+
+/* Counts the lines of the stream that start with "data:". */
+static void count_events(struct connection *connection, const char *bytes, size_t length) {
+  static const char mark[] = "data:";
+  const char *end = bytes + length;
+  while (bytes < end) {
+    if (connection->matched < 0) {
+      bytes = memchr(bytes, '\n', (size_t)(end - bytes));
+      if (bytes == NULL) return;
+      connection->matched = 0;
+      bytes++;
+    } else if (*bytes == '\n') {
+      connection->matched = 0;
+      bytes++;
+    } else if (*bytes++ != mark[connection->matched++]) {
+      connection->matched = -1;
+    } else if (connection->matched == 5) {
+      connection->matched = -1;
+      counts.events++;
+      if (!connection->seen_event) first_event_seen(connection);
+    }
+  }
+}
+
+static void read_body(struct connection *connection, const char *data, size_t length) {
+  const char *payload;
+  size_t payload_length, at = 0;
+  while (at < length && connection->body.state != BODY_DONE) {
+    at += body_read(&connection->body, data + at, length - at, &payload, &payload_length);
+    if (payload != NULL && options.stream && connection->ok)
+      count_events(connection, payload, payload_length);
+  }
+  if (connection->body.state != BODY_DONE) return;
+  if (at < length) fail_request(connection); /* bytes that no request asked for */
+  else finish_request(connection);
+}
+
+static void read_head(struct connection *connection, const char *data, size_t length) {
+  size_t kept = connection->head_used, room = HEAD_BYTES_MAX - kept;
+  size_t taken = length < room ? length : room;
+  memcpy(connection->head + kept, data, taken);
+  connection->head_used += taken;
+  char *end = memmem(connection->head, connection->head_used, "\r\n\r\n", 4);
+  if (end == NULL) {
+    if (taken == room) fail_request(connection);
+    return;
+  }
+  size_t head_length = (size_t)(end - connection->head) + 4;
+  const char *closing = header(connection->head, head_length, "connection:");
+  connection->last = closing != NULL && strncasecmp(closing, "close", 5) == 0;
+  connection->ok = head_length > 12 && connection->head[9] == '2';
+  connection->body = body_of(connection->head, head_length, BODY_UNTIL_CLOSE);
+  connection->in_body = true;
+  connection->head_used = 0;
+  read_body(connection, data + (head_length - kept), length - (head_length - kept));
+}
+
+static void receive(struct connection *connection) {
+  static char data[256 << 10];
+  ssize_t length = read(connection->fd, data, sizeof data);
+  if (length < 0 && errno == EAGAIN) return;
+  if (length > 0 && connection->busy) {
+    if (connection->in_body) read_body(connection, data, (size_t)length);
+    else read_head(connection, data, (size_t)length);
+    return;
+  }
+  if (!connection->busy) { /* a server may close an idle connection: the next request reopens it */
+    counts.reconnects++;
+    close_socket(connection);
+  } else if (length == 0 && connection->in_body && connection->body.state == BODY_UNTIL_CLOSE) {
+    connection->last = true;
+    finish_request(connection);
+  } else {
+    fail_request(connection);
+  }
+}
+
+static void start_connections(void) {
+  while (started_count < options.connections && (!options.hold || opening_count < OPENING_MAX)) {
+    struct connection *connection = &connections[started_count++];
+    connection->fd = -1;
+    if (options.hold) {
+      opening_count++;
+      begin(connection, now_ns());
+    } else {
+      next_request(connection);
+    }
+  }
+}
+
+static void issue_scheduled(void) {
+  uint64_t expirations;
+  if (read(timer_fd, &expirations, sizeof expirations) < 0) return;
+  uint64_t now = now_ns();
+  while (scheduled_ns(scheduled_count) <= now) scheduled_count++;
+  while (free_count > 0 && issued_count < scheduled_count)
+    begin(free_connections[--free_count], scheduled_ns(issued_count++));
+}
+
+static void start_schedule(void) {
+  uint64_t period = (uint64_t)(SECOND_NS / options.rate);
+  struct itimerspec when = {
+      .it_value = {.tv_sec = (time_t)(start_ns / SECOND_NS), .tv_nsec = (long)(start_ns % SECOND_NS)},
+      .it_interval = {.tv_sec = (time_t)(period / SECOND_NS), .tv_nsec = (long)(period % SECOND_NS)}};
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = &timer_fd};
+  epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event);
+  if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &when, NULL) < 0) fail("timerfd_settime");
+}
+
+static void turn(int timeout_ms) {
+  static struct epoll_event events[EVENTS_PER_WAKE_MAX];
+  int count = epoll_wait(epoll_fd, events, EVENTS_PER_WAKE_MAX, timeout_ms);
+  for (int i = 0; i < count; i++) {
+    struct connection *connection = events[i].data.ptr;
+    if (events[i].data.ptr == &timer_fd) issue_scheduled();
+    else if (events[i].events & EPOLLOUT) send_request(connection);
+    else if (connection->fd >= 0) receive(connection);
+  }
+}
+
+static uint64_t unanswered(void) {
+  uint64_t busy = 0;
+  for (int i = 0; i < started_count; i++) busy += connections[i].busy;
+  return busy + (scheduled_count - issued_count);
+}
+
+/* Requests of an open loop that are late at its end are waited for: leaving them out would hide
+   the worst latencies. */
+static void drain(void) {
+  struct epoll_event none = {0};
+  epoll_ctl(epoll_fd, EPOLL_CTL_DEL, timer_fd, &none);
+  uint64_t end = now_ns() + (uint64_t)DRAIN_SECONDS_MAX * SECOND_NS;
+  while (!stopped && now_ns() < end && unanswered() > 0) turn(10);
+  counts.unfinished = unanswered();
+}
+
+static uint64_t run(void) {
+  start_ns = now_ns();
+  if (options.rate > 0) start_schedule();
+  start_connections();
+  uint64_t open_end = start_ns + (uint64_t)OPEN_SECONDS_MAX * SECOND_NS;
+  while (options.hold && !stopped && open_count < options.connections && now_ns() < open_end) {
+    turn(100);
+    start_connections();
+  }
+  if (options.hold) {
+    fprintf(stderr, "holding %d\n", open_count);
+    start_ns = now_ns();
+  }
+  uint64_t end = start_ns + (uint64_t)(options.seconds * SECOND_NS);
+  while (!stopped && now_ns() < end) turn(100);
+  uint64_t elapsed = now_ns() - start_ns;
+  if (options.rate > 0) drain();
+  open_at_end = open_count;
+  ending = true;
+  return elapsed;
+}
+
+static void print_results(uint64_t elapsed_ns) {
+  double seconds = (double)elapsed_ns / SECOND_NS;
+  printf("{\"mode\":\"%s\",\"connections\":%d,\"seconds\":%.3f,\"requests\":%lu,",
+         options.hold ? "hold" : options.rate > 0 ? "open" : "closed", options.connections,
+         seconds, counts.requests);
+  printf("\"requestsPerSecond\":%.1f,\"p50Us\":%.1f,\"p99Us\":%.1f,\"maxUs\":%.1f,",
+         (double)counts.requests / seconds, percentile_us(&whole, 0.5),
+         percentile_us(&whole, 0.99), (double)whole.max_ns / 1000);
+  printf("\"events\":%lu,\"eventsPerSecond\":%.1f,\"firstEventP50Us\":%.1f,"
+         "\"firstEventP99Us\":%.1f,",
+         counts.events, (double)counts.events / seconds, percentile_us(&first_event, 0.5),
+         percentile_us(&first_event, 0.99));
+  printf("\"non2xx\":%lu,\"errors\":%lu,\"reconnects\":%lu,\"unfinished\":%lu,\"open\":%d}\n",
+         counts.non_2xx, counts.errors, counts.reconnects, counts.unfinished, open_at_end);
+}
+
+static void read_options(int count, char **arguments) {
+  static const struct option known[] = {
+      {"port", required_argument, NULL, 'p'},     {"connections", required_argument, NULL, 'c'},
+      {"seconds", required_argument, NULL, 't'},  {"rate", required_argument, NULL, 'r'},
+      {"body-bytes", required_argument, NULL, 'b'}, {"key", required_argument, NULL, 'k'},
+      {"model", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'u'},
+      {"stream", no_argument, &options.stream, 1}, {"hold", no_argument, &options.hold, 1},
+      {"include-usage", no_argument, &options.usage, 1}, {NULL, 0, NULL, 0}};
+  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
+    switch (option) {
+      case 'p': options.port = atoi(optarg); break;
+      case 'c': options.connections = atoi(optarg); break;
+      case 't': options.seconds = atof(optarg); break;
+      case 'r': options.rate = atof(optarg); break;
+      case 'b': options.body_bytes = atoi(optarg); break;
+      case 'k': options.key = optarg; break;
+      case 'm': options.model = optarg; break;
+      case 'u': options.path = optarg; break;
+      case 0: break;
+      default: exit(64);
+    }
+  }
+  if (options.hold) options.stream = 1;
+}
+
+int main(int count, char **arguments) {
+  read_options(count, arguments);
+  if (options.port == 0 || options.connections < 1) {
+    fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--rate R] [--stream]\n"
+                    "            [--hold] [--body-bytes N] [--key K] [--model M] [--path P]\n"
+                    "            [--include-usage]\n");
+    return 64;
+  }
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGTERM, stop);
+  signal(SIGINT, stop);
+  prepare_request();
+  connections = calloc((size_t)options.connections, sizeof *connections);
+  free_connections = calloc((size_t)options.connections, sizeof *free_connections);
+  epoll_fd = epoll_create1(0);
+  timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+  print_results(run());
+}
