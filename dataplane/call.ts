@@ -1,6 +1,6 @@
 /** What a request is once it has been understood: the words every stage shares. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ApiKeyRecord } from './config/keys.ts'
+import type { KeyEntry } from './config/snapshot.ts'
 
 /** One HTTP request on its way through the gateway. */
 export interface Call {
@@ -13,7 +13,7 @@ export interface Call {
 
 /** Who calls: the record of the key that was presented. */
 export interface Caller {
-  readonly key: ApiKeyRecord
+  readonly key: KeyEntry
   readonly tenant: string
 }
 
@@ -50,6 +50,8 @@ export interface ChatRequest {
   /** Whether the client asked for usage in its stream. */
   readonly includeUsage: boolean
   readonly maxTokens: number | undefined
+  /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
+  readonly createdSeconds?: number
 }
 
 /** Tokens one attempt used. */

@@ -149,6 +149,8 @@ export interface ErrorDetails {
   readonly shownCode?: string | null
   /** A repetition cannot succeed, though the table does not say so of the code. */
   readonly final?: boolean
+  /** An upstream's refusal of a client's mistake: OpenAI's four members and nothing else. */
+  readonly passedOn?: boolean
   readonly cause?: unknown
 }
 
@@ -174,15 +176,15 @@ export class GatewayError extends Error {
 
   /** OpenAI's envelope: four members always, the request id, then the facts. */
   envelope(requestId: string): string {
-    const { param, facts, type, shownCode } = this.details
+    const { param, facts, type, shownCode, passedOn } = this.details
+    const more = passedOn ? {} : { request_id: requestId, ...facts }
     return JSON.stringify({
       error: {
         message: this.message,
         type: type === undefined ? ERRORS[this.code].type : type,
         param: param ?? null,
         code: shownCode === undefined ? this.code : shownCode,
-        request_id: requestId,
-        ...facts,
+        ...more,
       },
     })
   }

@@ -62,7 +62,7 @@ export interface EventMeaning {
   readonly content: boolean
   /** A finish reason was in it. */
   readonly finished: boolean
-  /** The dialect's own terminal event (`[DONE]`, `message_stop`). */
+  /** The dialect's own terminal event (`[DONE]`, `message_stop`); `[DONE]` is never in `out`, whoever sends that adds it. */
   readonly done: boolean
   readonly usage?: Usage
   readonly failure?: Failure

@@ -29,6 +29,7 @@ struct connection {
   bool last;       /* the server said that it closes after this answer */
   bool seen_event; /* the first event of the stream being read has come */
   int matched;     /* bytes of "data:" seen at the start of the line, -1 inside a line */
+  bool blocked; /* the socket did not take the whole request yet */
   size_t sent;
   uint64_t began_ns; /* when the request was sent, or should have been in an open loop */
   struct body body;
@@ -54,12 +55,11 @@ static struct {
 
 static struct histogram whole, first_event;
 static struct connection *connections, **free_connections;
-static int epoll_fd, timer_fd, free_count, started_count, opening_count, open_count, open_at_end;
+static int epoll_fd, timer_fd, free_count, started_count, opening_count, open_count;
 static uint64_t start_ns, scheduled_count, issued_count;
 static char *request;
 static size_t request_length;
 static volatile sig_atomic_t stopped;
-static bool ending;
 
 static void begin(struct connection *connection, uint64_t began_ns);
 
@@ -123,6 +123,7 @@ static bool open_socket(struct connection *connection) {
   }
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   connection->fd = fd;
+  connection->blocked = false;
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
   if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) fail("epoll_ctl");
   return true;
@@ -146,7 +147,7 @@ static uint64_t scheduled_ns(uint64_t index) {
    that of an open loop when its time has come. A held stream is not begun again. */
 static void next_request(struct connection *connection) {
   connection->busy = false;
-  if (ending || options.hold) return;
+  if (options.hold) return;
   if (options.rate == 0) {
     begin(connection, now_ns());
   } else if (issued_count < scheduled_count) {
@@ -166,7 +167,6 @@ static void first_event_seen(struct connection *connection) {
 
 static void fail_request(struct connection *connection) {
   close_socket(connection);
-  if (ending) return;
   counts.errors++;
   if (counts.errors >= ERRORS_MAX) stopped = 1;
   if (options.hold && connection->busy) {
@@ -177,29 +177,29 @@ static void fail_request(struct connection *connection) {
 }
 
 static void finish_request(struct connection *connection) {
+  if (!connection->ok) counts.non_2xx++;
   if (options.hold) { /* a stream that was to be held has ended */
     fail_request(connection);
     return;
   }
   counts.requests++;
-  if (!connection->ok) counts.non_2xx++;
   record(&whole, now_ns() - connection->began_ns);
   if (connection->last) close_socket(connection);
   next_request(connection);
 }
 
 static void send_request(struct connection *connection) {
-  ssize_t sent = write(connection->fd, request + connection->sent,
-                       request_length - connection->sent);
+  ssize_t sent = send(connection->fd, request + connection->sent,
+                      request_length - connection->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN) {
     fail_request(connection);
     return;
   }
-  bool was_blocked = connection->sent > 0;
   if (sent > 0) connection->sent += (size_t)sent;
   bool blocked = connection->sent < request_length;
-  if (blocked && !was_blocked) watch_for(connection, EPOLLIN | EPOLLOUT);
-  if (!blocked && was_blocked) watch_for(connection, EPOLLIN);
+  if (blocked == connection->blocked) return;
+  connection->blocked = blocked;
+  watch_for(connection, blocked ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 static void begin(struct connection *connection, uint64_t began_ns) {
@@ -274,7 +274,7 @@ static void read_head(struct connection *connection, const char *data, size_t le
 
 static void receive(struct connection *connection) {
   static char data[256 << 10];
-  ssize_t length = read(connection->fd, data, sizeof data);
+  ssize_t length = recv(connection->fd, data, sizeof data, MSG_DONTWAIT);
   if (length < 0 && errno == EAGAIN) return;
   if (length > 0 && connection->busy) {
     if (connection->in_body) read_body(connection, data, (size_t)length);
@@ -314,11 +314,13 @@ static void issue_scheduled(void) {
     begin(free_connections[--free_count], scheduled_ns(issued_count++));
 }
 
+static struct timespec time_of(uint64_t ns) {
+  return (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS), .tv_nsec = (long)(ns % SECOND_NS)};
+}
+
 static void start_schedule(void) {
   uint64_t period = (uint64_t)(SECOND_NS / options.rate);
-  struct itimerspec when = {
-      .it_value = {.tv_sec = (time_t)(start_ns / SECOND_NS), .tv_nsec = (long)(start_ns % SECOND_NS)},
-      .it_interval = {.tv_sec = (time_t)(period / SECOND_NS), .tv_nsec = (long)(period % SECOND_NS)}};
+  struct itimerspec when = {.it_value = time_of(start_ns), .it_interval = time_of(period)};
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = &timer_fd};
   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event);
   if (timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &when, NULL) < 0) fail("timerfd_settime");
@@ -356,7 +358,7 @@ static uint64_t run(void) {
   if (options.rate > 0) start_schedule();
   start_connections();
   uint64_t open_end = start_ns + (uint64_t)OPEN_SECONDS_MAX * SECOND_NS;
-  while (options.hold && !stopped && open_count < options.connections && now_ns() < open_end) {
+  while (options.hold && !stopped && opening_count > 0 && now_ns() < open_end) {
     turn(100);
     start_connections();
   }
@@ -368,8 +370,6 @@ static uint64_t run(void) {
   while (!stopped && now_ns() < end) turn(100);
   uint64_t elapsed = now_ns() - start_ns;
   if (options.rate > 0) drain();
-  open_at_end = open_count;
-  ending = true;
   return elapsed;
 }
 
@@ -386,7 +386,7 @@ static void print_results(uint64_t elapsed_ns) {
          counts.events, (double)counts.events / seconds, percentile_us(&first_event, 0.5),
          percentile_us(&first_event, 0.99));
   printf("\"non2xx\":%lu,\"errors\":%lu,\"reconnects\":%lu,\"unfinished\":%lu,\"open\":%d}\n",
-         counts.non_2xx, counts.errors, counts.reconnects, counts.unfinished, open_at_end);
+         counts.non_2xx, counts.errors, counts.reconnects, counts.unfinished, open_count);
 }
 
 static void read_options(int count, char **arguments) {
@@ -422,7 +422,6 @@ int main(int count, char **arguments) {
                     "            [--include-usage]\n");
     return 64;
   }
-  signal(SIGPIPE, SIG_IGN);
   signal(SIGTERM, stop);
   signal(SIGINT, stop);
   prepare_request();

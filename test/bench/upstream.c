@@ -58,8 +58,8 @@ static struct text format(const char *pattern, const char *first, const char *se
 static struct text answer(const char *status, const char *body) {
   char length[32];
   snprintf(length, sizeof length, "%zu", strlen(body));
-  struct text head = format(
-      "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n", status, length);
+  struct text head = format("HTTP/1.1 %s\r\nContent-Type: application/json\r\n"
+                            "Content-Length: %s\r\n\r\n", status, length);
   return format("%s%s", head.bytes, body);
 }
 

@@ -7,8 +7,8 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { answers, until } from './gateway-process.ts'
 
 const WORDS = Array.from({ length: 64 }, (_, index) => `w${String(index + 1).padStart(3, '0')} `)
 
@@ -65,7 +65,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   })
   try {
     const url = await firstLine(child)
-    await untilHealthy(url)
+    await until('the model server is healthy', () => answers(`${url}/health`))
     return { url, stop: () => stop(child) }
   } catch (error) {
     await stop(child)
@@ -115,10 +115,7 @@ async function withSetupLock(work: () => Promise<void>): Promise<void> {
   await mkdir(cache, { recursive: true })
   const lock = new DatabaseSync(join(cache, 'setup.lock'), { timeout: 0 })
   try {
-    for (let waits = 0; !take(lock); waits += 1) {
-      if (waits > setupSecondsMax * 10) throw new Error('Another process is still setting up.')
-      await delay(100)
-    }
+    await until('no other process sets up', () => take(lock), setupSecondsMax)
     await work()
   } finally {
     lock.close()
@@ -140,16 +137,6 @@ async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string>
   await once(child, 'spawn')
   for await (const line of createInterface({ input: child.stdout })) return line
   throw new Error('It ended before it listened.')
-}
-
-async function untilHealthy(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    const response = await fetch(`${url}/health`).catch(() => undefined)
-    await response?.bytes()
-    if (response?.status === 200) return
-    await delay(50)
-  }
-  throw new Error(`${url}/health was not 200 within 10 seconds.`)
 }
 
 async function stop(child: ChildProcessWithoutNullStreams): Promise<void> {

@@ -1,0 +1,142 @@
+/** `gw config`: is a file right, what does it mean, what is it in full. */
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import type { Loaded } from '../../dataplane/config/load.ts'
+import type { Problem } from '../../dataplane/config/problems.ts'
+import {
+  EXIT,
+  endUsageWith64,
+  type Format,
+  formatOption,
+  paint,
+  printLine,
+  printRemark,
+  printText,
+  printValue,
+} from '../output.ts'
+
+interface ValidateOptions {
+  readonly file: string
+  readonly explain?: true
+  readonly strict?: true
+  readonly output: Format
+}
+
+interface ShowOptions {
+  readonly file: string
+  readonly output: Format
+}
+
+const FILE_FLAG = '-f, --file <path>'
+const FILE_MEANING = 'configuration file; - reads standard input'
+
+const validate = new Command('validate')
+  .description('Say whether a configuration file is right, and what is wrong with it.')
+  .requiredOption(FILE_FLAG, FILE_MEANING)
+  .option('--explain', 'also say in words what happens to a request on each route')
+  .option('--strict', 'take warnings for errors')
+  .addOption(formatOption())
+  .action(validateFile)
+
+const show = new Command('show')
+  .description('Print a configuration file in canonical form, with all defaults.')
+  .requiredOption(FILE_FLAG, FILE_MEANING)
+  .requiredOption('--resolved', 'with references resolved and credentials hidden')
+  .addOption(formatOption('yaml'))
+  .action(showFile)
+
+export const config = endUsageWith64(
+  new Command('config')
+    .description('Validate and show configuration files.')
+    .addCommand(validate)
+    .addCommand(show),
+)
+
+async function validateFile(options: ValidateOptions): Promise<void> {
+  const loaded = await load(options.file)
+  if (loaded === undefined) return
+  const { configuration, problems } = loaded
+  const isRefused =
+    problems.some(({ severity }) => severity === 'error') ||
+    (options.strict === true && problems.length > 0)
+  process.exitCode = isRefused ? EXIT.no : EXIT.ok
+  const { explain } = await import('../../dataplane/config/explain.ts')
+  const explanation =
+    options.explain === true && configuration !== undefined ? explain(configuration) : undefined
+  if (options.output !== 'table') {
+    const summary = { ok: !isRefused, file: loaded.file, ...countsOf(loaded), problems }
+    const value = explanation === undefined ? summary : { ...summary, explanation }
+    return await printValue(value, options.output)
+  }
+  await printProblems(problems)
+  if (explanation !== undefined) printText(`${explanation}\n`)
+  const counts = countWords(loaded)
+  if (!isRefused) return printLine(`ok: ${loaded.file}: ${counts}`)
+  const strictly = problems.every(({ severity }) => severity === 'warning') ? ' (--strict)' : ''
+  printRemark(`refused: ${loaded.file}: ${counts}${strictly}`)
+}
+
+async function showFile(options: ShowOptions): Promise<void> {
+  const loaded = await load(options.file)
+  if (loaded === undefined) return
+  await printProblems(loaded.problems)
+  if (loaded.configuration === undefined) {
+    process.exitCode = EXIT.no
+    return printRemark(`refused: ${loaded.file}: ${countWords(loaded)}`)
+  }
+  const { printResolved, resolvedDocument } = await import('../../dataplane/config/resolved.ts')
+  if (options.output === 'json') return await printValue(resolvedDocument(loaded), 'json')
+  printText(printResolved(loaded))
+}
+
+/** Nothing when the file could not be read: then there is nothing to be said about it. */
+async function load(path: string): Promise<Loaded | undefined> {
+  const readText = (from: string) => readFileSync(from, 'utf8')
+  const name = path === '-' ? 'stdin' : path
+  let text: string
+  try {
+    text = path === '-' ? readFileSync(0, 'utf8') : readText(path)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    printRemark(`cannot read ${name}: ${reason}\n    fix: Give the path of a file with --file.`)
+    process.exitCode = EXIT.unanswered
+    return undefined
+  }
+  const { loadConfiguration } = await import('../../dataplane/config/load.ts')
+  const host = { env: process.env, readText, now: Date.now }
+  return loadConfiguration(text, name, host, 'validate')
+}
+
+async function printProblems(problems: readonly Problem[]): Promise<void> {
+  const { renderProblem } = await import('../../dataplane/config/problems.ts')
+  for (const problem of problems) {
+    const { severity } = problem
+    const colour = severity === 'error' ? 'red' : 'yellow'
+    const word = paint(`${severity}:`, colour, process.stderr)
+    printRemark(renderProblem(problem).replace(`${severity}:`, word))
+  }
+}
+
+function countsOf({ configuration, problems }: Loaded) {
+  const gw = configuration?.gw
+  const errors = problems.filter(({ severity }) => severity === 'error').length
+  const found = { errors, warnings: problems.length - errors }
+  if (gw === undefined) return found
+  const { routes, upstreams, api_keys } = gw
+  return {
+    routes: routes.length,
+    upstreams: upstreams.length,
+    keys: api_keys.length,
+    ...found,
+  }
+}
+
+/** `2 routes, 3 upstreams, 4 keys, 1 warning`; what there is none of at the end is left out. */
+function countWords(loaded: Loaded): string {
+  const counts = Object.entries(countsOf(loaded)).filter(
+    ([what, count]) => count > 0 || (what !== 'errors' && what !== 'warnings'),
+  )
+  return counts
+    .map(([what, count]) => `${count} ${count === 1 ? what.replace(/s$/, '') : what}`)
+    .join(', ')
+}

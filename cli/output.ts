@@ -1,0 +1,60 @@
+/** Everything the tool prints: formats, colours, and what an exit code means. */
+import { type Command, type CommanderError, Option } from 'commander'
+
+/** What the exit code tells a script. */
+export const EXIT = { ok: 0, no: 1, unanswered: 2, usage: 64 } as const
+
+export const FORMATS = ['table', 'json', 'yaml'] as const
+export type Format = (typeof FORMATS)[number]
+
+export function formatOption(initial: Format = 'table'): Option {
+  return new Option('-o, --output <format>', 'how to print').choices(FORMATS).default(initial)
+}
+
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+export function printText(text: string): void {
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+/** For people: remarks and faults, apart from what a program reads on standard output. */
+export function printRemark(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/** One value for a program, in the format that was asked for. */
+export async function printValue(value: unknown, format: Exclude<Format, 'table'>): Promise<void> {
+  if (format === 'json') return printLine(JSON.stringify(value, null, 2))
+  const { stringify } = await import('yaml')
+  printText(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }))
+}
+
+/** Columns as wide as their widest cell; the last one runs free. */
+export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  for (const row of [heads, ...rows]) {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    printLine(cells.join('  ').trimEnd())
+  }
+}
+
+const COLOURS = { red: 31, green: 32, yellow: 33, grey: 90, bold: 1 } as const
+export type Colour = keyof typeof COLOURS
+
+/** Colours only where a person reads: a terminal that did not ask for plain text. */
+export function paint(text: string, colour: Colour, stream: NodeJS.WriteStream): string {
+  const isColourful = stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
+  return isColourful ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
+}
+
+/** Ends with the code of wrong usage where commander would end with 1. */
+export function endUsageWith64(command: Command): Command {
+  for (const one of command.commands) endUsageWith64(one)
+  return command.exitOverride((error: CommanderError) => {
+    process.exit(error.exitCode === EXIT.ok ? EXIT.ok : EXIT.usage)
+  })
+}

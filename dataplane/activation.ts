@@ -1,0 +1,106 @@
+/** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
+import type { Loaded } from './config/load.ts'
+import { renderProblem } from './config/problems.ts'
+import { compile } from './config/snapshot.ts'
+import type { Gateway } from './gateway.ts'
+import type { Targets } from './upstream/targets.ts'
+
+export interface ReloadStatus {
+  readonly result: 'success' | 'failure'
+  /** ISO 8601. */
+  readonly at: string
+  /** Rendered problems of the document that was refused. */
+  readonly errors: readonly string[]
+}
+
+/** What waits for a restart, because listeners are bound once. */
+const BOUND_ONCE = [
+  'listen_address',
+  'listen_port',
+  'metrics_port',
+  'admin_port',
+  'keepalive_seconds',
+] as const
+
+export class Activation {
+  loaded: Loaded
+  last: ReloadStatus
+  readonly #gateway: Gateway
+  readonly #targets: Targets
+
+  constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
+    this.#gateway = gateway
+    this.#targets = targets
+    this.loaded = loaded
+    this.last = { result: 'success', at: this.#time(), errors: [] }
+  }
+
+  /** Replaces the configuration; a bad document changes nothing and says so. Returns whether it was taken. */
+  replace(load: () => Loaded): boolean {
+    const { gateway, errors, loaded } = this.#attempt(load)
+    if (loaded?.configuration === undefined) {
+      this.#failed(errors)
+      return false
+    }
+    const snapshot = compile(loaded.configuration)
+    this.#warnOfBoundOnce(gateway.active.snapshot.section.gateway, snapshot.section.gateway)
+    gateway.active = { snapshot, targets: this.#targets.activate(snapshot) }
+    this.loaded = loaded
+    this.last = { result: 'success', at: this.#time(), errors: [] }
+    gateway.metrics.reloads.at('success').value++
+    gateway.metrics.reloadedAt.at().value = gateway.clock.wall() / 1000
+    this.#forgetSeries()
+    gateway.log.event('info', 'config_reload', 'The configuration was taken.', {
+      result: 'success',
+      hash: snapshot.hash,
+    })
+    return true
+  }
+
+  #attempt(load: () => Loaded): { gateway: Gateway; loaded?: Loaded; errors: string[] } {
+    const gateway = this.#gateway
+    try {
+      const loaded = load()
+      const errors = loaded.problems
+        .filter(({ severity }) => severity === 'error')
+        .map(renderProblem)
+      return { gateway, loaded, errors }
+    } catch (error) {
+      return { gateway, errors: [error instanceof Error ? error.message : String(error)] }
+    }
+  }
+
+  #failed(errors: readonly string[]): void {
+    const { metrics, log } = this.#gateway
+    this.last = { result: 'failure', at: this.#time(), errors }
+    metrics.reloads.at('failure').value++
+    log.event('error', 'config_reload', 'The new configuration was refused; the old one stays.', {
+      result: 'failure',
+      errors,
+    })
+  }
+
+  #warnOfBoundOnce(old: Record<string, unknown>, fresh: Record<string, unknown>): void {
+    for (const name of BOUND_ONCE) {
+      if (old[name] === fresh[name]) continue
+      this.#gateway.log.event(
+        'warn',
+        'config_reload',
+        `gw.gateway.${name} takes effect at the next start.`,
+      )
+    }
+  }
+
+  /** Series of routes and upstreams that are gone would grow for ever under churn. */
+  #forgetSeries(): void {
+    const { metrics, active } = this.#gateway
+    for (const family of Object.values(metrics)) {
+      family.retain('route', (name) => name === 'none' || active.snapshot.routes.has(name))
+      family.retain('upstream', (name) => name === 'none' || active.snapshot.upstreams.has(name))
+    }
+  }
+
+  #time(): string {
+    return new Date(this.#gateway.clock.wall()).toISOString()
+  }
+}

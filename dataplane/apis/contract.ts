@@ -1,0 +1,11 @@
+/** What an API is: a method and a path of the client listener, and what it does with a visit. */
+import type { Visit } from '../gateway.ts'
+
+export interface Api {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly summary: string
+  /** Probes: not recorded, and HEAD is answered too. */
+  readonly quiet?: boolean
+  run(visit: Visit): Promise<void> | void
+}

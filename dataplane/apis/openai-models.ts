@@ -1,0 +1,69 @@
+/** GET /v1/models: the routes a key may use, as OpenAI lists models. */
+import type { Caller } from '../call.ts'
+import { GatewayError } from '../errors.ts'
+import type { Visit } from '../gateway.ts'
+import { authenticate } from '../stages/authenticate.ts'
+import { mayUse } from '../stages/match.ts'
+import type { Api } from './contract.ts'
+
+export const openAiModels: Api = {
+  method: 'GET',
+  path: '/v1/models',
+  summary: "The key's routes and their aliases, as models.",
+  run(visit) {
+    const caller = authenticate(visit)
+    requireScope(caller)
+    const data = permitted(caller, visit).map(modelOf)
+    visit.response.send(200, 'application/json', JSON.stringify({ object: 'list', data }))
+  },
+}
+
+export const openAiModel: Api = {
+  method: 'GET',
+  path: '/v1/models/*',
+  summary: 'One of them.',
+  run(visit) {
+    const caller = authenticate(visit)
+    requireScope(caller)
+    const asked = decodeName(visit.call.incoming.url ?? '')
+    if (!permitted(caller, visit).includes(asked)) {
+      throw new GatewayError(
+        'ERR_GW_ROUTE_NOT_FOUND',
+        `This key has no route "${asked.slice(0, 100)}".`,
+        {
+          param: 'model',
+        },
+      )
+    }
+    visit.response.send(200, 'application/json', JSON.stringify(modelOf(asked)))
+  },
+}
+
+function permitted(caller: Caller, { active }: Visit): string[] {
+  return [...active.snapshot.models]
+    .filter(([, route]) => mayUse(caller.key, route.name))
+    .map(([name]) => name)
+}
+
+function requireScope(caller: Caller): void {
+  if (caller.key.lists) return
+  throw new GatewayError(
+    'ERR_GW_AUTH_SCOPE_DENIED',
+    `Key "${caller.key.record.id}" lacks the scope models:list.`,
+  )
+}
+
+/** Route names may hold slashes and encoded characters, so the rest of the path is the name. */
+function decodeName(url: string): string {
+  const path = url.split('?', 1)[0] ?? ''
+  try {
+    return decodeURIComponent(path.slice('/v1/models/'.length))
+  } catch {
+    throw new GatewayError('ERR_GW_INVALID_REQUEST', 'The path holds a broken percent-encoding.')
+  }
+}
+
+/** A route has no birthday; the SDKs want a number. */
+function modelOf(id: string) {
+  return { id, object: 'model', created: 0, owned_by: 'gw' }
+}

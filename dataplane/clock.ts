@@ -1,0 +1,63 @@
+/** Time as an argument, and one coarse timer for everything that may be late. */
+
+export interface Clock {
+  /** Milliseconds on a clock that never goes back. */
+  now(): number
+  /** Milliseconds since the epoch. */
+  wall(): number
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+}
+
+/** Something with a moment at which it wants to be woken. */
+export interface Deadline {
+  /** Milliseconds on the monotonic clock; Infinity for never. */
+  due: number
+  /** Called once `due` has passed; sets `due` anew or is removed. */
+  expire(now: number): void
+}
+
+/**
+ * All deadlines of the process, swept every 100 ms: a timer a request costs more than everything else that is decided
+ * about it, and a clock that is 100 ms late is exact enough for limits of whole seconds.
+ */
+export class Deadlines {
+  readonly #entries = new Set<Deadline>()
+  readonly #clock: Clock
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.sweep(), 100).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  add(entry: Deadline): void {
+    this.#entries.add(entry)
+  }
+
+  remove(entry: Deadline): void {
+    this.#entries.delete(entry)
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  sweep(): void {
+    const now = this.#clock.now()
+    for (const entry of this.#entries) {
+      if (entry.due <= now) entry.expire(now)
+    }
+  }
+}

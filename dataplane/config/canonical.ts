@@ -1,0 +1,114 @@
+/** Tolerant input to the one canonical form, remembering where each canonical field was written. */
+import { PROVIDER_NAMES } from '../providers/names.ts'
+import type { Path } from './problems.ts'
+import { isMap, startsWith, type Tree } from './tree.ts'
+
+export interface Canonical {
+  readonly tree: unknown
+  /** The path under which the user wrote what stands at this canonical path. */
+  sourceOf(path: Path): Path
+}
+
+/** A canonical place, and the written place that all of it came from. */
+interface Move {
+  readonly canonical: Path
+  readonly written: Path
+  /** The canonical place is a list whose entries keep their order in the written one. */
+  readonly keepsRest: boolean
+}
+
+export function canonicalize(tree: unknown): Canonical {
+  if (!isMap(tree) || !isMap(tree.gw)) return { tree, sourceOf: (path) => path }
+  const moves: Move[] = []
+  const gw: Tree = { ...tree.gw }
+  if (Array.isArray(gw.upstreams)) gw.upstreams = gw.upstreams.map(canonicalUpstream)
+  if (Array.isArray(gw.routes)) {
+    gw.routes = gw.routes.map((route, index) => canonicalRoute(route, index, moves))
+  }
+  if (Array.isArray(gw.pricing)) {
+    gw.pricing = { models: gw.pricing }
+    moves.push(move(['gw', 'pricing', 'models'], ['gw', 'pricing'], true))
+  }
+  if (typeof gw.no_proxy === 'string') {
+    gw.no_proxy = splitList(gw.no_proxy)
+    moves.push(move(['gw', 'no_proxy'], ['gw', 'no_proxy'], false))
+  }
+  if ('tls' in gw) gw.tls = canonicalTls(gw.tls)
+  return { tree: { ...tree, gw }, sourceOf: (path) => sourceOf(moves, path) }
+}
+
+function sourceOf(moves: readonly Move[], path: Path): Path {
+  const found = moves.find((candidate) => startsWith(path, candidate.canonical))
+  if (found === undefined) return path
+  return found.keepsRest ? [...found.written, ...path.slice(found.canonical.length)] : found.written
+}
+
+function move(canonical: Path, written: Path, keepsRest: boolean): Move {
+  return { canonical, written, keepsRest }
+}
+
+function canonicalUpstream(upstream: unknown): unknown {
+  if (!isMap(upstream)) return upstream
+  const canonical: Tree = { ...upstream }
+  if (typeof canonical.provider === 'string') {
+    canonical.provider = canonicalProvider(canonical.provider)
+  }
+  if ('tls' in canonical) canonical.tls = canonicalTls(canonical.tls)
+  return canonical
+}
+
+function canonicalRoute(route: unknown, index: number, moves: Move[]): unknown {
+  if (!isMap(route) || !Array.isArray(route.upstreams)) return route
+  const upstreams = route.upstreams.map((entry, position) => {
+    if (typeof entry !== 'string') return entry
+    const written = ['gw', 'routes', index, 'upstreams', position]
+    moves.push(move([...written, 'name'], written, false))
+    return { name: entry }
+  })
+  return { ...route, upstreams }
+}
+
+function canonicalTls(tls: unknown): unknown {
+  if (!isMap(tls) || !('min_version' in tls)) return tls
+  return { ...tls, min_version: canonicalTlsVersion(tls.min_version) }
+}
+
+function canonicalTlsVersion(version: unknown): unknown {
+  if (typeof version !== 'string' && typeof version !== 'number') return version
+  const digits = /^\s*(?:tls)?[\s_-]*v?([0-9]\.[0-9])\s*$/i.exec(String(version))?.[1]
+  return digits === undefined ? version : `TLSv${digits}`
+}
+
+const PROVIDER_SYNONYMS: Record<string, string> = {
+  azure: 'azure_openai',
+  claude: 'anthropic',
+  awsbedrock: 'bedrock',
+  amazonbedrock: 'bedrock',
+  googlegemini: 'gemini',
+  mistralai: 'mistral',
+  huggingfacetgi: 'tgi',
+  textgenerationinference: 'tgi',
+  nvidiatriton: 'triton',
+  tritoninferenceserver: 'triton',
+}
+
+const PROVIDERS_BY_LETTERS = new Map<string, string>(
+  PROVIDER_NAMES.map((name) => [lettersOf(name), name]),
+)
+
+/** `Azure-OpenAI`, `llama.cpp` and kin; what is not recognised stays for the schema to refuse. */
+export function canonicalProvider(written: string): string {
+  const letters = lettersOf(written)
+  return PROVIDERS_BY_LETTERS.get(letters) ?? PROVIDER_SYNONYMS[letters] ?? written
+}
+
+function lettersOf(written: string): string {
+  return written.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+}

@@ -1,0 +1,81 @@
+/** Retrieval, guardrails, alerts and context windows. */
+import { refuse } from '../problems.ts'
+import type { RouteSection, Section } from '../schema.ts'
+import { at, type Check, oneOf } from './contract.ts'
+import { unknownName } from './names.ts'
+
+const routeSectionsExist: Check = ({ routes, retrieval, guardrails }) => {
+  const retrievals = new Set(retrieval.map(({ name }) => name))
+  const guards = new Set(guardrails.map(({ name }) => name))
+  return routes.flatMap((route, index) => [
+    ...route.retrieval.flatMap((name, entry) =>
+      unknownName(name, at('routes', index, 'retrieval', entry), 'retrieval', retrievals),
+    ),
+    ...route.guardrails.flatMap((name, entry) =>
+      unknownName(name, at('routes', index, 'guardrails', entry), 'guardrail', guards),
+    ),
+  ])
+}
+
+const retrievalHasStore: Check = ({ retrieval, vector_stores }) => {
+  const stores = new Set(vector_stores.map(({ name }) => name))
+  return retrieval.flatMap(({ name, store }, index) => {
+    const path = at('retrieval', index)
+    if (store !== undefined) return unknownName(store, [...path, 'store'], 'vector store', stores)
+    if (stores.has(name) || stores.size === 1) return []
+    const message =
+      stores.size === 0 ? 'there is no vector store' : 'several vector stores, and none is named'
+    return [refuse([...path, 'store'], message, `Add store:. ${oneOf(stores)}`)]
+  })
+}
+
+const storeEmbeddingsExist: Check = ({ vector_stores, upstreams }) => {
+  const known = new Set(upstreams.map(({ name }) => name))
+  return vector_stores.flatMap(({ embedding }, index) => {
+    const path = at('vector_stores', index, 'embedding', 'upstream')
+    return embedding === undefined ? [] : unknownName(embedding.upstream, path, 'upstream', known)
+  })
+}
+
+const alertHeadersAreSent: Check = ({ alerts }) =>
+  alerts?.headers !== undefined && alerts.webhook_url === undefined
+    ? [
+        refuse(
+          at('alerts', 'headers'),
+          'cannot take effect: there is no webhook_url',
+          'Add webhook_url:, or remove headers.',
+        ),
+      ]
+    : []
+
+const tokenDefaultFitsWindow: Check = (section) =>
+  section.routes.flatMap((route, index) => {
+    const largest = largestWindow(section, route)
+    const { max_tokens_default } = route
+    if (largest === undefined || max_tokens_default === undefined) return []
+    if (max_tokens_default < largest) return []
+    const message = `leaves no room for a prompt: the largest context window is ${largest}`
+    return [refuse(at('routes', index, 'max_tokens_default'), message, `Write under ${largest}.`)]
+  })
+
+export const auxiliaryChecks = [
+  routeSectionsExist,
+  retrievalHasStore,
+  storeEmbeddingsExist,
+  alertHeadersAreSent,
+  tokenDefaultFitsWindow,
+]
+
+/** The largest window among the route's upstreams; nothing while one of them is not known. */
+function largestWindow({ upstreams }: Section, route: RouteSection): number | undefined {
+  const names = new Set([
+    ...route.upstreams.map(({ name }) => name),
+    route.primary,
+    ...route.fallback,
+  ])
+  const windows = upstreams
+    .filter(({ name }) => names.has(name))
+    .map(({ context_window }) => context_window)
+  const known = windows.filter((window) => window !== undefined)
+  return known.length === 0 || known.length < windows.length ? undefined : Math.max(...known)
+}

@@ -1,0 +1,74 @@
+/** Credentials are references, never literals: the file is copied, mailed and committed. */
+import { type Finding, type Path, refuse } from '../problems.ts'
+import { isReference } from '../reference-syntax.ts'
+import { isMap, listAt, valueAt } from '../tree.ts'
+import { at, type Check } from './contract.ts'
+import { hasControls } from './egress.ts'
+
+const CREDENTIAL_HEADERS = new Set([
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'cookie',
+])
+
+/** Lists whose entries may have `api_key`. */
+const OWNERS = ['upstreams', 'vector_stores'] as const
+
+const apiKeysAreReferences: Check = (_section, { written }) =>
+  OWNERS.flatMap((owner) =>
+    listAt(written, ['gw', owner]).flatMap((entry, index): Finding[] => {
+      const path = at(owner, index, 'api_key')
+      const key = isMap(entry) ? entry.api_key : undefined
+      return typeof key === 'string' && key !== '' && !isReference(key) ? [literal(path)] : []
+    }),
+  )
+
+const credentialHeadersAreReferences: Check = (_section, { written }) =>
+  headerPaths(written).flatMap((path) => {
+    const headers = valueAt(written, path)
+    return Object.entries(isMap(headers) ? headers : {}).flatMap(([name, value]) =>
+      CREDENTIAL_HEADERS.has(name.toLowerCase()) &&
+      typeof value === 'string' &&
+      !value.includes('${')
+        ? [literal([...path, name])]
+        : [],
+    )
+  })
+
+const apiKeysAreOneLine: Check = ({ upstreams }) =>
+  upstreams.flatMap(({ api_key }, index) =>
+    api_key !== undefined && hasControls(api_key)
+      ? [
+          refuse(
+            at('upstreams', index, 'api_key'),
+            'what the reference leads to holds a line break or control character',
+            'Store the credential alone, on one line.',
+          ),
+        ]
+      : [],
+  )
+
+export const credentialChecks = [
+  apiKeysAreReferences,
+  credentialHeadersAreReferences,
+  apiKeysAreOneLine,
+]
+
+function headerPaths(written: unknown): Path[] {
+  return [
+    ...listAt(written, ['gw', 'upstreams']).map((_, index) => at('upstreams', index, 'headers')),
+    ...listAt(written, ['gw', 'guardrails']).map((_, index) => at('guardrails', index, 'headers')),
+    at('alerts', 'headers'),
+  ]
+}
+
+function literal(path: Path): Finding {
+  return refuse(
+    path,
+    'a credential must be a reference, never a literal',
+    'Write ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}, and replace the exposed credential.',
+  )
+}

@@ -1,0 +1,71 @@
+/** How attempts are repeated and passed on. */
+import { warn } from '../problems.ts'
+import { at, type Check, quoted } from './contract.ts'
+
+const ATTEMPTS_ADVISED_MAX = 3
+
+const fallbacksAreReachable: Check = ({ routes }) =>
+  routes.flatMap(({ strategy, fallback, retry }, index) => {
+    const attempts = retry?.max_attempts
+    if (strategy !== 'primary_with_fallback' || attempts === undefined) return []
+    return fallback
+      .slice(Math.max(0, attempts - 1))
+      .map((name, offset) =>
+        warn(
+          at('routes', index, 'fallback', attempts - 1 + offset),
+          `after a failure ${quoted(name)} is never reached: retry.max_attempts is ${attempts}`,
+          `Raise retry.max_attempts to ${fallback.length + 1}, or remove the fallback.`,
+        ),
+      )
+  })
+
+const attemptsAreFew: Check = ({ routes }) =>
+  routes.flatMap(({ retry }, index) =>
+    (retry?.max_attempts ?? 0) > ATTEMPTS_ADVISED_MAX
+      ? [
+          warn(
+            at('routes', index, 'retry', 'max_attempts'),
+            `more than ${ATTEMPTS_ADVISED_MAX} attempts multiply the load on a failing upstream`,
+            'Use 2, as advised.',
+          ),
+        ]
+      : [],
+  )
+
+const fallbacksHaveQueueLimit: Check = ({ upstreams, routes }) => {
+  const unlimited = new Set(
+    upstreams.filter((one) => one.max_queue_depth === undefined).map(({ name }) => name),
+  )
+  return routes.flatMap(({ strategy, fallback }, index) =>
+    strategy !== 'primary_with_fallback'
+      ? []
+      : fallback.flatMap((name, entry) =>
+          unlimited.has(name)
+            ? [
+                warn(
+                  at('routes', index, 'fallback', entry),
+                  `fallback ${quoted(name)} has no max_queue_depth: it takes all that spills`,
+                  'Give that upstream a max_queue_depth.',
+                ),
+              ]
+            : [],
+        ),
+  )
+}
+
+const saturationCanHappen: Check = ({ upstreams, routes }) =>
+  routes.flatMap(({ primary, overflow }, index) => {
+    const upstream = upstreams.find(({ name }) => name === primary)
+    if (upstream === undefined || upstream.max_queue_depth !== undefined) return []
+    if (overflow?.on_queue_saturated !== 'fallback') return []
+    const message = `never happens: the primary ${quoted(upstream.name)} has no max_queue_depth`
+    const fix = 'Give the primary a max_queue_depth.'
+    return [warn(at('routes', index, 'overflow', 'on_queue_saturated'), message, fix)]
+  })
+
+export const fallbackChecks = [
+  fallbacksAreReachable,
+  attemptsAreFew,
+  fallbacksHaveQueueLimit,
+  saturationCanHappen,
+]

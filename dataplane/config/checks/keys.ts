@@ -1,0 +1,115 @@
+/** Who may call. */
+import { refuse, warn } from '../problems.ts'
+import { at, type Check, quoted } from './contract.ts'
+import { unknownName } from './names.ts'
+
+/** A whole key ends in 43 random characters and a checksum of 6; a prefix is a few characters. */
+const WHOLE_KEY = /^gw_.+_[0-9A-Za-z]{49}$/
+
+const somebodyMayCall: Check = ({ api_keys, api_keys_file }) =>
+  api_keys.length === 0 && api_keys_file === undefined
+    ? [
+        warn(
+          at('api_keys'),
+          'there are no API keys: every request will be answered with 401',
+          'Make one with `gw keys create` and add its record, or use GatewayKey resources.',
+        ),
+      ]
+    : []
+
+const keyRoutesExist: Check = ({ api_keys, routes, aliases }) => {
+  const known = new Set(routes.map(({ name }) => name))
+  return api_keys.flatMap((key, index) =>
+    key.routes.flatMap((name, entry) => {
+      const path = at('api_keys', index, 'routes', entry)
+      if (name === '*') return []
+      const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined
+      if (known.has(name) || target === undefined) return unknownName(name, path, 'route', known)
+      const message = `${quoted(name)} is an alias; a key is permitted on routes`
+      return [refuse(path, message, `Name the route: ${quoted(target)}.`)]
+    }),
+  )
+}
+
+const starStandsAlone: Check = ({ api_keys }) =>
+  api_keys.flatMap(({ routes }, index) =>
+    routes.includes('*') && routes.length > 1
+      ? [
+          refuse(
+            at('api_keys', index, 'routes'),
+            '"*" means all routes; the names beside it restrict nothing',
+            'Keep "*" alone, or only the names.',
+          ),
+        ]
+      : [],
+  )
+
+const keyMayDoSomething: Check = ({ api_keys }) =>
+  api_keys.flatMap(({ scopes }, index) =>
+    scopes.length === 0
+      ? [
+          refuse(
+            at('api_keys', index, 'scopes'),
+            'no scope: the key could do nothing',
+            'Leave scopes out for both, or list models:invoke, models:list.',
+          ),
+        ]
+      : [],
+  )
+
+const rotationLeadsToAnotherKey: Check = ({ api_keys }) => {
+  const ids = new Set(api_keys.map(({ id }) => id))
+  return api_keys.flatMap(({ id, rotated_to }, index) => {
+    const path = at('api_keys', index, 'rotated_to')
+    if (rotated_to === undefined) return []
+    if (rotated_to !== id) return unknownName(rotated_to, path, 'key', ids)
+    return [refuse(path, 'a key cannot replace itself', 'Name the id of the newer key.')]
+  })
+}
+
+const reasonHasRevocation: Check = ({ api_keys }) =>
+  api_keys.flatMap(({ reason, revoked_at }, index) =>
+    reason !== undefined && revoked_at === undefined
+      ? [
+          refuse(
+            at('api_keys', index, 'reason'),
+            'cannot take effect: the key is not revoked and still works',
+            'Add revoked_at:, or remove reason.',
+          ),
+        ]
+      : [],
+  )
+
+const prefixIsNotTheKey: Check = ({ api_keys }) =>
+  api_keys.flatMap(({ prefix }, index) =>
+    prefix !== undefined && WHOLE_KEY.test(prefix)
+      ? [
+          refuse(
+            at('api_keys', index, 'prefix'),
+            'is a whole key, which must never be in a file',
+            'Keep its first characters only, and replace the exposed key.',
+          ),
+        ]
+      : [],
+  )
+
+const keysAreAlive: Check = ({ api_keys }, { now }) =>
+  now === undefined
+    ? []
+    : api_keys.flatMap(({ expires_at, revoked_at, rotated_to }, index) => {
+        const isEnded = revoked_at !== undefined || rotated_to !== undefined
+        if (expires_at === undefined || isEnded || Date.parse(expires_at) > now) return []
+        const message = `the key expired on ${expires_at} and is answered with 401`
+        return [warn(at('api_keys', index, 'expires_at'), message, 'Remove or replace the key.')]
+      })
+
+export const keyChecks = [
+  somebodyMayCall,
+  keyRoutesExist,
+  starStandsAlone,
+  keyMayDoSomething,
+  rotationLeadsToAnotherKey,
+  reasonHasRevocation,
+  prefixIsNotTheKey,
+  keysAreAlive,
+]

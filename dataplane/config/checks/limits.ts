@@ -1,0 +1,120 @@
+/** Rate limits and the store that counts them. */
+import { didYouMean } from '../nearest.ts'
+import { type Path, refuse, warn } from '../problems.ts'
+import type { Section } from '../schema.ts'
+import { valueAt } from '../tree.ts'
+import { at, type Check, quoted } from './contract.ts'
+
+type Limits = NonNullable<Section['rate_limits']>
+type Rule = NonNullable<Limits['default']>
+
+const REQUESTS_PER_MINUTE_DEFAULT = 120
+
+const redisIsConfigured: Check = ({ rate_limits }) =>
+  rate_limits?.backend === 'redis' && rate_limits.redis === undefined
+    ? [
+        refuse(
+          at('rate_limits', 'backend'),
+          'backend redis needs redis.url',
+          'Add redis: with url: ${env:REDIS_URL}, or use backend: memory.',
+        ),
+      ]
+    : []
+
+const redisIsUsed: Check = ({ rate_limits }) =>
+  rate_limits?.redis !== undefined && rate_limits.backend !== 'redis'
+    ? [
+        refuse(
+          at('rate_limits', 'redis'),
+          `cannot take effect: backend is ${rate_limits.backend}`,
+          'Write backend: redis, or remove redis.',
+        ),
+      ]
+    : []
+
+const redisUrlIsReadable: Check = ({ rate_limits }) => {
+  const url = rate_limits?.redis?.url
+  if (url === undefined || url.includes('${') || /^(rediss?|unix|sentinel):\/\/./.test(url))
+    return []
+  const fix = 'Write redis://host:6379, rediss:// for TLS, unix:// or sentinel://.'
+  return [refuse(at('rate_limits', 'redis', 'url'), 'is not a Redis URL', fix)]
+}
+
+const ruleLimitsSomething: Check = ({ rate_limits }) =>
+  rulesOf(rate_limits).flatMap(({ rule, path }) => {
+    const { requests_per_minute, burst, concurrent_requests, tokens_per_minute, priority } = rule
+    const limits = [requests_per_minute, burst, concurrent_requests, tokens_per_minute, priority]
+    return limits.every((limit) => limit === undefined)
+      ? [refuse(path, 'limits nothing', 'Give it requests_per_minute, or remove it.')]
+      : []
+  })
+
+const burstIsSensible: Check = ({ rate_limits }) =>
+  rulesOf(rate_limits).flatMap(({ rule, path }) => {
+    const rate =
+      rule.requests_per_minute ??
+      rate_limits?.default?.requests_per_minute ??
+      REQUESTS_PER_MINUTE_DEFAULT
+    const { burst } = rule
+    if (burst === undefined || (burst >= rate * 0.05 && burst <= rate)) return []
+    const side = burst > rate ? 'over 100 %' : 'under 5 %'
+    const message = `burst ${burst} is ${side} of requests_per_minute (${rate})`
+    return [
+      warn([...path, 'burst'], message, `About a quarter is advised: ${Math.ceil(rate / 4)}.`),
+    ]
+  })
+
+const countersAreShared: Check = ({ rate_limits, budgets }, { written }) => {
+  const replicas = Math.max(
+    numberAt(written, ['spec', 'replicas']),
+    numberAt(written, ['spec', 'autoscaling', 'maxReplicas']),
+  )
+  const counts = rate_limits !== undefined || budgets.length > 0
+  if (replicas <= 1 || !counts || rate_limits?.backend === 'redis') return []
+  const path = rate_limits === undefined ? at('budgets') : at('rate_limits')
+  const message = `counters are per replica: ${replicas} replicas admit ${replicas} times the limit`
+  return [warn(path, message, 'Use backend: redis, which shares them.')]
+}
+
+const tenantsHaveKeys: Check = ({ rate_limits, budgets, api_keys, api_keys_file }) => {
+  const known = new Set(api_keys.map(({ tenant }) => tenant))
+  if (known.size === 0 || api_keys_file !== undefined) return []
+  const named = [
+    ...(rate_limits?.tenants ?? []).map(({ tenant }, index) => ({
+      tenant,
+      path: at('rate_limits', 'tenants', index, 'tenant'),
+    })),
+    ...budgets.map(({ tenant }, index) => ({ tenant, path: at('budgets', index, 'tenant') })),
+  ]
+  return named.flatMap(({ tenant, path }) => {
+    if (known.has(tenant)) return []
+    const message = `no key belongs to tenant ${quoted(tenant)}${didYouMean(tenant, known)}`
+    return [warn(path, message, 'Correct the name, or add a key of that tenant.')]
+  })
+}
+
+export const limitChecks = [
+  redisIsConfigured,
+  redisIsUsed,
+  redisUrlIsReadable,
+  ruleLimitsSomething,
+  burstIsSensible,
+  countersAreShared,
+  tenantsHaveKeys,
+]
+
+function rulesOf(limits: Limits | undefined): { rule: Rule; path: Path }[] {
+  const whole = limits?.default
+  return [
+    ...(whole === undefined ? [] : [{ rule: whole, path: at('rate_limits', 'default') }]),
+    ...(limits?.tenants ?? []).map((rule, index) => ({
+      rule,
+      path: at('rate_limits', 'tenants', index),
+    })),
+  ]
+}
+
+function numberAt(tree: unknown, path: Path): number {
+  const value = valueAt(tree, path)
+  return typeof value === 'number' ? value : 0
+}

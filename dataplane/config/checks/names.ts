@@ -1,0 +1,84 @@
+/** References from one section to another by name. */
+import { didYouMean } from '../nearest.ts'
+import { type Finding, type Path, refuse, warn } from '../problems.ts'
+import type { RouteSection } from '../schema.ts'
+import { at, type Check, oneOf, quoted } from './contract.ts'
+
+const routeUpstreamsExist: Check = ({ upstreams, routes }) => {
+  const known = new Set(upstreams.map(({ name }) => name))
+  return routes.flatMap((route, index) =>
+    namedUpstreams(route, at('routes', index)).flatMap(({ name, path }) =>
+      unknownName(name, path, 'upstream', known),
+    ),
+  )
+}
+
+const aliasesLeadToRoutes: Check = ({ aliases, routes }) => {
+  const known = new Set(routes.map(({ name }) => name))
+  return Object.entries(aliases).flatMap(([alias, target]) => {
+    const path = at('aliases', alias)
+    if (!known.has(target) && Object.hasOwn(aliases, target)) {
+      const message = `${quoted(target)} is an alias; an alias cannot lead to another alias`
+      return [refuse(path, message, `Name the route itself: ${quoted(aliases[target] ?? '')}.`)]
+    }
+    return unknownName(target, path, 'route', known)
+  })
+}
+
+const aliasesHideNoRoute: Check = ({ aliases, routes }) =>
+  routes.flatMap(({ name }) => {
+    if (!Object.hasOwn(aliases, name)) return []
+    const message = `alias ${quoted(name)} hides the route of that name: aliases resolve first`
+    const finding = refuse(at('aliases', name), message, 'Remove the alias or rename the route.')
+    return [{ ...finding, atKey: true }]
+  })
+
+const everyUpstreamIsUsed: Check = ({ upstreams, routes, vector_stores }) => {
+  const used = new Set([
+    ...routes.flatMap((route) => namedUpstreams(route, []).map(({ name }) => name)),
+    ...vector_stores.flatMap(({ embedding }) => embedding?.upstream ?? []),
+  ])
+  return upstreams.flatMap(({ name }, index) =>
+    used.has(name)
+      ? []
+      : [
+          warn(
+            at('upstreams', index, 'name'),
+            `upstream ${quoted(name)} is not used by any route`,
+            'Name it in a route, or remove it.',
+          ),
+        ],
+  )
+}
+
+export const nameChecks = [
+  routeUpstreamsExist,
+  aliasesLeadToRoutes,
+  aliasesHideNoRoute,
+  everyUpstreamIsUsed,
+]
+
+/** A finding when `name` is not among `known`. */
+export function unknownName(
+  name: string,
+  path: Path,
+  what: string,
+  known: ReadonlySet<string>,
+): Finding[] {
+  if (known.has(name)) return []
+  return [refuse(path, `unknown ${what} ${quoted(name)}${didYouMean(name, known)}`, oneOf(known))]
+}
+
+function namedUpstreams(route: RouteSection, path: Path): { name: string; path: Path }[] {
+  const { upstreams, primary, fallback, semantic } = route
+  const single = (name: string | undefined, ...rest: Path) =>
+    name === undefined ? [] : [{ name, path: [...path, ...rest] }]
+  return [
+    ...upstreams.map(({ name }, index) => ({ name, path: [...path, 'upstreams', index, 'name'] })),
+    ...single(primary, 'primary'),
+    ...fallback.map((name, index) => ({ name, path: [...path, 'fallback', index] })),
+    ...single(semantic?.easy, 'semantic', 'easy'),
+    ...single(semantic?.hard, 'semantic', 'hard'),
+    ...single(semantic?.embedding?.upstream, 'semantic', 'embedding', 'upstream'),
+  ]
+}

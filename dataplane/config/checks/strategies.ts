@@ -1,0 +1,115 @@
+/** A strategy gets what it needs, and nothing that it would ignore. */
+import { type Finding, type Path, refuse } from '../problems.ts'
+import type { RouteSection } from '../schema.ts'
+import { at, type Check, quoted } from './contract.ts'
+
+type RouteCheck = (route: RouteSection, path: Path) => Finding[]
+
+function forEachRoute(one: RouteCheck): Check {
+  return ({ routes }) => routes.flatMap((route, index) => one(route, at('routes', index)))
+}
+
+/** Strategies that choose among `upstreams` alone. */
+const SPREADING = ['round_robin', 'least_queue', 'weighted']
+
+const singleHasOneUpstream: RouteCheck = ({ strategy, primary, upstreams }, path) => {
+  if (strategy !== 'single' || primary !== undefined || upstreams.length === 1) return []
+  const message = `single needs exactly one upstream, and has ${upstreams.length}`
+  const fix = 'Name one upstream in primary, or list exactly one in upstreams.'
+  return [refuse([...path, upstreams.length === 0 ? 'strategy' : 'upstreams'], message, fix)]
+}
+
+const spreadingHasUpstreams: RouteCheck = ({ strategy, upstreams }, path) =>
+  SPREADING.includes(strategy) && upstreams.length === 0
+    ? [refuse([...path, 'strategy'], `${strategy} needs upstreams`, 'List names in upstreams.')]
+    : []
+
+const primaryWithFallbackIsComplete: RouteCheck = (route, path) => {
+  if (route.strategy !== 'primary_with_fallback') return []
+  const strategy = [...path, 'strategy']
+  return [
+    ...(route.primary === undefined
+      ? [refuse(strategy, 'primary_with_fallback needs primary', 'Name an upstream in primary.')]
+      : []),
+    ...(route.fallback.length === 0
+      ? [
+          refuse(
+            strategy,
+            'primary_with_fallback needs fallback',
+            'List upstreams in fallback, or use the strategy single.',
+          ),
+        ]
+      : []),
+  ]
+}
+
+const primaryIsNotItsFallback: RouteCheck = ({ primary, fallback }, path) =>
+  fallback.flatMap((name, index) =>
+    name === primary
+      ? [
+          refuse(
+            [...path, 'fallback', index],
+            `${quoted(name)} is the primary; a fallback is another upstream`,
+            'Remove it here; retry.max_attempts repeats attempts at the primary.',
+          ),
+        ]
+      : [],
+  )
+
+const primaryIsUsed: RouteCheck = ({ strategy, primary }, path) =>
+  primary !== undefined && (SPREADING.includes(strategy) || strategy === 'semantic')
+    ? [ignored([...path, 'primary'], 'primary', strategy)]
+    : []
+
+const fallbackIsUsed: RouteCheck = ({ strategy, fallback }, path) =>
+  fallback.length > 0 && strategy !== 'primary_with_fallback'
+    ? [ignored([...path, 'fallback'], 'fallback', strategy)]
+    : []
+
+const overflowIsUsed: RouteCheck = ({ strategy, overflow }, path) =>
+  overflow !== undefined && strategy !== 'primary_with_fallback'
+    ? [ignored([...path, 'overflow'], 'overflow', strategy)]
+    : []
+
+/** Upstreams that are listed and that the strategy would never choose. */
+const listedUpstreamsAreUsed: RouteCheck = (route, path) => {
+  const chosen = chosenUpstreams(route)
+  if (chosen === undefined) return []
+  return route.upstreams.flatMap(({ name }, index) => {
+    if (chosen.includes(name)) return []
+    const message = `${route.strategy} never uses ${quoted(name)}`
+    return [
+      refuse([...path, 'upstreams', index, 'name'], message, UNUSED_FIX[route.strategy] ?? ''),
+    ]
+  })
+}
+
+const UNUSED_FIX: Record<string, string> = {
+  single: 'Remove it, or use a strategy that spreads over upstreams such as round_robin.',
+  primary_with_fallback: 'Remove it, or add it to fallback.',
+  semantic: 'Remove it, or name it in semantic.easy or semantic.hard.',
+}
+
+function chosenUpstreams(route: RouteSection): string[] | undefined {
+  const { strategy, primary, fallback, semantic } = route
+  if (strategy === 'single' && primary !== undefined) return [primary]
+  if (strategy === 'primary_with_fallback' && primary !== undefined) return [primary, ...fallback]
+  if (strategy === 'semantic' && semantic !== undefined) return [semantic.easy, semantic.hard]
+  return undefined
+}
+
+function ignored(path: Path, field: string, strategy: string): Finding {
+  const message = `${field} cannot take effect: the strategy ${strategy} has none`
+  return refuse(path, message, 'Remove it, or use the strategy primary_with_fallback.')
+}
+
+export const strategyChecks = [
+  forEachRoute(singleHasOneUpstream),
+  forEachRoute(spreadingHasUpstreams),
+  forEachRoute(primaryWithFallbackIsComplete),
+  forEachRoute(primaryIsNotItsFallback),
+  forEachRoute(primaryIsUsed),
+  forEachRoute(fallbackIsUsed),
+  forEachRoute(overflowIsUsed),
+  forEachRoute(listedUpstreamsAreUsed),
+]

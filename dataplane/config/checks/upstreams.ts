@@ -1,0 +1,143 @@
+/** What a provider needs, and what it would ignore. */
+import { HOSTED, SELF_HOSTED } from '../../providers/names.ts'
+import { type Finding, type Path, refuse, warn } from '../problems.ts'
+import type { UpstreamSection } from '../schema.ts'
+import { at, type Check } from './contract.ts'
+
+type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
+
+const SELF_HOSTED_NAMES: readonly string[] = SELF_HOSTED
+const HOSTED_NAMES: readonly string[] = HOSTED
+/** What `connect_timeout_seconds` is when nobody wrote it. */
+const CONNECT_SECONDS_DEFAULT = 2
+
+const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
+  SELF_HOSTED_NAMES.includes(provider) && endpoint === undefined
+    ? [
+        refuse(
+          [...path, 'endpoint'],
+          `required: ${provider} is a self-hosted runtime`,
+          'Add endpoint: http://host:port, where the runtime listens.',
+        ),
+      ]
+    : []
+
+const azureHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
+  provider === 'azure_openai' && endpoint === undefined
+    ? [
+        refuse(
+          [...path, 'endpoint'],
+          'required: azure_openai has an address for each resource',
+          'Add endpoint: https://<resource>.openai.azure.com.',
+        ),
+      ]
+    : []
+
+const bedrockHasRegion: UpstreamCheck = ({ provider, endpoint, region }, path) =>
+  provider === 'bedrock' && endpoint === undefined && region === undefined
+    ? [
+        refuse(
+          [...path, 'region'],
+          'required: bedrock has an address for each region',
+          'Add region:, such as eu-central-1, or endpoint:.',
+        ),
+      ]
+    : []
+
+const hostedHasCredential: UpstreamCheck = (upstream, path) => {
+  const { provider, endpoint, api_key, headers } = upstream
+  if (!HOSTED_NAMES.includes(provider) || provider === 'bedrock') return []
+  if (api_key !== undefined || headers !== undefined || endpoint !== undefined) return []
+  const message = `required: ${provider} refuses every request without a credential`
+  return [refuse([...path, 'api_key'], message, 'Add api_key: ${env:NAME} or a secret reference.')]
+}
+
+/** Which provider has which of the settings that only some have. */
+const PROVIDER_SETTINGS = {
+  region: ['bedrock', 'gemini'],
+  project: ['openai', 'gemini'],
+  deployment: ['azure_openai'],
+  api_version: ['azure_openai', 'anthropic', 'gemini'],
+} as const satisfies Record<string, readonly string[]>
+
+const providerSettingsAreUsed: UpstreamCheck = (upstream, path) =>
+  Object.entries(PROVIDER_SETTINGS).flatMap(([field, providers]) => {
+    const isWritten = Object.hasOwn(upstream, field)
+    if (!isWritten || providers.some((name) => name === upstream.provider)) return []
+    const message = `cannot take effect: ${upstream.provider} has no ${field}`
+    return [refuse([...path, field], message, `Remove it; ${providers.join(', ')} use it.`)]
+  })
+
+const runtimeSettingsAreUsed: UpstreamCheck = (upstream, path) => {
+  if (!HOSTED_NAMES.includes(upstream.provider)) return []
+  const fields: Path[] = []
+  if (upstream.queue_metrics !== undefined) fields.push(['queue_metrics'])
+  if (upstream.tokenizer?.upstream === true) fields.push(['tokenizer', 'upstream'])
+  if (upstream.tokenizer_autodetect === true) fields.push(['tokenizer_autodetect'])
+  return fields.map((field) => {
+    const message = `cannot take effect: ${upstream.provider} is a hosted API`
+    return refuse([...path, ...field], message, 'Remove it; only self-hosted runtimes have it.')
+  })
+}
+
+const tokenizerIsOneChoice: UpstreamCheck = ({ tokenizer }, path) => {
+  if (tokenizer === undefined) return []
+  const { encoding, file, upstream } = tokenizer
+  const choices = [encoding, file, upstream === true ? upstream : undefined]
+  const chosen = choices.filter((choice) => choice !== undefined).length
+  if (chosen === 1) return []
+  const message = chosen === 0 ? 'chooses no tokenizer' : 'chooses several tokenizers'
+  return [refuse([...path, 'tokenizer'], message, 'Keep one of encoding, file, upstream: true.')]
+}
+
+const connectFitsTimeout: UpstreamCheck = (upstream, path) => {
+  const { connect_timeout_seconds: connect, timeout_seconds: whole } = upstream
+  if (connect <= whole || connect === CONNECT_SECONDS_DEFAULT) return []
+  const message = `cannot be reached: timeout_seconds is ${whole}, and connecting is part of it`
+  return [refuse([...path, 'connect_timeout_seconds'], message, `Write at most ${whole}.`)]
+}
+
+const contextWindowIsKnown: UpstreamCheck = ({ context_window }, path) =>
+  context_window === undefined
+    ? [
+        warn(
+          path,
+          'no context window known: the context check is off for this upstream',
+          'Add context_window: with the tokens that prompt and answer may hold together.',
+        ),
+      ]
+    : []
+
+const timeoutFitsTheGateway: Check = ({ gateway, upstreams }) =>
+  upstreams.flatMap(({ timeout_seconds }, index) =>
+    timeout_seconds > gateway.request_timeout_seconds
+      ? [
+          warn(
+            at('upstreams', index, 'timeout_seconds'),
+            `${timeout_seconds} s cannot be reached: gateway.request_timeout_seconds is ${gateway.request_timeout_seconds}`,
+            `Write at most ${gateway.request_timeout_seconds}, or raise the gateway's.`,
+          ),
+        ]
+      : [],
+  )
+
+const PER_UPSTREAM: readonly UpstreamCheck[] = [
+  selfHostedHasEndpoint,
+  azureHasEndpoint,
+  bedrockHasRegion,
+  hostedHasCredential,
+  providerSettingsAreUsed,
+  runtimeSettingsAreUsed,
+  tokenizerIsOneChoice,
+  connectFitsTimeout,
+  contextWindowIsKnown,
+]
+
+export const upstreamChecks: readonly Check[] = [
+  ...PER_UPSTREAM.map(
+    (one): Check =>
+      ({ upstreams }) =>
+        upstreams.flatMap((upstream, index) => one(upstream, at('upstreams', index))),
+  ),
+  timeoutFitsTheGateway,
+]

@@ -1,0 +1,112 @@
+/** Bytes to a tree of plain values that remembers where everything stood. */
+import {
+  type Document,
+  LineCounter,
+  type ParsedNode,
+  parseAllDocuments,
+  type YAMLError,
+} from 'yaml'
+import { offsetOf } from './node-offset.ts'
+import { PlainTree } from './plain-tree.ts'
+import { type Path, type Position, type Problem, problemAt, refuse } from './problems.ts'
+import { isMap } from './tree.ts'
+
+/** A hundred thousand keys fit; nothing sane is larger. */
+export const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
+
+export interface ParsedDocument {
+  readonly tree: unknown
+  /** Of the value, or of its key for a collection or on request; of the nearest parent if absent. */
+  positionOf(path: Path, atKey?: boolean): Position
+}
+
+export type DocumentResult =
+  | { readonly document: ParsedDocument; readonly problems: readonly [] }
+  | { readonly document?: never; readonly problems: readonly Problem[] }
+
+export type Root = 'map' | 'map or list'
+
+export function parseDocument(text: string, file: string, root: Root = 'map'): DocumentResult {
+  const lines = new LineCounter()
+  const fail = (offset: number, message: string, fix: string): DocumentResult => ({
+    problems: [problemOf(file, positionAt(lines, offset), message, fix)],
+  })
+  if (text.length > DOCUMENT_LENGTH_MAX) {
+    return fail(0, `the document is larger than ${DOCUMENT_LENGTH_MAX} characters`, 'Split it.')
+  }
+  const documents = parse(text, lines)
+  if (documents === undefined) return fail(0, 'the document is nested too deeply', 'Flatten it.')
+  const [first, second] = documents
+  if (first === undefined || (first.contents === null && first.errors.length === 0)) {
+    return fail(0, 'the document is empty', 'Write apiVersion, kind and gw.')
+  }
+  const faults = documents.flatMap((document) => [...document.errors, ...document.warnings])
+  if (faults.length > 0) return { problems: faults.map((fault) => syntax(fault, file, lines)) }
+  if (second !== undefined) {
+    const message = 'the file holds several documents; a configuration is one'
+    return fail(second.range[0], message, 'Remove everything from the second "---" on.')
+  }
+  const plain = new PlainTree(first)
+  if (plain.faults.length > 0) {
+    const problems = plain.faults.map(({ offset, message, fix }) =>
+      problemOf(file, positionAt(lines, offset), message, fix),
+    )
+    return { problems }
+  }
+  const isRightRoot = isMap(plain.value) || (root === 'map or list' && Array.isArray(plain.value))
+  if (!isRightRoot) {
+    return fail(first.contents?.range[0] ?? 0, `the document must be a ${root}`, ROOT_FIX[root])
+  }
+  const positionOf = (path: Path, atKey = false) =>
+    positionAt(lines, offsetOf(first.contents, plain.targets, path, atKey))
+  return { document: { tree: plain.value, positionOf }, problems: [] }
+}
+
+const ROOT_FIX: Record<Root, string> = {
+  map: 'Start with apiVersion:, kind: and gw:, each on a line of its own.',
+  'map or list': 'Write a list of keys, or api_keys: and the list under it.',
+}
+
+function parse(text: string, lines: LineCounter): Document.Parsed<ParsedNode>[] | undefined {
+  try {
+    const documents = parseAllDocuments(text, {
+      lineCounter: lines,
+      // Merge keys work in kubectl, so they work here.
+      merge: true,
+      // Duplicates are found by the plain tree, which is linear and can name the first line.
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+    })
+    return Array.isArray(documents) ? documents : []
+  } catch (error) {
+    // The parser recurses; a document of brackets alone exhausts the stack.
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+const SYNTAX_FIXES: Partial<Record<YAMLError['code'], string>> = {
+  TAB_AS_INDENT: 'Indent with spaces; YAML forbids tabs there.',
+  BAD_INDENT: 'Align the line with its neighbours.',
+  MISSING_CHAR: 'Close the quote or bracket, or put the colon after the name.',
+  TAG_RESOLVE_FAILED: 'Remove the tag that starts with "!".',
+  BAD_ALIAS: 'Define the anchor with & before it is used with *.',
+  MULTILINE_IMPLICIT_KEY: 'Put a colon and a space after the name of the field.',
+  BLOCK_AS_IMPLICIT_KEY: 'Put the nested field on a line of its own.',
+}
+
+function syntax(fault: YAMLError, file: string, lines: LineCounter): Problem {
+  const fix = SYNTAX_FIXES[fault.code] ?? 'Correct the YAML at this place.'
+  const message = `not valid YAML: ${fault.message.replace(/\.?\s*$/, '').replaceAll('\n', ' ')}`
+  return problemOf(file, positionAt(lines, fault.pos[0]), message, fix)
+}
+
+function problemOf(file: string, position: Position, message: string, fix: string): Problem {
+  return problemAt(refuse([], message, fix), { file, path: '', ...position })
+}
+
+function positionAt(lines: LineCounter, offset: number): Position {
+  const { line, col } = lines.linePos(offset)
+  return { line: Math.max(1, line), column: Math.max(1, col) }
+}

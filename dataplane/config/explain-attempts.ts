@@ -1,0 +1,95 @@
+/** Which upstream is asked first, and what happens when it fails. */
+import type { RouteSection, Section, UpstreamSection } from './schema.ts'
+
+export function explainOrder(section: Section, route: RouteSection): string[] {
+  const show = (name: string) => showUpstream(section, name)
+  const members = route.upstreams.map(({ name }) => show(name))
+  switch (route.strategy) {
+    case 'single':
+      return [`upstream: always ${route.primary === undefined ? members[0] : show(route.primary)}`]
+    case 'primary_with_fallback':
+      return [
+        `upstream: ${show(route.primary ?? '')} first`,
+        ...route.fallback.map((name, index) => `fallback ${index + 1}: ${show(name)}`),
+        `goes to a fallback: ${spillReasons(route)}, and at once while the primary is unhealthy`,
+      ]
+    case 'weighted':
+      return ['upstream: chosen by weight', ...shares(section, route).map((one) => `  ${one}`)]
+    case 'semantic':
+      return [
+        `upstream: ${show(route.semantic?.easy ?? '')} for easy prompts`,
+        `upstream: ${show(route.semantic?.hard ?? '')} for hard prompts, score at least ${route.semantic?.threshold}`,
+      ]
+    default:
+      return [`upstream: ${STRATEGY_WORDS[route.strategy]} ${members.join(', ')}`]
+  }
+}
+
+const STRATEGY_WORDS: Record<string, string> = {
+  round_robin: 'in even rotation over',
+  least_queue: 'the one with the shortest queue of',
+}
+
+export function explainAttempts(route: RouteSection): string[] {
+  const { retry, fallback } = route
+  const attempts = attemptsMax(route)
+  if (attempts === 1) return ['attempts: 1, a failure is not repeated']
+  const isBounded = retry?.max_attempts !== undefined
+  const source = isBounded ? 'retry.max_attempts' : 'each fallback once'
+  const wait = retry?.respect_retry_after === false ? 'ignored' : 'honoured'
+  const reached = Math.min(fallback.length, attempts - 1)
+  return [
+    `attempts: ${attempts} in all (${source}), only before the first byte is sent`,
+    ...(fallback.length > reached
+      ? [`  of ${fallback.length} fallbacks ${reached} can be reached after a failure`]
+      : []),
+    ...(isBounded
+      ? [
+          `  after 5xx, 429, a lost connection: a delay of 0 to ${retry.initial_delay_ms} ms, doubling; Retry-After is ${wait}`,
+          '  after a timeout: never the same upstream again',
+        ]
+      : []),
+  ]
+}
+
+function attemptsMax({ strategy, retry, fallback }: RouteSection): number {
+  const candidates = strategy === 'primary_with_fallback' ? 1 + fallback.length : 1
+  return retry?.max_attempts ?? candidates
+}
+
+function spillReasons({ overflow }: RouteSection): string {
+  const reasons = [
+    ['on_queue_saturated', 'when it is full'],
+    ['on_upstream_error', 'when it fails'],
+    ['on_timeout', 'when it is silent too long'],
+  ] as const
+  const spilled = reasons.flatMap(([field, words]) =>
+    overflow === undefined || overflow[field] === 'fallback' ? [words] : [],
+  )
+  return spilled.length === 0 ? 'for no other reason' : spilled.join(', ')
+}
+
+function shares({ upstreams }: Section, route: RouteSection): string[] {
+  const weights = route.upstreams.map(({ name, weight }) => ({
+    name,
+    weight: weight ?? upstreams.find((one) => one.name === name)?.weight ?? 0,
+  }))
+  const sum = weights.reduce((total, { weight }) => total + weight, 0)
+  return weights.map(({ name, weight }) => `${name}: ${Math.round((weight / sum) * 1000) / 10} %`)
+}
+
+function showUpstream({ upstreams }: Section, name: string): string {
+  const upstream = upstreams.find((one) => one.name === name)
+  return upstream === undefined ? name : `${name} (${traitsOf(upstream).join(', ')})`
+}
+
+function traitsOf(upstream: UpstreamSection): string[] {
+  const { provider, model, max_queue_depth, circuit_breaker } = upstream
+  const failures = circuit_breaker?.failure_threshold ?? 5
+  const pause = circuit_breaker?.open_duration_seconds ?? 30
+  return [
+    `${provider} ${model}`,
+    max_queue_depth === undefined ? 'no queue limit' : `full at ${max_queue_depth} in flight`,
+    `out for ${pause} s after ${failures} failures`,
+  ]
+}

@@ -1,0 +1,52 @@
+/** Limits and budgets of the tenants that may use a route. */
+import type { RouteSection, Section } from './schema.ts'
+
+type Rule = NonNullable<NonNullable<Section['rate_limits']>['default']>
+type Budget = Section['budgets'][number]
+
+/** What applies where a file gives no default. */
+const DEFAULT_RULE = { requests_per_minute: 120, burst: 30, concurrent_requests: 16 }
+
+export function explainTenants(section: Section, { name }: RouteSection): string[] {
+  const tenants = new Set(
+    section.api_keys
+      .filter(({ routes }) => routes.includes('*') || routes.includes(name))
+      .map(({ tenant }) => tenant),
+  )
+  return [...tenants].flatMap((tenant) => {
+    const facts = [...explainLimits(section, tenant), ...explainBudgets(section, tenant)]
+    return facts.length === 0 ? [] : [`tenant ${tenant}: ${facts.join('; ')}`]
+  })
+}
+
+function explainLimits({ rate_limits }: Section, tenant: string): string[] {
+  if (rate_limits === undefined) return []
+  const whole: Rule = rate_limits.default ?? DEFAULT_RULE
+  const own = rate_limits.tenants.find((rule) => rule.tenant === tenant)
+  const rule = { ...whole, ...own }
+  const rate = rule.requests_per_minute ?? DEFAULT_RULE.requests_per_minute
+  const burst = rule.burst ?? Math.max(1, Math.floor(rate / 4))
+  const concurrent = rule.concurrent_requests ?? DEFAULT_RULE.concurrent_requests
+  const scope = rate_limits.backend === 'redis' ? 'over all replicas' : 'in each replica'
+  return [
+    `${rate} requests a minute, ${burst} at once, ${concurrent} simultaneous, ${scope}`,
+    ...(rule.tokens_per_minute === undefined ? [] : [`${rule.tokens_per_minute} tokens a minute`]),
+    ...(rule.priority === 'low' ? ['yields to other traffic'] : []),
+  ]
+}
+
+function explainBudgets({ budgets }: Section, tenant: string): string[] {
+  return budgets.filter((budget) => budget.tenant === tenant).map(explainBudget)
+}
+
+function explainBudget(budget: Budget): string {
+  const { tokens_per_day, spend_per_month_usd, on_exceeded, downgrade_route } = budget
+  const caps = [
+    ...(tokens_per_day === undefined ? [] : [`${tokens_per_day} tokens a UTC day`]),
+    ...(spend_per_month_usd === undefined ? [] : [`${spend_per_month_usd} USD a UTC month`]),
+  ]
+  const then = on_exceeded === 'downgrade' ? `route ${downgrade_route}` : '402'
+  const alerts = budget.alert_thresholds.map((threshold) => `${Math.round(threshold * 100)} %`)
+  const alerted = alerts.length === 0 ? '' : `, alerts at ${alerts.join(', ')}`
+  return `${caps.join(' and ')}, then ${then}${alerted}`
+}

@@ -1,0 +1,104 @@
+/** A configuration in words: what happens to a request on each route. */
+import { explainAttempts, explainOrder } from './explain-attempts.ts'
+import { explainTenants } from './explain-tenants.ts'
+import type { Configuration, RouteSection, Section } from './schema.ts'
+
+export function explain(configuration: Configuration): string {
+  const section = configuration.gw
+  return section.routes.map((route) => explainRoute(section, route)).join('\n\n')
+}
+
+function explainRoute(section: Section, route: RouteSection): string {
+  const lines = [
+    ...explainNames(section, route),
+    ...explainCallers(section, route),
+    ...explainTenants(section, route),
+    ...explainOrder(section, route),
+    ...explainAttempts(route),
+    ...explainClocks(section, route),
+    ...explainWindow(section, route),
+    ...explainAuxiliaries(route),
+  ]
+  return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
+}
+
+function explainNames({ aliases }: Section, { name }: RouteSection): string[] {
+  const names = Object.keys(aliases).filter((alias) => aliases[alias] === name)
+  const also = names.length === 0 ? 'no alias' : `or by alias ${names.join(', ')}`
+  return [`reached by model: ${name}, ${also}`]
+}
+
+function explainCallers({ api_keys, api_keys_file }: Section, { name }: RouteSection): string[] {
+  const callers = api_keys
+    .filter((key) => key.routes.includes('*') || key.routes.includes(name))
+    .filter((key) => key.scopes.includes('models:invoke'))
+    .filter((key) => key.revoked_at === undefined && key.rotated_to === undefined)
+    .map(({ id, tenant, expires_at }) => {
+      const until = expires_at === undefined ? '' : `, until ${expires_at}`
+      return `${id} (tenant ${tenant}${until})`
+    })
+  const others = 'any other key gets 401 if unknown, 403 if known'
+  if (callers.length > 0) return [`who may call: ${summarize(callers)}; ${others}`]
+  const source = api_keys_file === undefined ? '' : `, unless ${api_keys_file} holds some`
+  return [`who may call: nobody, no key is permitted here${source}`]
+}
+
+const LISTED_MAX = 20
+
+function summarize(names: readonly string[]): string {
+  const rest = names.length - LISTED_MAX
+  const shown = names.slice(0, LISTED_MAX).join(', ')
+  return rest > 0 ? `${shown} and ${rest} more` : shown
+}
+
+function explainClocks({ gateway, upstreams }: Section, route: RouteSection): string[] {
+  const limits = [
+    { seconds: gateway.request_timeout_seconds, source: 'gateway.request_timeout_seconds' },
+    ...(route.timeout_seconds === undefined
+      ? []
+      : [{ seconds: route.timeout_seconds, source: 'the route' }]),
+  ]
+  const whole = limits.reduce((least, one) => (one.seconds < least.seconds ? one : least))
+  const silence = gateway.load_balancer_idle_seconds
+  const first = upstreamsOf(route).flatMap((name) => {
+    const upstream = upstreams.find((one) => one.name === name)
+    if (upstream === undefined) return []
+    const seconds = Math.min(upstream.timeout_seconds, whole.seconds)
+    return [`${name} ${seconds} s`]
+  })
+  return [
+    `time: at most ${whole.seconds} s in all, set by ${whole.source}`,
+    `first content within: ${first.join(', ')}; then the next attempt, else 504`,
+    ...(silence === undefined
+      ? []
+      : [`an answer that is not a stream: within ${Math.min(silence, whole.seconds)} s`]),
+    `heartbeat: ": keepalive" every ${gateway.sse.heartbeat_seconds} s on a stream`,
+  ]
+}
+
+function explainWindow({ upstreams }: Section, route: RouteSection): string[] {
+  const names = upstreamsOf(route)
+  const windows = upstreams
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ context_window }) => context_window ?? [])
+  const answer =
+    route.max_tokens_default === undefined
+      ? []
+      : [`a client without a token limit: max_tokens ${route.max_tokens_default} under a budget`]
+  if (windows.length === 0) return ['context window: not known, not checked', ...answer]
+  const window = Math.max(...windows)
+  return [`context window: prompt and max_tokens up to ${window} tokens, else 400`, ...answer]
+}
+
+function explainAuxiliaries({ retrieval, guardrails }: RouteSection): string[] {
+  return [
+    ...(retrieval.length === 0 ? [] : [`retrieval added to the prompt: ${retrieval.join(', ')}`]),
+    ...(guardrails.length === 0 ? [] : [`judged by guardrails: ${guardrails.join(', ')}`]),
+  ]
+}
+
+function upstreamsOf({ upstreams, primary, fallback, semantic }: RouteSection): string[] {
+  const named = [primary, ...upstreams.map(({ name }) => name), ...fallback]
+  const both = [...named, semantic?.easy, semantic?.hard]
+  return [...new Set(both.filter((name) => name !== undefined))]
+}

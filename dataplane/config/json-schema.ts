@@ -1,0 +1,51 @@
+/** The JSON schema of the file, for editors: what the validator accepts, both forms of a union. */
+import { z } from 'zod'
+import { GatewayConfig } from './schema.ts'
+import { isMap, type Tree, valueAt } from './tree.ts'
+
+const TITLE = 'Configuration of the inference gateway'
+
+const PROVIDER_SPELLINGS = ['azure', 'azure-openai', 'llama.cpp', 'llama-cpp', 'llama_cpp']
+const TLS_VERSIONS = ['1.2', '1.3', 1.2, 1.3]
+
+export function makeJsonSchema(): Tree {
+  const schema: unknown = z.toJSONSchema(GatewayConfig, { io: 'input' })
+  if (!isMap(schema)) throw new Error('the schema of the document is not an object')
+  const gw = ['properties', 'gw', 'properties']
+  const upstream = [...gw, 'upstreams', 'items', 'properties']
+  const route = [...gw, 'routes', 'items', 'properties']
+  widen(schema, [...route, 'upstreams', 'items'], (object) => [nameOf(object), object])
+  widen(schema, [...gw, 'pricing'], (object) => [valueAt(object, ['properties', 'models']), object])
+  widen(schema, [...gw, 'no_proxy'], (list) => [
+    { type: 'string', description: 'The same, separated by commas.' },
+    list,
+  ])
+  widen(schema, [...upstream, 'provider'], (names) => [names, { enum: PROVIDER_SPELLINGS }])
+  for (const tls of [
+    [...gw, 'tls'],
+    [...upstream, 'tls'],
+  ]) {
+    widen(schema, [...tls, 'properties', 'min_version'], (names) => [names, { enum: TLS_VERSIONS }])
+  }
+  return { ...schema, title: TITLE }
+}
+
+/** Puts alternatives in the place of a schema; its description and default stay outside. */
+function widen(root: Tree, path: readonly string[], choices: (schema: Tree) => unknown[]): void {
+  const parent = valueAt(root, path.slice(0, -1))
+  const name = path.at(-1)
+  const schema = valueAt(root, path)
+  if (!isMap(parent) || name === undefined || !isMap(schema)) {
+    throw new Error(`the schema has nothing at ${path.join('.')}`)
+  }
+  const { description, default: initial, ...rest } = schema
+  parent[name] = {
+    ...(description === undefined ? {} : { description }),
+    ...(initial === undefined ? {} : { default: initial }),
+    anyOf: choices(rest),
+  }
+}
+
+function nameOf(object: Tree): unknown {
+  return valueAt(object, ['properties', 'name'])
+}

@@ -1,0 +1,51 @@
+/** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
+import { check, checkChoices, checkFacts } from './check.ts'
+import type { CheckContext } from './checks/contract.ts'
+import type { Finding } from './problems.ts'
+import { salvage } from './salvage.ts'
+import { type Configuration, GatewayConfig } from './schema.ts'
+import { explainIssues } from './shape.ts'
+import { refuseUnsupported } from './supported.ts'
+import { startsWith, valueAt } from './tree.ts'
+
+export interface Judgement {
+  /** Present when the schema accepts the tree; findings may still refuse it. */
+  readonly configuration?: Configuration
+  readonly findings: readonly Finding[]
+}
+
+export interface Trees {
+  /** Canonical, references resolved. */
+  readonly resolved: unknown
+  /** Canonical, references as written: what messages may show. */
+  readonly written: unknown
+}
+
+export function judge(trees: Trees, now: number | undefined): Judgement {
+  const context = { written: trees.written, now }
+  const unsupported = refuseUnsupported(trees.written)
+  const parsed = GatewayConfig.safeParse(trees.resolved)
+  if (parsed.success) {
+    const findings = [...unsupported, ...check(parsed.data.gw, context)]
+    return { configuration: parsed.data, findings }
+  }
+  const faults = explainIssues(parsed.error.issues, trees.written)
+  return { findings: [...faults, ...unsupported, ...checkSalvage(trees, context)] }
+}
+
+/** Checks what the schema refused, as far as that says something about what was written. */
+function checkSalvage(trees: Trees, context: CheckContext): Finding[] {
+  const saved = salvage(trees.resolved)
+  if (saved === undefined) return []
+  // The document and `gw` hold everything: a change to them says nothing about a field below.
+  const touched = saved.touched.filter((path) => path.length > 1)
+  const isTouched = ({ path }: Finding) => touched.some((prefix) => startsWith(path, prefix))
+  const isWritten = ({ path }: Finding) =>
+    valueAt(trees.written, path) !== undefined &&
+    !touched.some((one) => one.length === path.length && startsWith(path, one))
+  const { gw } = saved.configuration
+  return [
+    ...checkFacts(gw, context).filter((finding) => !isTouched(finding) || isWritten(finding)),
+    ...checkChoices(gw, context).filter((finding) => !isTouched(finding)),
+  ]
+}

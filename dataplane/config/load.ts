@@ -1,0 +1,125 @@
+/** Text to a checked configuration: document, references, canonical form, schema, support, checks. */
+import { canonicalize } from './canonical.ts'
+import { parseDocument } from './document.ts'
+import { judge } from './judge.ts'
+import { besideFile, type KeysFile, type KeysResult, readKeysFile } from './keys-file.ts'
+import { type Locator, makeLocator } from './locate.ts'
+import { type Finding, hasErrors, type Problem, sortProblems } from './problems.ts'
+import { type Host, type ReferenceUse, resolveReferences, type Unresolved } from './references.ts'
+import type { Configuration } from './schema.ts'
+import { isMap, valueAt } from './tree.ts'
+import { type Purpose, unresolvedFinding, withoutUnresolved } from './unresolved.ts'
+
+export interface Loaded {
+  readonly file: string
+  /** Present when no problem is an error. Keys of `api_keys_file` are among its keys. */
+  readonly configuration?: Configuration
+  readonly problems: readonly Problem[]
+  readonly unresolved: readonly Unresolved[]
+  /** The reference that the string at a canonical path was written as, if it was. */
+  referenceAt(path: readonly (string | number)[]): ReferenceUse | undefined
+  /** How many of the keys stand in the document itself; they come first. */
+  readonly ownKeys: number
+  /** The file of further keys, as it has to be opened. */
+  readonly keysFile?: string
+}
+
+export function loadConfiguration(
+  text: string,
+  file: string,
+  host: Host,
+  purpose: Purpose = 'run',
+): Loaded {
+  const { document, problems } = parseDocument(text, file)
+  if (document === undefined) return nothingLoaded(file, problems)
+  const near = hostBeside(file, host)
+  const resolution = resolveReferences(document.tree, near)
+  const resolved = canonicalize(resolution.tree)
+  const written = canonicalize(document.tree)
+  const keys = keysOf(resolved.tree, near)
+  const keysFile = keys?.kind === 'read' ? keys.keysFile : undefined
+  const own = valueAt(resolved.tree, ['gw', 'api_keys'])
+  const ownKeys = Array.isArray(own) ? own.length : 0
+  const locator = makeLocator(file, document, resolved.sourceOf, {
+    file: keysFile,
+    own: ownKeys,
+  })
+  const judgement = judge(
+    {
+      resolved: withKeys(resolved.tree, keysFile?.keys),
+      written: withKeys(written.tree, keysFile?.written),
+    },
+    host.now?.(),
+  )
+  const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
+  const found = sortProblems([
+    ...resolution.findings.map(locator.atSource),
+    ...unresolved.map((one) => locator.atSource(unresolvedFinding(one, purpose))),
+    ...keysProblems(keys, purpose, locator),
+    ...withoutUnresolved(judgement.findings, unresolved, locator).map(locator.atCanonical),
+  ])
+  return {
+    file,
+    problems: found,
+    unresolved,
+    ownKeys,
+    referenceAt: (path) => resolution.uses.get(locator.sourceTextOf(path)),
+    ...(keys === undefined ? {} : { keysFile: keysPath(keys) }),
+    ...(judgement.configuration === undefined || hasErrors(found)
+      ? {}
+      : { configuration: judgement.configuration }),
+  }
+}
+
+function nothingLoaded(file: string, problems: readonly Problem[]): Loaded {
+  return { file, problems, unresolved: [], ownKeys: 0, referenceAt: () => undefined }
+}
+
+function hostBeside(file: string, host: Host): Host {
+  return { env: host.env, readText: (path) => host.readText(besideFile(file, path)) }
+}
+
+function keysOf(tree: unknown, host: Host): KeysResult | undefined {
+  const path = valueAt(tree, ['gw', 'api_keys_file'])
+  const isPath = typeof path === 'string' && path !== '' && !path.includes('${')
+  return isPath ? readKeysFile(path, host) : undefined
+}
+
+function keysPath(keys: KeysResult): string {
+  if (keys.kind === 'read') return keys.keysFile.file
+  return keys.kind === 'unreadable' ? keys.file : (keys.problems[0]?.file ?? '')
+}
+
+/** The document with the keys of the file behind its own; a wrong `api_keys` is left to the schema. */
+function withKeys(tree: unknown, keys: readonly unknown[] | undefined): unknown {
+  if (keys === undefined || !isMap(tree) || !isMap(tree.gw)) return tree
+  const own = tree.gw.api_keys ?? []
+  if (!Array.isArray(own)) return tree
+  return { ...tree, gw: { ...tree.gw, api_keys: [...own, ...keys] } }
+}
+
+/** Paths in the keys file, as they are in the merged document. */
+function keysUnresolved(keysFile: KeysFile | undefined, ownKeys: number): Unresolved[] {
+  if (keysFile === undefined) return []
+  return keysFile.resolution.unresolved.map((one) => {
+    const [index, ...rest] = one.path.slice(keysFile.root.length)
+    return { ...one, path: ['gw', 'api_keys', Number(index) + ownKeys, ...rest] }
+  })
+}
+
+function keysProblems(
+  keys: KeysResult | undefined,
+  purpose: Purpose,
+  locator: Locator,
+): readonly Problem[] {
+  if (keys === undefined) return []
+  if (keys.kind !== 'unreadable') return keys.problems
+  const message = `${keys.file} cannot be read (${keys.why})`
+  const finding: Finding = {
+    severity: purpose === 'run' ? 'error' : 'warning',
+    path: ['gw', 'api_keys_file'],
+    message: purpose === 'run' ? message : `${message}; its keys were not checked`,
+    fix: 'Correct the path, or let the gateway read the file.',
+  }
+  return [locator.atSource(finding)]
+}

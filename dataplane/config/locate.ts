@@ -1,0 +1,43 @@
+/** Findings by path to problems by file, line and column. */
+import type { ParsedDocument } from './document.ts'
+import type { KeysFile } from './keys-file.ts'
+import { type Finding, type Path, type Problem, problemAt, showPath } from './problems.ts'
+
+export interface Locator {
+  /** For a path as the user wrote it. */
+  atSource(finding: Finding): Problem
+  /** For a path of the canonical form. */
+  atCanonical(finding: Finding): Problem
+  /** The written path of a canonical one, as text. */
+  sourceTextOf(path: Path): string
+}
+
+export function makeLocator(
+  file: string,
+  document: ParsedDocument,
+  sourceOf: (path: Path) => Path,
+  keys: { readonly file: KeysFile | undefined; readonly own: number },
+): Locator {
+  const atSource = (finding: Finding) => {
+    const inKeys =
+      keys.file === undefined ? undefined : pathInKeys(finding.path, keys.file, keys.own)
+    const [place, path, from] =
+      inKeys === undefined || keys.file === undefined
+        ? [file, finding.path, document]
+        : [keys.file.file, inKeys, keys.file.document]
+    const position = from.positionOf(path, finding.atKey)
+    return problemAt(finding, { file: place, path: showPath(path), ...position })
+  }
+  return {
+    atSource,
+    atCanonical: (finding) => atSource({ ...finding, path: sourceOf(finding.path) }),
+    sourceTextOf: (path) => showPath(sourceOf(path)),
+  }
+}
+
+/** Keys of the file stand behind the document's own keys. */
+function pathInKeys(path: Path, keysFile: KeysFile, own: number): Path | undefined {
+  const [root, section, index, ...rest] = path
+  if (root !== 'gw' || section !== 'api_keys' || typeof index !== 'number') return undefined
+  return index < own ? undefined : [...keysFile.root, index - own, ...rest]
+}

@@ -1,0 +1,90 @@
+/** What is wrong with a configuration: how a finding is made, located, ordered and printed. */
+
+export type Path = readonly (string | number)[]
+export type Severity = 'error' | 'warning'
+
+/** A fault by field, before anyone knows on which line the field stands. */
+export interface Finding {
+  readonly severity: Severity
+  readonly path: Path
+  readonly message: string
+  readonly fix: string
+  readonly code?: string
+  /** Point at the name of the field instead of its value. */
+  readonly atKey?: boolean
+}
+
+/** A fault by file, line and column: what people and programs are shown. */
+export interface Problem {
+  readonly severity: Severity
+  readonly file: string
+  readonly path: string
+  readonly line: number
+  readonly column: number
+  readonly message: string
+  readonly fix: string
+  readonly code?: string
+}
+
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export interface Place extends Position {
+  readonly file: string
+  readonly path: string
+}
+
+export function refuse(path: Path, message: string, fix: string): Finding {
+  return { severity: 'error', path, message, fix }
+}
+
+export function warn(path: Path, message: string, fix: string): Finding {
+  return { severity: 'warning', path, message, fix }
+}
+
+/** `gw.routes[0].upstreams[1].name`; a name that would read as two is put in quotes. */
+export function showPath(path: Path): string {
+  return path.reduce<string>((shown, part) => {
+    if (typeof part === 'number') return `${shown}[${part}]`
+    if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(part)) return `${shown}[${JSON.stringify(part)}]`
+    return shown === '' ? part : `${shown}.${part}`
+  }, '')
+}
+
+export function problemAt(finding: Finding, place: Place): Problem {
+  const { severity, message, fix, code } = finding
+  const { file, path, line, column } = place
+  const problem = { severity, file, path, line, column, message, fix }
+  return code === undefined ? problem : { ...problem, code }
+}
+
+/** Orders by place in the file, and drops what two checks said in the same words. */
+export function sortProblems(problems: readonly Problem[]): Problem[] {
+  const distinct = new Map(
+    problems.map((problem) => [
+      `${problem.file}\n${problem.line}\n${problem.path}\n${problem.message}`,
+      problem,
+    ]),
+  )
+  const files = [...new Set(problems.map((problem) => problem.file))]
+  return [...distinct.values()].sort(
+    (left, right) =>
+      files.indexOf(left.file) - files.indexOf(right.file) ||
+      left.line - right.line ||
+      left.column - right.column,
+  )
+}
+
+/** The one rendering: an editor can jump to the first line, a person reads the second. */
+export function renderProblem(problem: Problem): string {
+  const { file, line, column, severity, path, message, fix, code } = problem
+  const field = path === '' ? '' : `${path}: `
+  const suffix = code === undefined || message.includes(code) ? '' : ` (${code})`
+  return `${file}:${line}:${column}: ${severity}: ${field}${message}${suffix}\n    fix: ${fix}`
+}
+
+export function hasErrors(problems: readonly { severity: Severity }[]): boolean {
+  return problems.some((problem) => problem.severity === 'error')
+}

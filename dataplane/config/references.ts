@@ -1,0 +1,129 @@
+/** Replaces references by what they refer to. The world is an argument: variables and files. */
+import { type Finding, type Path, refuse, showPath } from './problems.ts'
+import { type Reference, type ReferenceKind, splitReferences } from './reference-syntax.ts'
+import { isMap, mapStrings } from './tree.ts'
+
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Throws when the file cannot be read. */
+  readText(path: string): string
+  /** Milliseconds since the epoch; without it expiry is not judged. */
+  now?(): number
+}
+
+export interface Unresolved {
+  readonly path: Path
+  readonly reference: string
+  readonly why: string
+}
+
+/** A string that held references: what was written, and where it leads. */
+export interface ReferenceUse {
+  readonly text: string
+  readonly kinds: readonly ReferenceKind[]
+}
+
+export interface Resolution {
+  readonly tree: unknown
+  readonly unresolved: readonly Unresolved[]
+  /** By `showPath` of the string. */
+  readonly uses: ReadonlyMap<string, ReferenceUse>
+  /** Malformed references. */
+  readonly findings: readonly Finding[]
+}
+
+/** A credential is short; a file this long is a mistake. */
+const VALUE_LENGTH_MAX = 65_536
+const SECRETS_DIRECTORY = '/var/run/secrets/gw'
+
+/** Resolves every string of the tree below `within`, which defaults to the `gw` section. */
+export function resolveReferences(tree: unknown, host: Host, within: Path = ['gw']): Resolution {
+  const unresolved: Unresolved[] = []
+  const uses = new Map<string, ReferenceUse>()
+  const findings: Finding[] = []
+  const resolve = (text: string, below: Path) => {
+    const path = [...within, ...below]
+    if (!text.includes('${')) return text
+    const kinds: ReferenceKind[] = []
+    let isWhole = true
+    const values = splitReferences(text).map((piece) => {
+      if ('literal' in piece) return piece.literal
+      if ('malformed' in piece) {
+        findings.push(refuse(path, `malformed reference ${quote(piece.malformed)}`, piece.fix))
+        isWhole = false
+        return ''
+      }
+      kinds.push(piece.reference.kind)
+      const found = lookUp(piece.reference, host)
+      if ('value' in found) return found.value
+      unresolved.push({ path, reference: piece.reference.text, why: found.why })
+      isWhole = false
+      return ''
+    })
+    uses.set(showPath(path), { text, kinds })
+    return isWhole ? values.join('') : text
+  }
+  const resolved = replaceBelow(tree, within, (value) => {
+    findings.push(...refuseInNames(value, within))
+    return mapStrings(value, resolve)
+  })
+  return { tree: resolved, unresolved, uses, findings }
+}
+
+function replaceBelow(tree: unknown, path: Path, replace: (value: unknown) => unknown): unknown {
+  const [part, ...rest] = path
+  if (part === undefined) return replace(tree)
+  if (!isMap(tree) || !Object.hasOwn(tree, part)) return tree
+  return { ...tree, [part]: replaceBelow(tree[part], rest, replace) }
+}
+
+/** References in names of fields would silently stay as they are. */
+function refuseInNames(value: unknown, path: Path): Finding[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((entry, index) => refuseInNames(entry, [...path, index]))
+  }
+  if (!isMap(value)) return []
+  return Object.entries(value).flatMap(([key, entry]) => {
+    const below = refuseInNames(entry, [...path, key])
+    if (!key.includes('${')) return below
+    const message = 'a reference in a name is not read'
+    const fix = 'Write the name out; references work in values.'
+    return [{ ...refuse([...path, key], message, fix), atKey: true }, ...below]
+  })
+}
+
+type LookUp = { readonly value: string } | { readonly why: string }
+
+function lookUp({ kind, target }: Reference, host: Host): LookUp {
+  if (kind === 'env') {
+    const value = host.env[target]
+    if (value === undefined) return { why: `environment variable ${target} is not set` }
+    return value === '' ? { why: `environment variable ${target} is empty` } : { value }
+  }
+  const directory = host.env.GW_SECRETS_DIR || SECRETS_DIRECTORY
+  const path = kind === 'file' ? target : `${directory.replace(/\/+$/, '')}/${target}`
+  return readValue(path, host)
+}
+
+function readValue(path: string, host: Host): LookUp {
+  let text: string
+  try {
+    text = host.readText(path)
+  } catch (error) {
+    return { why: `file ${path} cannot be read (${reasonOf(error)})` }
+  }
+  const value = text.replace(/\r?\n$/, '')
+  if (value === '') return { why: `file ${path} is empty` }
+  if (value.length > VALUE_LENGTH_MAX) return { why: `file ${path} is too large for a value` }
+  return { value }
+}
+
+/** The code of a system error says enough, and never repeats what a file holds. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code)
+  return error instanceof Error ? error.message : String(error)
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text)
+}

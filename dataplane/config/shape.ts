@@ -1,0 +1,134 @@
+/** The schema's verdict in our words: every issue becomes a finding with a way out. */
+import type { z } from 'zod'
+import { didYouMean } from './nearest.ts'
+import { type Finding, type Path, refuse } from './problems.ts'
+import { GatewayConfig } from './schema.ts'
+import { descriptionAt, fieldsAt } from './schema-walk.ts'
+import { valueAt } from './tree.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** `shown` is the tree with references unresolved, so that no message repeats a secret. */
+export function explainIssues(issues: readonly Issue[], shown: unknown): Finding[] {
+  return issues.flatMap((issue) => explainIssue(issue, pathOf(issue), shown))
+}
+
+export function pathOf(issue: Issue): Path {
+  return issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
+}
+
+function explainIssue(issue: Issue, path: Path, shown: unknown): Finding[] {
+  const value = valueAt(shown, path)
+  const meaning = descriptionAt(GatewayConfig, path)
+  if (value === undefined) return [missing(path, issue, meaning)]
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownField(path, key))
+    case 'invalid_type':
+      return [wrongType(path, value, issue.expected, meaning)]
+    case 'invalid_value':
+      return [wrongValue(path, value, issue.values.map(String))]
+    case 'too_small':
+      return [outOfBounds(path, value, boundOf(issue, Number(issue.minimum), 'least'))]
+    case 'too_big':
+      return [outOfBounds(path, value, boundOf(issue, Number(issue.maximum), 'most'))]
+    case 'invalid_key': {
+      const reason = issue.issues[0]?.message ?? issue.message
+      const finding = refuse(path, `this name is not allowed: ${reason}`, 'Choose another name.')
+      return [{ ...finding, atKey: true }]
+    }
+    default:
+      return [refuse(path, `${show(value)} ${sentenceOf(issue)}`, meaning ?? 'Correct the value.')]
+  }
+}
+
+function sentenceOf(issue: Issue): string {
+  if (issue.code !== 'invalid_union') return issue.message
+  // The last member of a union is the general one; its reason is the one that helps.
+  return issue.errors.at(-1)?.at(-1)?.message ?? issue.message
+}
+
+function missing(path: Path, issue: Issue, meaning: string | undefined): Finding {
+  const choices = issue.code === 'invalid_value' ? issue.values.map(String).join(', ') : ''
+  const oneOf = choices === '' ? '' : `, one of: ${choices}`
+  const fix = `Add the field ${String(path.at(-1))}${oneOf}. ${meaning ?? ''}`.trimEnd()
+  return refuse(path, 'required field is missing', fix)
+}
+
+function unknownField(parent: Path, key: string): Finding {
+  const fields = fieldsAt(GatewayConfig, parent)
+  const suggestion = didYouMean(key, fields)
+  const isOfGateway = parent.length === 0 && fieldsAt(GatewayConfig, ['gw']).includes(key)
+  const fix = isOfGateway
+    ? `Move ${key} under gw:, where it belongs.`
+    : `Remove it, or use one of: ${fields.join(', ')}.`
+  const finding = refuse([...parent, key], `unknown field ${show(key)}${suggestion}`, fix)
+  return { ...finding, atKey: true }
+}
+
+function wrongType(
+  path: Path,
+  value: unknown,
+  expected: string,
+  meaning: string | undefined,
+): Finding {
+  const wanted = TYPES[expected] ?? expected
+  if (value === null) {
+    return refuse(path, `has no value; expected ${wanted}`, 'Write a value, or remove the line.')
+  }
+  if (typeof value === 'string' && value.includes('${')) {
+    const message = `${show(value)} gives text; expected ${wanted}`
+    return refuse(path, message, 'Write the value out; a reference stands only where text does.')
+  }
+  const isQuoted = typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))
+  const unquote = isQuoted && (expected === 'number' || expected === 'int')
+  const fix = unquote ? 'Remove the quotes.' : `Write ${wanted}. ${meaning ?? ''}`.trimEnd()
+  return refuse(path, `expected ${wanted}, not ${show(value)}`, fix)
+}
+
+const TYPES: Record<string, string> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map of fields',
+  record: 'a map',
+}
+
+function wrongValue(path: Path, value: unknown, allowed: readonly string[]): Finding {
+  const choices = allowed.map((choice) => JSON.stringify(choice)).join(', ')
+  const fix = allowed.length === 1 ? `Write ${choices}.` : `Use one of: ${choices}.`
+  if (typeof value !== 'string') return refuse(path, `${show(value)} is not allowed here`, fix)
+  const message = `unknown ${nounOf(path)} ${show(value)}${didYouMean(value, allowed)}`
+  return refuse(path, message, fix)
+}
+
+function nounOf(path: Path): string {
+  const last = path.at(-1)
+  if (typeof last === 'string') return last
+  const list = path.findLast((part) => typeof part === 'string')
+  return String(list ?? 'value').replace(/s$/, '')
+}
+
+function boundOf(issue: { origin: string; inclusive?: boolean }, bound: number, side: string) {
+  if (issue.inclusive === false) return side === 'least' ? `more than ${bound}` : `under ${bound}`
+  const units: Record<string, string> = { string: ' characters', array: ' entries' }
+  return `at ${side} ${bound}${units[issue.origin] ?? ''}`
+}
+
+function outOfBounds(path: Path, value: unknown, bound: string): Finding {
+  const isSized = Array.isArray(value) || typeof value === 'string'
+  const message = `${Array.isArray(value) ? 'the list' : show(value)} is out of bounds`
+  return refuse(path, message, isSized ? `Give it ${bound}.` : `Write a number of ${bound}.`)
+}
+
+const SHOWN_LENGTH_MAX = 80
+
+function show(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'a map'
+  if (typeof value === 'number') return String(value)
+  const shown = JSON.stringify(value) ?? String(value)
+  return shown.length > SHOWN_LENGTH_MAX ? `${shown.slice(0, SHOWN_LENGTH_MAX)}..."` : shown
+}

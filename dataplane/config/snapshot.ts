@@ -1,0 +1,170 @@
+/** The compiled configuration: everything a request looks up, resolved and indexed once. */
+import { hash } from 'node:crypto'
+import type { Dialect, Provider } from '../providers/contract.ts'
+import { PROVIDERS } from '../providers/index.ts'
+import type { Strategy } from '../strategies/contract.ts'
+import { STRATEGIES } from '../strategies/index.ts'
+import type { ApiKeyRecord } from './keys.ts'
+import type { Configuration, RouteSection, Section, UpstreamSection } from './schema.ts'
+
+export interface UpstreamSettings extends Dialect {
+  readonly name: string
+  readonly provider: Provider
+  /** Scheme, host and port; where the connection pool goes. */
+  readonly origin: string
+  /** Path prefix without a trailing slash, ending in the API version. */
+  readonly basePath: string
+  readonly section: UpstreamSection
+  readonly timeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly contextWindow: number | undefined
+  /** Extra request headers, lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Where probes go; undefined when the upstream is not probed. */
+  readonly healthPath: string | undefined
+}
+
+export interface RouteMember {
+  readonly upstream: UpstreamSettings
+  readonly weight: number
+}
+
+export interface Route {
+  readonly name: string
+  readonly section: RouteSection
+  readonly strategy: Strategy
+  readonly members: readonly RouteMember[]
+  /** Ceiling over everything, the smaller of the route's and the gateway's. */
+  readonly timeoutMs: number
+  /** Bound of all attempts of one request. */
+  readonly attemptsMax: number
+}
+
+export interface KeyEntry {
+  readonly record: ApiKeyRecord
+  /** Milliseconds since the epoch; Infinity when the key does not expire. */
+  readonly expiresAt: number
+  readonly usable: boolean
+  readonly invokes: boolean
+  readonly lists: boolean
+  /** undefined: every route. */
+  readonly routes: ReadonlySet<string> | undefined
+}
+
+export interface Snapshot {
+  /** SHA-256 of the configuration as written, hex. */
+  readonly hash: string
+  readonly configuration: Configuration
+  readonly section: Section
+  readonly upstreams: ReadonlyMap<string, UpstreamSettings>
+  readonly routes: ReadonlyMap<string, Route>
+  /** Route by every name a client may send: routes first, then aliases. */
+  readonly models: ReadonlyMap<string, Route>
+  /** By lower-case hex SHA-256 of the whole key. */
+  readonly keys: ReadonlyMap<string, KeyEntry>
+}
+
+/** Compiles a checked configuration; throws only for a mistake of the checks. */
+export function compile(configuration: Configuration): Snapshot {
+  const section = configuration.gw
+  const upstreams = new Map(section.upstreams.map((entry) => [entry.name, upstreamOf(entry)]))
+  const routes = new Map(
+    section.routes.map((entry) => [entry.name, routeOf(entry, section, upstreams)]),
+  )
+  const models = new Map(routes)
+  for (const [alias, name] of Object.entries(section.aliases))
+    models.set(alias, known(routes, name))
+  return Object.freeze({
+    hash: hash('sha256', JSON.stringify(configuration.gw)),
+    configuration,
+    section,
+    upstreams,
+    routes,
+    models,
+    keys: new Map(
+      section.api_keys.map((record) => [record.hash.slice('sha256:'.length), keyOf(record)]),
+    ),
+  })
+}
+
+function upstreamOf(section: UpstreamSection): UpstreamSettings {
+  const provider = known(PROVIDERS_BY_NAME, section.provider)
+  const { origin, basePath } = splitEndpoint(section.endpoint ?? provider.defaultEndpoint ?? '')
+  const probed = section.health_check !== undefined || provider.healthPath !== undefined
+  return Object.freeze({
+    name: section.name,
+    provider,
+    origin,
+    basePath,
+    section,
+    model: section.model,
+    credential: section.api_key ?? '',
+    apiVersion: section.api_version,
+    deployment: section.deployment,
+    region: section.region,
+    project: section.project,
+    timeoutMs: section.timeout_seconds * 1000,
+    idleTimeoutMs: section.idle_timeout_seconds * 1000,
+    contextWindow: section.context_window,
+    headers: lowerCaseNames(section.headers ?? {}),
+    healthPath: probed
+      ? (section.health_check?.path ?? provider.healthPath ?? '/health')
+      : undefined,
+  })
+}
+
+function routeOf(
+  section: RouteSection,
+  whole: Section,
+  upstreams: ReadonlyMap<string, UpstreamSettings>,
+): Route {
+  const strategy = known(STRATEGIES_BY_NAME, section.strategy)
+  const members = strategy.members(section).map((name) => {
+    const upstream = known(upstreams, name)
+    const listed = section.upstreams.find((entry) => entry.name === name)
+    return { upstream, weight: listed?.weight ?? upstream.section.weight ?? 1 }
+  })
+  const ceiling = whole.gateway.request_timeout_seconds
+  return Object.freeze({
+    name: section.name,
+    section,
+    strategy,
+    members,
+    timeoutMs: Math.min(section.timeout_seconds ?? ceiling, ceiling) * 1000,
+    attemptsMax: section.retry?.max_attempts ?? 1 + section.fallback.length,
+  })
+}
+
+function keyOf(record: ApiKeyRecord): KeyEntry {
+  return Object.freeze({
+    record,
+    expiresAt: record.expires_at ? Date.parse(record.expires_at) : Number.POSITIVE_INFINITY,
+    usable: record.revoked_at === undefined && record.rotated_to === undefined,
+    invokes: record.scopes.includes('models:invoke'),
+    lists: record.scopes.includes('models:list'),
+    routes: record.routes.includes('*') ? undefined : new Set(record.routes),
+  })
+}
+
+/** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */
+export function splitEndpoint(endpoint: string): { origin: string; basePath: string } {
+  const { origin, pathname } = new URL(endpoint)
+  const path = pathname.replace(/\/+$/, '')
+  const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
+  return { origin, basePath: versioned ? path : `${path}/v1` }
+}
+
+const PROVIDERS_BY_NAME = new Map(Object.entries(PROVIDERS))
+const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))
+
+function known<V>(map: ReadonlyMap<string, V>, name: string): V {
+  const value = map.get(name)
+  if (value === undefined) throw new Error(`"${name}" passed the checks but does not exist`)
+  return value
+}
+
+function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+}

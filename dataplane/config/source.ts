@@ -1,0 +1,38 @@
+/** The configuration file as a source: read, watched, and told of again on SIGHUP. */
+import { readFileSync, watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { type Loaded, loadConfiguration } from './load.ts'
+import type { Host } from './references.ts'
+
+/** Editors and kubelets write in several steps; a change is read once it has been quiet for this long. */
+const SETTLE_MS = 100
+
+/** Throws when the file cannot be read; what is wrong inside it is in `problems`. */
+export function readConfiguration(file: string, env: Host['env']): Loaded {
+  return loadConfiguration(readFileSync(file, 'utf8'), file, hostOf(env))
+}
+
+export function hostOf(env: Host['env']): Host {
+  return { env, readText: (path) => readFileSync(path, 'utf8'), now: Date.now }
+}
+
+/**
+ * Calls `changed` after the file, or one of `files()` beside it, was written or replaced. Folders are watched and not
+ * files: a file that is replaced by renaming would be lost from sight. Returns a function that stops it.
+ */
+export function watchFiles(files: readonly string[], changed: () => void): () => void {
+  const names = new Set(files.map((file) => basename(file)))
+  let timer: NodeJS.Timeout | undefined
+  const watchers = [...new Set(files.map((file) => dirname(file)))].map((folder) =>
+    watch(folder, (_event, name) => {
+      // Mounted ConfigMaps change by a link called ..data; names may be missing on some systems.
+      if (name !== null && !names.has(name) && !name.startsWith('..')) return
+      clearTimeout(timer)
+      timer = setTimeout(changed, SETTLE_MS)
+    }),
+  )
+  return () => {
+    clearTimeout(timer)
+    for (const watcher of watchers) watcher.close()
+  }
+}

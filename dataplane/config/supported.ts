@@ -1,0 +1,87 @@
+/** Settings that the schema knows and the data plane does not obey yet. A row goes when it does. */
+import { PROVIDERS } from '../providers/index.ts'
+import { PROVIDER_NAMES } from '../providers/names.ts'
+import { STRATEGY_NAMES } from '../strategies/names.ts'
+import { type Finding, type Path, refuse } from './problems.ts'
+import { isMap } from './tree.ts'
+
+const SUPPORTED_PROVIDERS = Object.keys(PROVIDERS)
+
+const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES])
+
+interface Row {
+  /** Fields from `gw` down; `*` stands for each entry of a list. */
+  readonly field: string
+  /** Without it the field is refused as such; with it only other values are. */
+  readonly values?: readonly string[]
+}
+
+const NOT_SUPPORTED_YET: readonly Row[] = [
+  { field: 'rate_limits' },
+  { field: 'budgets' },
+  { field: 'pricing' },
+  { field: 'context' },
+  { field: 'vector_stores' },
+  { field: 'retrieval' },
+  { field: 'guardrails' },
+  { field: 'slo' },
+  { field: 'alerts' },
+  { field: 'state_dir' },
+  { field: 'telemetry.otlp_endpoint' },
+  { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
+  { field: 'upstreams.*.tokenizer_revision' },
+  { field: 'upstreams.*.tokenizer_autodetect' },
+  { field: 'upstreams.*.tokenizer' },
+  { field: 'upstreams.*.queue_metrics' },
+  {
+    field: 'routes.*.strategy',
+    values: ['single', 'round_robin', 'weighted', 'primary_with_fallback'],
+  },
+  { field: 'routes.*.semantic' },
+  { field: 'routes.*.retrieval' },
+  { field: 'routes.*.guardrails' },
+  { field: 'routes.*.slo' },
+]
+
+/** Looks at what was written: a default that nobody wrote is not refused. */
+export function refuseUnsupported(written: unknown): Finding[] {
+  return NOT_SUPPORTED_YET.flatMap((row) =>
+    descend(written, [], ['gw', ...row.field.split('.')]).flatMap(({ path, value }) =>
+      judge(row, path, value),
+    ),
+  )
+}
+
+interface Found {
+  readonly path: Path
+  readonly value: unknown
+}
+
+function descend(value: unknown, path: Path, rest: readonly string[]): Found[] {
+  const [part, ...further] = rest
+  if (part === undefined) return isEmpty(value) ? [] : [{ path, value }]
+  if (part === '*') {
+    const entries = Array.isArray(value) ? value : []
+    return entries.flatMap((entry, index) => descend(entry, [...path, index], further))
+  }
+  return isMap(value) ? descend(value[part], [...path, part], further) : []
+}
+
+function judge({ values }: Row, path: Path, value: unknown): Finding[] {
+  if (values === undefined) {
+    return [
+      refuse(path, 'not supported yet by this release', 'Remove it; it would have no effect.'),
+    ]
+  }
+  // A reference or a misspelling is for the schema to judge.
+  if (typeof value !== 'string' || values.includes(value) || !KNOWN.has(value)) return []
+  const message = `${JSON.stringify(value)} is not supported yet by this release`
+  return [refuse(path, message, `Use one of: ${values.join(', ')}.`)]
+}
+
+/** Empty lists and maps change nothing; `config show --resolved` prints them as defaults. */
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0
+  if (isMap(value)) return Object.keys(value).length === 0
+  return value === undefined || value === null
+}

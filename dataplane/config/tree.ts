@@ -1,0 +1,43 @@
+/** Looking into a document that has no type yet. */
+import type { Path } from './problems.ts'
+
+export type Tree = Record<string, unknown>
+
+export function isMap(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function valueAt(tree: unknown, path: Path): unknown {
+  let value = tree
+  for (const part of path) {
+    if (Array.isArray(value) && typeof part === 'number') value = value[part]
+    else if (isMap(value) && Object.hasOwn(value, part)) value = value[part]
+    else return undefined
+  }
+  return value
+}
+
+export function listAt(tree: unknown, path: Path): readonly unknown[] {
+  const value = valueAt(tree, path)
+  return Array.isArray(value) ? value : []
+}
+
+/** A copy in which every string went through `change`; maps and lists keep their shape. */
+export function mapStrings(
+  value: unknown,
+  change: (text: string, path: Path) => unknown,
+  path: Path = [],
+): unknown {
+  if (typeof value === 'string') return change(value, path)
+  if (Array.isArray(value)) {
+    return value.map((entry, index) => mapStrings(entry, change, [...path, index]))
+  }
+  if (!isMap(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [key, mapStrings(entry, change, [...path, key])]),
+  )
+}
+
+export function startsWith(path: Path, prefix: Path): boolean {
+  return prefix.length <= path.length && prefix.every((part, index) => path[index] === part)
+}

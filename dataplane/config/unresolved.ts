@@ -1,0 +1,34 @@
+/** What is said of references that lead nowhere. */
+import type { Locator } from './locate.ts'
+import type { Finding } from './problems.ts'
+import type { Unresolved } from './references.ts'
+
+/** To run, every reference must resolve; to validate, what is not set here is a warning. */
+export type Purpose = 'run' | 'validate'
+
+export function unresolvedFinding({ path, reference, why }: Unresolved, purpose: Purpose): Finding {
+  const code = 'ERR_GW_SECRET_UNRESOLVED'
+  const fix = reference.startsWith('${env:')
+    ? 'Set the variable where the gateway runs.'
+    : 'Provide the file where the gateway runs.'
+  const message = `${reference} cannot be resolved: ${why}`
+  return purpose === 'run'
+    ? { severity: 'error', path, message, fix, code }
+    : {
+        severity: 'warning',
+        path,
+        message: `${reference} is not set here; start would fail with ${code}`,
+        fix,
+        code,
+      }
+}
+
+/** What is said of a value that is not known is noise beside "not set". */
+export function withoutUnresolved(
+  findings: readonly Finding[],
+  unresolved: readonly Unresolved[],
+  locator: Locator,
+): Finding[] {
+  const unknown = new Set(unresolved.map(({ path }) => locator.sourceTextOf(path)))
+  return findings.filter(({ path }) => !unknown.has(locator.sourceTextOf(path)))
+}

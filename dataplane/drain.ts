@@ -1,0 +1,74 @@
+/** The end of the process: what is in flight gets its time, then an honest end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { GatewayError } from './errors.ts'
+import type { Gateway } from './gateway.ts'
+import type { Listeners } from './listeners.ts'
+
+/** How often it is looked whether the last request is done. */
+const LOOK_MS = 20
+/** Answers that were written get this long to leave the machine. */
+const FLUSH_MS = 500
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Resolves with the first SIGTERM or SIGINT. */
+export function terminated(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
+}
+
+export interface DrainSeconds {
+  /** Readiness is off, but new requests are still served: load balancers learn late. */
+  readonly delay: number
+  /** Requests in flight may run this long. */
+  readonly timeout: number
+}
+
+export function drainSeconds({ active }: Gateway, env: Environment): DrainSeconds {
+  const { drain_timeout_seconds } = active.snapshot.section.gateway
+  return {
+    delay: Number(env.GW_DRAIN_DELAY_SECONDS ?? 0),
+    timeout: Number(env.GW_DRAIN_TIMEOUT_SECONDS ?? drain_timeout_seconds),
+  }
+}
+
+/** Readiness off, delay, no new connections, wait for what is in flight, then cut it. A second signal cuts at once. */
+export async function drain(
+  gateway: Gateway,
+  listeners: Listeners,
+  seconds: DrainSeconds,
+): Promise<void> {
+  gateway.draining = true
+  gateway.log.event('info', 'drain', 'Draining: readiness is off, requests in flight finish.', {
+    ...seconds,
+  })
+  let now = false
+  const hurry = () => {
+    now = true
+  }
+  process.on('SIGTERM', hurry)
+  process.on('SIGINT', hurry)
+  await until(() => now, seconds.delay * 1000)
+  listeners.stopAccepting()
+  await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
+  for (const visit of [...gateway.visits]) {
+    visit.response.refuse(shuttingDown(visit.response.state))
+    visit.response.onLeave?.()
+  }
+  await until(() => gateway.visits.size === 0, FLUSH_MS)
+  await listeners.close()
+}
+
+function shuttingDown(state: string): GatewayError {
+  const message = 'The gateway is shutting down; send the request again.'
+  if (state === 'unsent')
+    return new GatewayError('ERR_GW_OVERLOADED', message, { retryAfterSeconds: 1 })
+  return new GatewayError('ERR_GW_STREAM_ABORTED', message)
+}
+
+async function until(done: () => boolean, milliseconds: number): Promise<void> {
+  const end = performance.now() + milliseconds
+  while (!done() && performance.now() < end) await delay(LOOK_MS)
+}

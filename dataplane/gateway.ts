@@ -1,0 +1,39 @@
+/** What lives as long as the process, and what lives as long as one request; handed to every stage. */
+import type { Call } from './call.ts'
+import type { Clock, Deadlines } from './clock.ts'
+import type { Snapshot } from './config/snapshot.ts'
+import type { ClientResponse } from './response.ts'
+import type { Log } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import type { Trace, Traces } from './telemetry/traces.ts'
+import type { Target } from './upstream/targets.ts'
+
+/** The configuration being enforced, and the live upstreams of each of its routes. Swapped whole. */
+export interface Active {
+  readonly snapshot: Snapshot
+  readonly targets: ReadonlyMap<string, readonly Target[]>
+}
+
+export interface Gateway {
+  active: Active
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly newRequestId: () => string
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly traces: Traces
+  /** Every request being served: what a drain waits for, and cuts in the end. */
+  readonly visits: Set<Visit>
+  draining: boolean
+}
+
+/** One request and its answer, on the configuration it began with. */
+export interface Visit {
+  readonly call: Call
+  readonly response: ClientResponse
+  readonly trace: Trace
+  readonly gateway: Gateway
+  readonly active: Active
+}

@@ -1,0 +1,46 @@
+/** What one request used, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
+import type { ChatRequest, Usage } from './call.ts'
+
+/** Bytes of a prompt that make about one token, where nothing better is known. */
+const BYTES_PER_TOKEN = 4
+
+export interface MeteredAttempt {
+  readonly upstream: string
+  /** The model whose price applies. */
+  readonly model: string
+  /** What the upstream reported; later reports replace earlier ones. */
+  usage: Usage | undefined
+  /** Content events relayed: about one token each, for a stream that never told its usage. */
+  contentEvents: number
+}
+
+export class Meter {
+  readonly attempts: MeteredAttempt[] = []
+
+  begin(upstream: string, model: string): MeteredAttempt {
+    const attempt: MeteredAttempt = { upstream, model, usage: undefined, contentEvents: 0 }
+    this.attempts.push(attempt)
+    return attempt
+  }
+
+  /** Usage of each attempt that cost something: reported, or estimated from what was seen. */
+  charges(request: ChatRequest): { attempt: MeteredAttempt; usage: Usage }[] {
+    const charges = []
+    for (const attempt of this.attempts) {
+      const usage = attempt.usage ?? estimateOf(attempt, request)
+      if (usage !== undefined) charges.push({ attempt, usage })
+    }
+    return charges
+  }
+}
+
+function estimateOf(attempt: MeteredAttempt, request: ChatRequest): Usage | undefined {
+  if (attempt.contentEvents === 0) return undefined
+  return {
+    promptTokens: Math.ceil(request.bytes.length / BYTES_PER_TOKEN),
+    completionTokens: attempt.contentEvents,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
+  }
+}

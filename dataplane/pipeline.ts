@@ -1,0 +1,23 @@
+/** The life of one chat completion, top-down: a line is a stage, a stage is a file of that name. */
+import type { Visit } from './gateway.ts'
+import { admit } from './stages/admit.ts'
+import { attempt } from './stages/attempt.ts'
+import { authenticate } from './stages/authenticate.ts'
+import { match } from './stages/match.ts'
+import { receive } from './stages/receive.ts'
+import { relay } from './stages/relay.ts'
+import { settle } from './stages/settle.ts'
+
+export async function handle(visit: Visit): Promise<void> {
+  const { snapshot } = visit.active
+  const caller = authenticate(visit)
+  const request = await receive(visit.call, snapshot.section.gateway.max_request_bytes)
+  const route = match(request.body.model, caller, visit)
+  const admission = admit(request, caller, route, visit)
+  try {
+    const reply = await attempt(request, admission, visit)
+    await relay(reply, visit)
+  } finally {
+    settle(request, admission, visit)
+  }
+}

@@ -1,0 +1,31 @@
+/** llama.cpp's server. */
+import type { ChatBody } from '../call.ts'
+import type { Recogniser } from './failures.ts'
+import { openAiLike } from './openai-like.ts'
+import { HOSTED_MEMBERS } from './openai-like-request.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'context', type: 'exceed_context_size_error' },
+  // Every path answers so while the model is being loaded.
+  { class: 'overloaded', type: 'unavailable_error' },
+]
+
+export const llamacpp = openAiLike({
+  name: 'llamacpp',
+  summary: "llama.cpp's server.",
+  hosted: false,
+  healthPath: '/health',
+  // Older builds know no other.
+  maxTokens: 'max_tokens',
+  maxTokensOnly: true,
+  developerRole: false,
+  drop: HOSTED_MEMBERS,
+  rewrite: parallelByDefault,
+  recognisers: RECOGNISERS,
+})
+
+/** Several tool calls at once are the default at OpenAI, and not here. */
+function parallelByDefault(body: ChatBody): Record<string, unknown> {
+  const asked = Array.isArray(body.tools) && body.tools.length > 0
+  return asked && (body.parallel_tool_calls ?? null) === null ? { parallel_tool_calls: true } : {}
+}

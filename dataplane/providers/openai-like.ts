@@ -1,0 +1,78 @@
+/** The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data. */
+import type { ChatBody, ChatRequest } from '../call.ts'
+import type { Dialect, Provider } from './contract.ts'
+import { classifyAnswer, type Recogniser } from './failures.ts'
+import type { ProviderName } from './names.ts'
+import { readAnswer } from './openai-like-answer.ts'
+import type { Repair } from './openai-like-repair.ts'
+import { encodeBody } from './openai-like-request.ts'
+import { openReader } from './openai-like-stream.ts'
+
+export interface OpenAiLike {
+  readonly name: ProviderName
+  readonly summary: string
+  readonly hosted: boolean
+  readonly defaultEndpoint?: string
+  readonly healthPath?: string
+  /** The member that bounds a completion when the gateway sets the bound. */
+  readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
+  /** The other of the two is not understood, or not beside it: a client's value moves. */
+  readonly maxTokensOnly?: boolean
+  /** The bound sent when nobody gives one, because the runtime's own default cuts answers short. */
+  readonly maxTokensDefault?: number
+  /** Whether messages may have the role `developer`; else it becomes `system`. */
+  readonly developerRole: boolean
+  /** Several choices are never given there: asking for them is refused rather than answered with one. */
+  readonly oneChoice?: boolean
+  /** Members without effect there, or refused, or misread. */
+  readonly drop?: readonly string[]
+  /** The only members understood, where all others are refused. */
+  readonly allow?: readonly string[]
+  /** Members that must have other values there; `undefined` removes one. */
+  readonly rewrite?: (body: ChatBody) => Readonly<Record<string, unknown>>
+  /** Finish reasons that are failures. */
+  readonly failing?: readonly string[]
+  /** Events without choices and usage are noise. */
+  readonly dropsEmptyChoices?: boolean
+  /** What has to be put right in answers; every event is read then. */
+  readonly repair?: Repair
+  /** Tried before those of every upstream. */
+  readonly recognisers: readonly Recogniser[]
+  /** Path and authentication where they are not OpenAI's. */
+  readonly path?: (dialect: Dialect) => string
+  readonly authentication?: (dialect: Dialect) => Readonly<Record<string, string>>
+}
+
+export function openAiLike(options: OpenAiLike): Provider {
+  const { name, summary, hosted, defaultEndpoint, healthPath, recognisers } = options
+  return {
+    name,
+    summary,
+    hosted,
+    ...(defaultEndpoint !== undefined && { defaultEndpoint }),
+    ...(healthPath !== undefined && { healthPath }),
+    passesBytes: options.repair === undefined && options.dropsEmptyChoices !== true,
+    encode: (request, dialect, maxTokens) => ({
+      path: options.path?.(dialect) ?? '/chat/completions',
+      headers: {
+        'content-type': 'application/json',
+        accept: accepted(request),
+        // Compressed events would arrive in blocks.
+        'accept-encoding': 'identity',
+        ...(options.authentication ?? bearer)(dialect),
+      },
+      body: encodeBody(request, dialect, maxTokens, options),
+    }),
+    decode: (body, request) => readAnswer(body, request, options),
+    openStream: (request) => openReader(request, options),
+    classify: (status, headers, body) => classifyAnswer(recognisers, status, headers, body),
+  }
+}
+
+function accepted(request: ChatRequest): string {
+  return request.stream ? 'text/event-stream' : 'application/json'
+}
+
+function bearer(dialect: Dialect): Record<string, string> {
+  return dialect.credential === '' ? {} : { authorization: `Bearer ${dialect.credential}` }
+}

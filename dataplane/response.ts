@@ -1,0 +1,178 @@
+/** The answer to one client, and its only writer: unsent, heartbeating, committed, ended. */
+import type { ServerResponse } from 'node:http'
+import type { Call } from './call.ts'
+import type { Clock, Deadline, Deadlines } from './clock.ts'
+import type { GatewayError } from './errors.ts'
+
+const HEARTBEAT = ': keepalive\n'
+const STREAM_HEADERS = [
+  'content-type',
+  'text/event-stream; charset=utf-8',
+  'cache-control',
+  'no-cache, no-transform',
+  'x-accel-buffering',
+  'no',
+]
+/** A client that takes no byte for this long while its buffer is full is cut. */
+const STALL_MS = 30_000
+
+export class ClientResponse implements Deadline {
+  due = Number.POSITIVE_INFINITY
+  state: 'unsent' | 'heartbeating' | 'committed' | 'ended' = 'unsent'
+  /** Status of the answer as counted: 499 once a begun stream was cut. */
+  status = 0
+  /** The client went away before its answer was complete. */
+  left = false
+  /** Known as the request proceeds; sent on every answer. */
+  route = 'none'
+  upstream = 'none'
+  /** Further headers for this answer, name and value alternating. */
+  readonly headers: string[]
+  onLeave: (() => void) | undefined
+  onDrain: (() => void) | undefined
+  readonly #requestId: string
+  readonly #outgoing: ServerResponse
+  readonly #incoming: Call['incoming']
+  readonly #clock: Clock
+  readonly #deadlines: Deadlines
+  #heartbeatMs = 0
+  #nextHeartbeat = Number.POSITIVE_INFINITY
+  #blockedSince = Number.POSITIVE_INFINITY
+
+  constructor(call: Call, clock: Clock, deadlines: Deadlines, headers: readonly string[]) {
+    this.#requestId = call.id
+    this.#outgoing = call.outgoing
+    this.#incoming = call.incoming
+    this.#clock = clock
+    this.#deadlines = deadlines
+    this.headers = [...headers]
+    call.outgoing.on('close', () => this.#closed())
+  }
+
+  /** From now on the client hears something at least every interval, even while attempts still run. */
+  heartbeat(intervalMs: number): void {
+    this.#heartbeatMs = intervalMs
+    this.#nextHeartbeat = this.#clock.now() + intervalMs
+    this.#schedule()
+    this.#deadlines.add(this)
+  }
+
+  expire(now: number): void {
+    if (now - this.#blockedSince >= STALL_MS) {
+      this.#outgoing.destroy()
+      return
+    }
+    if (now >= this.#nextHeartbeat) {
+      this.#nextHeartbeat = now + this.#heartbeatMs
+      // A heartbeat into a full buffer would help nobody.
+      if (!this.#outgoing.writableNeedDrain) this.#beat()
+    }
+    this.#schedule()
+  }
+
+  /** Sends a whole answer. */
+  send(status: number, contentType: string, body: string | Buffer): void {
+    if (this.state !== 'unsent') return
+    this.#end(status)
+    const length = String(Buffer.byteLength(body))
+    this.#outgoing.writeHead(status, [
+      ...this.#head(),
+      'content-type',
+      contentType,
+      'content-length',
+      length,
+    ])
+    this.#outgoing.end(this.#incoming.method === 'HEAD' ? undefined : body)
+  }
+
+  /** Commits a stream: after this there is no other upstream. */
+  commit(): void {
+    if (this.state === 'unsent') this.#outgoing.writeHead(200, [...this.#head(), ...STREAM_HEADERS])
+    if (this.state === 'ended') return
+    this.state = 'committed'
+    this.status = 200
+  }
+
+  /** Whole events only, so that heartbeats always fall between events. false: wait for `onDrain`. */
+  write(events: Buffer): boolean {
+    if (this.state === 'ended') return true
+    if (this.#outgoing.write(events)) return true
+    this.#blockedSince = this.#clock.now()
+    this.#schedule()
+    this.#outgoing.once('drain', () => this.#drained())
+    return false
+  }
+
+  /** The proper end of a stream. */
+  end(): void {
+    if (this.state === 'ended') return
+    this.#end(200)
+    this.#outgoing.end()
+  }
+
+  /** Refuses: as an answer while nothing was sent, as an error event and an abort afterwards. */
+  refuse(error: GatewayError): void {
+    if (this.state === 'ended') return
+    if (this.state === 'unsent') {
+      this.#refuseUnsent(error)
+      return
+    }
+    this.#end(error.status)
+    this.#outgoing.write(`data: ${error.envelope(this.#requestId)}\n\n`)
+    this.#cut()
+  }
+
+  #refuseUnsent(error: GatewayError): void {
+    const { retryAfterSeconds } = error.details
+    if (retryAfterSeconds !== undefined) this.headers.push('retry-after', String(retryAfterSeconds))
+    if (error.final) this.headers.push('x-should-retry', 'false')
+    if (!this.#incoming.complete) this.headers.push('connection', 'close')
+    this.send(error.status, 'application/json; charset=utf-8', error.envelope(this.#requestId))
+  }
+
+  /** Closes without the terminating chunk, so that no client takes what it has for the whole. */
+  #cut(): void {
+    const { socket } = this.#outgoing
+    if (socket === null) return
+    // Without chunks a close is a proper end; only a reset says otherwise.
+    if (this.#outgoing.chunkedEncoding) socket.destroySoon()
+    else socket.resetAndDestroy()
+  }
+
+  #beat(): void {
+    if (this.state === 'unsent') {
+      this.state = 'heartbeating'
+      this.#outgoing.writeHead(200, [...this.#head(), ...STREAM_HEADERS])
+    }
+    this.#outgoing.write(HEARTBEAT)
+  }
+
+  #head(): string[] {
+    const head = [...this.headers, 'x-request-id', this.#requestId, 'x-gw-route', this.route]
+    // A heartbeat commits to no upstream, so its head cannot name one.
+    return this.state === 'heartbeating' ? head : [...head, 'x-gw-upstream', this.upstream]
+  }
+
+  #end(status: number): void {
+    this.state = 'ended'
+    this.status = status
+    this.#deadlines.remove(this)
+  }
+
+  #drained(): void {
+    this.#blockedSince = Number.POSITIVE_INFINITY
+    this.#schedule()
+    this.onDrain?.()
+  }
+
+  #closed(): void {
+    if (this.state === 'ended') return
+    this.left = true
+    this.#end(499)
+    this.onLeave?.()
+  }
+
+  #schedule(): void {
+    this.due = Math.min(this.#nextHeartbeat, this.#blockedSince + STALL_MS)
+  }
+}

@@ -1,0 +1,195 @@
+/** HTTP in, HTTP out: the three listeners. The only file that knows fastify. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type FastifyInstance, fastify } from 'fastify'
+import type { AdminRoute } from './admin.ts'
+import type { Api } from './apis/contract.ts'
+import { APIS } from './apis/index.ts'
+import { corsHeaders, preflight } from './cors.ts'
+import { GatewayError } from './errors.ts'
+import type { Gateway } from './gateway.ts'
+import { BODY_BROKEN } from './stages/receive.ts'
+import { serve } from './visit.ts'
+import { wireFault } from './wire.ts'
+
+const HEADER_BYTES_MAX = 16_384
+/** Above the bound that is checked, so that Node drops no header silently. */
+const NODE_HEADERS_MAX = 2000
+const HEADERS_TIMEOUT_MS = 10_000
+const BODY_TIMEOUT_MS = 60_000
+const SOCKETS_MAX = 20_000
+const ADMIN_BODY_BYTES_MAX = 16_777_216
+
+/** The client listener. `listen` it, `close` it: closing waits for requests in flight. */
+export function createServer(gateway: Gateway): FastifyInstance {
+  const app = openFastify(gateway, gateway.active.snapshot.section.gateway.keepalive_seconds * 1000)
+  const server = app.server
+  server.maxHeadersCount = NODE_HEADERS_MAX
+  server.maxConnections = SOCKETS_MAX
+  // Without these two Node answers by itself, before the key has been looked at.
+  server.on('checkContinue', (incoming, outgoing) => server.emit('request', incoming, outgoing))
+  server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing))
+  // Stages read the body themselves: a refusal by the headers must not wait for it.
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  }
+  for (const api of APIS) {
+    const method = api.quiet ? (['GET', 'HEAD'] as const) : api.method
+    const handler = handlerOf(gateway, api)
+    app.route({
+      method: method as 'GET',
+      url: api.path,
+      handler: (request, reply) => {
+        reply.hijack()
+        handler(request.raw, reply.raw)
+      },
+    })
+  }
+  const unknown = handlerOf(gateway, UNKNOWN)
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack()
+    unknown(request.raw, reply.raw)
+  })
+  return app
+}
+
+function openFastify(gateway: Gateway, keepAliveMs: number): FastifyInstance {
+  return fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: keepAliveMs,
+    requestTimeout: BODY_TIMEOUT_MS,
+    http: {
+      insecureHTTPParser: false,
+      requireHostHeader: true,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+      noDelay: true,
+    },
+    routerOptions: { maxParamLength: 512 },
+    clientErrorHandler: (error, socket) => refuseRaw(error, socket, gateway),
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack()
+      handlerOf(gateway, UNKNOWN)(request.raw, reply.raw)
+    },
+  }) as FastifyInstance
+}
+
+function handlerOf(gateway: Gateway, api: Api) {
+  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const call = { id: gateway.newRequestId(), incoming, outgoing, receivedAt: gateway.clock.now() }
+    const fault = wireFault(incoming)
+    const cors = gateway.active.snapshot.section.gateway.cors
+    const headers = corsHeaders(incoming.headers.origin, cors)
+    if (gateway.draining || fault !== undefined) headers.push('connection', 'close')
+    if (fault === undefined && incoming.method === 'OPTIONS') {
+      const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
+      outgoing.writeHead(204, [...headers, ...allowed, 'x-request-id', call.id]).end()
+      return
+    }
+    void serve(
+      call,
+      gateway,
+      headers,
+      fault === undefined ? api : { ...api, run: () => Promise.reject(fault) },
+    )
+  }
+}
+
+const UNKNOWN: Api = {
+  method: 'GET',
+  path: '*',
+  summary: 'Everything that is not an API.',
+  run({ call }) {
+    const { method = '', url = '' } = call.incoming
+    const path = url.split('?', 1)[0] ?? ''
+    const allowed = APIS.find((api) => api.path === path)
+    if (allowed !== undefined) {
+      throw new GatewayError(
+        'ERR_GW_METHOD_NOT_ALLOWED',
+        `${path} takes ${allowed.method}, not ${method}.`,
+      )
+    }
+    throw new GatewayError(
+      'ERR_GW_ROUTE_NOT_FOUND',
+      `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions.`,
+    )
+  },
+}
+
+/** What the parser refused never became a request: it is answered in bytes, once, and the connection is closed. */
+function refuseRaw(error: Error & { code?: string }, socket: Socket, gateway: Gateway): void {
+  const answering = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
+  const refusal = rawRefusal(error.code)
+  // A body that breaks off is refused by the stage that reads it, with everything an answer carries.
+  if (answering != null && !answering.headersSent && answering.req.emit(BODY_BROKEN, refusal))
+    return
+  if (!socket.writable || answering != null || socket.bytesWritten > 0) {
+    socket.destroy()
+    return
+  }
+  const id = gateway.newRequestId()
+  const body = refusal.envelope(id)
+  gateway.metrics.refused.at(refusal.code).value++
+  socket.end(
+    `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
+      `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  )
+}
+
+function rawRefusal(code: string | undefined): GatewayError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new GatewayError(
+      'ERR_GW_HEADERS_TOO_LARGE',
+      `Send at most ${HEADER_BYTES_MAX} bytes of headers.`,
+    )
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new GatewayError('ERR_GW_REQUEST_TIMEOUT', 'The request was not received in time.')
+  }
+  return new GatewayError('ERR_GW_INVALID_REQUEST', 'The request is not valid HTTP/1.1.')
+}
+
+/** GET /metrics on its own port. */
+export function createMetricsServer(render: () => Promise<string>): FastifyInstance {
+  const app = fastify({ logger: false })
+  app.get('/metrics', async (_request, reply) => {
+    reply.type('text/plain; version=0.0.4; charset=utf-8')
+    return render()
+  })
+  return app
+}
+
+/** The admin API, on loopback. A browser page that resolves its own name to loopback is refused by its Host. */
+export function createAdminServer(routes: readonly AdminRoute[]): FastifyInstance {
+  const app = fastify({ logger: false, bodyLimit: ADMIN_BODY_BYTES_MAX })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.addHook('onRequest', async (request, reply) => {
+    const host = (request.headers.host ?? '').replace(/:\d+$/, '')
+    if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
+      return reply
+        .code(403)
+        .send({ error: { message: 'The admin API answers on loopback names only.' } })
+    }
+  })
+  for (const route of routes) {
+    app.route({
+      method: route.method,
+      url: route.path,
+      handler: async (request, reply) => {
+        const { status, body } = await route.run({
+          params: request.params as Record<string, string>,
+          query: request.query as Record<string, string>,
+          body: typeof request.body === 'string' ? request.body : '',
+        })
+        return reply.code(status).send(body)
+      },
+    })
+  }
+  return app
+}

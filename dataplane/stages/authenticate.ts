@@ -1,0 +1,53 @@
+/** Who calls? From the headers alone, before a byte of the body is read. */
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../call.ts'
+import type { KeyEntry } from '../config/snapshot.ts'
+import { GatewayError } from '../errors.ts'
+import type { Visit } from '../gateway.ts'
+
+const KEY_LENGTH_MAX = 512
+const BEARER = /^bearer +(\S+)$/i
+
+/** One answer for every bad key, so that nobody learns which keys exist. The reason is for the trace. */
+const MESSAGE =
+  'Incorrect API key provided. Send a key of this gateway as "Authorization: Bearer <key>"; ask your platform team for one.'
+
+/** Throws ERR_GW_AUTH_INVALID_KEY. The credential is only ever hashed and looked up. */
+export function authenticate({ call, trace, gateway, active }: Visit): Caller {
+  const key = presentedKey(call.incoming.headers)
+  if (key === undefined) throw refused('no key was sent')
+  if (key.length > KEY_LENGTH_MAX) throw refused('the key is too long')
+  const entry = active.snapshot.keys.get(hash('sha256', key))
+  if (entry === undefined) throw refused('unknown key')
+  const reason = unusable(entry, gateway.clock.wall())
+  if (reason !== undefined) throw refused(reason)
+  trace.tenant = entry.record.tenant
+  trace.key = entry.record.id
+  return { key: entry, tenant: entry.record.tenant }
+}
+
+/** `Authorization: Bearer`, or the `api-key` and `x-api-key` headers that other SDKs send. */
+function presentedKey(headers: IncomingHttpHeaders): string | undefined {
+  const bearer =
+    headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1]
+  const presented = new Set<string>()
+  for (const value of [bearer, headers['api-key'], headers['x-api-key']]) {
+    if (typeof value === 'string' && value !== '') presented.add(value)
+  }
+  if (presented.size > 1) {
+    throw new GatewayError('ERR_GW_INVALID_REQUEST', 'Two different keys were sent; send one.')
+  }
+  return [...presented][0]
+}
+
+function unusable({ record, usable, expiresAt }: KeyEntry, wallNow: number): string | undefined {
+  if (!usable)
+    return `key ${record.id} is ${record.rotated_to === undefined ? 'revoked' : 'rotated'}`
+  if (wallNow >= expiresAt) return `key ${record.id} has expired`
+  return undefined
+}
+
+function refused(reason: string): GatewayError {
+  return new GatewayError('ERR_GW_AUTH_INVALID_KEY', MESSAGE, { cause: reason })
+}

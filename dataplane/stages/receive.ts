@@ -1,0 +1,160 @@
+/** What is asked? The body within its bound, as JSON, in the shape of a chat completion. */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import type { Call, ChatBody, ChatRequest } from '../call.ts'
+import { GatewayError } from '../errors.ts'
+import { MembersError, scanMembers } from '../json-members.ts'
+
+/** Event on the request by which the server tells that the parser gave up on its body; carries the refusal. */
+export const BODY_BROKEN = Symbol('body broken')
+
+const TOKENS_MAX = 100_000_000
+const CHOICES_MAX = 128
+
+/** Throws 413, 415, 400; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete. */
+export async function receive(call: Call, bytesMax: number): Promise<ChatRequest> {
+  const { incoming } = call
+  requireJson(incoming)
+  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
+  if (incoming.headers.expect !== undefined) call.outgoing.writeContinue()
+  return parseChat(await readBody(incoming, bytesMax))
+}
+
+function requireJson({ headers }: IncomingMessage): void {
+  const type = headers['content-type'] ?? ''
+  const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
+  const plain = parameters.every((parameter) => /^(charset="?utf-8"?)?$/.test(parameter))
+  if (essence !== 'application/json' || !plain) {
+    throw new GatewayError(
+      'ERR_GW_UNSUPPORTED_MEDIA_TYPE',
+      'Send the body as "Content-Type: application/json" in UTF-8.',
+    )
+  }
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity') {
+    throw new GatewayError(
+      'ERR_GW_UNSUPPORTED_MEDIA_TYPE',
+      'Send the body uncompressed, without Content-Encoding.',
+    )
+  }
+}
+
+function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    incoming.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > bytesMax) {
+        incoming.removeAllListeners('data')
+        incoming.pause()
+        reject(tooLarge(bytesMax))
+      } else {
+        chunks.push(chunk)
+      }
+    })
+    incoming.on('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+    )
+    const leave = () =>
+      reject(
+        new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left before its body was complete.'),
+      )
+    incoming.on(BODY_BROKEN, reject)
+    incoming.on('error', leave)
+    incoming.on('close', leave)
+  })
+}
+
+function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError(
+    'ERR_GW_REQUEST_TOO_LARGE',
+    `The body is larger than ${bytesMax} bytes; send less.`,
+    {
+      facts: { limit: bytesMax },
+      final: true,
+    },
+  )
+}
+
+/** Exported for tests and explain. Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
+export function parseChat(bytes: Buffer): ChatRequest {
+  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.')
+  const spans = scan(bytes)
+  const body = parseJson(bytes)
+  checkShape(body)
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
+  return {
+    bytes,
+    body,
+    spans,
+    stream: body.stream === true,
+    includeUsage: body.stream_options?.include_usage === true,
+    maxTokens,
+  }
+}
+
+function scan(bytes: Buffer): ChatRequest['spans'] {
+  try {
+    return scanMembers(bytes)
+  } catch (error) {
+    if (error instanceof MembersError) throw invalid(error.message, error.param)
+    throw error
+  }
+}
+
+function parseJson(bytes: Buffer): ChatBody {
+  try {
+    // The shape is checked next; until then only the name of the type is claimed.
+    return JSON.parse(bytes.toString('utf8')) as ChatBody
+  } catch (error) {
+    throw invalid(`The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
+  }
+}
+
+function checkShape(body: ChatBody): void {
+  const { model, messages, stream, stream_options: options } = body
+  if (typeof model !== 'string' || model === '')
+    throw invalid('"model" must be the name of a route.', 'model')
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw invalid('"messages" must be an array of at least one message.', 'messages')
+  }
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message) || typeof message.role !== 'string') {
+      throw invalid(
+        `"messages[${index}]" must be an object with a "role".`,
+        `messages[${index}].role`,
+      )
+    }
+    checkContent(message.content, `messages[${index}].content`)
+  }
+  if (stream != null && typeof stream !== 'boolean')
+    throw invalid('"stream" must be true or false.', 'stream')
+  if (options != null && !isObject(options))
+    throw invalid('"stream_options" must be an object.', 'stream_options')
+  checkCount(body, 'max_tokens', TOKENS_MAX)
+  checkCount(body, 'max_completion_tokens', TOKENS_MAX)
+  checkCount(body, 'n', CHOICES_MAX)
+}
+
+function checkContent(content: unknown, param: string): void {
+  if (content == null || typeof content === 'string' || Array.isArray(content)) return
+  throw invalid(`"${param}" must be a string or an array of parts.`, param)
+}
+
+/** JSON has no bounds on numbers: 1e999 is Infinity and -1 is a number. */
+function checkCount(body: ChatBody, member: string, most: number): void {
+  const value = body[member]
+  if (value == null) return
+  if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > most) {
+    throw invalid(`"${member}" must be a whole number from 1 to ${most}.`, member)
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function invalid(message: string, param?: string): GatewayError {
+  return new GatewayError('ERR_GW_INVALID_REQUEST', message, param === undefined ? {} : { param })
+}

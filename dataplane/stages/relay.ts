@@ -1,0 +1,52 @@
+/** Passes the answer on, with back-pressure both ways, to its one end. */
+import { GatewayError } from '../errors.ts'
+import type { Visit } from '../gateway.ts'
+import type { Failure } from '../providers/contract.ts'
+import type { ClientResponse } from '../response.ts'
+import type { UpstreamStream } from '../streaming/upstream-stream.ts'
+import type { Outcome } from '../upstream/attempt.ts'
+
+export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
+
+export async function relay(reply: Reply, { response, gateway }: Visit): Promise<void> {
+  if (reply.kind === 'whole') {
+    response.send(200, 'application/json', reply.body)
+    return
+  }
+  const open = gateway.metrics.streamsOpen.at()
+  open.value++
+  try {
+    const failure = await flow(reply.stream, response)
+    if (failure !== undefined) throw cut(failure)
+    response.end()
+  } finally {
+    open.value--
+  }
+}
+
+/** Resolves with the failure that ended the stream, if one did. */
+function flow(stream: UpstreamStream, response: ClientResponse): Promise<Failure | undefined> {
+  return new Promise((resolve) => {
+    response.onLeave = () => {
+      stream.abort('the client left')
+      resolve(undefined)
+    }
+    response.onDrain = () => stream.drained()
+    if (response.left) {
+      response.onLeave()
+      return
+    }
+    response.commit()
+    stream.flowTo({ write: (events) => response.write(events), finish: resolve })
+  })
+}
+
+function cut(failure: Failure): GatewayError {
+  return new GatewayError(
+    'ERR_GW_STREAM_ABORTED',
+    `The answer was cut after it had begun: ${failure.message}`,
+    {
+      cause: failure,
+    },
+  )
+}

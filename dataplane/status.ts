@@ -1,0 +1,42 @@
+/** What this process enforces and how its upstreams are: the body of GET /status. */
+import type { Activation } from './activation.ts'
+import type { Gateway } from './gateway.ts'
+import { VERSION } from './version.ts'
+
+export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
+  const { snapshot } = gateway.active
+  return {
+    version: VERSION,
+    state: gateway.draining ? 'draining' : 'serving',
+    config: {
+      file: loaded.file,
+      hash: snapshot.hash,
+      routes: snapshot.routes.size,
+      keys: snapshot.keys.size,
+      last_reload: last,
+    },
+    requests_in_flight: sum(gateway, 'inFlight'),
+    streams_open: sum(gateway, 'streamsOpen'),
+    upstreams: upstreamsOf(gateway),
+  }
+}
+
+function sum({ metrics }: Gateway, family: 'inFlight' | 'streamsOpen'): number {
+  return [...metrics[family].entries()].reduce((total, [, cell]) => total + cell.value, 0)
+}
+
+function upstreamsOf({ active }: Gateway) {
+  const seen = new Map<string, unknown>()
+  for (const targets of active.targets.values()) {
+    for (const target of targets) {
+      const { settings, inFlight } = target
+      seen.set(target.name, {
+        name: target.name,
+        provider: settings.provider.name,
+        endpoint: settings.origin + settings.basePath,
+        in_flight: inFlight,
+      })
+    }
+  }
+  return [...seen.values()]
+}

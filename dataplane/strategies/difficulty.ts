@@ -1,0 +1,121 @@
+/**
+ * How hard a prompt looks, from 0 (small talk) to 1: a fixed function of its text, so that the same prompt always goes
+ * the same way and an operator can work out why.
+ *
+ * It reads the last 16 messages, of their text the last 8,192 characters, and finds six features, each from 0 to 1:
+ * - `length`: characters of all messages read, over 6,000;
+ * - `turns`: messages of the user after the first, over 6;
+ * - `code`: words and signs of programs in the user's text, over 4; a fenced block counts 3;
+ * - `mathematics`: words, signs and sums in the user's text, over 3;
+ * - `reasoning`: words that ask for thought (English) in the user's text, over 2;
+ * - `structure`: what the answer must look like: `response_format`, tools, formats named or three listed points.
+ *
+ * Each feature closes a part of what is left to 1: score = 1 − Π (1 − weight × feature). So one strong sign or two
+ * weaker ones make a prompt hard at the default threshold of 0.5, and nothing makes it easier again.
+ */
+import type { ChatBody, ChatMessage } from '../call.ts'
+import { CODE, MATHEMATICS, REASONING, type Signs, STRUCTURE } from './difficulty-signs.ts'
+
+export interface Features {
+  readonly length: number
+  readonly turns: number
+  readonly code: number
+  readonly mathematics: number
+  readonly reasoning: number
+  readonly structure: number
+}
+
+const WEIGHTS: Features = {
+  length: 0.5,
+  turns: 0.3,
+  code: 0.55,
+  mathematics: 0.55,
+  reasoning: 0.6,
+  structure: 0.4,
+}
+
+const MESSAGES_MAX = 16
+const CHARACTERS_MAX = 8192
+const PARTS_MAX = 32
+
+export function difficultyOf(body: ChatBody): number {
+  const features = featuresOf(body)
+  let left = 1
+  for (const name of Object.keys(WEIGHTS)) {
+    // The keys of a Features are its features.
+    const feature = name as keyof Features
+    left *= 1 - WEIGHTS[feature] * features[feature]
+  }
+  return 1 - left
+}
+
+/** What the score is made of, for those who ask why. */
+export function featuresOf(body: ChatBody): Features {
+  const { length, turns, asked } = read(body.messages)
+  const words = asked.toLowerCase().match(/\p{L}+/gu) ?? []
+  return {
+    length: share(length, 6000),
+    turns: share(turns - 1, 6),
+    code: share(count(CODE, asked, words), 4),
+    mathematics: share(count(MATHEMATICS, asked, words), 3),
+    reasoning: share(count(REASONING, asked, words), 2),
+    structure: Math.max(structureOf(body), share(count(STRUCTURE, asked, words), 2)),
+  }
+}
+
+interface Read {
+  readonly length: number
+  readonly turns: number
+  /** The text of the user's messages, newest first. */
+  readonly asked: string
+}
+
+/** Newest first, because the end of a conversation says what is wanted now. */
+function read(messages: readonly ChatMessage[]): Read {
+  let length = 0
+  let turns = 0
+  let asked = ''
+  for (const message of messages.slice(-MESSAGES_MAX).reverse()) {
+    const text = textOf(message.content, CHARACTERS_MAX - length)
+    length += text.length
+    if (message.role !== 'user') continue
+    turns++
+    asked += `${text}\n`
+  }
+  return { length, turns, asked }
+}
+
+/** The last characters of a content: a string, or parts of which some hold text. */
+function textOf(content: unknown, charactersMax: number): string {
+  if (charactersMax <= 0) return ''
+  if (typeof content === 'string') return content.slice(-charactersMax)
+  if (!Array.isArray(content)) return ''
+  return content.slice(-PARTS_MAX).map(partText).join('\n').slice(-charactersMax)
+}
+
+function partText(part: unknown): string {
+  if (typeof part !== 'object' || part === null || !('text' in part)) return ''
+  return typeof part.text === 'string' ? part.text.slice(-CHARACTERS_MAX) : ''
+}
+
+/** A schema binds every member of the answer, plain JSON only its form; tools have schemas of their own. */
+function structureOf(body: ChatBody): number {
+  const format = body.response_format
+  const type = typeof format === 'object' && format !== null && 'type' in format ? format.type : ''
+  if (type === 'json_schema') return 1
+  const tools = Array.isArray(body.tools) && body.tools.length > 0
+  return type === 'json_object' || tools ? 0.5 : 0
+}
+
+function count(signs: Signs, text: string, words: readonly string[]): number {
+  // A word said twice is no second sign.
+  let found = signs.words.intersection(new Set(words)).size
+  for (const { pattern, worth, most } of signs.patterns) {
+    found += worth * Math.min(most, text.match(pattern)?.length ?? 0)
+  }
+  return found
+}
+
+function share(amount: number, full: number): number {
+  return Math.min(1, Math.max(0, amount / full))
+}

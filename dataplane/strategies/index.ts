@@ -1,0 +1,18 @@
+/** The registry of strategies: one line each. */
+import type { Strategy } from './contract.ts'
+import { leastQueue } from './least-queue.ts'
+import type { StrategyName } from './names.ts'
+import { primaryWithFallback } from './primary-with-fallback.ts'
+import { roundRobin } from './round-robin.ts'
+import { semantic } from './semantic.ts'
+import { single } from './single.ts'
+import { weighted } from './weighted.ts'
+
+export const STRATEGIES: Readonly<Partial<Record<StrategyName, Strategy>>> = {
+  single,
+  round_robin: roundRobin,
+  least_queue: leastQueue,
+  weighted,
+  primary_with_fallback: primaryWithFallback,
+  semantic,
+}

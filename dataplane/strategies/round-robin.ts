@@ -1,0 +1,11 @@
+/** Even rotation over the upstreams that are eligible now. */
+import type { Strategy } from './contract.ts'
+import { rotated } from './rotation.ts'
+
+export const roundRobin: Strategy = {
+  name: 'round_robin',
+  summary: 'Even rotation over healthy upstreams.',
+  members: (route) => route.upstreams.map((entry) => entry.name),
+  // Over the eligible ones, not over the members: else the neighbour of a missing one gets its share as well.
+  order: ({ eligible, turn }) => rotated(eligible, turn),
+}

@@ -1,0 +1,20 @@
+/** Easy prompts to one upstream, hard ones to another; each is the other's substitute. */
+import type { Strategy } from './contract.ts'
+import { difficultyOf } from './difficulty.ts'
+
+export const semantic: Strategy = {
+  name: 'semantic',
+  summary: 'Classifies the prompt; easy prompts go to a small model.',
+  members({ semantic: sides }) {
+    if (sides === undefined) return []
+    return sides.easy === sides.hard ? [sides.easy] : [sides.easy, sides.hard]
+  },
+  order({ route, eligible, request }) {
+    const sides = route.semantic
+    // Where there is nothing to choose, the prompt need not be read.
+    if (eligible.length < 2 || sides === undefined) return eligible
+    const hard = difficultyOf(request.body) >= sides.threshold
+    const first = hard ? sides.hard : sides.easy
+    return eligible[0]?.name === first ? eligible : eligible.toReversed()
+  },
+}

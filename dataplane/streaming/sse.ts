@@ -1,0 +1,107 @@
+/** Server-sent events as bytes: whole events out of chunks cut anywhere, and the fields of one event. */
+import type { SseEvent } from '../providers/contract.ts'
+
+/** An event larger than this is passed on in pieces and not read. */
+export const EVENT_BYTES_MAX = 1_048_576
+
+const CR = 13
+const LF = 10
+const EMPTY = Buffer.alloc(0)
+const BLANK_LINE = Buffer.from('\n\n')
+
+/**
+ * Cuts a byte stream behind its blank lines, indifferent to how the bytes arrive. Lines end with LF, CRLF or CR, as
+ * the standard allows. What `push` returns, joined with `rest`, is exactly what went in.
+ */
+export class SseFramer {
+  #tail: Buffer = EMPTY
+  #overflowed = false
+
+  /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
+  push(chunk: Buffer): Buffer | undefined {
+    const bytes = this.#tail.length === 0 ? chunk : Buffer.concat([this.#tail, chunk])
+    // The boundary may begin in the tail, so a little of it is searched again.
+    const cut = lastBoundary(bytes, Math.max(0, this.#tail.length - 3))
+    if (cut === 0) {
+      this.#tail = bytes
+      return bytes.length > EVENT_BYTES_MAX ? this.#overflow() : undefined
+    }
+    this.#tail = cut === bytes.length ? EMPTY : bytes.subarray(cut)
+    this.#overflowed = false
+    return cut === bytes.length ? bytes : bytes.subarray(0, cut)
+  }
+
+  /** Whether bytes of an unfinished event have been let through: nothing may be put between them. */
+  get insideEvent(): boolean {
+    return this.#overflowed
+  }
+
+  /** What is left when the upstream has ended: an event without its blank line, or nothing. */
+  rest(): Buffer {
+    const left = this.#tail
+    this.#tail = EMPTY
+    return left
+  }
+
+  #overflow(): Buffer {
+    const piece = this.#tail
+    this.#tail = EMPTY
+    this.#overflowed = true
+    return piece
+  }
+}
+
+/** The bytes of each event in a run of whole events, blank lines included. */
+export function* splitEvents(bytes: Buffer): Generator<Buffer> {
+  let start = 0
+  for (let at = 0; at < bytes.length; at++) {
+    if (!endsLine(bytes, at)) continue
+    if (bytes[at] === CR && bytes[at + 1] === LF) at++
+    const before = previousLineEnd(bytes, at)
+    if (before >= start && !endsLine(bytes, before)) continue
+    yield bytes.subarray(start, at + 1)
+    start = at + 1
+  }
+  if (start < bytes.length) yield bytes.subarray(start)
+}
+
+/** The fields of one event; undefined when it has no data (a comment, a blank line). */
+export function parseEvent(bytes: Buffer): SseEvent | undefined {
+  let event = ''
+  let data: string | undefined
+  for (const line of bytes.toString('utf8').split(/\r\n|\n|\r/)) {
+    const text = line.charCodeAt(0) === 0xfeff ? line.slice(1) : line
+    if (text.startsWith('data:')) {
+      const value = fieldValue(text, 5)
+      data = data === undefined ? value : `${data}\n${value}`
+    } else if (text.startsWith('event:')) {
+      event = fieldValue(text, 6)
+    }
+  }
+  return data === undefined ? undefined : { event, data }
+}
+
+function fieldValue(line: string, from: number): string {
+  return line.slice(line.charCodeAt(from) === 32 ? from + 1 : from)
+}
+
+/** Index behind the last blank line at or after `from`; 0 when there is none. */
+function lastBoundary(bytes: Buffer, from: number): number {
+  if (!bytes.includes(CR, from)) {
+    const at = bytes.lastIndexOf(BLANK_LINE)
+    return at === -1 ? 0 : at + BLANK_LINE.length
+  }
+  for (let at = bytes.length - 1; at >= from; at--) {
+    if (endsLine(bytes, at) && endsLine(bytes, previousLineEnd(bytes, at))) return at + 1
+  }
+  return 0
+}
+
+function endsLine(bytes: Buffer, at: number): boolean {
+  return bytes[at] === LF || bytes[at] === CR
+}
+
+/** Index of the byte before the line end that finishes at `at`: CRLF is one line end. */
+function previousLineEnd(bytes: Buffer, at: number): number {
+  return bytes[at] === LF && bytes[at - 1] === CR ? at - 2 : at - 1
+}

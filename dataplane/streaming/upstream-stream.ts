@@ -1,0 +1,129 @@
+/** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
+import type { Failure } from '../providers/contract.ts'
+import type { Exchange } from '../upstream/exchange.ts'
+import { SseFramer } from './sse.ts'
+import type { Tap } from './tap.ts'
+
+/** Where the bytes go once the answer is committed to this upstream. */
+export interface Sink {
+  /** false: no more until the sink has drained. */
+  write(bytes: Buffer): boolean
+  /** The last call. Without a failure the stream was complete. */
+  finish(failure: Failure | undefined): void
+}
+
+/** Bytes held before the first content; more than this is no prelude of an answer. */
+const HELD_BYTES_MAX = 1_048_576
+
+export class UpstreamStream {
+  readonly #framer = new SseFramer()
+  readonly #tap: Tap
+  readonly #exchange: Exchange
+  readonly #opened: (failure: Failure | undefined) => void
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #sink: Sink | undefined
+  #open = false
+  #ended: { failure: Failure | undefined } | undefined
+
+  /** `opened` is called once: with the first content, or with the failure that came before it. */
+  constructor(tap: Tap, exchange: Exchange, opened: (failure: Failure | undefined) => void) {
+    this.#tap = tap
+    this.#exchange = exchange
+    this.#opened = opened
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#ended !== undefined) return
+    const events = this.#framer.push(chunk)
+    if (events !== undefined) this.#take(events)
+  }
+
+  end(): void {
+    if (this.#ended !== undefined) return
+    const rest = this.#framer.rest()
+    if (rest.length > 0) this.#take(Buffer.concat([rest, Buffer.from('\n\n')]))
+    this.#finish(this.#complete() ? undefined : CUT)
+  }
+
+  fail(failure: Failure): void {
+    // Some runtimes reset the connection behind a complete answer.
+    this.#finish(this.#complete() ? undefined : failure)
+  }
+
+  /** Commits: what was held goes out, the rest follows as it comes. */
+  flowTo(sink: Sink): void {
+    this.#sink = sink
+    for (const bytes of this.#held) this.#write(bytes)
+    this.#held = []
+    if (this.#ended !== undefined) sink.finish(this.#ended.failure)
+  }
+
+  drained(): void {
+    this.#exchange.resume()
+  }
+
+  abort(reason: string): void {
+    this.#ended ??= { failure: undefined }
+    this.#exchange.abort(reason)
+  }
+
+  #take(events: Buffer): void {
+    const shown = this.#tap.take(events)
+    if (shown.length > 0) this.#emit(shown)
+    const { failure, done } = this.#tap
+    if (!this.#open && failure === undefined && this.#begun()) this.#begin()
+    if (failure !== undefined) {
+      this.#exchange.abort('the upstream reported an error')
+      this.#finish(failure)
+    } else if (done) {
+      this.#exchange.complete()
+      this.#finish(undefined)
+    }
+  }
+
+  #begun(): boolean {
+    return this.#tap.content || this.#complete()
+  }
+
+  #begin(): void {
+    this.#open = true
+    this.#exchange.begun()
+    this.#opened(undefined)
+  }
+
+  #complete(): boolean {
+    return this.#tap.finished || this.#tap.done
+  }
+
+  #emit(bytes: Buffer): void {
+    if (this.#sink !== undefined) {
+      this.#write(bytes)
+      return
+    }
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
+    if (this.#open || this.#heldBytes <= HELD_BYTES_MAX) return
+    this.#exchange.abort('too much before the first content')
+    this.#finish({ class: 'malformed', message: 'The upstream sent 1 MiB without any content.' })
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#sink?.write(bytes) === false) this.#exchange.pause()
+  }
+
+  #finish(failure: Failure | undefined): void {
+    if (this.#ended !== undefined) return
+    this.#ended = { failure }
+    if (!this.#open) {
+      this.#open = true
+      this.#opened(failure)
+    }
+    this.#sink?.finish(failure)
+  }
+}
+
+const CUT: Failure = {
+  class: 'reset',
+  message: 'The upstream closed the stream before its end.',
+}

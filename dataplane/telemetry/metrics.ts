@@ -1,0 +1,132 @@
+/** Every metric of the data plane, one row each. Label values come from the configuration, never from clients. */
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { Histogram, type Labels, Numbers } from './series.ts'
+
+/** Label value of a request that reached no route or no upstream. */
+export const NONE = 'none'
+
+export const METRICS = {
+  requests: counter('gw_requests_total', 'Answered requests.', 'route', 'upstream', 'status'),
+  duration: histogram(
+    'gw_request_duration_seconds',
+    'From the headers of a request to the end of its answer.',
+    'route',
+    'upstream',
+  ),
+  firstToken: histogram(
+    'gw_time_to_first_token_seconds',
+    'From the headers of a request to its first content.',
+    'route',
+    'upstream',
+  ),
+  overhead: histogram(
+    'gw_overhead_seconds',
+    'Duration less the time spent receiving the body and waiting for upstreams.',
+  ),
+  inFlight: gauge(
+    'gw_requests_in_flight',
+    'Requests that have been admitted and not settled.',
+    'route',
+  ),
+  streamsOpen: gauge('gw_streams_open', 'Streams being relayed now.'),
+  streamAborted: counter(
+    'gw_stream_aborted_total',
+    'Streams cut after they had begun, by who cut them.',
+    'by',
+  ),
+  attempts: counter(
+    'gw_upstream_attempts_total',
+    'Attempts by how they ended.',
+    'upstream',
+    'outcome',
+  ),
+  retries: counter(
+    'gw_upstream_retries_total',
+    'Attempts that repeated one at the same upstream.',
+    'upstream',
+  ),
+  overflow: counter('gw_overflow_total', 'Requests that spilled to a fallback.', 'route', 'reason'),
+  breakerState: gauge(
+    'gw_breaker_state',
+    '1 for the state the breaker is in, else 0.',
+    'upstream',
+    'state',
+  ),
+  healthy: gauge(
+    'gw_upstream_healthy',
+    '1 while health probes keep the upstream in rotation.',
+    'upstream',
+  ),
+  upstreamInFlight: gauge(
+    'gw_upstream_in_flight',
+    'Requests of this replica in flight to the upstream.',
+    'upstream',
+  ),
+  queueDepth: gauge(
+    'gw_upstream_queue_depth',
+    'Waiting and running requests the runtime reported last.',
+    'upstream',
+  ),
+  brokenEvents: counter(
+    'gw_broken_events_total',
+    'Stream events that held no valid JSON and were passed on.',
+    'upstream',
+  ),
+  tokens: counter('gw_tokens_total', 'Tokens of answered requests.', 'route', 'upstream', 'kind'),
+  refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
+  reloads: counter('gw_config_reload_total', 'Attempts to take a new configuration.', 'result'),
+  reloadedAt: gauge(
+    'gw_config_last_reload_timestamp_seconds',
+    'When the active configuration was taken.',
+  ),
+  logLinesDropped: counter(
+    'gw_log_lines_dropped_total',
+    'Log lines dropped because the sink was too slow.',
+  ),
+  build: gauge('gw_build_info', 'Always 1.', 'version'),
+} as const
+
+interface Row<Kind extends string> {
+  readonly kind: Kind
+  readonly name: string
+  readonly help: string
+  readonly labels: Labels
+}
+
+export type Metrics = {
+  readonly [Key in keyof typeof METRICS]: (typeof METRICS)[Key]['kind'] extends 'histogram'
+    ? Histogram
+    : Numbers
+}
+
+export function createMetrics(): Metrics {
+  const families = Object.entries(METRICS).map(([key, row]) => [key, createFamily(row)])
+  // The mapped type says per row what createFamily decides per row.
+  return Object.fromEntries(families) as Metrics
+}
+
+/** Renders the exposition text; process metrics (memory, event loop, garbage collection) are prom-client's. */
+export function createRegistry(metrics: Metrics): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
+  // prom-client renders anything that has a name and get(); its types ask for its own classes.
+  for (const family of Object.values(metrics)) registry.registerMetric(family as never)
+  return registry
+}
+
+function createFamily(row: Row<'counter' | 'gauge' | 'histogram'>): Numbers | Histogram {
+  if (row.kind === 'histogram') return new Histogram(row.name, row.help, row.labels)
+  return new Numbers(row.kind, row.name, row.help, row.labels)
+}
+
+function counter(name: string, help: string, ...labels: Labels): Row<'counter'> {
+  return { kind: 'counter', name, help, labels }
+}
+
+function gauge(name: string, help: string, ...labels: Labels): Row<'gauge'> {
+  return { kind: 'gauge', name, help, labels }
+}
+
+function histogram(name: string, help: string, ...labels: Labels): Row<'histogram'> {
+  return { kind: 'histogram', name, help, labels }
+}

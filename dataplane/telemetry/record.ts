@@ -1,0 +1,24 @@
+/** The end of every request: its numbers into metrics, its trace into the ring, its line into the log. */
+import type { Visit } from '../gateway.ts'
+
+export function record({ call, response, trace, gateway, active }: Visit): void {
+  const { metrics, clock, log } = gateway
+  const { route, upstream } = response
+  const duration = clock.now() - call.receivedAt
+  trace.duration_ms = duration
+  trace.status = response.status
+  trace.route = route
+  trace.upstream = upstream
+  metrics.requests.at(route, upstream, String(response.status)).value++
+  metrics.duration.at(route, upstream).observe(duration / 1000)
+  if (trace.ttft_ms !== undefined) {
+    metrics.firstToken.at(route, upstream).observe(trace.ttft_ms / 1000)
+  }
+  if (trace.upstream_ms !== undefined) {
+    metrics.overhead.at().observe((duration - trace.upstream_ms - (trace.body_ms ?? 0)) / 1000)
+  }
+  if (response.status === 499)
+    metrics.streamAborted.at(response.left ? 'client' : 'upstream').value++
+  gateway.traces.add(trace)
+  if (active.snapshot.section.telemetry.access_log) log.request(trace)
+}

@@ -1,0 +1,114 @@
+/** What to try next: the rules over attempts, as one pure function. */
+import type { FailureClass } from '../providers/contract.ts'
+import type { Attempt, Standing, Target } from './attempts.ts'
+import { type Leaving, leavingOf, type Spill, type SpillReason } from './spill.ts'
+
+export interface Plan<T extends Target> {
+  /** In the strategy's order. Those not ready are passed over; when none is ready, all members, for the reason's sake. */
+  readonly candidates: readonly T[]
+  /** What has been tried and has failed, in order. */
+  readonly attempts: readonly Attempt<T>[]
+  readonly attemptsMax: number
+  /** Whether the route sets `retry.max_attempts`; without it each candidate is tried once. */
+  readonly repeats: boolean
+  /** Undefined for strategies without fallbacks, and when the prompt is too long for the primary anyway. */
+  readonly spill: Spill<T> | undefined
+  readonly standing: (candidate: T) => Standing
+  /** Whether an earlier `Retry-After` still runs: such a one is tried last. */
+  readonly cooled: (candidate: T) => boolean
+  /** Asked last, and only when the answer would be a repeat: may take it out of a budget. */
+  readonly mayRepeat: (candidate: T) => boolean
+}
+
+/**
+ * Why nothing is left to try. `client`: the request is at fault. `attempts_spent`: the bound is reached. `saturated`: a
+ * full upstream stands where the request might have gone. `unavailable`: all others are unhealthy, open or used up.
+ */
+export type Ending = 'client' | 'attempts_spent' | 'saturated' | 'unavailable'
+
+export type Next<T extends Target> =
+  | {
+      readonly kind: 'attempt'
+      readonly candidate: T
+      readonly repeat: boolean
+      /** Set when this attempt leaves the primary. */
+      readonly spill: SpillReason | undefined
+    }
+  | { readonly kind: 'none'; readonly why: Ending }
+
+/** Whether the same upstream may be asked again, by class of failure; silence and refusals would only repeat. */
+const REPEATABLE: Readonly<Record<FailureClass, boolean>> = {
+  client: false,
+  context: false,
+  credential: false,
+  missing: false,
+  rate_limited: true,
+  quota: false,
+  overloaded: true,
+  server: true,
+  timeout: false,
+  connect: true,
+  reset: true,
+  tls: false,
+  malformed: true,
+}
+
+export function nextAttempt<T extends Target>(plan: Plan<T>): Next<T> {
+  const last = plan.attempts.at(-1)
+  if (last?.failure === 'client') return { kind: 'none', why: 'client' }
+  const left = plan.attemptsMax - plan.attempts.length
+  if (left <= 0) return { kind: 'none', why: 'attempts_spent' }
+  const leaving = leavingOf(plan)
+  const open = openOf(plan, leaving)
+  if (last !== undefined && left > open.count && repeatable(plan, last, open)) {
+    return { kind: 'attempt', candidate: last.candidate, repeat: true, spill: undefined }
+  }
+  const candidate = open.first
+  if (candidate === undefined)
+    return { kind: 'none', why: anyFull(plan) ? 'saturated' : 'unavailable' }
+  const spill = candidate === plan.spill?.primary ? undefined : leaving.reason
+  return { kind: 'attempt', candidate, repeat: false, spill }
+}
+
+interface Open<T> {
+  /** Candidates not yet tried that may be tried now. */
+  readonly count: number
+  /** The first of them, those that cool behind all others. */
+  readonly first: T | undefined
+}
+
+function openOf<T extends Target>(plan: Plan<T>, leaving: Leaving): Open<T> {
+  let count = 0
+  let first: T | undefined
+  let firstCooled: T | undefined
+  for (const candidate of plan.candidates) {
+    if (!leaving.allowed && candidate !== plan.spill?.primary) continue
+    if (plan.attempts.some((attempt) => attempt.candidate === candidate)) continue
+    if (plan.standing(candidate) !== 'ready' || !isLargeEnough(candidate, plan.attempts)) continue
+    count++
+    if (plan.cooled(candidate)) firstCooled ??= candidate
+    else first ??= candidate
+  }
+  return { count, first: first ?? firstCooled }
+}
+
+/** Larger than every window the prompt was too long for; an unknown window is not known to be larger. */
+function isLargeEnough(candidate: Target, attempts: readonly Attempt<Target>[]): boolean {
+  return attempts.every(
+    ({ failure, candidate: tried }) =>
+      failure !== 'context' ||
+      (candidate.contextWindow ?? 0) > (tried.contextWindow ?? Number.POSITIVE_INFINITY),
+  )
+}
+
+function repeatable<T extends Target>(plan: Plan<T>, last: Attempt<T>, open: Open<T>): boolean {
+  if (!plan.repeats || last.moveOn || !REPEATABLE[last.failure]) return false
+  if (plan.standing(last.candidate) !== 'ready') return false
+  if (open.first !== undefined && plan.cooled(last.candidate)) return false
+  return plan.mayRepeat(last.candidate)
+}
+
+function anyFull<T extends Target>({ candidates, spill, standing }: Plan<T>): boolean {
+  if (spill !== undefined && standing(spill.primary) === 'full') return true
+  return candidates.some((candidate) => standing(candidate) === 'full')
+}

@@ -1,0 +1,19 @@
+/** What is known of the attempts of one request, and of where the next may go. */
+import type { FailureClass } from '../providers/contract.ts'
+
+export interface Target {
+  readonly name: string
+  /** Tokens that prompt and answer may hold together; undefined when unknown. */
+  readonly contextWindow: number | undefined
+}
+
+/** An attempt that has failed. */
+export interface Attempt<T extends Target> {
+  readonly candidate: T
+  readonly failure: FailureClass
+  /** The upstream asked for a longer wait than a repeat in place is worth. */
+  readonly moveOn: boolean
+}
+
+/** `full`: at its own limit of requests in flight. `out`: unhealthy, or its breaker refuses. */
+export type Standing = 'ready' | 'full' | 'out'

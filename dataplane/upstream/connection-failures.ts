@@ -1,0 +1,58 @@
+/** What a failed connection means. The codes are Node's, OpenSSL's and undici's. */
+import type { Failure, FailureClass } from '../providers/contract.ts'
+
+const BY_CODE: ReadonlyMap<string, FailureClass> = new Map([
+  ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
+  ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+  ['ETIMEDOUT', 'timeout'],
+  ['ECONNREFUSED', 'connect'],
+  ['ENOTFOUND', 'connect'],
+  ['EAI_AGAIN', 'connect'],
+  ['EHOSTUNREACH', 'connect'],
+  ['ENETUNREACH', 'connect'],
+  ['EADDRNOTAVAIL', 'connect'],
+  ['ERR_GW_ADDRESS_DENIED', 'connect'],
+  ['UND_ERR_SOCKET', 'reset'],
+  ['ECONNRESET', 'reset'],
+  ['EPIPE', 'reset'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'reset'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'malformed'],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'malformed'],
+  ['CERT_HAS_EXPIRED', 'tls'],
+  ['CERT_NOT_YET_VALID', 'tls'],
+  ['CERT_REVOKED', 'tls'],
+  ['CERT_UNTRUSTED', 'tls'],
+  ['CERT_SIGNATURE_FAILURE', 'tls'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'tls'],
+  ['UNABLE_TO_GET_ISSUER_CERT', 'tls'],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls'],
+  ['HOSTNAME_MISMATCH', 'tls'],
+  ['INVALID_CA', 'tls'],
+  ['INVALID_PURPOSE', 'tls'],
+  ['EPROTO', 'tls'],
+])
+
+/** The code of the error, or of the error it wraps: proxies and address lists hide the real one. */
+export function failureOf(error: Error & { code?: string }): Failure {
+  const cause = innermost(error)
+  const code = cause.code ?? error.code ?? ''
+  return { class: classOf(code), message: `${code || cause.name}: ${cause.message}`.slice(0, 500) }
+}
+
+function classOf(code: string): FailureClass {
+  const known = BY_CODE.get(code)
+  if (known !== undefined) return known
+  if (code.startsWith('ERR_TLS') || code.startsWith('ERR_SSL')) return 'tls'
+  if (code.startsWith('HPE_')) return 'malformed'
+  return 'reset'
+}
+
+function innermost(error: Error & { code?: string }): Error & { code?: string } {
+  const { cause } = error
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0]
+  if (cause instanceof Error && !BY_CODE.has(error.code ?? '')) return innermost(cause)
+  return error
+}

@@ -1,0 +1,139 @@
+/** One HTTP exchange with an upstream: its bytes, its clocks, and exactly one end. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Clock, Deadline, Deadlines } from '../clock.ts'
+import type { Failure } from '../providers/contract.ts'
+import { failureOf } from './connection-failures.ts'
+
+/** What the owner of an exchange is told; `end` or `fail` is called once and is the last call. */
+export interface Receiver {
+  head(status: number, headers: IncomingHttpHeaders): void
+  data(chunk: Buffer): void
+  end(): void
+  fail(failure: Failure): void
+}
+
+export interface ExchangeClocks {
+  /** Milliseconds from sending to `begun()`. */
+  readonly firstMs: number
+  /** Milliseconds of silence allowed after `begun()`. */
+  readonly idleMs: number
+  /** Monotonic moment at which everything is over. */
+  readonly totalAt: number
+}
+
+/** How long an upstream may keep its connection after its answer was complete. */
+const LINGER_MS = 2000
+
+type Controller = Dispatcher.DispatchController
+
+export class Exchange implements Dispatcher.DispatchHandler, Deadline {
+  due: number
+  readonly #receiver: Receiver
+  readonly #clocks: ExchangeClocks
+  readonly #clock: Clock
+  readonly #deadlines: Deadlines
+  #controller: Controller | undefined
+  #over = false
+  #begun = false
+  #idleMs: number
+  #lastByteAt = 0
+
+  constructor(receiver: Receiver, clocks: ExchangeClocks, clock: Clock, deadlines: Deadlines) {
+    this.#receiver = receiver
+    this.#clocks = clocks
+    this.#clock = clock
+    this.#deadlines = deadlines
+    this.#idleMs = clocks.idleMs
+    this.due = Math.min(clock.now() + clocks.firstMs, clocks.totalAt)
+    deadlines.add(this)
+  }
+
+  /** The answer has begun to be useful: from now on only silence and the total are limited. */
+  begun(): void {
+    this.#begun = true
+    this.#lastByteAt = this.#clock.now()
+    this.#schedule()
+  }
+
+  /** The answer is complete though the upstream has not closed it yet. */
+  complete(): void {
+    this.#idleMs = LINGER_MS
+    this.#schedule()
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (this.#over) return
+    this.#lastByteAt = this.#clock.now()
+    this.#controller?.resume()
+  }
+
+  /** Ends the exchange without telling the receiver: nobody wants the answer any more. */
+  abort(reason: string): void {
+    if (this.#over) return
+    this.#finish()
+    this.#controller?.abort(new Error(reason))
+  }
+
+  expire(now: number): void {
+    if (this.#over) return
+    if (this.#begun && now < this.#clocks.totalAt && now - this.#lastByteAt < this.#idleMs) {
+      this.#schedule()
+      return
+    }
+    this.#fail({ class: 'timeout', message: this.#silence(now) })
+    this.#controller?.abort(new Error('deadline'))
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller
+    if (this.#over) controller.abort(new Error('aborted before it was sent'))
+  }
+
+  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#over || status < 200) return
+    this.#receiver.head(status, headers)
+  }
+
+  onResponseData(_: Controller, chunk: Buffer): void {
+    if (this.#over) return
+    this.#lastByteAt = this.#clock.now()
+    this.#receiver.data(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return
+    this.#finish()
+    this.#receiver.end()
+  }
+
+  onResponseError(_: Controller, error: Error): void {
+    this.#fail(failureOf(error))
+  }
+
+  #fail(failure: Failure): void {
+    if (this.#over) return
+    this.#finish()
+    this.#receiver.fail(failure)
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#deadlines.remove(this)
+  }
+
+  #schedule(): void {
+    this.due = Math.min(this.#lastByteAt + this.#idleMs, this.#clocks.totalAt)
+  }
+
+  #silence(now: number): string {
+    if (now >= this.#clocks.totalAt)
+      return 'The answer was not complete within the request timeout.'
+    if (this.#begun) return `The upstream sent nothing for ${this.#idleMs / 1000} s.`
+    return `The upstream gave no answer within ${this.#clocks.firstMs / 1000} s.`
+  }
+}

@@ -1,0 +1,149 @@
+/** Whether an upstream answers its probes: the judgement, and the prober that feeds it. */
+
+export type HealthState = 'healthy' | 'unhealthy'
+
+export interface HealthSettings {
+  readonly intervalMs: number
+  /** Consecutive successes before it returns to rotation. */
+  readonly healthyThreshold: number
+  /** Consecutive failures before it leaves the rotation. */
+  readonly unhealthyThreshold: number
+}
+
+/** Healthy until shown otherwise, so that a gateway that has just started serves at once. */
+export class HealthCheck {
+  readonly #onChange: (from: HealthState, to: HealthState) => void
+  #settings: HealthSettings
+  #state: HealthState = 'healthy'
+  /** Consecutive results that contradict the state. */
+  #contrary = 0
+  #observedAt: number | undefined
+
+  constructor(
+    settings: HealthSettings,
+    onChange: (from: HealthState, to: HealthState) => void = () => {},
+  ) {
+    this.#settings = settings
+    this.#onChange = onChange
+  }
+
+  get state(): HealthState {
+    return this.#state
+  }
+
+  /** When the last probe ended; undefined before the first. */
+  get observedAt(): number | undefined {
+    return this.#observedAt
+  }
+
+  /** Replaces the settings and keeps the state. */
+  configure(settings: HealthSettings): void {
+    this.#settings = settings
+  }
+
+  observe(ok: boolean, now: number): void {
+    this.#observedAt = now
+    const healthy = this.#state === 'healthy'
+    if (ok === healthy) {
+      this.#contrary = 0
+      return
+    }
+    this.#contrary++
+    const { healthyThreshold, unhealthyThreshold } = this.#settings
+    if (this.#contrary < (healthy ? unhealthyThreshold : healthyThreshold)) return
+    const from = this.#state
+    this.#contrary = 0
+    this.#state = healthy ? 'unhealthy' : 'healthy'
+    this.#onChange(from, this.#state)
+  }
+}
+
+/** What the prober needs of the world. */
+export interface ProbeWorld {
+  now(): number
+  /** Uniform in [0, 1). */
+  random(): number
+  /** Calls once, after so many milliseconds; returns what prevents it. */
+  schedule(delayMs: number, call: () => void): () => void
+  /** One probe; ends by its own timeout, and a rejection counts as a failure. */
+  probe(): Promise<boolean>
+}
+
+/** The first probe comes within a second, so that a thousand upstreams are not all dialled at the same moment. */
+const FIRST_PROBE_MS_MAX = 1000
+/** Probes of many replicas drift apart by up to a tenth of the interval either way. */
+const JITTER = 0.1
+
+/** Probes at the interval, from start to start, one at a time. */
+export class Prober {
+  readonly #health: HealthCheck
+  readonly #world: ProbeWorld
+  #intervalMs: number
+  #cancel: (() => void) | undefined
+  #startedAt: number | undefined
+  #probing = false
+  #running = false
+
+  constructor(settings: HealthSettings, health: HealthCheck, world: ProbeWorld) {
+    this.#intervalMs = settings.intervalMs
+    this.#health = health
+    this.#world = world
+  }
+
+  start(): void {
+    if (this.#running) return
+    this.#running = true
+    // A probe from before a stop is still out: its end schedules the next.
+    if (!this.#probing) this.#wait()
+  }
+
+  /** No probe begins any more, and the result of one in flight is dropped. */
+  stop(): void {
+    this.#running = false
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+
+  /** A new interval counts from the last probe, at once. */
+  configure(settings: HealthSettings): void {
+    this.#health.configure(settings)
+    if (this.#intervalMs === settings.intervalMs) return
+    this.#intervalMs = settings.intervalMs
+    if (this.#cancel === undefined) return
+    this.#cancel()
+    this.#wait()
+  }
+
+  #wait(): void {
+    this.#cancel = this.#world.schedule(this.#delayMs(), () => {
+      this.#cancel = undefined
+      void this.#probe()
+    })
+  }
+
+  #delayMs(): number {
+    const random = this.#world.random()
+    if (this.#startedAt === undefined)
+      return random * Math.min(FIRST_PROBE_MS_MAX, this.#intervalMs)
+    const due = this.#startedAt + this.#intervalMs * (1 - JITTER + 2 * JITTER * random)
+    return Math.max(0, due - this.#world.now())
+  }
+
+  async #probe(): Promise<void> {
+    this.#probing = true
+    this.#startedAt = this.#world.now()
+    const ok = await this.#answered()
+    this.#probing = false
+    if (!this.#running) return
+    this.#health.observe(ok, this.#world.now())
+    this.#wait()
+  }
+
+  async #answered(): Promise<boolean> {
+    try {
+      return await this.#world.probe()
+    } catch {
+      return false
+    }
+  }
+}

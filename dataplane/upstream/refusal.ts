@@ -1,0 +1,71 @@
+/** What the client is told when no attempt is left. */
+import { GatewayError } from '../errors.ts'
+import type { Failure } from '../providers/contract.ts'
+
+/** Cools of more than a minute are the upstream's business, not the client's. */
+const RETRY_AFTER_SECONDS_MAX = 60
+
+export function refusalOf(
+  failure: Failure,
+  upstream: string,
+  secrets: readonly string[],
+): GatewayError {
+  const message = mask(failure.message, secrets)
+  const facts = { upstream_status: failure.status }
+  switch (failure.class) {
+    case 'context':
+      return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, { param: 'messages', facts })
+    case 'rate_limited':
+    case 'quota':
+      return new GatewayError('ERR_GW_UPSTREAM_RATE_LIMIT', message, {
+        facts,
+        final: failure.class === 'quota',
+        ...retryAfter(failure),
+      })
+    case 'credential':
+      return upstreamError(`Upstream "${upstream}" refused the gateway's credential.`, facts)
+    case 'tls':
+      return new GatewayError('ERR_GW_UPSTREAM_TLS_VERIFY', `Upstream "${upstream}": ${message}`)
+    case 'timeout':
+      if (failure.status !== undefined) return passedOn(failure, message)
+      return new GatewayError('ERR_GW_PROXY_TIMEOUT', `Upstream "${upstream}": ${message}`)
+    case 'client':
+    case 'missing':
+      return passedOn(failure, message)
+    default:
+      return upstreamError(`Upstream "${upstream}" failed: ${message}`, facts)
+  }
+}
+
+function upstreamError(message: string, facts: Readonly<Record<string, unknown>>): GatewayError {
+  return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts })
+}
+
+/** A client's mistake as the upstream told it: its status, and OpenAI's four members. */
+function passedOn(failure: Failure, message: string): GatewayError {
+  return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, {
+    status: failure.status ?? 400,
+    type: failure.type ?? 'invalid_request_error',
+    shownCode: failure.code ?? null,
+    passedOn: true,
+    ...(failure.param == null ? {} : { param: failure.param }),
+  })
+}
+
+function retryAfter({ retryAfterMs }: Failure): { retryAfterSeconds?: number } {
+  if (retryAfterMs === undefined) return {}
+  return {
+    retryAfterSeconds: Math.min(
+      Math.max(1, Math.ceil(retryAfterMs / 1000)),
+      RETRY_AFTER_SECONDS_MAX,
+    ),
+  }
+}
+
+/** An upstream may repeat the credential we sent; nobody else may see it. */
+function mask(text: string, secrets: readonly string[]): string {
+  return secrets.reduce(
+    (masked, secret) => (secret === '' ? masked : masked.replaceAll(secret, '***')),
+    text,
+  )
+}

@@ -1,0 +1,60 @@
+/** Whether a request on `primary_with_fallback` may leave its primary, and the reason that is counted for it. */
+import type { RouteSection } from '../config/schema.ts'
+import type { Attempt, Standing, Target } from './attempts.ts'
+
+/** The words of `gw_overflow_total`. */
+export type SpillReason = 'queue_saturated' | 'upstream_error' | 'timeout'
+
+export interface Spill<T extends Target> {
+  readonly primary: T
+  readonly reasons: ReadonlySet<SpillReason>
+}
+
+/** The reasons on which a primary spills: all without an `overflow` object, else those it sends to the fallbacks. */
+export function spillReasons(overflow: RouteSection['overflow']): ReadonlySet<SpillReason> {
+  if (overflow === undefined) return new Set(['queue_saturated', 'upstream_error', 'timeout'])
+  const reasons = new Set<SpillReason>()
+  if (overflow.on_queue_saturated === 'fallback') reasons.add('queue_saturated')
+  if (overflow.on_upstream_error === 'fallback') reasons.add('upstream_error')
+  if (overflow.on_timeout === 'fallback') reasons.add('timeout')
+  return reasons
+}
+
+export interface Leaving {
+  readonly allowed: boolean
+  readonly reason: SpillReason | undefined
+}
+
+/** What the rules look at. */
+export interface Situation<T extends Target> {
+  readonly spill: Spill<T> | undefined
+  readonly attempts: readonly Attempt<T>[]
+  readonly standing: (candidate: T) => Standing
+  readonly cooled: (candidate: T) => boolean
+}
+
+const FREE: Leaving = { allowed: true, reason: undefined }
+
+/** Whether and why the request may go to a fallback now; once it has left the primary, it is free. */
+export function leavingOf<T extends Target>(situation: Situation<T>): Leaving {
+  const { spill, attempts } = situation
+  if (spill === undefined) return FREE
+  const last = attempts.at(-1)
+  if (last === undefined) return leavingUntried(spill, situation)
+  if (attempts.some((attempt) => attempt.candidate !== spill.primary)) return FREE
+  // A prompt that does not fit is no failure of the primary, so the rules do not speak of it.
+  if (last.failure === 'context') return FREE
+  return leavingFor(last.failure === 'timeout' ? 'timeout' : 'upstream_error', spill)
+}
+
+function leavingUntried<T extends Target>(spill: Spill<T>, situation: Situation<T>): Leaving {
+  const state = situation.standing(spill.primary)
+  if (state === 'full') return leavingFor('queue_saturated', spill)
+  // One that does not answer is skipped in every case: waiting for it helps nobody.
+  if (state === 'out') return { allowed: true, reason: 'upstream_error' }
+  return situation.cooled(spill.primary) ? leavingFor('upstream_error', spill) : FREE
+}
+
+function leavingFor<T extends Target>(reason: SpillReason, { reasons }: Spill<T>): Leaving {
+  return { allowed: reasons.has(reason), reason }
+}

@@ -1,0 +1,81 @@
+/** Rules of the wire that are checked on every request before anything else looks at it. */
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from './errors.ts'
+
+const HEADERS_MAX = 100
+const LENGTH = /^(0|[1-9][0-9]{0,15})$/
+const HOST = /^[A-Za-z0-9._~:[\]%-]*$/
+/** Origin form without control characters, backslash, an encoded slash or NUL, or a dot segment. */
+const TARGET_BAD = /[^!-~]|\\|%00|%2f|%5c|(^|\/)(\.|%2e){2}(\/|\?|$)/i
+
+/** Headers that mean two different things to two readers when they appear twice. */
+const ONCE = new Set([
+  'host',
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'transfer-encoding',
+  'expect',
+])
+const ONCE_LENGTHS = new Set([...ONCE].map((name) => name.length))
+
+/** The first rule the request breaks, if any: two readers could read it differently, or it asks for what is not here. */
+export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
+  const { rawHeaders, headers, url = '' } = incoming
+  if (rawHeaders.length > HEADERS_MAX * 2) {
+    return new GatewayError('ERR_GW_HEADERS_TOO_LARGE', `Send at most ${HEADERS_MAX} headers.`)
+  }
+  const twice = duplicate(rawHeaders)
+  if (twice !== undefined) return fault(`The header "${twice}" appears twice; send it once.`)
+  if (!url.startsWith('/') || TARGET_BAD.test(url))
+    return fault('The request target is not a plain path.')
+  if (headers.host !== undefined && !HOST.test(headers.host))
+    return fault('The Host header is not a host.')
+  return framingFault(incoming) ?? askingFault(headers)
+}
+
+function framingFault({ headers, httpVersion }: IncomingMessage): GatewayError | undefined {
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && httpVersion === '1.0')
+    return fault('HTTP/1.0 has no Transfer-Encoding.')
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return fault('The only Transfer-Encoding understood is "chunked".')
+  }
+  const length = headers['content-length']
+  if (length !== undefined && !LENGTH.test(length))
+    return fault('Content-Length is not a plain number.')
+  if (length !== undefined && coding !== undefined)
+    return fault('Send Content-Length or Transfer-Encoding, not both.')
+  return undefined
+}
+
+function askingFault(headers: IncomingMessage['headers']): GatewayError | undefined {
+  if (headers.upgrade !== undefined)
+    return fault('The gateway speaks HTTP/1.1 only; send no Upgrade.')
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return fault('The only Expect understood is "100-continue".')
+  }
+  return undefined
+}
+
+/** Names are compared by length first: most headers of a request are none of these. */
+function duplicate(rawHeaders: readonly string[]): string | undefined {
+  let seen: string[] | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const raw = rawHeaders[index] ?? ''
+    if (!ONCE_LENGTHS.has(raw.length)) continue
+    const name = raw.toLowerCase()
+    if (!ONCE.has(name)) continue
+    if (seen?.includes(name)) return name
+    seen ??= []
+    seen.push(name)
+  }
+  return undefined
+}
+
+function fault(message: string): GatewayError {
+  return new GatewayError('ERR_GW_INVALID_REQUEST', message)
+}

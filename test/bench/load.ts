@@ -1,0 +1,59 @@
+/** One run of the load generator, from its options to its line of results. */
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { KEY, ROUTE } from './gateway.ts'
+import { LOAD_CORE, startProcess } from './processes.ts'
+
+const BODY_BYTES = 1_024
+
+export interface LoadOptions {
+  readonly program: string
+  readonly port: number
+  readonly seconds: number
+  readonly connections: number
+  /** Requests per second of an open loop; a closed loop when absent. */
+  readonly rate?: number
+  readonly stream?: boolean
+  /** Opens the streams and keeps them for the time given. */
+  readonly hold?: boolean
+}
+
+/** Names and units are those of the line that load.c prints. */
+export interface LoadResult {
+  readonly requests: number
+  readonly requestsPerSecond: number
+  readonly p50Us: number
+  readonly p99Us: number
+  readonly events: number
+  readonly eventsPerSecond: number
+  readonly non2xx: number
+  readonly errors: number
+  readonly unfinished: number
+  readonly open: number
+}
+
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const started = startProcess({
+    name: 'load',
+    core: LOAD_CORE,
+    program: options.program,
+    arguments: [
+      ...['--port', options.port, '--seconds', options.seconds],
+      ...['--connections', options.connections, '--body-bytes', BODY_BYTES],
+      ...['--key', KEY, '--model', ROUTE],
+      ...(options.rate === undefined ? [] : ['--rate', options.rate]),
+      ...(options.stream ? ['--stream'] : []),
+      ...(options.hold ? ['--hold'] : []),
+    ].map(String),
+  })
+  const output = started.child.stdout
+  if (output === null) throw new Error('the load generator has no output')
+  const [line, [code]] = await Promise.all([text(output), once(started.child, 'exit')])
+  if (code !== 0) throw new Error(`the load generator ended with code ${code}`)
+  return JSON.parse(line) as LoadResult // Our own program wrote the line.
+}
+
+/** Requests that did not get a good answer in time: with any of them a run proves nothing. */
+export function failuresOf(result: LoadResult): number {
+  return result.non2xx + result.errors + result.unfinished
+}

@@ -1,0 +1,41 @@
+/** How long and how often is measured: the whole plan for the record, the quick one for a look. */
+
+export interface Plan {
+  readonly rounds: number
+  readonly connections: number
+  readonly warmUpSeconds: number
+  readonly closedSeconds: number
+  readonly openSeconds: number
+  readonly openRate: number
+  readonly streamSeconds: number
+  readonly eventsPerStream: number
+  /** Well above the time a wake takes, so that proxies do not get several events in one read. */
+  readonly eventIntervalMs: number
+  readonly idleStreams: number
+  readonly holdSeconds: number
+}
+
+export const WHOLE_PLAN: Plan = {
+  rounds: 3,
+  connections: 64,
+  warmUpSeconds: 4,
+  closedSeconds: 6,
+  openSeconds: 10,
+  openRate: 1_000,
+  streamSeconds: 6,
+  eventsPerStream: 100,
+  eventIntervalMs: 5,
+  idleStreams: 5_000,
+  holdSeconds: 10,
+}
+
+export const QUICK_PLAN: Plan = {
+  ...WHOLE_PLAN,
+  rounds: 1,
+  warmUpSeconds: 2,
+  closedSeconds: 2,
+  openSeconds: 3,
+  streamSeconds: 2,
+  idleStreams: 1_000,
+  holdSeconds: 3,
+}

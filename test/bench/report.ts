@@ -1,0 +1,125 @@
+/** The table: medians of the readings, and what a target adds to nginx and to the upstream. */
+import type { Reading, Readings } from './measure.ts'
+import type { Plan } from './plan.ts'
+
+interface Row {
+  readonly label: string
+  /** The name of a reading. */
+  readonly name: string
+  readonly digits: number
+  /** Shows the highest reading instead of the median: one bad run is what matters. */
+  readonly highest?: boolean
+  /** Shows the number against that of another target: as its ratio, or as what is added to it. */
+  readonly against?: { readonly target: string; readonly as: 'ratio' | 'added' }
+  readonly unit?: number
+}
+
+const MEBIBYTE = 1_048_576
+const KIBIBYTE = 1_024
+
+/** nginx has one thread, so what it waits for is always another program. */
+const DISTURBANCE_PERCENT_MAX = 3
+const DISTURBED =
+  '**Other programs took the measured core in this run: repeat it on a quiet machine.**'
+
+export interface Report {
+  readonly markdown: string
+  /** Requests without a good answer: with any of them the numbers prove nothing. */
+  readonly failures: number
+}
+
+export function writeReport(readings: Readings, machine: readonly string[], plan: Plan): Report {
+  const names = [...readings.keys()]
+  const lines = rows(plan).map((row) => {
+    const cells = names.map((name) => cell(row, name, readings))
+    return `| ${row.label} | ${cells.join(' | ')} |`
+  })
+  const disturbance = Math.max(0, ...series(readings, 'nginx', 'waitPercent'))
+  const failures = names.map((name) => sum(series(readings, name, 'failures')))
+  const markdown = [
+    '# Results of the benchmark',
+    '',
+    `Made by \`run.ts\`; how to read it is in \`README.md\`. ${describe(plan)}`,
+    '',
+    ...machine.map((line) => `- ${line}`),
+    '',
+    `| | ${names.join(' | ')} |`,
+    `|---|${names.map(() => '---:|').join('')}`,
+    ...lines,
+    `| failed requests | ${failures.join(' | ')} |`,
+    '',
+    ...(disturbance > DISTURBANCE_PERCENT_MAX ? [DISTURBED, ''] : []),
+  ].join('\n')
+  return { markdown, failures: sum(failures) }
+}
+
+function describe(plan: Plan): string {
+  const rounds = plan.rounds === 1 ? 'One round' : `Median of ${plan.rounds} interleaved rounds`
+  return `${rounds}, 1 KB requests, ${plan.connections} connections.`
+}
+
+function rows(plan: Plan): Row[] {
+  const rate = `${plan.openRate.toLocaleString('en')} requests/s`
+  const idle = `${plan.idleStreams.toLocaleString('en')} idle streams`
+  const nginx = { target: 'nginx', as: 'added' } as const
+  const direct = { target: 'direct', as: 'added' } as const
+  const ratio = { target: 'nginx', as: 'ratio' } as const
+  const memory = { digits: 1, unit: MEBIBYTE }
+  return [
+    { label: 'requests/s, closed loop', name: 'requestsPerSecond', digits: 0 },
+    { label: 'ratio to nginx', name: 'requestsPerSecond', digits: 2, against: ratio },
+    { label: 'CPU µs per request, closed loop', name: 'cpuUsPerRequest', digits: 1 },
+    { label: 'p99 µs, closed loop', name: 'closedP99Us', digits: 0 },
+    { label: `p50 µs at ${rate}`, name: 'openP50Us', digits: 0 },
+    { label: `p99 µs at ${rate}`, name: 'openP99Us', digits: 0 },
+    { label: 'p50 µs added to direct', name: 'openP50Us', digits: 0, against: direct },
+    { label: 'p99 µs added to direct', name: 'openP99Us', digits: 0, against: direct },
+    { label: 'p50 µs added to nginx', name: 'openP50Us', digits: 0, against: nginx },
+    { label: 'p99 µs added to nginx', name: 'openP99Us', digits: 0, against: nginx },
+    { label: `CPU µs per request at ${rate}`, name: 'openCpuUsPerRequest', digits: 1 },
+    { label: 'stream events/s', name: 'eventsPerSecond', digits: 0 },
+    { label: 'CPU µs per stream event', name: 'cpuUsPerEvent', digits: 1 },
+    { label: 'RSS MiB before any request', name: 'idleBytes', ...memory },
+    { label: 'RSS MiB under load, highest', name: 'loadBytes', ...memory },
+    { label: `RSS MiB with ${idle}`, name: 'streamsBytes', ...memory },
+    { label: `RSS MiB with ${idle}, highest`, name: 'streamsHighestBytes', ...memory },
+    { label: 'RSS KiB per idle stream', name: 'bytesPerStream', digits: 1, unit: KIBIBYTE },
+    { label: '% of its core used, closed loop', name: 'busyPercent', digits: 0 },
+    { label: '% waiting for its core, worst run', name: 'waitPercent', digits: 1, highest: true },
+  ]
+}
+
+function cell(row: Row, target: string, readings: Readings): string {
+  const own = series(readings, target, row.name)
+  if (row.highest && own.length > 0) return show(Math.max(...own), row)
+  if (row.against === undefined) return show(median(own), row)
+  if (row.against.target === target || target === 'direct') return '–'
+  const other = series(readings, row.against.target, row.name)
+  const isRatio = row.against.as === 'ratio'
+  // Round by round, then the median: both numbers of a pair were taken within seconds.
+  const pairs = own.map((value, round) => combine(value, other[round] ?? Number.NaN, isRatio))
+  return show(median(pairs), row)
+}
+
+function combine(value: number, other: number, isRatio: boolean): number {
+  return isRatio ? value / other : value - other
+}
+
+function show(value: number | undefined, row: Row): string {
+  if (value === undefined || Number.isNaN(value)) return '–'
+  const options = { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits }
+  return (value / (row.unit ?? 1)).toLocaleString('en', options)
+}
+
+function series(readings: Readings, target: string, name: string): number[] {
+  const values = (readings.get(target) ?? []).map((reading: Reading) => reading[name])
+  return values.filter((value) => value !== undefined)
+}
+
+function median(values: readonly number[]): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

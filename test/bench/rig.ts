@@ -1,0 +1,102 @@
+/** What stands while a measurement runs: the upstream, nginx and the gateways in front of it. */
+import { join } from 'node:path'
+import { startGateway, VARIANTS } from './gateway.ts'
+import { startNginx } from './nginx.ts'
+import { freePort, LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+
+export interface RigOptions {
+  /** The repository, whose Node runs the gateway. */
+  readonly root: string
+  /** The gateway's entry file, or undefined to measure nginx alone. */
+  readonly gatewayMain: string | undefined
+  readonly upstreamProgram: string
+  /** A folder of its own for configurations and logs; must exist. */
+  readonly directory: string
+  readonly eventsPerStream: number
+  readonly eventIntervalMs: number
+  /** Streams go silent after the first event and stay open. */
+  readonly idleStreams: boolean
+  readonly connectionsMax: number
+}
+
+/** One column of the table. */
+export interface Target {
+  readonly name: string
+  readonly port: number
+  readonly streamPort: number
+  /** Whose processor time and memory count; the upstream by itself has none to measure. */
+  readonly pid: number | undefined
+}
+
+export interface Rig {
+  readonly targets: readonly Target[]
+  stop(): Promise<void>
+}
+
+export async function startRig(options: RigOptions): Promise<Rig> {
+  const processes: Process[] = []
+  const stop = async () => {
+    for (const started of processes.reverse()) await started.stop()
+  }
+  try {
+    return { targets: await startTargets(options, processes), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Everything started is pushed to `processes` at once, so that it is stopped in any case. */
+async function startTargets(options: RigOptions, processes: Process[]): Promise<Target[]> {
+  const taken = new Set<number>()
+  const upstreamPort = await freePort(taken)
+  processes.push(await startUpstream(options, upstreamPort))
+  const targets: Target[] = [
+    { name: 'direct', port: upstreamPort, streamPort: upstreamPort, pid: undefined },
+  ]
+  const [port, streamPort] = [await freePort(taken), await freePort(taken)]
+  const nginx = await startNginx({
+    directory: join(options.directory, 'nginx'),
+    port,
+    streamPort,
+    upstreamPort,
+    connectionsMax: options.connectionsMax,
+  })
+  processes.push(nginx)
+  targets.push({ name: 'nginx', port, streamPort, pid: nginx.workerPid })
+  if (options.gatewayMain === undefined) return targets
+  for (const [name, settings] of Object.entries(VARIANTS)) {
+    const gatewayPort = await freePort(taken)
+    const gateway = await startGateway({
+      name,
+      main: options.gatewayMain,
+      root: options.root,
+      directory: join(options.directory, name),
+      upstreamPort,
+      port: gatewayPort,
+      metricsPort: await freePort(taken),
+      adminPort: await freePort(taken),
+      settings: settings(),
+    })
+    processes.push(gateway)
+    targets.push({ name, port: gatewayPort, streamPort: gatewayPort, pid: gateway.pid })
+  }
+  return targets
+}
+
+async function startUpstream(options: RigOptions, port: number): Promise<Process> {
+  const started = startProcess({
+    name: 'upstream',
+    core: LOAD_CORE,
+    program: options.upstreamProgram,
+    arguments: [
+      String(port),
+      String(options.eventsPerStream),
+      String(options.eventIntervalMs),
+      ...(options.idleStreams ? ['idle'] : []),
+    ],
+    outputFile: join(options.directory, 'upstream.log'),
+  })
+  await untilReady(started, `http://127.0.0.1:${port}/health`)
+  return started
+}

@@ -1,0 +1,107 @@
+/** Measures the gateway against nginx in one run: `node test/bench/run.ts [--quick]`. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { measureIdleStreams, measureRounds, type Readings } from './measure.ts'
+import { type Plan, QUICK_PLAN, WHOLE_PLAN } from './plan.ts'
+import { LOAD_CORE } from './processes.ts'
+import { writeReport } from './report.ts'
+import { type Rig, startRig } from './rig.ts'
+import { compilePrograms, describeMachine, missingTools, type Programs } from './tools.ts'
+
+/** nginx reserves memory for each connection it may have: each stream counts twice, with spare. */
+const NGINX_CONNECTIONS = 1_024
+const NGINX_IDLE_CONNECTIONS = 12_000
+
+const OPTIONS = {
+  quick: { type: 'boolean', default: false },
+  main: { type: 'string', default: 'dataplane/main.ts' },
+  'no-gateway': { type: 'boolean', default: false },
+} as const
+
+interface Arguments {
+  readonly plan: Plan
+  readonly gatewayMain: string | undefined
+  /** Only a whole run of the repository's own gateway is worth keeping. */
+  readonly isForTheRecord: boolean
+}
+
+const root = resolve(import.meta.dirname, '../..')
+await main(readArguments())
+
+async function main(settings: Arguments): Promise<void> {
+  const problems = missingTools()
+  if (settings.gatewayMain !== undefined && !existsSync(resolve(root, settings.gatewayMain))) {
+    problems.push(`${settings.gatewayMain} does not exist; --no-gateway measures nginx alone`)
+  }
+  if (problems.length > 0) {
+    for (const problem of problems) console.error(problem)
+    process.exit(1)
+  }
+  stayOffMeasuredCore()
+  const directory = mkdtempSync(join(tmpdir(), 'gw-bench-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+  const programs = compilePrograms(import.meta.dirname)
+  const readings = await measureAll(settings, programs, directory)
+  const report = writeReport(readings, describeMachine(root), settings.plan)
+  console.log(report.markdown)
+  if (report.failures > 0) {
+    console.error(`${report.failures} requests failed: these numbers prove nothing`)
+    process.exitCode = 1
+  } else if (settings.isForTheRecord) {
+    writeFileSync(join(import.meta.dirname, 'results.md'), report.markdown)
+  }
+}
+
+function readArguments(): Arguments {
+  const { values } = parseArgs({ options: OPTIONS })
+  const isDefault = values.main === OPTIONS.main.default && !values['no-gateway']
+  return {
+    plan: values.quick ? QUICK_PLAN : WHOLE_PLAN,
+    gatewayMain: values['no-gateway'] ? undefined : values.main,
+    isForTheRecord: isDefault && !values.quick,
+  }
+}
+
+/** This process samples memory while loads run, and must not take time from what it measures. */
+function stayOffMeasuredCore(): void {
+  execFileSync('taskset', ['-a', '-p', '-c', String(LOAD_CORE), String(process.pid)])
+}
+
+/** Memory with idle streams is measured on fresh processes, so that no load went before. */
+async function measureAll(
+  settings: Arguments,
+  programs: Programs,
+  directory: string,
+): Promise<Readings> {
+  const { plan } = settings
+  const start = (name: string, idleStreams: boolean) => {
+    mkdirSync(join(directory, name))
+    return startRig({
+      root,
+      gatewayMain: settings.gatewayMain,
+      upstreamProgram: programs.upstream,
+      directory: join(directory, name),
+      eventsPerStream: plan.eventsPerStream,
+      eventIntervalMs: plan.eventIntervalMs,
+      idleStreams,
+      connectionsMax: idleStreams ? NGINX_IDLE_CONNECTIONS : NGINX_CONNECTIONS,
+    })
+  }
+  const rounds = await use(start('rounds', false), (rig) => measureRounds(rig, programs.load, plan))
+  const idle = await use(start('idle', true), (rig) => measureIdleStreams(rig, programs.load, plan))
+  for (const [name, more] of idle) rounds.get(name)?.push(...more)
+  return rounds
+}
+
+async function use<Result>(starting: Promise<Rig>, work: (rig: Rig) => Promise<Result>) {
+  const rig = await starting
+  try {
+    return await work(rig)
+  } finally {
+    await rig.stop()
+  }
+}

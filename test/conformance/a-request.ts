@@ -1,0 +1,38 @@
+/** Builds what providers are given: a request as the gateway has understood it, and the settings of an upstream. */
+import type { ChatBody, ChatRequest } from '../../dataplane/call.ts'
+import { scanMembers } from '../../dataplane/json-members.ts'
+import type { Dialect } from '../../dataplane/providers/contract.ts'
+
+const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }
+
+/** From its members; those not given are valid ones. */
+export function aRequest(members: Readonly<Record<string, unknown>> = {}): ChatRequest {
+  return aRequestOf(JSON.stringify({ ...MINIMAL, ...members }))
+}
+
+/** From the text as a client wrote it. */
+export function aRequestOf(text: string): ChatRequest {
+  const bytes = Buffer.from(text)
+  const body = JSON.parse(text) as ChatBody
+  return {
+    bytes,
+    body,
+    spans: scanMembers(bytes),
+    stream: body.stream === true,
+    includeUsage: body.stream_options?.include_usage === true,
+    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    createdSeconds: 1_767_323_045,
+  }
+}
+
+export function aDialect(settings: Partial<Dialect> = {}): Dialect {
+  return {
+    model: 'upstream-model',
+    credential: 'sk-upstream-secret',
+    apiVersion: undefined,
+    deployment: undefined,
+    region: undefined,
+    project: undefined,
+    ...settings,
+  }
+}

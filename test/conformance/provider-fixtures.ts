@@ -1,0 +1,83 @@
+/** The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read. */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { EventMeaning, SseEvent } from '../../dataplane/providers/contract.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** `request.json`: what a client sends and what the upstream must get. */
+export interface RequestCase {
+  readonly case: string
+  /** Members of the client's body, or the canonical request that all providers translate. */
+  readonly client: Json | 'canonical'
+  readonly maxTokens?: number
+  readonly dialect?: Json
+  readonly upstream?: Json
+  /** `param` of the refusal, where there is no translation. */
+  readonly refused?: string
+}
+
+/** `answer.json`: what the upstream answers with 200 and what becomes of it. */
+export interface AnswerCase {
+  readonly case: string
+  readonly client?: Json
+  readonly upstream: unknown
+  /** `same`: the very bytes. */
+  readonly answer?: Json | 'same'
+  readonly usage?: Json
+  readonly failure?: Json
+}
+
+/** `errors.json`: answers that are not 2xx, and with status 0 events inside of a stream. */
+export interface ErrorCase {
+  readonly case: string
+  readonly status: number
+  readonly headers?: Json
+  readonly body: unknown
+  readonly failure: Json
+}
+
+/** `stream.json` beside `stream.sse`, and so for every further pair: what each event means. */
+export interface StreamCase {
+  readonly client?: Json
+  /** What the client reads in the end. */
+  readonly text: string
+  readonly tools?: readonly { readonly name: string; readonly arguments: string }[]
+  readonly finish: string | null
+  /** Whether the upstream's own end was seen. */
+  readonly done: boolean
+  readonly usage?: Json
+  readonly failure?: Json
+  /** One for each event, when the client asked for usage and when it did not. */
+  readonly asked: readonly EventMeaning[]
+  readonly unasked: readonly EventMeaning[]
+}
+
+const FOLDER = new URL('../fixtures/providers/', import.meta.url)
+
+export const CANONICAL = JSON.parse(
+  readFileSync(new URL('canonical-request.json', FOLDER), 'utf8'),
+) as Json
+
+export function readCases<Case>(provider: string, file: string): Case {
+  const text = readFileSync(new URL(`${provider}/${file}`, FOLDER), 'utf8')
+  return JSON.parse(text) as Case
+}
+
+export function streamNames(provider: string): string[] {
+  const files = readdirSync(new URL(`${provider}/`, FOLDER))
+  return files.filter((file) => file.endsWith('.sse')).map((file) => file.slice(0, -4))
+}
+
+export function readEvents(provider: string, stream: string): SseEvent[] {
+  const text = readFileSync(new URL(`${provider}/${stream}.sse`, FOLDER), 'utf8')
+  const events: SseEvent[] = []
+  for (const block of text.split('\n\n')) {
+    const lines = block.split('\n').filter((line) => line !== '' && !line.startsWith(':'))
+    const field = (name: string) =>
+      lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2))
+    if (lines.length > 0) {
+      events.push({ event: field('event').join(''), data: field('data').join('\n') })
+    }
+  }
+  return events
+}

@@ -1,0 +1,276 @@
+/** What every provider must do; a new one is tested as soon as it is in the registry. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GatewayError } from '../../dataplane/errors.ts'
+import type { EventMeaning, Provider, SseEvent } from '../../dataplane/providers/contract.ts'
+import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import { HOSTED, PROVIDER_NAMES, SELF_HOSTED } from '../../dataplane/providers/names.ts'
+import { aDialect, aRequest } from './a-request.ts'
+import {
+  type AnswerCase,
+  CANONICAL,
+  type ErrorCase,
+  type RequestCase,
+  readCases,
+  readEvents,
+  type StreamCase,
+  streamNames,
+} from './provider-fixtures.ts'
+
+type Json = Readonly<Record<string, unknown>>
+// biome-ignore lint/suspicious/noExplicitAny: chunks are read like a client without types reads them.
+type Chunk = any
+
+const SECRET = aDialect().credential
+const CANARY = 'canary-4711'
+const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
+const AUTHENTICATION = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-amz-security-token']
+const HEADERS = ['content-type', 'accept', 'accept-encoding', 'anthropic-version', ...AUTHENTICATION]
+
+test('the registry is in the order of the names, each under its own', () => {
+  const names = Object.keys(PROVIDERS)
+  assert.deepEqual(names, PROVIDER_NAMES.filter((name) => names.includes(name)))
+  for (const [name, provider] of Object.entries(PROVIDERS)) assert.equal(provider.name, name)
+})
+
+for (const provider of Object.values(PROVIDERS)) {
+  test(`${provider.name}: hosted or self-hosted, and reachable accordingly`, () => {
+    assert.match(provider.summary, /^[A-Z].*\.$|^v?[A-Za-z].*\.$/)
+    const known: readonly string[] = provider.hosted ? HOSTED : SELF_HOSTED
+    assert.ok(known.includes(provider.name))
+    assert.equal(provider.healthPath === undefined, provider.hosted)
+    if (!provider.hosted) assert.equal(provider.defaultEndpoint, undefined)
+  })
+  testRequests(provider)
+  testAnswers(provider)
+  testStreams(provider)
+  testErrors(provider)
+}
+
+function testRequests(provider: Provider): void {
+  test(`${provider.name}: requests are translated as request.json says`, () => {
+    const cases = readCases<RequestCase[]>(provider.name, 'request.json')
+    assert.ok(
+      cases.some(({ client }) => client === 'canonical'),
+      'request.json must translate the canonical request',
+    )
+    for (const { case: title, client, dialect, maxTokens, upstream, refused } of cases) {
+      const request = aRequest(client === 'canonical' ? CANONICAL : client)
+      const encode = () => provider.encode(request, aDialect(dialect), maxTokens)
+      if (refused === undefined) {
+        assert.deepEqual(JSON.parse(String(encode().body)), upstream, title)
+      } else {
+        const isRefusal = (error: unknown) =>
+          error instanceof GatewayError &&
+          error.code === 'ERR_GW_INVALID_REQUEST' &&
+          error.details.param === refused
+        assert.throws(encode, isRefusal, title)
+      }
+    }
+  })
+
+  test(`${provider.name}: the credential travels in one header and nowhere else`, () => {
+    const { path, headers, body } = provider.encode(aRequest(CANONICAL), aDialect(), undefined)
+    assert.match(path, /^\//)
+    assert.equal(path.includes(SECRET) || String(body).includes(SECRET), false)
+    const holders = Object.entries(headers).filter(([, value]) => value.includes(SECRET))
+    assert.equal(holders.length, 1)
+    assert.ok(AUTHENTICATION.includes(holders[0]?.[0] ?? ''))
+    const bare = provider.encode(aRequest(CANONICAL), aDialect({ credential: '' }), undefined)
+    assert.equal(AUTHENTICATION.some((name) => name in bare.headers), false)
+  })
+
+  test(`${provider.name}: a client chooses neither hosts nor credentials`, () => {
+    const request = aRequest({
+      api_base: `http://${CANARY}`,
+      base_url: `http://${CANARY}`,
+      api_key: CANARY,
+      extra_headers: { authorization: CANARY },
+      organization: CANARY,
+    })
+    const encoded = provider.encode(request, aDialect(), undefined)
+    assert.equal(JSON.stringify([encoded.path, encoded.headers]).includes(CANARY), false)
+    assert.equal(String(encoded.body).includes(CANARY), false)
+    assert.deepEqual(Object.keys(encoded.headers).filter((name) => !HEADERS.includes(name)), [])
+    assert.equal(encoded.headers['content-type'], 'application/json')
+  })
+}
+
+function testAnswers(provider: Provider): void {
+  test(`${provider.name}: answers are read as answer.json says`, () => {
+    for (const expected of readCases<AnswerCase[]>(provider.name, 'answer.json')) {
+      const { upstream } = expected
+      const bytes = Buffer.from(typeof upstream === 'string' ? upstream : JSON.stringify(upstream))
+      const answer = provider.decode(bytes, aRequest(expected.client))
+      if (answer.kind === 'failure') {
+        assertHolds(answer.failure, expected.failure, expected.case)
+        continue
+      }
+      assert.deepEqual(answer.usage, usageOf(expected.usage), expected.case)
+      if (expected.answer === 'same') assert.equal(answer.body, bytes, expected.case)
+      else assert.deepEqual(JSON.parse(String(answer.body)), expected.answer, expected.case)
+      assertTypedAnswer(JSON.parse(String(answer.body)), expected.case)
+    }
+  })
+
+  test(`${provider.name}: what is no answer is a failure, never an exception`, () => {
+    for (const body of ['', 'null', '[]', '"text"', '{}', '{"choices":[]}', '<html>', '{"error":1}']) {
+      assert.equal(provider.decode(Buffer.from(body), aRequest()).kind, 'failure', body)
+    }
+  })
+}
+
+function testStreams(provider: Provider): void {
+  test(`${provider.name}: there is a stream.sse`, () => {
+    assert.ok(streamNames(provider.name).includes('stream'))
+  })
+
+  for (const stream of streamNames(provider.name)) {
+    const expected = readCases<StreamCase>(provider.name, `${stream}.json`)
+    const events = readEvents(provider.name, stream)
+    for (const asked of [true, false]) {
+      const title = `${provider.name}: every event of ${stream}.sse, usage ${asked ? '' : 'not '}asked`
+      test(title, () => {
+        const meanings = read(provider, events, { ...expected.client, ...asking(asked) })
+        assert.deepEqual(meanings, asked ? expected.asked : expected.unasked)
+        const chunks = sent(events, meanings)
+        assertTypedStream(chunks, expected, asked)
+        assert.equal(meanings.some(({ done }) => done), expected.done)
+        assert.deepEqual(meanings.findLast(({ usage }) => usage)?.usage, usageOf(expected.usage))
+        const failure = meanings.find((meaning) => meaning.failure)?.failure
+        if (expected.failure || failure) assertHolds(failure, expected.failure, stream)
+      })
+    }
+  }
+
+  test(`${provider.name}: a broken event is no content and no exception`, () => {
+    const reader = provider.openStream(aRequest({ stream: true }))
+    for (const data of ['', '{', 'null', '[]', '7', '"text"', '{"choices":7}', '{"choices":[null]}']) {
+      const { content, finished, done, failure } = reader.read({ event: '', data })
+      assert.deepEqual([content, finished, done, failure], [false, false, false, undefined], data)
+    }
+  })
+}
+
+function testErrors(provider: Provider): void {
+  test(`${provider.name}: errors are classified as errors.json says`, () => {
+    const cases = readCases<ErrorCase[]>(provider.name, 'errors.json')
+    for (const { case: title, status, headers, body, failure } of cases) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      if (status > 0) {
+        assertHolds(provider.classify(status, headers ?? {}, Buffer.from(text)), failure, title)
+      } else {
+        const reader = provider.openStream(aRequest({ stream: true }))
+        const meaning = reader.read({ event: 'error', data: text })
+        assertHolds(meaning.failure, failure, title)
+        assert.deepEqual([meaning.out, meaning.finished, meaning.done], [[], false, false], title)
+      }
+    }
+  })
+
+  test(`${provider.name}: every form of error body gets a bounded text and a textual code`, () => {
+    const bodies = [
+      '',
+      '<html><head><title>413 Too Large</title></head><body>'.padEnd(100_000, 'x'),
+      'plain text',
+      '{"error":"Unauthorized"}',
+      '{"error":{"message":"m","code":400}}',
+      '{"object":"error","message":"m","type":"BadRequestError","param":null,"code":400}',
+      '{"detail":"text"}',
+      '{"detail":[{"loc":["body","n"],"msg":"too many"}]}',
+      '{"message":"Cohere or AWS"}',
+      JSON.stringify({ error: { message: 'x'.repeat(5_000) } }),
+      '[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]',
+    ]
+    for (const body of bodies) {
+      for (const status of [301, 400, 401, 404, 408, 413, 422, 429, 500, 502, 503, 504, 529]) {
+        const failure = provider.classify(status, {}, Buffer.from(body))
+        assert.equal(failure.status, status)
+        assert.ok(failure.message.length > 0 && failure.message.length <= 2_000, body.slice(0, 50))
+        assert.match(typeof failure.code, /string|object/)
+        assert.equal(failure.message.includes('<html'), false)
+      }
+    }
+  })
+
+  test(`${provider.name}: statuses alone decide where the body says nothing`, () => {
+    const expected = { 401: 'credential', 403: 'credential', 404: 'missing', 408: 'timeout' }
+    const others = { 413: 'client', 429: 'rate_limited', 500: 'server', 502: 'server' }
+    const late = { 503: 'overloaded', 504: 'timeout', 529: 'overloaded', 302: 'malformed' }
+    for (const [status, name] of Object.entries({ ...expected, ...others, ...late })) {
+      assert.equal(provider.classify(Number(status), {}, Buffer.alloc(0)).class, name, status)
+    }
+  })
+}
+
+function asking(asked: boolean): Json {
+  return { stream: true, ...(asked && { stream_options: { include_usage: true } }) }
+}
+
+function read(provider: Provider, events: readonly SseEvent[], client: Json): EventMeaning[] {
+  const reader = provider.openStream(aRequest(client))
+  return events.map((event) => reader.read(event))
+}
+
+/** The chunks a client gets, up to a failure. */
+function sent(events: readonly SseEvent[], meanings: readonly EventMeaning[]): Chunk[] {
+  const failing = meanings.findIndex(({ failure }) => failure)
+  const passing = failing === -1 ? meanings : meanings.slice(0, failing)
+  const texts = passing.flatMap(({ out }, index) => (out === 'same' ? [events[index]!.data] : out))
+  return texts.filter((text) => text !== '[DONE]').map((text) => JSON.parse(text))
+}
+
+function assertTypedAnswer(answer: Chunk, title: string): void {
+  assert.ok(typeof answer.id === 'string' && answer.id !== '', title)
+  for (const { message, finish_reason: reason } of answer.choices) {
+    assert.ok(FINISH_REASONS.includes(reason), title)
+    assert.notEqual(message.tool_calls?.length, 0, title)
+    for (const call of message.tool_calls ?? []) assert.ok(call.id && call.function.name, title)
+  }
+}
+
+function assertTypedStream(chunks: readonly Chunk[], expected: StreamCase, asked: boolean): void {
+  const deltas = chunks.flatMap(({ choices }) => choices).map(({ delta }) => delta)
+  const reasons = chunks.flatMap(({ choices }) => choices).map((choice) => choice.finish_reason)
+  assert.equal(deltas.map(({ content }) => content ?? '').join(''), expected.text)
+  assert.deepEqual(toolsOf(deltas), expected.tools ?? [])
+  assert.deepEqual(reasons.filter(Boolean), expected.finish === null ? [] : [expected.finish])
+  for (const name of ['id', 'created', 'model']) {
+    assert.equal(new Set(chunks.map((chunk) => chunk[name])).size, 1, `${name} must not change`)
+  }
+  assert.ok(chunks[0].id)
+  const counted = chunks.filter(({ usage }) => usage)
+  if (!asked) assert.equal(chunks.some((chunk) => 'usage' in chunk), false)
+  else if (expected.usage) {
+    assert.deepEqual(counted, [chunks.at(-1)])
+    assert.deepEqual(chunks.at(-1).choices, [])
+  }
+}
+
+/** Puts tool calls together like a client: dense indices, and id, type and name in the first delta only. */
+function toolsOf(deltas: readonly Chunk[]): Json[] {
+  const tools: { name: string; arguments: string }[] = []
+  for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {
+    const tool = tools[call.index]
+    if (tool !== undefined) {
+      assert.equal(call.id ?? call.type ?? call.function.name, undefined)
+      tool.arguments += call.function.arguments
+      continue
+    }
+    assert.equal(call.index, tools.length)
+    assert.ok(call.id)
+    assert.equal(call.type, 'function')
+    tools.push({ name: call.function.name, arguments: call.function.arguments })
+  }
+  return tools
+}
+
+function assertHolds(actual: object | undefined, expected: Json | undefined, title: string): void {
+  assert.ok(actual && expected, `${title}: ${JSON.stringify(actual)}`)
+  assert.deepEqual({ ...actual, ...expected }, { ...actual }, title)
+}
+
+function usageOf(usage: Json | undefined): object | undefined {
+  const none = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
+  return usage && { ...none, estimated: false, ...usage }
+}

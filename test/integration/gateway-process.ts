@@ -1,0 +1,150 @@
+/** The real gateway as a child process on ports of its own, and keys for its configuration. */
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { hash, randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parse, stringify } from 'yaml'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A configuration as written in a file; whether it is valid is for the gateway to say. */
+export type ConfigDocument = Fields & { readonly gw?: Fields & { readonly gateway?: Fields } }
+
+export interface GatewayOptions {
+  /** The document or its YAML; address and ports are added where it names none. */
+  readonly config: ConfigDocument | string
+  readonly env?: Readonly<Record<string, string>>
+  readonly args?: readonly string[]
+}
+
+export interface GatewayProcess {
+  /** Origins without a path: of the clients, of `/metrics`, and of the admin API. */
+  readonly url: string
+  readonly metricsUrl: string
+  readonly adminUrl: string
+  readonly configFile: string
+  readonly pid: number
+  /** All that it has written to standard output and standard error. */
+  output(): string
+  signal(name: NodeJS.Signals): void
+  readonly exited: Promise<Exit>
+  /** Asks it to end, and after 5 seconds ends it. */
+  stop(): Promise<void>
+}
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Starts the gateway and resolves once it is ready; rejects with its output if it never is. */
+export async function startGateway(options: GatewayOptions): Promise<GatewayProcess> {
+  const { document, gateway } = await withPorts(options.config)
+  const configFile = join(await mkdtemp(join(tmpdir(), 'gw-test-')), 'config.yaml')
+  await writeFile(configFile, stringify(document))
+  const args = [PROGRAM, '--config', configFile, ...(options.args ?? [])]
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...options.env } })
+  const output = collectOutput(child)
+  const exited = untilExit(child, dirname(configFile))
+  const url = `http://127.0.0.1:${gateway.listen_port}`
+  try {
+    await until('the gateway is ready', () => isOver(child) || answers(`${url}/readyz`))
+    if (isOver(child)) throw new Error(`It exited with ${child.exitCode ?? child.signalCode}.`)
+  } catch (cause) {
+    await stop(child, exited)
+    throw new Error(`The gateway did not become ready:\n${output()}`, { cause })
+  }
+  return {
+    url,
+    metricsUrl: `http://127.0.0.1:${gateway.metrics_port}`,
+    adminUrl: `http://127.0.0.1:${gateway.admin_port}`,
+    configFile,
+    pid: child.pid ?? 0,
+    output,
+    signal: (name) => void child.kill(name),
+    exited,
+    stop: () => stop(child, exited),
+  }
+}
+
+/** Asks again and again whether something has come true, for a bounded time. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  secondsMax = 10,
+): Promise<void> {
+  const deadline = performance.now() + secondsMax * 1000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Not within ${secondsMax} s: ${what}.`)
+    await delay(20)
+  }
+}
+
+/** Whether a GET of this address is answered with 200. */
+export async function answers(address: string): Promise<boolean> {
+  const response = await fetch(address, { signal: AbortSignal.timeout(2000) }).catch(() => null)
+  await response?.body?.cancel()
+  return response?.status === 200
+}
+
+/** A new key and its record for `api_keys`; what is not given has a valid default. */
+export function aKey(fields: Fields & { readonly id?: string } = {}) {
+  const { id = `k${randomInt(1_000_000)}` } = fields
+  const secret = Array.from({ length: 43 }, () => BASE62[randomInt(62)]).join('')
+  const key = `gw_test_${id}_${secret}`
+  const digest = `sha256:${hash('sha256', key)}`
+  return { key, record: { id, tenant: 'acme', hash: digest, routes: ['*'], ...fields } }
+}
+
+async function withPorts(config: ConfigDocument | string) {
+  const document: ConfigDocument = typeof config === 'string' ? parse(config) : config
+  const gateway = {
+    listen_address: '127.0.0.1',
+    listen_port: await freePort(),
+    metrics_port: await freePort(),
+    admin_port: await freePort(),
+    ...document.gw?.gateway,
+  }
+  return { document: { ...document, gw: { ...document.gw, gateway } }, gateway }
+}
+
+/** Below the range of outgoing connections, so that none of them takes the port in between. */
+async function freePort(): Promise<number> {
+  const port = randomInt(12_000, 32_000)
+  const server = createServer().listen(port, '127.0.0.1')
+  const isFree = await once(server, 'listening').catch(() => false)
+  server.close()
+  return isFree ? port : freePort()
+}
+
+function collectOutput(child: ChildProcessWithoutNullStreams): () => string {
+  const pieces: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
+  }
+  return () => pieces.join('')
+}
+
+async function untilExit(child: ChildProcess, folder: string): Promise<Exit> {
+  const killChild = () => child.kill('SIGKILL')
+  process.once('exit', killChild)
+  const [code, signal] = await once(child, 'close')
+  process.off('exit', killChild)
+  await rm(folder, { recursive: true })
+  return { code, signal }
+}
+
+function isOver(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function stop(child: ChildProcess, exited: Promise<Exit>): Promise<void> {
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5000)
+  await exited
+  clearTimeout(timer)
+}
