@@ -44,7 +44,7 @@ export class Activation {
     }
     const snapshot = compile(loaded.configuration)
     this.#warnOfBoundOnce(gateway.active.snapshot.section.gateway, snapshot.section.gateway)
-    gateway.active = { snapshot, targets: this.#targets.activate(snapshot) }
+    gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

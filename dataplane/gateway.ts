@@ -6,12 +6,12 @@ import type { ClientResponse } from './response.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Trace, Traces } from './telemetry/traces.ts'
-import type { Target } from './upstream/targets.ts'
+import type { Lane } from './upstream/targets.ts'
 
-/** The configuration being enforced, and the live upstreams of each of its routes. Swapped whole. */
+/** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
 export interface Active {
   readonly snapshot: Snapshot
-  readonly targets: ReadonlyMap<string, readonly Target[]>
+  readonly lanes: ReadonlyMap<string, Lane>
 }
 
 export interface Gateway {

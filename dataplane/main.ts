@@ -9,7 +9,7 @@ import { renderProblem } from './config/problems.ts'
 import { compile, type Snapshot } from './config/snapshot.ts'
 import { readConfiguration, watchFiles } from './config/source.ts'
 import { drain, drainSeconds, terminated } from './drain.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, Visit } from './gateway.ts'
 import { createListeners } from './listeners.ts'
 import { createLog, standardOutput } from './telemetry/log.ts'
 import { createMetrics, createRegistry } from './telemetry/metrics.ts'
@@ -23,8 +23,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export async function run(file: string, env: Environment): Promise<number> {
   const loaded = load(file, env)
   if (loaded?.configuration === undefined) return 1
-  const targets = new Targets()
-  const gateway = createGateway(compile(loaded.configuration), targets)
+  const { gateway, targets } = createGateway(compile(loaded.configuration))
   const activation = new Activation(gateway, targets, loaded)
   const registry = createRegistry(gateway.metrics)
   const listeners = createListeners(gateway, adminRoutes(gateway, activation), () =>
@@ -68,7 +67,7 @@ function load(file: string, env: Environment): Loaded | undefined {
   }
 }
 
-function createGateway(snapshot: Snapshot, targets: Targets): Gateway {
+function createGateway(snapshot: Snapshot): { gateway: Gateway; targets: Targets } {
   const clock = systemClock
   const metrics = createMetrics()
   const dropped = metrics.logLinesDropped.at()
@@ -76,18 +75,21 @@ function createGateway(snapshot: Snapshot, targets: Targets): Gateway {
   metrics.reloadedAt.at().value = clock.wall() / 1000
   // Tags every id with this process, so that one knows which replica to ask for the trace.
   const tag = randomBytes(3).toString('hex')
-  return {
-    active: { snapshot, targets: targets.activate(snapshot) },
+  const log = createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall })
+  const targets = new Targets({ clock, random: Math.random, metrics, log })
+  const gateway = {
+    active: { snapshot, lanes: targets.activate(snapshot) },
     clock,
     deadlines: new Deadlines(clock),
     random: Math.random,
     newRequestId: () => `${tag}-${randomUUID()}`,
     metrics,
-    log: createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall }),
+    log,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
-    visits: new Set(),
+    visits: new Set<Visit>(),
     draining: false,
   }
+  return { gateway, targets }
 }
 
 function addressesOf({ section }: Snapshot, env: Environment) {

@@ -11,7 +11,7 @@ import { settle } from './stages/settle.ts'
 export async function handle(visit: Visit): Promise<void> {
   const { snapshot } = visit.active
   const caller = authenticate(visit)
-  const request = await receive(visit.call, snapshot.section.gateway.max_request_bytes)
+  const request = await receive(visit, snapshot.section.gateway.max_request_bytes)
   const route = match(request.body.model, caller, visit)
   const admission = admit(request, caller, route, visit)
   try {

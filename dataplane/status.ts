@@ -25,15 +25,19 @@ function sum({ metrics }: Gateway, family: 'inFlight' | 'streamsOpen'): number {
   return [...metrics[family].entries()].reduce((total, [, cell]) => total + cell.value, 0)
 }
 
-function upstreamsOf({ active }: Gateway) {
+function upstreamsOf({ active, clock }: Gateway) {
   const seen = new Map<string, unknown>()
-  for (const targets of active.targets.values()) {
+  const now = clock.now()
+  for (const { targets } of active.lanes.values()) {
     for (const target of targets) {
-      const { settings, inFlight } = target
+      const { settings, inFlight, state } = target
       seen.set(target.name, {
         name: target.name,
         provider: settings.provider.name,
         endpoint: settings.origin + settings.basePath,
+        eligible: target.standing(now) === 'ready',
+        health: settings.healthPath === undefined ? 'not probed' : state.health.state,
+        breaker: state.breaker.peek(now),
         in_flight: inFlight,
       })
     }

@@ -14,6 +14,9 @@ import { isMap } from './tree.ts'
 /** A hundred thousand keys fit; nothing sane is larger. */
 export const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
 
+/** One slip makes many faults behind it; the first ones say what it was. */
+const FAULTS_MAX = 20
+
 export interface ParsedDocument {
   readonly tree: unknown
   /** Of the value, or of its key for a collection or on request; of the nearest parent if absent. */
@@ -35,13 +38,19 @@ export function parseDocument(text: string, file: string, root: Root = 'map'): D
     return fail(0, `the document is larger than ${DOCUMENT_LENGTH_MAX} characters`, 'Split it.')
   }
   const documents = parse(text, lines)
-  if (documents === undefined) return fail(0, 'the document is nested too deeply', 'Flatten it.')
+  if (documents === undefined) return fail(0, 'nested too deeply', 'Flatten it.')
   const [first, second] = documents
   if (first === undefined || (first.contents === null && first.errors.length === 0)) {
     return fail(0, 'the document is empty', 'Write apiVersion, kind and gw.')
   }
   const faults = documents.flatMap((document) => [...document.errors, ...document.warnings])
-  if (faults.length > 0) return { problems: faults.map((fault) => syntax(fault, file, lines)) }
+  // The parser recurses; a document of brackets alone exhausts the stack.
+  const exhausted = faults.find(({ code, message }) => isExhausted(code, message))
+  if (exhausted !== undefined) return fail(exhausted.pos[0], 'nested too deeply', 'Flatten it.')
+  if (faults.length > 0) {
+    const shown = faults.slice(0, FAULTS_MAX)
+    return { problems: shown.map((fault) => syntax(fault, file, lines)) }
+  }
   if (second !== undefined) {
     const message = 'the file holds several documents; a configuration is one'
     return fail(second.range[0], message, 'Remove everything from the second "---" on.')
@@ -80,15 +89,18 @@ function parse(text: string, lines: LineCounter): Document.Parsed<ParsedNode>[] 
     })
     return Array.isArray(documents) ? documents : []
   } catch (error) {
-    // The parser recurses; a document of brackets alone exhausts the stack.
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
+function isExhausted(code: string, message: string): boolean {
+  return code === 'RESOURCE_EXHAUSTION' || message.includes('Maximum call stack')
+}
+
 const SYNTAX_FIXES: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'Indent with spaces; YAML forbids tabs there.',
-  BAD_INDENT: 'Align the line with its neighbours.',
+  BAD_INDENT: 'Align the line with its neighbours, and close what is open above it.',
   MISSING_CHAR: 'Close the quote or bracket, or put the colon after the name.',
   TAG_RESOLVE_FAILED: 'Remove the tag that starts with "!".',
   BAD_ALIAS: 'Define the anchor with & before it is used with *.',

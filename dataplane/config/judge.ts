@@ -11,6 +11,9 @@ import { startsWith, valueAt } from './tree.ts'
 export interface Judgement {
   /** Present when the schema accepts the tree; findings may still refuse it. */
   readonly configuration?: Configuration
+  /** What the schema says of single values. */
+  readonly faults: readonly Finding[]
+  /** What is said of fields together, and of support. */
   readonly findings: readonly Finding[]
 }
 
@@ -27,10 +30,10 @@ export function judge(trees: Trees, now: number | undefined): Judgement {
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {
     const findings = [...unsupported, ...check(parsed.data.gw, context)]
-    return { configuration: parsed.data, findings }
+    return { configuration: parsed.data, faults: [], findings }
   }
   const faults = explainIssues(parsed.error.issues, trees.written)
-  return { findings: [...faults, ...unsupported, ...checkSalvage(trees, context)] }
+  return { faults, findings: [...unsupported, ...checkSalvage(trees, context)] }
 }
 
 /** Checks what the schema refused, as far as that says something about what was written. */

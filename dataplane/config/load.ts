@@ -56,7 +56,8 @@ export function loadConfiguration(
     ...resolution.findings.map(locator.atSource),
     ...unresolved.map((one) => locator.atSource(unresolvedFinding(one, purpose))),
     ...keysProblems(keys, purpose, locator),
-    ...withoutUnresolved(judgement.findings, unresolved, locator).map(locator.atCanonical),
+    ...withoutUnresolved(judgement.faults, unresolved, locator).map(locator.atCanonical),
+    ...judgement.findings.map(locator.atCanonical),
   ])
   return {
     file,

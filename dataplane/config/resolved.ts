@@ -15,7 +15,10 @@ export function resolvedDocument(loaded: Loaded): unknown {
   )
 }
 
+/** Readers of YAML 1.1, kubectl among them, must not take the text "yes" for true. */
+const OUTPUT = { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' } as const
+
 /** Loads again to the same configuration, except for literals that had to be masked. */
 export function printResolved(loaded: Loaded): string {
-  return stringify(resolvedDocument(loaded), { lineWidth: 0, aliasDuplicateObjects: false })
+  return stringify(resolvedDocument(loaded), OUTPUT)
 }

@@ -23,7 +23,7 @@ export function unresolvedFinding({ path, reference, why }: Unresolved, purpose:
       }
 }
 
-/** What is said of a value that is not known is noise beside "not set". */
+/** What the schema says of a value that is not known is noise beside "not set". */
 export function withoutUnresolved(
   findings: readonly Finding[],
   unresolved: readonly Unresolved[],

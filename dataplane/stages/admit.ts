@@ -1,32 +1,59 @@
 /** May it run now? What an admitted request holds until it is settled. */
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
+import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { Meter } from '../meter.ts'
-import type { Target } from '../upstream/targets.ts'
+import { estimatePromptTokens } from '../tokens/count.ts'
+import type { Lane, Target } from '../upstream/targets.ts'
 
 export interface Admission {
   readonly caller: Caller
   readonly route: Route
-  readonly targets: readonly Target[]
+  readonly lane: Lane
   readonly meter: Meter
   /** Monotonic moment at which the request's time is up, attempts and answer included. */
   readonly totalAt: number
   /** Sent to the upstream as its limit of tokens when the client gave none. */
   readonly maxTokens: number | undefined
+  /** Whether prompt and answer fit the target's context window. */
+  readonly fits: (target: Target) => boolean
 }
 
+/** Throws ERR_GW_CONTEXT_OVERFLOW. */
 export function admit(request: ChatRequest, caller: Caller, route: Route, visit: Visit): Admission {
   const { gateway, active, trace } = visit
   trace.strategy = route.strategy.name
   trace.stream = request.stream
+  const lane = active.lanes.get(route.name) ?? { targets: [], turn: 0 }
+  const maxTokens = request.maxTokens === undefined ? route.section.max_tokens_default : undefined
+  const needed = neededTokens(request, lane, maxTokens)
   gateway.metrics.inFlight.at(route.name).value++
   return {
     caller,
     route,
-    targets: active.targets.get(route.name) ?? [],
+    lane,
     meter: new Meter(),
     totalAt: gateway.clock.now() + route.timeoutMs,
-    maxTokens: request.maxTokens === undefined ? route.section.max_tokens_default : undefined,
+    maxTokens,
+    fits: (target) => needed <= (target.contextWindow ?? Number.POSITIVE_INFINITY),
   }
+}
+
+/** Prompt and answer together; checked against the largest window among the route's upstreams. */
+function neededTokens(request: ChatRequest, lane: Lane, maxTokens: number | undefined): number {
+  const windows = lane.targets.map((target) => target.contextWindow)
+  if (windows.every((window) => window === undefined)) return 0
+  const prompt = estimatePromptTokens(request)
+  const answer = request.maxTokens ?? maxTokens ?? 0
+  const largest = Math.max(...windows.map((window) => window ?? Number.POSITIVE_INFINITY))
+  if (prompt + answer <= largest) return prompt + answer
+  throw new GatewayError(
+    'ERR_GW_CONTEXT_OVERFLOW',
+    `This route's largest context window is ${largest} tokens. However, about ${prompt} tokens of messages and ${answer} of max_tokens were asked for; shorten the messages or lower max_tokens.`,
+    {
+      param: 'messages',
+      facts: { prompt_tokens: prompt, max_tokens: answer, context_window: largest },
+    },
+  )
 }

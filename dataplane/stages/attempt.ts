@@ -3,38 +3,95 @@ import type { ChatRequest } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { Attempt, type Outcome } from '../upstream/attempt.ts'
+import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'
+import { Journey } from '../upstream/journey.ts'
 import { refusalOf } from '../upstream/refusal.ts'
 import type { Target } from '../upstream/targets.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
+/** Resolves with an answer that is committed to; throws what the client is told when no attempt is left. */
 export async function attempt(
   request: ChatRequest,
   admission: Admission,
   visit: Visit,
 ): Promise<Reply> {
-  const target = admission.targets[0]
-  if (target === undefined) throw new GatewayError('ERR_GW_NO_HEALTHY_UPSTREAM', 'none')
-  const outcome = await attemptOnce(request, target, admission, visit)
-  if (outcome.kind === 'left') throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
-  if (outcome.kind === 'failed')
-    throw refusalOf(outcome.failure, target.name, [target.settings.credential])
-  return outcome
+  const { response, active } = visit
+  if (request.stream)
+    response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
+  const { route, lane, fits } = admission
+  const journey = new Journey({ request, route, lane, fits }, visit)
+  for (;;) {
+    const next = nextAttempt(journey.plan)
+    if (next.kind === 'none') throw endOf(next.why, journey, admission)
+    if (next.spill !== undefined) journey.spilled(next.spill)
+    if (next.repeat) await journey.pause(next.candidate)
+    else next.candidate.state.retryBudget.request(visit.gateway.clock.now())
+    const outcome = response.left
+      ? LEFT
+      : await attemptOnce(request, next.candidate, admission, visit)
+    if (outcome.kind === 'left') throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
+    if (outcome.kind !== 'failed') return outcome
+    journey.failed(next.candidate, outcome.failure)
+  }
 }
+
+const LEFT: Outcome = { kind: 'left' }
 
 async function attemptOnce(
   request: ChatRequest,
   target: Target,
   admission: Admission,
-  visit: Visit,
+  { call, response, trace, gateway }: Visit,
 ): Promise<Outcome> {
-  const { response, trace, gateway } = visit
+  const now = gateway.clock.now()
+  const permit = target.state.breaker.permit(now)
+  if (permit === undefined)
+    return { kind: 'failed', failure: { class: 'connect', message: 'its breaker is open' } }
   response.upstream = target.name
+  const entry = { upstream: target.name, started_ms: now - call.receivedAt, outcome: 'running' }
+  trace.attempts.push(entry)
   const metered = admission.meter.begin(target.name, target.settings.model)
-  const one = new Attempt(request, target, metered, gateway, admission.totalAt)
-  one.send(trace.request_id, admission.maxTokens)
+  const { totalAt, maxTokens } = admission
+  const one = new Attempt({ request, target, permit, metered, gateway, totalAt })
   response.onLeave = () => one.leave()
+  one.send(call.id, maxTokens)
   const outcome = await one.outcome
+  const spent = gateway.clock.now() - call.receivedAt
   if (outcome.kind === 'whole') metered.usage = outcome.usage
+  if (outcome.kind === 'stream') trace.ttft_ms = spent
+  const ended =
+    outcome.kind === 'failed' ? outcome.failure.class : outcome.kind === 'left' ? 'left' : 'ok'
+  Object.assign(entry, {
+    outcome: ended,
+    ended_ms: spent,
+    ...(outcome.kind === 'failed'
+      ? { status: outcome.failure.status, reason: outcome.failure.message }
+      : {}),
+  })
+  gateway.metrics.attempts.at(target.name, ended).value++
   return outcome
+}
+
+function endOf(why: Ending, { last }: Journey, { route, lane }: Admission): GatewayError {
+  if (last !== undefined) {
+    return refusalOf(last.failure, last.target.name, [last.target.settings.credential])
+  }
+  const names = lane.targets.map((target) => target.name).join(', ')
+  if (why === 'saturated') {
+    return new GatewayError(
+      'ERR_GW_QUEUE_SATURATED',
+      `Every eligible upstream of route "${route.name}" (${names}) is full.`,
+      {
+        retryAfterSeconds: 1,
+      },
+    )
+  }
+  return new GatewayError(
+    'ERR_GW_NO_HEALTHY_UPSTREAM',
+    `No upstream of route "${route.name}" (${names}) is eligible now.`,
+    {
+      retryAfterSeconds: 1,
+    },
+  )
 }

@@ -1,8 +1,9 @@
 /** What is asked? The body within its bound, as JSON, in the shape of a chat completion. */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import type { Call, ChatBody, ChatRequest } from '../call.ts'
+import type { ChatBody, ChatRequest } from '../call.ts'
 import { GatewayError } from '../errors.ts'
+import type { Visit } from '../gateway.ts'
 import { MembersError, scanMembers } from '../json-members.ts'
 
 /** Event on the request by which the server tells that the parser gave up on its body; carries the refusal. */
@@ -12,12 +13,18 @@ const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
 
 /** Throws 413, 415, 400; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete. */
-export async function receive(call: Call, bytesMax: number): Promise<ChatRequest> {
+export async function receive(
+  { call, trace, gateway }: Visit,
+  bytesMax: number,
+): Promise<ChatRequest> {
   const { incoming } = call
   requireJson(incoming)
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
   if (incoming.headers.expect !== undefined) call.outgoing.writeContinue()
-  return parseChat(await readBody(incoming, bytesMax))
+  const began = gateway.clock.now()
+  const bytes = await readBody(incoming, bytesMax)
+  trace.body_ms = gateway.clock.now() - began
+  return parseChat(bytes)
 }
 
 function requireJson({ headers }: IncomingMessage): void {

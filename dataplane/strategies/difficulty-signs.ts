@@ -1,4 +1,6 @@
-/** The words and patterns by which a prompt's difficulty is told; every pattern takes linear time. */
+/**
+ * The words and patterns by which a prompt's difficulty is told; every pattern takes linear time.
+ */
 
 export interface Signs {
   /** Lower case; each counts once. */
@@ -18,10 +20,11 @@ function wordSet(words: string): ReadonlySet<string> {
 
 export const CODE: Signs = {
   words: wordSet(`
-    algorithm api async await bash bug class code coding compile compiler concurrency const css database deadlock
-    debug def dockerfile exception func function git golang html implement import java javascript kotlin kubernetes
-    lambda linux mutex npm nullptr php program programming python query react recursion refactor regex repository
-    return ruby rust script segfault select sql stacktrace struct swift thread traceback typescript unittest var void
+    algorithm api async await bash bug class code coding compile compiler concurrency const css
+    database deadlock debug def dockerfile exception func function git golang html implement import
+    java javascript kotlin kubernetes lambda linux mutex npm nullptr php program programming python
+    query react recursion refactor regex repository return ruby rust script segfault select sql
+    stacktrace struct swift thread traceback typescript unittest var void
   `),
   patterns: [
     { pattern: /\x60{3}/g, worth: 3, most: 1 },
@@ -32,11 +35,12 @@ export const CODE: Signs = {
 
 export const MATHEMATICS: Signs = {
   words: wordSet(`
-    algebra asymptotic bayes calculate calculus combinatorics compute converge convergence converges cosine covariance
-    derivative determinant differential divisible eigenvalue eigenvector equation exponential factorial fourier
-    geometry gradient induction inequality integer integers integral irrational lemma limit linear logarithm matrix
-    modulo orthogonal permutation polynomial prime probability proof prove quadratic rational regression sine solve
-    sum tangent theorem topology triangle variance vector
+    algebra asymptotic bayes calculate calculus combinatorics compute converge convergence converges
+    cosine covariance derivative determinant differential divisible eigenvalue eigenvector equation
+    exponential factorial fourier geometry gradient induction inequality integer integers integral
+    irrational lemma limit linear logarithm matrix modulo orthogonal permutation polynomial prime
+    probability proof prove quadratic rational regression sine solve sum tangent theorem topology
+    triangle variance vector
   `),
   patterns: [
     {
@@ -51,9 +55,10 @@ export const MATHEMATICS: Signs = {
 
 export const REASONING: Signs = {
   words: wordSet(`
-    analyse analysis analyze architect architecture argue assess compare contrast critique debug deduce derive design
-    diagnose disprove evaluate hypothesis implications infer investigate justify optimise optimize plan prove rationale
-    reason reasoning refactor strategy synthesise synthesize tradeoff tradeoffs troubleshoot verify why
+    analyse analysis analyze architect architecture argue assess compare contrast critique debug
+    deduce derive design diagnose disprove evaluate hypothesis implications infer investigate
+    justify optimise optimize plan prove rationale reason reasoning refactor strategy synthesise
+    synthesize tradeoff tradeoffs troubleshoot verify why
   `),
   patterns: [
     {

@@ -1,17 +1,20 @@
 /**
- * How hard a prompt looks, from 0 (small talk) to 1: a fixed function of its text, so that the same prompt always goes
- * the same way and an operator can work out why.
+ * How hard a prompt looks, from 0 (small talk) to 1: a fixed function of its text, so that the same
+ * prompt always goes the same way and an operator can work out why.
  *
- * It reads the last 16 messages, of their text the last 8,192 characters, and finds six features, each from 0 to 1:
+ * It reads the last 16 messages, of their text the last 8,192 characters, and finds six features,
+ * each from 0 to 1:
  * - `length`: characters of all messages read, over 6,000;
  * - `turns`: messages of the user after the first, over 6;
  * - `code`: words and signs of programs in the user's text, over 4; a fenced block counts 3;
  * - `mathematics`: words, signs and sums in the user's text, over 3;
  * - `reasoning`: words that ask for thought (English) in the user's text, over 2;
- * - `structure`: what the answer must look like: `response_format`, tools, formats named or three listed points.
+ * - `structure`: what the answer must look like: `response_format`, tools, formats named or three
+ *   listed points.
  *
- * Each feature closes a part of what is left to 1: score = 1 − Π (1 − weight × feature). So one strong sign or two
- * weaker ones make a prompt hard at the default threshold of 0.5, and nothing makes it easier again.
+ * Each feature closes a part of what is left to 1: score = 1 − Π (1 − weight × feature). So one
+ * strong sign or two weaker ones make a prompt hard at the default threshold of 0.5, and nothing
+ * makes it easier again.
  */
 import type { ChatBody, ChatMessage } from '../call.ts'
 import { CODE, MATHEMATICS, REASONING, type Signs, STRUCTURE } from './difficulty-signs.ts'
@@ -98,7 +101,10 @@ function partText(part: unknown): string {
   return typeof part.text === 'string' ? part.text.slice(-CHARACTERS_MAX) : ''
 }
 
-/** A schema binds every member of the answer, plain JSON only its form; tools have schemas of their own. */
+/**
+ * A schema binds every member of the answer, plain JSON only its form; tools have schemas of their
+ * own.
+ */
 function structureOf(body: ChatBody): number {
   const format = body.response_format
   const type = typeof format === 'object' && format !== null && 'type' in format ? format.type : ''

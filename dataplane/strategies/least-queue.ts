@@ -15,14 +15,18 @@ export const leastQueue: Strategy = {
 }
 
 /**
- * The report is as old as the last scrape; the own requests in flight are exact and follow at once what this replica
- * has sent since, so that a burst between two scrapes does not all go to the same upstream.
+ * The report is as old as the last scrape; the own requests in flight are exact and follow at once
+ * what this replica has sent since, so that a burst between two scrapes does not all go to the same
+ * upstream.
  */
 function loadOf(candidate: Candidate): number {
   return (candidate.reportedQueue ?? 0) + candidate.inFlight
 }
 
-/** Rotates each run of equal loads in itself; over the whole list, the neighbour of a longer queue would get more. */
+/**
+ * Rotates each run of equal loads in itself; over the whole list, the neighbour of a longer queue
+ * would get more.
+ */
 function rotateEquals<C extends Candidate>(sorted: C[], turn: number): void {
   let start = 0
   for (let end = 1; end <= sorted.length; end++) {

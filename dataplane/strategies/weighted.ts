@@ -13,7 +13,10 @@ export const weighted: Strategy = {
   },
 }
 
-/** Draws one of the entries from `place` on, each by its share of their weights, and swaps it to `place`. */
+/**
+ * Draws one of the entries from `place` on, each by its share of their weights, and swaps it to
+ * `place`.
+ */
 function drawInto<C extends Candidate>(order: C[], place: number, random: number): void {
   const drawn = indexDrawn(order, place, random)
   const moved = order[place]

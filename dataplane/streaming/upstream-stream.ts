@@ -12,6 +12,14 @@ export interface Sink {
   finish(failure: Failure | undefined): void
 }
 
+/** Who waits for the stream; each is called once. */
+export interface Listener {
+  /** With the first content, or with the failure that came before it. */
+  opened(failure: Failure | undefined): void
+  /** The upstream's part is over: completely, or by the failure that cut it. */
+  ended(failure: Failure | undefined): void
+}
+
 /** Bytes held before the first content; more than this is no prelude of an answer. */
 const HELD_BYTES_MAX = 1_048_576
 
@@ -19,18 +27,17 @@ export class UpstreamStream {
   readonly #framer = new SseFramer()
   readonly #tap: Tap
   readonly #exchange: Exchange
-  readonly #opened: (failure: Failure | undefined) => void
+  readonly #listener: Listener
   #held: Buffer[] = []
   #heldBytes = 0
   #sink: Sink | undefined
   #open = false
   #ended: { failure: Failure | undefined } | undefined
 
-  /** `opened` is called once: with the first content, or with the failure that came before it. */
-  constructor(tap: Tap, exchange: Exchange, opened: (failure: Failure | undefined) => void) {
+  constructor(tap: Tap, exchange: Exchange, listener: Listener) {
     this.#tap = tap
     this.#exchange = exchange
-    this.#opened = opened
+    this.#listener = listener
   }
 
   data(chunk: Buffer): void {
@@ -89,7 +96,7 @@ export class UpstreamStream {
   #begin(): void {
     this.#open = true
     this.#exchange.begun()
-    this.#opened(undefined)
+    this.#listener.opened(undefined)
   }
 
   #complete(): boolean {
@@ -117,8 +124,9 @@ export class UpstreamStream {
     this.#ended = { failure }
     if (!this.#open) {
       this.#open = true
-      this.#opened(failure)
+      this.#listener.opened(failure)
     }
+    this.#listener.ended(failure)
     this.#sink?.finish(failure)
   }
 }

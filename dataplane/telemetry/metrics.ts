@@ -21,7 +21,7 @@ export const METRICS = {
   ),
   overhead: histogram(
     'gw_overhead_seconds',
-    'Duration less the time spent receiving the body and waiting for upstreams.',
+    'From the headers of a request to its first attempt, less the wait for its body.',
   ),
   inFlight: gauge(
     'gw_requests_in_flight',

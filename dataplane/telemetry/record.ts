@@ -14,8 +14,9 @@ export function record({ call, response, trace, gateway, active }: Visit): void 
   if (trace.ttft_ms !== undefined) {
     metrics.firstToken.at(route, upstream).observe(trace.ttft_ms / 1000)
   }
-  if (trace.upstream_ms !== undefined) {
-    metrics.overhead.at().observe((duration - trace.upstream_ms - (trace.body_ms ?? 0)) / 1000)
+  const first = trace.attempts[0]
+  if (first !== undefined) {
+    metrics.overhead.at().observe((first.started_ms - (trace.body_ms ?? 0)) / 1000)
   }
   if (response.status === 499)
     metrics.streamAborted.at(response.left ? 'client' : 'upstream').value++

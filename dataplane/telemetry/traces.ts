@@ -4,8 +4,7 @@ export interface AttemptTrace {
   readonly upstream: string
   /** Milliseconds since the request's headers arrived. */
   readonly started_ms: number
-  /** When the answer's head or first content came. */
-  first_ms?: number
+  /** When its answer could be committed to, or it had failed. */
   ended_ms?: number
   /** `ok`, or the class of the failure. */
   outcome?: string
@@ -43,7 +42,6 @@ export interface Trace {
   usage_estimated?: boolean
   body_ms?: number
   ttft_ms?: number
-  upstream_ms?: number
   duration_ms?: number
 }
 

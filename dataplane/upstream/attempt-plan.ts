@@ -1,17 +1,23 @@
 /** What to try next: the rules over attempts, as one pure function. */
 import type { FailureClass } from '../providers/contract.ts'
-import type { Attempt, Standing, Target } from './attempts.ts'
+import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 import { type Leaving, leavingOf, type Spill, type SpillReason } from './spill.ts'
 
-export interface Plan<T extends Target> {
-  /** In the strategy's order. Those not ready are passed over; when none is ready, all members, for the reason's sake. */
+export interface Plan<T extends AttemptTarget> {
+  /**
+   * In the strategy's order. Those not ready are passed over; when none is ready, all members, for
+   * the reason's sake.
+   */
   readonly candidates: readonly T[]
   /** What has been tried and has failed, in order. */
-  readonly attempts: readonly Attempt<T>[]
+  readonly attempts: readonly FailedAttempt<T>[]
   readonly attemptsMax: number
   /** Whether the route sets `retry.max_attempts`; without it each candidate is tried once. */
   readonly repeats: boolean
-  /** Undefined for strategies without fallbacks, and when the prompt is too long for the primary anyway. */
+  /**
+   * Undefined for strategies without fallbacks, and when the prompt is too long for the primary
+   * anyway.
+   */
   readonly spill: Spill<T> | undefined
   readonly standing: (candidate: T) => Standing
   /** Whether an earlier `Retry-After` still runs: such a one is tried last. */
@@ -21,12 +27,13 @@ export interface Plan<T extends Target> {
 }
 
 /**
- * Why nothing is left to try. `client`: the request is at fault. `attempts_spent`: the bound is reached. `saturated`: a
- * full upstream stands where the request might have gone. `unavailable`: all others are unhealthy, open or used up.
+ * Why nothing is left to try. `client`: the request is at fault. `attempts_spent`: the bound is
+ * reached. `saturated`: a full upstream stands where the request might have gone. `unavailable`:
+ * all others are unhealthy, open or used up.
  */
 export type Ending = 'client' | 'attempts_spent' | 'saturated' | 'unavailable'
 
-export type Next<T extends Target> =
+export type Next<T extends AttemptTarget> =
   | {
       readonly kind: 'attempt'
       readonly candidate: T
@@ -36,7 +43,10 @@ export type Next<T extends Target> =
     }
   | { readonly kind: 'none'; readonly why: Ending }
 
-/** Whether the same upstream may be asked again, by class of failure; silence and refusals would only repeat. */
+/**
+ * Whether the same upstream may be asked again, by class of failure; silence and refusals would
+ * only repeat.
+ */
 const REPEATABLE: Readonly<Record<FailureClass, boolean>> = {
   client: false,
   context: false,
@@ -53,7 +63,7 @@ const REPEATABLE: Readonly<Record<FailureClass, boolean>> = {
   malformed: true,
 }
 
-export function nextAttempt<T extends Target>(plan: Plan<T>): Next<T> {
+export function nextAttempt<T extends AttemptTarget>(plan: Plan<T>): Next<T> {
   const last = plan.attempts.at(-1)
   if (last?.failure === 'client') return { kind: 'none', why: 'client' }
   const left = plan.attemptsMax - plan.attempts.length
@@ -77,7 +87,7 @@ interface Open<T> {
   readonly first: T | undefined
 }
 
-function openOf<T extends Target>(plan: Plan<T>, leaving: Leaving): Open<T> {
+function openOf<T extends AttemptTarget>(plan: Plan<T>, leaving: Leaving): Open<T> {
   let count = 0
   let first: T | undefined
   let firstCooled: T | undefined
@@ -92,8 +102,14 @@ function openOf<T extends Target>(plan: Plan<T>, leaving: Leaving): Open<T> {
   return { count, first: first ?? firstCooled }
 }
 
-/** Larger than every window the prompt was too long for; an unknown window is not known to be larger. */
-function isLargeEnough(candidate: Target, attempts: readonly Attempt<Target>[]): boolean {
+/**
+ * Larger than every window the prompt was too long for; an unknown window is not known to be
+ * larger.
+ */
+function isLargeEnough(
+  candidate: AttemptTarget,
+  attempts: readonly FailedAttempt<AttemptTarget>[],
+): boolean {
   return attempts.every(
     ({ failure, candidate: tried }) =>
       failure !== 'context' ||
@@ -101,14 +117,18 @@ function isLargeEnough(candidate: Target, attempts: readonly Attempt<Target>[]):
   )
 }
 
-function repeatable<T extends Target>(plan: Plan<T>, last: Attempt<T>, open: Open<T>): boolean {
+function repeatable<T extends AttemptTarget>(
+  plan: Plan<T>,
+  last: FailedAttempt<T>,
+  open: Open<T>,
+): boolean {
   if (!plan.repeats || last.moveOn || !REPEATABLE[last.failure]) return false
   if (plan.standing(last.candidate) !== 'ready') return false
   if (open.first !== undefined && plan.cooled(last.candidate)) return false
   return plan.mayRepeat(last.candidate)
 }
 
-function anyFull<T extends Target>({ candidates, spill, standing }: Plan<T>): boolean {
+function anyFull<T extends AttemptTarget>({ candidates, spill, standing }: Plan<T>): boolean {
   if (spill !== undefined && standing(spill.primary) === 'full') return true
   return candidates.some((candidate) => standing(candidate) === 'full')
 }

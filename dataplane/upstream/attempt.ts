@@ -5,9 +5,11 @@ import type { Gateway } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import type { Failure } from '../providers/contract.ts'
 import { Tap } from '../streaming/tap.ts'
-import { UpstreamStream } from '../streaming/upstream-stream.ts'
+import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
+import type { Permit } from './breaker.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import type { Target } from './targets.ts'
+import { speaksAgainst } from './verdict.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string; readonly usage: Usage | undefined }
@@ -19,10 +21,20 @@ export type Outcome =
 const ANSWER_BYTES_MAX = 33_554_432
 const FAILURE_BYTES_MAX = 65_536
 
-export class Attempt implements Receiver {
+export interface AttemptParts {
+  readonly request: ChatRequest
+  readonly target: Target
+  /** Leave of the target's breaker; handed back by the attempt, once. */
+  readonly permit: Permit
+  readonly metered: MeteredAttempt
+  readonly gateway: Gateway
+  /** Monotonic moment at which the request's time is up. */
+  readonly totalAt: number
+}
+
+export class Attempt implements Receiver, Listener {
   readonly outcome: Promise<Outcome>
-  readonly #request: ChatRequest
-  readonly #target: Target
+  readonly #parts: AttemptParts
   readonly #tap: Tap
   readonly #exchange: Exchange
   #resolve: (outcome: Outcome) => void = () => {}
@@ -31,28 +43,28 @@ export class Attempt implements Receiver {
   #stream: UpstreamStream | undefined
   #chunks: Buffer[] = []
   #bytes = 0
+  #judged = false
 
-  constructor(
-    request: ChatRequest,
-    target: Target,
-    metered: MeteredAttempt,
-    gateway: Gateway,
-    totalAt: number,
-  ) {
-    this.#request = request
-    this.#target = target
-    this.#tap = new Tap(target.settings.provider, request, metered)
+  constructor(parts: AttemptParts) {
+    const { target, request, metered, gateway, totalAt } = parts
+    const { provider, timeoutMs, idleTimeoutMs } = target.settings
+    this.#parts = parts
+    this.#tap = new Tap(provider, request, metered)
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    const { timeoutMs, idleTimeoutMs } = target.settings
     const clocks = { firstMs: timeoutMs, idleMs: idleTimeoutMs, totalAt }
     this.#exchange = new Exchange(this, clocks, gateway.clock, gateway.deadlines)
+    target.state.inFlight++
   }
 
   send(requestId: string, maxTokens: number | undefined): void {
-    const { settings, state } = this.#target
-    const { path, headers, body } = settings.provider.encode(this.#request, settings, maxTokens)
+    const { settings, state } = this.#parts.target
+    const { path, headers, body } = settings.provider.encode(
+      this.#parts.request,
+      settings,
+      maxTokens,
+    )
     const all = {
       ...headers,
       ...settings.headers,
@@ -66,20 +78,17 @@ export class Attempt implements Receiver {
   /** The client left: the upstream is told at once, and the attempt is nobody's failure. */
   leave(): void {
     this.#exchange.abort('the client left')
+    this.#judge('neutral')
     this.#resolve({ kind: 'left' })
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     this.#headers = headers
-    const streams = status < 300 && this.#request.stream && isEventStream(headers)
-    if (streams) {
-      this.#stream = new UpstreamStream(this.#tap, this.#exchange, (failure) =>
-        this.#opened(failure),
-      )
-    } else if (status < 300) {
-      this.#exchange.begun()
-    }
+    if (status >= 300) return
+    const streams = this.#parts.request.stream && isEventStream(headers)
+    if (streams) this.#stream = new UpstreamStream(this.#tap, this.#exchange, this)
+    else this.#exchange.begun()
   }
 
   data(chunk: Buffer): void {
@@ -88,15 +97,14 @@ export class Attempt implements Receiver {
       return
     }
     this.#bytes += chunk.length
-    if (this.#status < 300 && this.#bytes > ANSWER_BYTES_MAX) {
-      this.#fail({ class: 'malformed', message: 'The answer is larger than 32 MiB.' })
-      this.#exchange.abort('answer too large')
-    } else if (this.#status < 300 || this.#bytes <= FAILURE_BYTES_MAX) {
+    if (this.#bytes <= (this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX)) {
       this.#chunks.push(chunk)
-    } else {
-      this.#conclude()
-      this.#exchange.abort('error body too large')
+      return
     }
+    this.#exchange.abort('the answer is too large')
+    if (this.#status < 300)
+      this.#fail({ class: 'malformed', message: 'The answer is larger than 32 MiB.' })
+    else this.#conclude()
   }
 
   end(): void {
@@ -111,29 +119,57 @@ export class Attempt implements Receiver {
     else this.#fail(failure)
   }
 
-  #opened(failure: Failure | undefined): void {
-    if (failure !== undefined) this.#fail(failure)
-    // The callback comes from the stream, so it is there.
-    else this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
+  released(): void {
+    this.#parts.target.state.inFlight--
+  }
+
+  opened(failure: Failure | undefined): void {
+    if (failure !== undefined) {
+      this.#fail(failure)
+      return
+    }
+    // A probe has shown what it was to show; a whole stream would keep the breaker half open for minutes.
+    if (this.#parts.permit.kind === 'probe') this.#judge('success')
+    // The call comes from the stream, so it is there.
+    this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
+  }
+
+  ended(failure: Failure | undefined): void {
+    this.#judge(
+      failure === undefined ? 'success' : speaksAgainst(failure.class) ? 'failure' : 'neutral',
+    )
   }
 
   #conclude(): void {
+    const { request, target } = this.#parts
     const body =
       this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
-    const { provider } = this.#target.settings
+    const { provider } = target.settings
     if (this.#status >= 300) {
       this.#fail(provider.classify(this.#status, this.#headers, body))
       return
     }
-    const answer = provider.decode(body, this.#request)
-    if (answer.kind === 'failure') this.#fail(answer.failure)
-    else if (this.#request.stream)
+    const answer = provider.decode(body, request)
+    if (answer.kind === 'failure') {
+      this.#fail(answer.failure)
+    } else if (request.stream) {
       this.#fail({ class: 'malformed', message: 'The answer is not a stream.' })
-    else this.#resolve({ kind: 'whole', body: answer.body, usage: answer.usage })
+    } else {
+      this.#judge('success')
+      this.#resolve({ kind: 'whole', body: answer.body, usage: answer.usage })
+    }
   }
 
   #fail(failure: Failure): void {
+    this.#judge(speaksAgainst(failure.class) ? 'failure' : 'neutral')
     this.#resolve({ kind: 'failed', failure })
+  }
+
+  #judge(verdict: 'success' | 'failure' | 'neutral'): void {
+    if (this.#judged) return
+    this.#judged = true
+    const { permit, target, gateway } = this.#parts
+    target.state.breaker[verdict](permit, gateway.clock.now())
   }
 }
 

@@ -1,14 +1,14 @@
 /** What is known of the attempts of one request, and of where the next may go. */
 import type { FailureClass } from '../providers/contract.ts'
 
-export interface Target {
+export interface AttemptTarget {
   readonly name: string
   /** Tokens that prompt and answer may hold together; undefined when unknown. */
   readonly contextWindow: number | undefined
 }
 
 /** An attempt that has failed. */
-export interface Attempt<T extends Target> {
+export interface FailedAttempt<T extends AttemptTarget> {
   readonly candidate: T
   readonly failure: FailureClass
   /** The upstream asked for a longer wait than a repeat in place is worth. */

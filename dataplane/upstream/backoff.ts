@@ -4,7 +4,7 @@
 const DELAY_MS_MAX = 2000
 const COOL_MS_MAX = 60_000
 
-export interface FailedAttempt {
+export interface RetryFacts {
   /** Number of the attempt at this upstream that has failed, from 1. */
   readonly attempt: number
   readonly initialDelayMs: number
@@ -20,8 +20,11 @@ export type RetryDelay =
   /** Not again in place; the upstream is tried last for so long. */
   | { readonly kind: 'move_on'; readonly coolMs: number }
 
-/** Full jitter over an exponential bound; a short `Retry-After` is a lower bound, a long one moves on. */
-export function retryDelayMs(failed: FailedAttempt): RetryDelay {
+/**
+ * Full jitter over an exponential bound; a short `Retry-After` is a lower bound, a long one moves
+ * on.
+ */
+export function retryDelayMs(failed: RetryFacts): RetryDelay {
   const asked = failed.respectRetryAfter ? Math.max(0, failed.retryAfterMs ?? 0) : 0
   if (asked > DELAY_MS_MAX) return { kind: 'move_on', coolMs: Math.min(asked, COOL_MS_MAX) }
   const bound = Math.min(DELAY_MS_MAX, failed.initialDelayMs * 2 ** (failed.attempt - 1))

@@ -1,4 +1,7 @@
-/** The circuit breaker of one upstream: refuses at once where attempts have kept failing, and tries again later. */
+/**
+ * The circuit breaker of one upstream: refuses at once where attempts have kept failing, and tries
+ * again later.
+ */
 
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
@@ -11,8 +14,9 @@ export interface BreakerSettings {
 }
 
 /**
- * Leave to make one attempt; handed back once, with `success`, `failure` or `neutral`. All permits of one period are
- * the same object, so that giving one costs nothing and a result from an earlier period is known by its permit.
+ * Leave to make one attempt; handed back once, with `success`, `failure` or `neutral`. All permits
+ * of one period are the same object, so that giving one costs nothing and a result from an earlier
+ * period is known by its permit.
  */
 export interface Permit {
   readonly kind: 'closed' | 'probe'
@@ -87,7 +91,10 @@ export class Breaker {
     this.#enter('open', 'closed')
   }
 
-  /** Says nothing about the upstream: the client left, or the request was at fault. A probe frees its place. */
+  /**
+   * Says nothing about the upstream: the client left, or the request was at fault. A probe frees
+   * its place.
+   */
   neutral(permit: Permit): void {
     if (permit === this.#permit && this.#state === 'half_open') this.#probes--
   }

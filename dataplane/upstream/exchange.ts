@@ -11,6 +11,8 @@ export interface Receiver {
   data(chunk: Buffer): void
   end(): void
   fail(failure: Failure): void
+  /** The upstream is no longer busy with it; called once, before or with the last call. */
+  released(): void
 }
 
 export interface ExchangeClocks {
@@ -35,6 +37,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   readonly #deadlines: Deadlines
   #controller: Controller | undefined
   #over = false
+  #released = false
   #begun = false
   #idleMs: number
   #lastByteAt = 0
@@ -60,6 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   complete(): void {
     this.#idleMs = LINGER_MS
     this.#schedule()
+    this.#release()
   }
 
   pause(): void {
@@ -124,6 +128,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   #finish(): void {
     this.#over = true
     this.#deadlines.remove(this)
+    this.#release()
+  }
+
+  #release(): void {
+    if (this.#released) return
+    this.#released = true
+    this.#receiver.released()
   }
 
   #schedule(): void {

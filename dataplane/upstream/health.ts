@@ -69,7 +69,7 @@ export interface ProbeWorld {
   probe(): Promise<boolean>
 }
 
-/** The first probe comes within a second, so that a thousand upstreams are not all dialled at the same moment. */
+/** The first probe comes within a second: a thousand upstreams are not all dialled at once. */
 const FIRST_PROBE_MS_MAX = 1000
 /** Probes of many replicas drift apart by up to a tenth of the interval either way. */
 const JITTER = 0.1

@@ -1,4 +1,7 @@
-/** How many repeated attempts one upstream is asked to bear, so that retries cannot keep a failing one down. */
+/**
+ * How many repeated attempts one upstream is asked to bear, so that retries cannot keep a failing
+ * one down.
+ */
 
 const BUCKETS = 10
 const BUCKET_MS = 1000

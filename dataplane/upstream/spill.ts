@@ -1,16 +1,22 @@
-/** Whether a request on `primary_with_fallback` may leave its primary, and the reason that is counted for it. */
+/**
+ * Whether a request on `primary_with_fallback` may leave its primary, and the reason that is
+ * counted for it.
+ */
 import type { RouteSection } from '../config/schema.ts'
-import type { Attempt, Standing, Target } from './attempts.ts'
+import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 
 /** The words of `gw_overflow_total`. */
 export type SpillReason = 'queue_saturated' | 'upstream_error' | 'timeout'
 
-export interface Spill<T extends Target> {
+export interface Spill<T extends AttemptTarget> {
   readonly primary: T
   readonly reasons: ReadonlySet<SpillReason>
 }
 
-/** The reasons on which a primary spills: all without an `overflow` object, else those it sends to the fallbacks. */
+/**
+ * The reasons on which a primary spills: all without an `overflow` object, else those it sends to
+ * the fallbacks.
+ */
 export function spillReasons(overflow: RouteSection['overflow']): ReadonlySet<SpillReason> {
   if (overflow === undefined) return new Set(['queue_saturated', 'upstream_error', 'timeout'])
   const reasons = new Set<SpillReason>()
@@ -26,17 +32,19 @@ export interface Leaving {
 }
 
 /** What the rules look at. */
-export interface Situation<T extends Target> {
+export interface Situation<T extends AttemptTarget> {
   readonly spill: Spill<T> | undefined
-  readonly attempts: readonly Attempt<T>[]
+  readonly attempts: readonly FailedAttempt<T>[]
   readonly standing: (candidate: T) => Standing
   readonly cooled: (candidate: T) => boolean
 }
 
 const FREE: Leaving = { allowed: true, reason: undefined }
 
-/** Whether and why the request may go to a fallback now; once it has left the primary, it is free. */
-export function leavingOf<T extends Target>(situation: Situation<T>): Leaving {
+/**
+ * Whether and why the request may go to a fallback now; once it has left the primary, it is free.
+ */
+export function leavingOf<T extends AttemptTarget>(situation: Situation<T>): Leaving {
   const { spill, attempts } = situation
   if (spill === undefined) return FREE
   const last = attempts.at(-1)
@@ -47,7 +55,10 @@ export function leavingOf<T extends Target>(situation: Situation<T>): Leaving {
   return leavingFor(last.failure === 'timeout' ? 'timeout' : 'upstream_error', spill)
 }
 
-function leavingUntried<T extends Target>(spill: Spill<T>, situation: Situation<T>): Leaving {
+function leavingUntried<T extends AttemptTarget>(
+  spill: Spill<T>,
+  situation: Situation<T>,
+): Leaving {
   const state = situation.standing(spill.primary)
   if (state === 'full') return leavingFor('queue_saturated', spill)
   // One that does not answer is skipped in every case: waiting for it helps nobody.
@@ -55,6 +66,6 @@ function leavingUntried<T extends Target>(spill: Spill<T>, situation: Situation<
   return situation.cooled(spill.primary) ? leavingFor('upstream_error', spill) : FREE
 }
 
-function leavingFor<T extends Target>(reason: SpillReason, { reasons }: Spill<T>): Leaving {
+function leavingFor<T extends AttemptTarget>(reason: SpillReason, { reasons }: Spill<T>): Leaving {
   return { allowed: reasons.has(reason), reason }
 }

@@ -1,26 +1,14 @@
 /** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
-import type { Dispatcher } from 'undici'
 import type { Snapshot, UpstreamSettings } from '../config/snapshot.ts'
 import type { Candidate } from '../strategies/contract.ts'
-import { openPool } from './client.ts'
-
-/** Shared by all configurations in which the upstream of this name has the same connection settings. */
-export class TargetState {
-  readonly pool: Dispatcher
-  inFlight = 0
-
-  constructor(pool: Dispatcher) {
-    this.pool = pool
-  }
-}
+import type { Standing } from './attempts.ts'
+import { TargetState, type World } from './target-state.ts'
 
 /** An upstream as one route of one configuration sees it. */
 export class Target implements Candidate {
   readonly settings: UpstreamSettings
   readonly weight: number
   readonly state: TargetState
-  /** Counts this route's requests, so that rotation is even. */
-  readonly reportedQueue: number | undefined = undefined
 
   constructor(settings: UpstreamSettings, weight: number, state: TargetState) {
     this.settings = settings
@@ -35,39 +23,86 @@ export class Target implements Candidate {
   get inFlight(): number {
     return this.state.inFlight
   }
+
+  get reportedQueue(): number | undefined {
+    return this.state.reportedQueue
+  }
+
+  get contextWindow(): number | undefined {
+    return this.settings.contextWindow
+  }
+
+  standing(now: number): Standing {
+    if (this.state.outBecause(now) !== undefined) return 'out'
+    const { max_queue_depth } = this.settings.section
+    return max_queue_depth !== undefined && this.state.inFlight >= max_queue_depth
+      ? 'full'
+      : 'ready'
+  }
+}
+
+/** The upstreams of a route, and how many requests it has had: what rotates. */
+export interface Lane {
+  readonly targets: readonly Target[]
+  turn: number
 }
 
 export class Targets {
+  readonly #world: World
   #states = new Map<string, TargetState>()
 
-  /** The targets of each route. States no longer used are closed once their requests are done. */
-  activate(snapshot: Snapshot): ReadonlyMap<string, readonly Target[]> {
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** The lanes of each route. States no longer used are closed once their requests are done. */
+  activate(snapshot: Snapshot): ReadonlyMap<string, Lane> {
     const states = new Map<string, TargetState>()
     for (const settings of snapshot.upstreams.values()) {
-      const identity = identityOf(settings)
-      states.set(identity, this.#states.get(identity) ?? new TargetState(openPool(settings)))
+      const identity = identityOf(settings, snapshot)
+      const state =
+        this.#states.get(identity) ?? new TargetState(settings, snapshot.section, this.#world)
+      state.configure(settings)
+      states.set(identity, state)
     }
-    const byRoute = new Map<string, readonly Target[]>()
+    const lanes = new Map<string, Lane>()
     for (const route of snapshot.routes.values()) {
       const targets = route.members.map(({ upstream, weight }) => {
         // Every member is one of the snapshot's upstreams, so its state has just been made.
-        return new Target(upstream, weight, states.get(identityOf(upstream)) as TargetState)
+        return new Target(
+          upstream,
+          weight,
+          states.get(identityOf(upstream, snapshot)) as TargetState,
+        )
       })
-      byRoute.set(route.name, targets)
+      lanes.set(route.name, { targets, turn: 0 })
     }
     const gone = [...this.#states].filter(([identity]) => !states.has(identity))
     this.#states = states
-    for (const [, state] of gone) void state.pool.close()
-    return byRoute
+    for (const [, state] of gone) state.retire()
+    return lanes
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#states.values()].map((state) => state.pool.destroy()))
+    await Promise.all([...this.#states.values()].map((state) => state.destroy()))
+  }
+
+  states(): Iterable<TargetState> {
+    return this.#states.values()
   }
 }
 
-/** Two upstreams with the same identity may share connections. */
-function identityOf({ name, origin, section }: UpstreamSettings): string {
+/** Two upstreams with the same identity share connections, health and breaker over a change of configuration. */
+function identityOf({ name, origin, section }: UpstreamSettings, snapshot: Snapshot): string {
   const { connect_timeout_seconds, max_connections, tls } = section
-  return JSON.stringify([name, origin, connect_timeout_seconds, max_connections, tls])
+  const { tls: shared, http_proxy, no_proxy } = snapshot.section
+  return JSON.stringify([
+    name,
+    origin,
+    connect_timeout_seconds,
+    max_connections,
+    tls ?? shared,
+    http_proxy,
+    no_proxy,
+  ])
 }

@@ -36,7 +36,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
 }
 
 /** Answers are buffered in memory as nginx does by default; streams have a port without that.
-    Connections are never closed for their number of requests, neither to the client nor upstream. */
+    Connections are never closed for their number of requests, to the client or upstream. */
 function configuration(options: NginxOptions): string {
   return `daemon off;
 worker_processes 1;

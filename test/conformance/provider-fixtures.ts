@@ -48,8 +48,13 @@ export interface StreamCase {
   readonly usage?: Json
   readonly failure?: Json
   /** One for each event, when the client asked for usage and when it did not. */
-  readonly asked: readonly EventMeaning[]
-  readonly unasked: readonly EventMeaning[]
+  readonly asked: readonly EventCase[]
+  readonly unasked: readonly EventCase[]
+}
+
+/** An EventMeaning with the chunks as objects; flags that are not set are left out. */
+export type EventCase = Partial<Omit<EventMeaning, 'out'>> & {
+  readonly out: 'same' | readonly Json[]
 }
 
 const FOLDER = new URL('../fixtures/providers/', import.meta.url)
@@ -74,7 +79,9 @@ export function readEvents(provider: string, stream: string): SseEvent[] {
   for (const block of text.split('\n\n')) {
     const lines = block.split('\n').filter((line) => line !== '' && !line.startsWith(':'))
     const field = (name: string) =>
-      lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2))
+      lines
+        .filter((line) => line.startsWith(`${name}: `))
+        .map((line) => line.slice(name.length + 2))
     if (lines.length > 0) {
       events.push({ event: field('event').join(''), data: field('data').join('\n') })
     }

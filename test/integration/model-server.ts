@@ -1,4 +1,4 @@
-/** A real model server for tests: llama.cpp with a tiny model whose answers are known in advance. */
+/** A real model server for tests: llama.cpp with a tiny model whose answers are known. */
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -16,6 +16,7 @@ const portsDiffer: Check = ({ gateway }) => {
 
 const addressIsAHost: Check = ({ gateway }) => {
   const address = gateway.listen_address
+  if (address.includes('${')) return []
   const isBareV6 = /^[0-9a-fA-F:.]+$/.test(address) && address.includes(':')
   const host = isBareV6 ? `[${address}]` : address
   if (/^(\[[^\]]*\]|[A-Za-z0-9._-]+)$/.test(host) && URL.canParse(`http://${host}`)) return []
@@ -25,7 +26,7 @@ const addressIsAHost: Check = ({ gateway }) => {
 
 const originsAreOrigins: Check = ({ gateway }) =>
   gateway.cors.allowed_origins.flatMap((origin, index) => {
-    if (origin === '*' || URL.parse(origin)?.origin === origin) return []
+    if (origin === '*' || origin.includes('${') || URL.parse(origin)?.origin === origin) return []
     const message = `${JSON.stringify(origin)} is not an origin and would match nothing`
     const fix = 'Write scheme://host or scheme://host:port in lower case, without a path.'
     return [refuse(at('gateway', 'cors', 'allowed_origins', index), message, fix)]

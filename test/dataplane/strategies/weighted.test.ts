@@ -81,3 +81,10 @@ test('the ends of what random gives draw the ends of the list', () => {
   assert.equal(namesOf(weighted.order(aChoice({ eligible, random: () => 0 }))), '012')
   assert.equal(namesOf(weighted.order(aChoice({ eligible, random: () => 1 - 2 ** -53 }))), '102')
 })
+
+test('where rounding leaves the point behind the last weight, weight zero still does not win', () => {
+  const eligible = ofWeights([0.1, 0.2, 0.3, 0])
+  const order = weighted.order(aChoice({ eligible, random: () => 1 - 2 ** -53 }))
+  assert.equal(order[0]?.name, '2')
+  assert.equal(order.at(-1)?.name, '3')
+})

@@ -21,8 +21,8 @@ BEGIN, START, END, TOOLS = "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|too
 WORDS = [f"w{number:03d} " for number in range(1, 65)]
 EMOJI = "😀"
 CALL = [
-    "<tool_call>", '\n{"name": ', '"get_weather"', ', "arguments": ', '{"city": ', '"Paris"', "}}\n",
-    "</tool_call>",
+    "<tool_call>", '\n{"name": ', '"get_weather"',
+    ', "arguments": ', '{"city": ', '"Paris"', "}}\n", "</tool_call>",
 ]
 SAMPLES = [
     "The quick brown fox jumps over the lazy dog. Hello world, how is the weather in Paris today?",

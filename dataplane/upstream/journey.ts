@@ -1,0 +1,131 @@
+/** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ChatRequest } from '../call.ts'
+import type { Route } from '../config/snapshot.ts'
+import type { Visit } from '../gateway.ts'
+import type { Failure } from '../providers/contract.ts'
+import type { Plan } from './attempt-plan.ts'
+import type { Attempt as FailedAttempt } from './attempts.ts'
+import { retryDelayMs } from './backoff.ts'
+import { type Spill, type SpillReason, spillReasons } from './spill.ts'
+import type { Lane, Target } from './targets.ts'
+
+const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
+
+export interface JourneyStart {
+  readonly request: ChatRequest
+  readonly route: Route
+  readonly lane: Lane
+  /** Whether the request fits the target's context window. */
+  readonly fits: (target: Target) => boolean
+}
+
+export class Journey {
+  readonly plan: Plan<Target>
+  /** The failure the client is told of when nothing is left. */
+  last: { readonly target: Target; readonly failure: Failure } | undefined
+  readonly #attempts: FailedAttempt<Target>[] = []
+  readonly #route: Route
+  readonly #visit: Visit
+  #delayMs = 0
+
+  constructor(start: JourneyStart, visit: Visit) {
+    const { route, lane } = start
+    this.#route = route
+    this.#visit = visit
+    const now = visit.gateway.clock.now()
+    this.plan = {
+      candidates: orderOf(start, visit, now),
+      attempts: this.#attempts,
+      attemptsMax: route.attemptsMax,
+      repeats: route.section.retry?.max_attempts !== undefined,
+      spill: spillOf(route, lane, start.fits),
+      standing: (target) => target.standing(visit.gateway.clock.now()),
+      cooled: (target) => target.state.cooledUntil > visit.gateway.clock.now(),
+      mayRepeat: (target) => target.state.retryBudget.take(visit.gateway.clock.now()),
+    }
+  }
+
+  /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
+  failed(target: Target, failure: Failure): void {
+    const { gateway } = this.#visit
+    const { initial_delay_ms, respect_retry_after } = this.#route.section.retry ?? RETRY_DEFAULTS
+    const delayed = retryDelayMs({
+      attempt: this.#attempts.filter(({ candidate }) => candidate === target).length + 1,
+      initialDelayMs: initial_delay_ms,
+      random: gateway.random,
+      retryAfterMs: failure.retryAfterMs,
+      respectRetryAfter: respect_retry_after,
+    })
+    if (delayed.kind === 'move_on') target.state.cooledUntil = gateway.clock.now() + delayed.coolMs
+    this.#delayMs = delayed.kind === 'wait' ? delayed.delayMs : 0
+    this.#attempts.push({
+      candidate: target,
+      failure: failure.class,
+      moveOn: delayed.kind === 'move_on',
+    })
+    this.last = { target, failure }
+  }
+
+  /** Waits before a repeat in place; ends early when the client leaves. */
+  async pause(target: Target): Promise<void> {
+    const { gateway, response } = this.#visit
+    gateway.metrics.retries.at(target.name).value++
+    const leaving = new AbortController()
+    response.onLeave = () => leaving.abort()
+    await delay(this.#delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
+  }
+
+  spilled(reason: SpillReason): void {
+    this.#visit.gateway.metrics.overflow.at(this.#route.name, reason).value++
+  }
+}
+
+/** The strategy's order of those that are eligible now; all members when none is, for the reason's sake. */
+function orderOf(
+  { request, route, lane, fits }: JourneyStart,
+  visit: Visit,
+  now: number,
+): readonly Target[] {
+  const turn = lane.turn++
+  const eligible = lane.targets.filter((target) => target.standing(now) === 'ready' && fits(target))
+  if (eligible.length < lane.targets.length) notePassedOver(lane, fits, visit, now)
+  if (eligible.length === 0) return lane.targets.filter(fits)
+  return route.strategy.order({
+    route: route.section,
+    eligible,
+    request,
+    turn,
+    random: visit.gateway.random,
+  })
+}
+
+function notePassedOver(
+  lane: Lane,
+  fits: JourneyStart['fits'],
+  { trace }: Visit,
+  now: number,
+): void {
+  trace.passed_over = []
+  for (const target of lane.targets) {
+    const why = fits(target)
+      ? (target.state.outBecause(now) ?? whyFull(target, now))
+      : 'context window too small'
+    if (why !== undefined) trace.passed_over.push({ upstream: target.name, why })
+  }
+}
+
+function whyFull(target: Target, now: number): string | undefined {
+  return target.standing(now) === 'full' ? `full: ${target.inFlight} in flight` : undefined
+}
+
+function spillOf(
+  { section }: Route,
+  lane: Lane,
+  fits: JourneyStart['fits'],
+): Spill<Target> | undefined {
+  if (section.strategy !== 'primary_with_fallback') return undefined
+  const primary = lane.targets.find((target) => target.name === section.primary)
+  if (primary === undefined || !fits(primary)) return undefined
+  return { primary, reasons: spillReasons(section.overflow) }
+}

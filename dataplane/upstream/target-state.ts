@@ -1,0 +1,158 @@
+/** What a gateway remembers of an upstream: connections, load, breaker, health, cooling. */
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { Section } from '../config/schema.ts'
+import type { UpstreamSettings } from '../config/snapshot.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
+import { openPool } from './client.ts'
+import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
+import { probe } from './probe.ts'
+import { RetryBudget } from './retry-budget.ts'
+
+/** What the state of upstreams needs of the process. */
+export interface World {
+  readonly clock: Clock
+  readonly random: () => number
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+const BREAKER_DEFAULTS = { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 }
+const HEALTH_DEFAULTS = {
+  interval_seconds: 10,
+  timeout_seconds: 2,
+  healthy_threshold: 2,
+  unhealthy_threshold: 3,
+}
+const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
+
+export class TargetState {
+  readonly pool: Dispatcher
+  readonly breaker: Breaker
+  readonly health: HealthCheck
+  readonly retryBudget = new RetryBudget()
+  inFlight = 0
+  reportedQueue: number | undefined
+  /** Until then it is tried last: it asked for a longer wait than a request can give. */
+  cooledUntil = 0
+  readonly #name: string
+  readonly #whole: Section
+  readonly #world: World
+  #settings: UpstreamSettings
+  #prober: Prober | undefined
+  #probePool: Dispatcher | undefined
+
+  constructor(settings: UpstreamSettings, whole: Section, world: World) {
+    this.#name = settings.name
+    this.#whole = whole
+    this.#world = world
+    this.#settings = settings
+    this.pool = openPool(settings, whole, settings.section.max_connections)
+    this.breaker = new Breaker(breakerSettings(settings), (from, to) =>
+      this.#breakerChanged(from, to),
+    )
+    this.health = new HealthCheck(healthSettings(settings), (from, to) =>
+      this.#healthChanged(from, to),
+    )
+    this.#showBreaker('closed')
+    world.metrics.healthy.at(this.#name).value = 1
+  }
+
+  /** Takes the settings that may change while connections and memory stay. */
+  configure(settings: UpstreamSettings): void {
+    this.#settings = settings
+    this.breaker.configure(breakerSettings(settings))
+    if (settings.healthPath === undefined) {
+      this.#prober?.stop()
+      this.#prober = undefined
+      return
+    }
+    this.#prober ??= this.#createProber()
+    this.#prober.configure(healthSettings(settings))
+    this.#prober.start()
+  }
+
+  /** Why no request may go there now; undefined when it may. */
+  outBecause(now: number): 'unhealthy' | 'breaker open' | undefined {
+    if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
+    return this.breaker.permits(now) ? undefined : 'breaker open'
+  }
+
+  /** No new requests come; those in flight finish, then the connections close. */
+  retire(): void {
+    this.#prober?.stop()
+    void this.pool.close()
+    void this.#probePool?.close()
+  }
+
+  async destroy(): Promise<void> {
+    this.#prober?.stop()
+    await Promise.all([this.pool.destroy(), this.#probePool?.destroy()])
+  }
+
+  #createProber(): Prober {
+    const { clock, random } = this.#world
+    // Probes have a connection of their own: a full pool must not make an upstream look ill.
+    const pool = openPool(this.#settings, this.#whole, 1)
+    this.#probePool = pool
+    return new Prober(healthSettings(this.#settings), this.health, {
+      now: clock.now,
+      random,
+      schedule(delayMs, call) {
+        const timer = setTimeout(call, delayMs).unref()
+        return () => clearTimeout(timer)
+      },
+      probe: () => probe(pool, this.#settings.healthPath ?? '/', timeoutMs(this.#settings)),
+    })
+  }
+
+  #breakerChanged(from: BreakerState, to: BreakerState): void {
+    this.#showBreaker(to)
+    const level = to === 'open' ? 'warn' : 'info'
+    this.#world.log.event(level, 'breaker', `The breaker of upstream "${this.#name}" is ${to}.`, {
+      upstream: this.#name,
+      from,
+      to,
+    })
+  }
+
+  #showBreaker(state: BreakerState): void {
+    for (const each of BREAKER_STATES) {
+      this.#world.metrics.breakerState.at(this.#name, each).value = each === state ? 1 : 0
+    }
+  }
+
+  #healthChanged(from: HealthState, to: HealthState): void {
+    this.#world.metrics.healthy.at(this.#name).value = to === 'healthy' ? 1 : 0
+    const level = to === 'healthy' ? 'info' : 'warn'
+    this.#world.log.event(level, 'health', `Upstream "${this.#name}" is ${to}.`, {
+      upstream: this.#name,
+      from,
+      to,
+    })
+  }
+}
+
+function breakerSettings({ section }: UpstreamSettings): BreakerSettings {
+  const settings = section.circuit_breaker ?? BREAKER_DEFAULTS
+  return {
+    failureThreshold: settings.failure_threshold,
+    openDurationMs: settings.open_duration_seconds * 1000,
+    halfOpenProbes: settings.half_open_probes,
+  }
+}
+
+function healthSettings({ section }: UpstreamSettings): HealthSettings {
+  const settings = section.health_check ?? HEALTH_DEFAULTS
+  return {
+    intervalMs: settings.interval_seconds * 1000,
+    healthyThreshold: settings.healthy_threshold,
+    unhealthyThreshold: settings.unhealthy_threshold,
+  }
+}
+
+function timeoutMs({ section }: UpstreamSettings): number {
+  return (section.health_check ?? HEALTH_DEFAULTS).timeout_seconds * 1000
+}

@@ -1,0 +1,204 @@
+/** Keys, limits, budgets, prices and auxiliaries that cannot take effect. */
+import { hashOf, type Row, testRefusals } from './documents.ts'
+
+function key(fields: string): string {
+  return `  api_keys:\n    - id: k\n      tenant: t\n      hash: "${hashOf('k')}"\n${fields.replace(/^/gm, '      ')}`
+}
+
+const KEYS: Row[] = [
+  {
+    name: 'a key id twice',
+    yaml: `${key('routes: [r]')}\n    - {id: k, tenant: t, hash: "${hashOf('l')}", routes: [r]} # here`,
+    path: 'gw.api_keys[1].id',
+    says: 'duplicate key id "k"',
+    fix: 'another name',
+  },
+  {
+    name: 'a key hash twice',
+    yaml: `${key('routes: [r]')}\n    - {id: l, tenant: t, hash: "${hashOf('k')}", routes: [r]} # here`,
+    path: 'gw.api_keys[1].hash',
+    says: 'duplicate key hash',
+    fix: 'Remove one',
+  },
+  {
+    name: 'a key for an unknown route',
+    yaml: key('routes: [chat] # here'),
+    path: 'gw.api_keys[0].routes[0]',
+    says: 'unknown route "chat"',
+    fix: '"r"',
+  },
+  {
+    name: 'a key for an alias',
+    yaml: `  aliases: {gpt: r}\n${key('routes: [gpt] # here')}`,
+    path: 'gw.api_keys[0].routes[0]',
+    says: 'is an alias',
+    fix: '"r"',
+  },
+  {
+    name: 'a star beside names',
+    yaml: key('routes: ["*", r] # here'),
+    path: 'gw.api_keys[0].routes',
+    says: 'restrict nothing',
+    fix: 'alone',
+  },
+  {
+    name: 'a key without scopes',
+    yaml: key('routes: [r]\nscopes: [] # here'),
+    path: 'gw.api_keys[0].scopes',
+    says: 'could do nothing',
+    fix: 'models:invoke',
+  },
+  {
+    name: 'an unknown scope',
+    yaml: key('routes: [r]\nscopes: ["models:invok"] # here'),
+    path: 'gw.api_keys[0].scopes[0]',
+    says: 'unknown scope "models:invok"; did you mean "models:invoke"?',
+    fix: 'models:list',
+  },
+  {
+    name: 'a key without routes',
+    yaml: key('scopes: ["models:list"]').replace('id: k', 'id: k # here'),
+    path: 'gw.api_keys[0].routes',
+    says: 'required field is missing',
+    fix: '["*"]',
+  },
+  {
+    name: 'a key that replaces itself',
+    yaml: key('routes: [r]\nrotated_to: k # here'),
+    path: 'gw.api_keys[0].rotated_to',
+    says: 'cannot replace itself',
+    fix: 'newer key',
+  },
+  {
+    name: 'a reason without a revocation',
+    yaml: key('routes: [r]\nreason: leaked # here'),
+    path: 'gw.api_keys[0].reason',
+    says: 'still works',
+    fix: 'revoked_at',
+  },
+  {
+    name: 'a time that is none',
+    yaml: key('routes: [r]\nexpires_at: tomorrow # here'),
+    path: 'gw.api_keys[0].expires_at',
+    says: 'ISO 8601',
+    fix: '401',
+  },
+  {
+    name: 'a whole key as prefix',
+    yaml: key(`routes: [r]\nprefix: gw_prod_k_${'a'.repeat(49)} # here`),
+    path: 'gw.api_keys[0].prefix',
+    says: 'whole key',
+    fix: 'first characters',
+  },
+]
+
+const LIMITS: Row[] = [
+  {
+    name: 'limits, which do not work yet',
+    yaml: '  rate_limits: {default: {requests_per_minute: 5}} # here',
+    path: 'gw.rate_limits',
+    says: 'not supported yet',
+    fix: 'Remove it',
+  },
+  {
+    name: 'redis without a URL',
+    yaml: '  rate_limits:\n    backend: redis # here',
+    path: 'gw.rate_limits.backend',
+    says: 'needs redis.url',
+    fix: '${env:REDIS_URL}',
+  },
+  {
+    name: 'redis settings without the backend',
+    yaml: '  rate_limits:\n    redis: {url: "redis://h"} # here',
+    path: 'gw.rate_limits.redis',
+    says: 'backend is memory',
+    fix: 'backend: redis',
+  },
+  {
+    name: 'a tenant rule that limits nothing',
+    yaml: '  rate_limits:\n    tenants:\n      - tenant: t # here',
+    path: 'gw.rate_limits.tenants[0]',
+    says: 'limits nothing',
+    fix: 'requests_per_minute',
+  },
+  {
+    name: 'two rules for a tenant',
+    yaml: '  rate_limits:\n    tenants:\n      - {tenant: t, burst: 5}\n      - {tenant: t, burst: 6} # here',
+    path: 'gw.rate_limits.tenants[1].tenant',
+    says: 'duplicate tenant rule',
+    fix: 'Remove one',
+  },
+  {
+    name: 'a budget without a cap',
+    yaml: '  budgets:\n    - tenant: t # here',
+    path: 'gw.budgets[0]',
+    says: 'has no cap',
+    fix: 'tokens_per_day',
+  },
+  {
+    name: 'a downgrade without a route',
+    yaml: '  budgets:\n    - tenant: t\n      tokens_per_day: 1\n      on_exceeded: downgrade # here',
+    path: 'gw.budgets[0].on_exceeded',
+    says: 'needs downgrade_route',
+    fix: 'name of a route',
+  },
+  {
+    name: 'a downgrade to an unknown route',
+    yaml: '  budgets:\n    - tenant: t\n      tokens_per_day: 1\n      on_exceeded: downgrade\n      downgrade_route: cheap # here',
+    path: 'gw.budgets[0].downgrade_route',
+    says: 'unknown route "cheap"',
+    fix: '"r"',
+  },
+  {
+    name: 'a downgrade route under reject',
+    yaml: '  budgets:\n    - tenant: t\n      tokens_per_day: 1\n      downgrade_route: r # here',
+    path: 'gw.budgets[0].downgrade_route',
+    says: 'cannot take effect',
+    fix: 'on_exceeded: downgrade',
+  },
+  {
+    name: 'a spend budget without prices',
+    yaml: '  budgets:\n    - tenant: t\n      spend_per_month_usd: 5 # here',
+    path: 'gw.budgets[0].spend_per_month_usd',
+    says: 'no price for "m"',
+    fix: 'pricing',
+  },
+  {
+    name: 'thresholds out of order',
+    yaml: '  budgets:\n    - tenant: t\n      tokens_per_day: 1\n      alert_thresholds: [0.8, 0.5] # here',
+    path: 'gw.budgets[0].alert_thresholds[1]',
+    says: '0.5 comes after 0.8',
+    fix: 'rising',
+  },
+  {
+    name: 'a threshold twice',
+    yaml: '  budgets:\n    - tenant: t\n      tokens_per_day: 1\n      alert_thresholds: [0.5, 0.5] # here',
+    path: 'gw.budgets[0].alert_thresholds[1]',
+    says: 'is there twice',
+    fix: 'once',
+  },
+  {
+    name: 'two prices of a model',
+    yaml: '  pricing:\n    - {model: m, input: 1, output: 1}\n    - {model: m, input: 2, output: 2} # here',
+    path: 'gw.pricing[1].model',
+    says: 'duplicate price of model "m"',
+    fix: 'Remove one',
+  },
+  {
+    name: 'retrieval without a store',
+    yaml: '  retrieval:\n    - name: docs # here',
+    path: 'gw.retrieval[0].store',
+    says: 'there is no vector store',
+    fix: 'Add store',
+  },
+  {
+    name: 'alert headers without a webhook',
+    yaml: '  alerts:\n    headers: {a: b} # here',
+    path: 'gw.alerts.headers',
+    says: 'there is no webhook_url',
+    fix: 'Add webhook_url',
+  },
+]
+
+testRefusals(KEYS)
+testRefusals(LIMITS)

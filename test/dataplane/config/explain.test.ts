@@ -1,0 +1,72 @@
+/** A configuration in words, and as a JSON schema. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { explain } from '../../../dataplane/config/explain.ts'
+import { makeJsonSchema } from '../../../dataplane/config/json-schema.ts'
+import { listAt, valueAt } from '../../../dataplane/config/tree.ts'
+import { aDocument, load } from './documents.ts'
+
+test('an explanation says who reaches what, in which order, and for how long', () => {
+  const { configuration } = load(
+    aDocument(`  gateway: {request_timeout_seconds: 40}
+  aliases: {gpt-4o: r}
+  routes:
+    - name: r
+      strategy: primary_with_fallback
+      primary: a
+      fallback: [b]
+      overflow: {on_timeout: fallback}
+      retry: {max_attempts: 2}
+      timeout_seconds: 20
+    - {name: s, strategy: weighted, upstreams: [{name: a, weight: 75}, {name: b, weight: 25}]}`),
+  )
+  assert.ok(configuration)
+  const text = explain(configuration)
+  for (const expected of [
+    'route r\n  reached by model: r, or by alias gpt-4o',
+    'who may call: k (tenant t)',
+    'upstream: a (vllm m',
+    'fallback 1: b (vllm m',
+    'goes to a fallback: when it is silent too long, and at once while the primary is unhealthy',
+    'attempts: 2 in all (retry.max_attempts)',
+    'at most 20 s in all, set by the route',
+    'first content within: a 20 s, b 20 s',
+    'at most 40 s in all, set by gateway.request_timeout_seconds',
+    'every 15 s',
+    'up to 8192 tokens',
+    'a: 75 %',
+    'b: 25 %',
+  ]) {
+    assert.ok(text.includes(expected), `${expected} is not in\n${text}`)
+  }
+})
+
+test('the generated JSON schema is up to date', () => {
+  const file = new URL('../../../dataplane/config/schema.generated.json', import.meta.url)
+  const generated: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  assert.deepEqual(generated, JSON.parse(JSON.stringify(makeJsonSchema())), 'run make generate')
+})
+
+test('the JSON schema accepts both forms of each union', () => {
+  const gw = ['properties', 'gw', 'properties']
+  const places: [string[], string[]][] = [
+    [
+      [...gw, 'pricing'],
+      ['array', 'object'],
+    ],
+    [
+      [...gw, 'no_proxy'],
+      ['string', 'array'],
+    ],
+    [
+      [...gw, 'routes', 'items', 'properties', 'upstreams', 'items'],
+      ['string', 'object'],
+    ],
+  ]
+  const schema = makeJsonSchema()
+  for (const [path, types] of places) {
+    const forms = listAt(schema, [...path, 'anyOf']).map((form) => valueAt(form, ['type']))
+    assert.deepEqual(forms, types)
+  }
+})

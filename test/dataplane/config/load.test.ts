@@ -1,0 +1,82 @@
+/** The specification's shape, and keys in a file of their own. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { aDocument, hashOf, load } from './documents.ts'
+
+const SPECIFIED = readFileSync(new URL('./specified.yaml', import.meta.url), 'utf8')
+const ENV = {
+  OPENAI_API_KEY: 'sk-1',
+  REDIS_URL: 'redis://u:hunter2@redis:6379/0',
+  PROXY: 'http://u:hunter2@p:1',
+}
+
+/** Sections that the release refuses as a whole; nothing else may be wrong with the document. */
+const NOT_YET = /^gw\.(rate_limits|budgets|pricing|context|retrieval|vector_stores)$/
+
+test("the specification's reference configuration is accepted as far as it is supported", () => {
+  const { problems } = load(SPECIFIED, { env: ENV })
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  assert.ok(errors.length > 0)
+  for (const { path, message } of errors) {
+    assert.match(path, NOT_YET)
+    assert.match(message, /not supported yet/)
+  }
+})
+
+const FILE = `  api_keys_file: keys.yaml
+  api_keys:
+    - {id: own, tenant: t, hash: "${hashOf('own')}", routes: ["*"]}`
+
+function keyLine(id: string, route: string): string {
+  return `{id: ${id}, tenant: t, hash: "${hashOf(id)}", routes: [${route}]}`
+}
+
+test('keys of a file come behind the own ones, as a list or under api_keys', () => {
+  const list = `- ${keyLine('one', 'r')}\n- ${keyLine('two', '"*"')}\n`
+  for (const text of [list, `api_keys:\n${list}`]) {
+    const { configuration, ownKeys, keysFile } = load(aDocument(FILE), {
+      files: { 'keys.yaml': text },
+    })
+    assert.deepEqual(
+      configuration?.gw.api_keys.map(({ id }) => id),
+      ['own', 'one', 'two'],
+    )
+    assert.equal(ownKeys, 1)
+    assert.equal(keysFile, 'keys.yaml')
+  }
+})
+
+test('a problem in the keys file names that file and its own line', () => {
+  const text = `api_keys:\n  - ${keyLine('one', 'r')}\n  - ${keyLine('own', 'rr')}\n`
+  const { problems } = load(aDocument(FILE), { files: { 'keys.yaml': text } })
+  assert.deepEqual(
+    problems.map(({ file, line, path }) => `${file}:${line} ${path}`),
+    [
+      'keys.yaml:3 api_keys[1].id',
+      'keys.yaml:3 api_keys[1].hash',
+      'keys.yaml:3 api_keys[1].routes[0]',
+    ],
+  )
+})
+
+for (const [name, text, says] of [
+  ['no list', 'keys: []\n', 'holds no list'],
+  ['another field', 'api_keys: []\nother: 1\n', 'unknown field "other"'],
+  ['a syntax error', '- [\n', 'not valid YAML'],
+] as const) {
+  test(`a keys file with ${name} is refused`, () => {
+    const { problems, configuration } = load(aDocument(FILE), { files: { 'keys.yaml': text } })
+    assert.equal(configuration, undefined)
+    assert.ok(problems.some(({ file, message }) => file === 'keys.yaml' && message.includes(says)))
+  })
+}
+
+test('a keys file that cannot be read is fatal to run and a warning to validate', () => {
+  const running = load(aDocument(FILE))
+  assert.equal(running.configuration, undefined)
+  assert.equal(running.problems[0]?.path, 'gw.api_keys_file')
+  const { configuration, problems } = load(aDocument(FILE), {}, 'validate')
+  assert.ok(configuration)
+  assert.equal(problems[0]?.severity, 'warning')
+})

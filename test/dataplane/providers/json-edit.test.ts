@@ -1,0 +1,121 @@
+/** Editing members: what is asked for happens, and nothing else. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { scanMembers } from '../../../dataplane/json-members.ts'
+import { editMembers } from '../../../dataplane/providers/json-edit.ts'
+
+const NAMES = ['model', 'user', 'a"b', 'a\\', 'ä', '', '{', ',', 'x:y', '__proto__']
+const name = fc.oneof(fc.constantFrom(...NAMES), fc.string({ maxLength: 5 }))
+const space = fc.constantFrom('', ' ', '\n', '\t ', '\r\n')
+/** Without the negative zero, which JSON cannot write. */
+const value = fc.json({ maxDepth: 3 }).map((text) => JSON.parse(text) as unknown)
+/** Members in the order in which they are written; names may repeat. */
+const members = fc.array(fc.tuple(name, value, space), { maxLength: 8 })
+/** The names that are edited are all ASCII. */
+const edited = name.filter((text) => text !== 'ä')
+const changes = fc.array(fc.tuple(edited, fc.option(value, { nil: undefined })), { maxLength: 5 })
+
+type Members = readonly (readonly [string, unknown, string])[]
+
+function written(list: Members): Buffer {
+  const texts = list.map(
+    ([key, member, gap]) =>
+      `${gap}${JSON.stringify(key)}${gap}:${gap}${JSON.stringify(member)}${gap}`,
+  )
+  return Buffer.from(` {${texts.join(',')} } `)
+}
+
+function edit(bytes: Buffer, wanted: ReadonlyMap<string, unknown>): Buffer {
+  const texts = [...wanted].map(([key, member]): [string, string | undefined] => [
+    key,
+    member === undefined ? undefined : JSON.stringify(member),
+  ])
+  return editMembers(bytes, scanMembers(bytes), new Map(texts))
+}
+
+function tryScan(bytes: Buffer): boolean {
+  try {
+    scanMembers(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('what was edited parses to what was wanted, whatever names repeat', () => {
+  fc.assert(
+    fc.property(members, changes, (list, wanted) => {
+      const bytes = written(list)
+      fc.pre(tryScan(bytes)) // Some members may not repeat.
+      const expected = new Map<string, unknown>(
+        Object.entries(JSON.parse(bytes.toString()) as object),
+      )
+      for (const [key, member] of new Map(wanted)) {
+        if (member === undefined) expected.delete(key)
+        else expected.set(key, member)
+      }
+      const result = JSON.parse(edit(bytes, new Map(wanted)).toString()) as object
+      assert.deepEqual(new Map(Object.entries(result)), expected)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('members that are not edited keep every byte and their order', () => {
+  const unique = fc.uniqueArray(fc.tuple(name, value, space), {
+    maxLength: 8,
+    selector: ([key]) => key,
+  })
+  fc.assert(
+    fc.property(unique, changes, (list, wanted) => {
+      const bytes = written(list)
+      const touched = new Set(wanted.map(([key]) => key))
+      const result = edit(bytes, new Map(wanted)).toString()
+      let from = 0
+      for (const [key, member, gap] of list) {
+        if (touched.has(key)) continue
+        const text = `${gap}${JSON.stringify(key)}${gap}:${gap}${JSON.stringify(member)}`
+        const at = result.indexOf(text, from)
+        assert.notEqual(at, -1, `${text} in ${result}`)
+        from = at + text.length
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a replaced value is the only thing that changes', () => {
+  const bytes = Buffer.from('{ "a" : 1.0 ,"model":\t"x" , "big":12345678901234567890 }')
+  assert.equal(
+    edit(bytes, new Map([['model', 'M']])).toString(),
+    '{ "a" : 1.0 ,"model":\t"M" , "big":12345678901234567890 }',
+  )
+})
+
+test('nothing to do is the same buffer', () => {
+  const bytes = Buffer.from('{"model":"x"}')
+  assert.equal(edit(bytes, new Map()), bytes)
+})
+
+test('removing at the beginning, in the middle, at the end and everything', () => {
+  const bytes = Buffer.from('{ "a":1 , "b":2,"c" : 3 }')
+  const removed = (...names: string[]) =>
+    edit(bytes, new Map(names.map((key) => [key, undefined]))).toString()
+  assert.equal(removed('a'), '{ "b":2,"c" : 3 }')
+  assert.equal(removed('b'), '{ "a":1,"c" : 3 }')
+  assert.equal(removed('c'), '{ "a":1 , "b":2 }')
+  assert.equal(removed('a', 'b'), '{"c" : 3 }')
+  assert.equal(removed('a', 'b', 'c'), '{ }')
+})
+
+test('adding to an empty object and to one with members', () => {
+  const added = new Map([['x', { y: 1 }]])
+  assert.equal(edit(Buffer.from('{}'), added).toString(), '{"x":{"y":1}}')
+  assert.equal(edit(Buffer.from(' { "a":1}'), added).toString(), ' {"x":{"y":1}, "a":1}')
+})
+
+test('a member that stands there several times is removed every time', () => {
+  const bytes = Buffer.from('{"api_key":"a","model":"m","\\u0061pi_key":"b","n":1,"api_key":"c"}')
+  assert.equal(edit(bytes, new Map([['api_key', undefined]])).toString(), '{"model":"m","n":1}')
+})

@@ -1,0 +1,192 @@
+/** The base of the providers that speak OpenAI's wire: which bytes stay, and what is read from which event. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { openai } from '../../../dataplane/providers/openai.ts'
+import { openAiLike } from '../../../dataplane/providers/openai-like.ts'
+import { sglang } from '../../../dataplane/providers/sglang.ts'
+import { triton } from '../../../dataplane/providers/triton.ts'
+import { vllm } from '../../../dataplane/providers/vllm.ts'
+import { aDialect, aRequest, aRequestOf } from '../../conformance/a-request.ts'
+
+const messages = [{ role: 'user', content: 'Hi 🌦 "quoted" \\ back' }]
+
+test('bytes go out untouched where nothing has to change', () => {
+  const request = aRequest({ max_tokens: 5, model: 'upstream-model' })
+  assert.equal(vllm.encode(request, aDialect(), undefined).body, request.bytes)
+})
+
+test('where only the model changes, all other bytes stay', () => {
+  const extras = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,9}$/), fc.jsonValue({ maxDepth: 3 }))
+  const layout = fc.constantFrom(undefined, 1, '\t', '    ')
+  fc.assert(
+    fc.property(extras, layout, fc.string(), (members, indentation, model) => {
+      const text = JSON.stringify(
+        { ...members, model: 'a', messages, ...members },
+        null,
+        indentation,
+      )
+      const request = aRequestOf(text)
+      const body = openai.encode(request, aDialect({ model }), undefined).body
+      const span = request.spans.get('model')!
+      const expected = Buffer.concat([
+        request.bytes.subarray(0, span.start),
+        Buffer.from(JSON.stringify(model)),
+        request.bytes.subarray(span.end),
+      ])
+      assert.deepEqual(Buffer.from(body), expected)
+    }),
+  )
+})
+
+test('whatever else a client sends, a stream asks for usage and keeps the rest', () => {
+  const member = fc.stringMatching(/^[a-z]{1,3}$/)
+  const options = fc.option(fc.dictionary(member, fc.jsonValue()), { nil: null })
+  fc.assert(
+    fc.property(fc.dictionary(member, fc.jsonValue()), options, (members, asked) => {
+      const sent = { ...members, stream: true, stream_options: asked, messages, n: 1 }
+      // As JSON can write it: without negative zeros.
+      const client = JSON.parse(JSON.stringify(sent)) as typeof sent
+      const body = JSON.parse(String(openai.encode(aRequest(client), aDialect(), 9).body)) as object
+      assert.deepEqual(body, {
+        ...client,
+        model: 'upstream-model',
+        stream_options: { ...client.stream_options, include_usage: true },
+        max_completion_tokens: 9,
+      })
+    }),
+  )
+})
+
+test('stream options that are no object are left for the upstream to refuse', () => {
+  for (const options of [7, 'x', []]) {
+    const request = aRequest({ stream: true, stream_options: options })
+    const body = JSON.parse(String(openai.encode(request, aDialect(), undefined).body)) as object
+    assert.deepEqual((body as { stream_options: unknown }).stream_options, options)
+  }
+})
+
+test('a request that is no stream asks for nothing', () => {
+  const body = JSON.parse(String(vllm.encode(aRequest(), aDialect(), undefined).body)) as object
+  assert.deepEqual(Object.keys(body), ['model', 'messages'])
+})
+
+test('large numbers and odd spacing survive beside a dropped member', () => {
+  const request = aRequestOf(
+    '{"user":"u", "seed" : 12345678901234567890,\n"model":"upstream-model","messages":[]}',
+  )
+  assert.equal(
+    String(vllm.encode(request, aDialect(), undefined).body),
+    '{ "seed" : 12345678901234567890,\n"model":"upstream-model","messages":[]}',
+  )
+})
+
+test('each kind of content commits, and empty ones do not', () => {
+  const reader = vllm.openStream(aRequest({ stream: true }))
+  const isContent = (delta: unknown) =>
+    reader.read({ event: '', data: JSON.stringify({ choices: [{ index: 0, delta }] }) }).content
+  for (const delta of [
+    { content: 'x' },
+    { content: [{ type: 'text', text: 'x' }] },
+    { reasoning: 'x' },
+    { reasoning_content: 'x' },
+    { refusal: 'x' },
+    { tool_calls: [{ index: 0 }] },
+    { function_call: { name: 'f' } },
+    { audio: { id: 'a' } },
+  ]) {
+    assert.equal(isContent(delta), true, JSON.stringify(delta))
+  }
+  for (const delta of [
+    {},
+    null,
+    { role: 'assistant', content: '' },
+    { content: null, refusal: null, tool_calls: [], function_call: null, audio: {} },
+    { content: 7, reasoning: {} },
+  ]) {
+    assert.equal(isContent(delta), false, JSON.stringify(delta))
+  }
+})
+
+test('a reader without repairs means the same by an event, whatever it was shown before', () => {
+  const events = [
+    '{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}',
+    '{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":null}',
+    '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
+    '{"error":{"message":"m","code":500}}',
+    '[DONE]',
+  ]
+  for (const provider of [openai, vllm, sglang]) {
+    assert.equal(provider.passesBytes, true)
+    const request = aRequest({ stream: true })
+    const alone = events.map((data) => provider.openStream(request).read({ event: '', data }))
+    const reader = provider.openStream(request)
+    assert.deepEqual(
+      events.map((data) => reader.read({ event: '', data })),
+      alone,
+    )
+  }
+  assert.equal(triton.passesBytes, false)
+})
+
+test('the usage key goes, also where it stands first, with spaces, or within continuous usage', () => {
+  const reader = vllm.openStream(aRequest({ stream: true }))
+  const out = (data: string) => reader.read({ event: '', data }).out
+  const kept = '{"choices":[{"index":0,"delta":{"content":"x"}}]}'
+  assert.deepEqual(out(`{"usage":null,${kept.slice(1)}`), [kept])
+  assert.deepEqual(out(`${kept.slice(0, -1)}, "usage" : null }`), [kept])
+  assert.deepEqual(out(`${kept.slice(0, -1)},"usage":{"prompt_tokens":1}}`), [kept])
+  assert.deepEqual(out('{"choices":[{"delta":{"a":1,"usage":null}}],"usage":null}'), [
+    '{"choices":[{"delta":{"a":1,"usage":null}}]}',
+  ])
+  assert.equal(out(kept), 'same')
+  assert.equal(out('{"choices":[]}'), 'same')
+})
+
+test('events without choices are noise only where a dialect says so', () => {
+  const noisy = openAiLike({
+    name: 'azure_openai',
+    summary: 'Test.',
+    hosted: true,
+    maxTokens: 'max_tokens',
+    developerRole: true,
+    dropsEmptyChoices: true,
+    path: ({ deployment }) => `/deployments/${deployment}/chat/completions`,
+    authentication: ({ credential }) => ({ 'api-key': credential }),
+    recognisers: [],
+  })
+  const encoded = noisy.encode(aRequest(), aDialect({ deployment: 'd' }), undefined)
+  assert.equal(encoded.path, '/deployments/d/chat/completions')
+  assert.equal(encoded.headers['api-key'], 'sk-upstream-secret')
+  const reader = noisy.openStream(aRequest({ stream: true }))
+  const data = '{"choices":[],"prompt_filter_results":[]}'
+  assert.deepEqual(reader.read({ event: '', data }).out, [])
+  assert.equal(openai.openStream(aRequest()).read({ event: '', data }).out, 'same')
+})
+
+test('usage is read totally: no number of an upstream throws or comes out senseless', () => {
+  const number = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.integer(), fc.double())
+  const details = fc.record({ cached_tokens: number, reasoning_tokens: number })
+  const usage = fc.record(
+    {
+      prompt_tokens: number,
+      completion_tokens: number,
+      prompt_tokens_details: details,
+      completion_tokens_details: details,
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(usage, (counts) => {
+      const data = JSON.stringify({ choices: [], usage: counts })
+      const read = sglang.openStream(aRequest({ stream: true })).read({ event: '', data }).usage
+      if (read === undefined) return
+      const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = read
+      for (const count of [promptTokens, completionTokens, cachedTokens, reasoningTokens]) {
+        assert.ok(Number.isSafeInteger(count) && count >= 0)
+      }
+      assert.ok(cachedTokens <= promptTokens && reasoningTokens <= completionTokens)
+    }),
+  )
+})

@@ -1,0 +1,58 @@
+/** Builders of plans, and the short notation in which the tests tell of attempts. */
+import type { FailureClass } from '../../../dataplane/providers/contract.ts'
+import type { Next, Plan } from '../../../dataplane/upstream/attempt-plan.ts'
+import type {
+  AttemptTarget,
+  FailedAttempt,
+  Standing,
+} from '../../../dataplane/upstream/attempts.ts'
+import { type SpillReason, spillReasons } from '../../../dataplane/upstream/spill.ts'
+
+export const target = (name: string, contextWindow?: number): AttemptTarget => ({
+  name,
+  contextWindow,
+})
+export const P = target('P')
+export const F = target('F')
+export const G = target('G')
+const BY_NAME = new Map([P, F, G].map((each) => [each.name, each]))
+export const ALL: ReadonlySet<SpillReason> = spillReasons(undefined)
+
+export function aPlan(given: Partial<Plan<AttemptTarget>> = {}): Plan<AttemptTarget> {
+  return {
+    candidates: [P, F],
+    attempts: [],
+    attemptsMax: 2,
+    repeats: true,
+    spill: undefined,
+    standing: () => 'ready',
+    cooled: () => false,
+    mayRepeat: () => true,
+    ...given,
+  }
+}
+
+/** `P:server F:timeout!`: what has been tried; `!` for a long Retry-After. */
+export function tried(text: string): FailedAttempt<AttemptTarget>[] {
+  return text
+    .split(' ')
+    .filter(Boolean)
+    .map((each) => {
+      const [name, failure] = each.replace('!', '').split(':')
+      const candidate = BY_NAME.get(name!)!
+      return { candidate, failure: failure as FailureClass, moveOn: each.endsWith('!') }
+    })
+}
+
+/** `P` next, `P again`, `F on timeout`, or why there is none. */
+export function told(next: Next<AttemptTarget>): string {
+  if (next.kind === 'none') return next.why
+  const { candidate, repeat, spill } = next
+  return candidate.name + (repeat ? ' again' : '') + (spill === undefined ? '' : ` on ${spill}`)
+}
+
+type Standings = Partial<Record<string, Standing>>
+export const standing =
+  (states: Standings) =>
+  ({ name }: AttemptTarget) =>
+    states[name] ?? 'ready'
