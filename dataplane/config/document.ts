@@ -12,7 +12,7 @@ import { type Path, type Position, type Problem, problemAt, refuse } from './pro
 import { isMap } from './tree.ts'
 
 /** A hundred thousand keys fit; nothing sane is larger. */
-export const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
+const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
 
 /** One slip makes many faults behind it; the first ones say what it was. */
 const FAULTS_MAX = 20

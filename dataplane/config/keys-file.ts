@@ -29,7 +29,7 @@ export function readKeysFile(file: string, host: Host): KeysResult {
   }
   const { document, problems } = parseDocument(text, file, 'map or list')
   if (document === undefined) return { kind: 'invalid', problems }
-  const resolution = resolveReferences(document.tree, host, [])
+  const resolution = resolveReferences(document.tree, host, { within: [], file })
   const root: Path = Array.isArray(document.tree) ? [] : ['api_keys']
   const keys = valueAt(resolution.tree, root)
   const written = valueAt(document.tree, root)
@@ -60,10 +60,4 @@ function located(findings: readonly Finding[], file: string, document: ParsedDoc
       ...document.positionOf(finding.path, finding.atKey),
     }),
   )
-}
-
-/** Relative paths in a configuration are relative to the file they stand in. */
-export function besideFile(file: string, path: string): string {
-  const end = file.lastIndexOf('/')
-  return path.startsWith('/') || end === -1 ? path : `${file.slice(0, end + 1)}${path}`
 }

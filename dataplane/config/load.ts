@@ -2,10 +2,16 @@
 import { canonicalize } from './canonical.ts'
 import { parseDocument } from './document.ts'
 import { judge } from './judge.ts'
-import { besideFile, type KeysFile, type KeysResult, readKeysFile } from './keys-file.ts'
+import { type KeysFile, type KeysResult, readKeysFile } from './keys-file.ts'
 import { type Locator, makeLocator } from './locate.ts'
 import { type Finding, hasErrors, type Problem, sortProblems } from './problems.ts'
-import { type Host, type ReferenceUse, resolveReferences, type Unresolved } from './references.ts'
+import {
+  besideFile,
+  type Host,
+  type ReferenceUse,
+  resolveReferences,
+  type Unresolved,
+} from './references.ts'
 import type { Configuration } from './schema.ts'
 import { isMap, valueAt } from './tree.ts'
 import { type Purpose, unresolvedFinding, withoutUnresolved } from './unresolved.ts'
@@ -32,11 +38,10 @@ export function loadConfiguration(
 ): Loaded {
   const { document, problems } = parseDocument(text, file)
   if (document === undefined) return nothingLoaded(file, problems)
-  const near = hostBeside(file, host)
-  const resolution = resolveReferences(document.tree, near)
+  const resolution = resolveReferences(document.tree, host, { file })
   const resolved = canonicalize(resolution.tree)
   const written = canonicalize(document.tree)
-  const keys = keysOf(resolved.tree, near)
+  const keys = keysOf(resolved.tree, file, host)
   const keysFile = keys?.kind === 'read' ? keys.keysFile : undefined
   const own = valueAt(resolved.tree, ['gw', 'api_keys'])
   const ownKeys = Array.isArray(own) ? own.length : 0
@@ -52,7 +57,7 @@ export function loadConfiguration(
     host.now?.(),
   )
   const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
-  const found = sortProblems([
+  const found = sortProblems(file, [
     ...resolution.findings.map(locator.atSource),
     ...unresolved.map((one) => locator.atSource(unresolvedFinding(one, purpose))),
     ...keysProblems(keys, purpose, locator),
@@ -76,14 +81,10 @@ function nothingLoaded(file: string, problems: readonly Problem[]): Loaded {
   return { file, problems, unresolved: [], ownKeys: 0, referenceAt: () => undefined }
 }
 
-function hostBeside(file: string, host: Host): Host {
-  return { env: host.env, readText: (path) => host.readText(besideFile(file, path)) }
-}
-
-function keysOf(tree: unknown, host: Host): KeysResult | undefined {
+function keysOf(tree: unknown, file: string, host: Host): KeysResult | undefined {
   const path = valueAt(tree, ['gw', 'api_keys_file'])
   const isPath = typeof path === 'string' && path !== '' && !path.includes('${')
-  return isPath ? readKeysFile(path, host) : undefined
+  return isPath ? readKeysFile(besideFile(file, path), host) : undefined
 }
 
 function keysPath(keys: KeysResult): string {

@@ -60,15 +60,15 @@ export function problemAt(finding: Finding, place: Place): Problem {
   return code === undefined ? problem : { ...problem, code }
 }
 
-/** Orders by place in the file, and drops what two checks said in the same words. */
-export function sortProblems(problems: readonly Problem[]): Problem[] {
+/** Orders by place, `file` before others, and drops what two checks said in the same words. */
+export function sortProblems(file: string, problems: readonly Problem[]): Problem[] {
   const distinct = new Map(
     problems.map((problem) => [
       `${problem.file}\n${problem.line}\n${problem.path}\n${problem.message}`,
       problem,
     ]),
   )
-  const files = [...new Set(problems.map((problem) => problem.file))]
+  const files = [...new Set([file, ...problems.map((problem) => problem.file)])]
   return [...distinct.values()].sort(
     (left, right) =>
       files.indexOf(left.file) - files.indexOf(right.file) ||

@@ -36,8 +36,20 @@ export interface Resolution {
 const VALUE_LENGTH_MAX = 65_536
 const SECRETS_DIRECTORY = '/var/run/secrets/gw'
 
-/** Resolves every string of the tree below `within`, which defaults to the `gw` section. */
-export function resolveReferences(tree: unknown, host: Host, within: Path = ['gw']): Resolution {
+/** Which part of which file is resolved. */
+interface Extent {
+  /** Only what stands below is resolved. */
+  readonly within?: Path
+  /** The file of the tree: relative paths in it are beside it. */
+  readonly file?: string
+}
+
+/** Resolves every string of the tree, by default of its `gw` section. */
+export function resolveReferences(
+  tree: unknown,
+  host: Host,
+  { within = ['gw'], file = '' }: Extent = {},
+): Resolution {
   const unresolved: Unresolved[] = []
   const uses = new Map<string, ReferenceUse>()
   const findings: Finding[] = []
@@ -54,7 +66,7 @@ export function resolveReferences(tree: unknown, host: Host, within: Path = ['gw
         return ''
       }
       kinds.push(piece.reference.kind)
-      const found = lookUp(piece.reference, host)
+      const found = lookUp(piece.reference, host, file)
       if ('value' in found) return found.value
       unresolved.push({ path, reference: piece.reference.text, why: found.why })
       isWhole = false
@@ -94,15 +106,21 @@ function refuseInNames(value: unknown, path: Path): Finding[] {
 
 type LookUp = { readonly value: string } | { readonly why: string }
 
-function lookUp({ kind, target }: Reference, host: Host): LookUp {
+function lookUp({ kind, target }: Reference, host: Host, file: string): LookUp {
   if (kind === 'env') {
     const value = host.env[target]
     if (value === undefined) return { why: `environment variable ${target} is not set` }
     return value === '' ? { why: `environment variable ${target} is empty` } : { value }
   }
   const directory = host.env.GW_SECRETS_DIR || SECRETS_DIRECTORY
-  const path = kind === 'file' ? target : `${directory.replace(/\/+$/, '')}/${target}`
-  return readValue(path, host)
+  const secret = `${directory.replace(/\/+$/, '')}/${target}`
+  return readValue(kind === 'file' ? besideFile(file, target) : secret, host)
+}
+
+/** Relative paths in a configuration are relative to the file they stand in. */
+export function besideFile(file: string, path: string): string {
+  const end = file.lastIndexOf('/')
+  return path.startsWith('/') || end === -1 ? path : `${file.slice(0, end + 1)}${path}`
 }
 
 function readValue(path: string, host: Host): LookUp {

@@ -5,7 +5,7 @@ import type { Path } from './problems.ts'
 type Schema = z.core.$ZodType
 
 /** The schema of the value at `path`; nothing where the schema has no such place. */
-export function schemaAt(root: Schema, path: Path): Schema | undefined {
+function schemaAt(root: Schema, path: Path): Schema | undefined {
   let schema: Schema | undefined = unwrap(root)
   for (const part of path) {
     if (schema instanceof z.ZodObject) schema = memberOf(schema, String(part))

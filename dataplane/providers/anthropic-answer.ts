@@ -3,7 +3,7 @@ import type { ChatRequest, Usage } from '../call.ts'
 import type { Answer } from './contract.ts'
 import { isError } from './failure-bodies.ts'
 import { classifyError, malformed, type Recogniser } from './failures.ts'
-import { countOf, isRecord, parsed, recordOf, textOf } from './json-values.ts'
+import { countOf, isRecord, parsed, recordOf, rowOf, textOf } from './json-values.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -75,7 +75,7 @@ export function refusalOf(message: Json): string | undefined {
 }
 
 export function finishReason(reason: unknown, called: boolean): string {
-  const known = FINISH[textOf(reason) ?? ''] ?? 'stop'
+  const known = rowOf(FINISH, reason) ?? 'stop'
   return known === 'stop' && called ? 'tool_calls' : known
 }
 

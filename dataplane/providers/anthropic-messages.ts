@@ -119,7 +119,7 @@ function blockOf(part: Json, index: number): Json | undefined {
     }
     throw refused(param, 'A file must be a PDF, sent as base64 data URL in file_data.')
   }
-  throw refused(param, `Parts of type "${String(part.type)}" have no counterpart here.`)
+  throw refused(param, `Parts of type "${textOf(part.type) ?? ''}" have no counterpart here.`)
 }
 
 function sourceOf(url: string | undefined): Json | undefined {

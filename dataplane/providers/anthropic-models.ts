@@ -1,6 +1,6 @@
 /** What Anthropic's models differ in as far as a request shows it. */
 import type { ChatBody } from '../call.ts'
-import { listOf, recordOf, textOf } from './json-values.ts'
+import { listOf, recordOf, rowOf, textOf } from './json-values.ts'
 
 interface Traits {
   readonly of: RegExp
@@ -37,7 +37,7 @@ const EFFORTS: Readonly<Record<string, { readonly effort: string; readonly budge
   max: { effort: 'max', budget: 49_152 },
 }
 
-export interface Thinking {
+interface Thinking {
   readonly effort?: string
   readonly thinking?: Readonly<Record<string, unknown>>
 }
@@ -46,7 +46,7 @@ export function thinkingOf(body: ChatBody, model: string, maxTokens: number): Th
   const kind = traitsOf(model).thinking
   const asked = textOf(body.reasoning_effort)
   if (asked === 'none') return kind === 'adaptive' ? { thinking: { type: 'disabled' } } : {}
-  const effort = EFFORTS[asked ?? '']
+  const effort = rowOf(EFFORTS, asked)
   if (effort === undefined || kind === 'none') return {}
   const possible = !forcesTool(body) && !continuesTools(body)
   if (kind === 'adaptive') {

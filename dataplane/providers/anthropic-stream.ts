@@ -9,7 +9,7 @@ import {
 } from './anthropic-answer.ts'
 import type { EventMeaning, StreamReader } from './contract.ts'
 import { classifyError, type Recogniser } from './failures.ts'
-import { isRecord, parsed, recordOf, textOf } from './json-values.ts'
+import { isRecord, parsed, recordOf, rowOf, textOf } from './json-values.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -54,7 +54,7 @@ export function openMessageStream(
       if (event.type === 'error') {
         return { ...NOTHING, failure: classifyError(recognisers, event) }
       }
-      return READERS[textOf(event.type) ?? '']?.(event, telling) ?? NOTHING
+      return rowOf(READERS, event.type)?.(event, telling) ?? NOTHING
     },
   }
 }

@@ -13,6 +13,7 @@ export interface Told {
 }
 
 const MESSAGE_LENGTH_MAX = 2_000
+const LABEL_LENGTH_MAX = 200
 const BODY_LENGTH_MAX = 65_536
 const NOTHING: Told = {
   message: undefined,
@@ -52,9 +53,9 @@ function readFlat(error: Readonly<Record<string, unknown>>): Told {
   return {
     message: message === undefined ? undefined : bounded(message),
     // Gemini's `status` is a word, TGI's `error_type` stands beside a text.
-    type: textOf(error.type) ?? textOf(error.error_type) ?? word(error.status) ?? null,
-    param: textOf(error.param) ?? place(refused[0]) ?? null,
-    code: codeOf(error.code) ?? codeOf(recordOf(error.details).error_code) ?? null,
+    type: label(textOf(error.type) ?? textOf(error.error_type) ?? word(error.status)),
+    param: label(textOf(error.param) ?? place(refused[0])),
+    code: label(codeOf(error.code) ?? codeOf(recordOf(error.details).error_code)),
     status: statusOf(error),
     details: listOf(error.details),
   }
@@ -62,7 +63,7 @@ function readFlat(error: Readonly<Record<string, unknown>>): Told {
 
 function statusOf(error: Readonly<Record<string, unknown>>): number | undefined {
   for (const name of ['code', 'http_status_code', 'status', 'statusCode', 'status_code']) {
-    const status = Number(textOf(error[name]) ?? (error[name] || undefined))
+    const status = Number(codeOf(error[name]) ?? 'none')
     if (Number.isInteger(status) && status >= 400 && status <= 599) return status
   }
   return undefined
@@ -84,7 +85,9 @@ function refusal(item: unknown): string {
 
 /** `["body", "messages", 0, "role"]` is `messages.0.role`. */
 function place(item: unknown): string | undefined {
-  const path = listOf(recordOf(item).loc).filter((step) => step !== 'body')
+  const path = listOf(recordOf(item).loc)
+    .map(codeOf)
+    .filter((step) => step !== 'body')
   return textOf(path.join('.'))
 }
 
@@ -94,6 +97,10 @@ function pageTitle(page: string): string {
   return title
     ? `The upstream answered with a web page: ${title}`
     : 'The upstream answered with a web page.'
+}
+
+function label(text: string | undefined): string | null {
+  return text?.slice(0, LABEL_LENGTH_MAX) ?? null
 }
 
 function bounded(message: string): string {

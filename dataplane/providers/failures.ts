@@ -2,6 +2,7 @@
 import type { Failure, FailureClass } from './contract.ts'
 import { readError, readErrorBody, type Told } from './failure-bodies.ts'
 import { retryAfterMs } from './failure-delay.ts'
+import { rowOf } from './json-values.ts'
 
 /** An error is of this class when everything the recogniser states is so. */
 export interface Recogniser {
@@ -79,7 +80,7 @@ function classifyTold(
   told: Told,
   headers: Readonly<Record<string, unknown>>,
 ): Failure {
-  const kind = STATUS_OF_KIND[told.code ?? ''] ?? STATUS_OF_KIND[told.type ?? '']
+  const kind = rowOf(STATUS_OF_KIND, told.code) ?? rowOf(STATUS_OF_KIND, told.type)
   const status = told.status ?? kind
   if (status !== undefined) return failureOf(own, status, told, headers)
   const { status: assumed, ...failure } = failureOf(own, 500, told, headers)

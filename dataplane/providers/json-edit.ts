@@ -3,7 +3,7 @@ import type { Span } from '../call.ts'
 import { type Edit, scanMembers, splice } from '../json-members.ts'
 
 /** New value of a member as JSON text by the member's name; `undefined` removes it. */
-export type Changes = ReadonlyMap<string, string | undefined>
+type Changes = ReadonlyMap<string, string | undefined>
 
 const OPEN_BRACE = 0x7b
 const COMMA = 0x2c

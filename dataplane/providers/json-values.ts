@@ -23,6 +23,11 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
+/** Looks a text of theirs up in a table of ours, in which names such as `constructor` are not. */
+export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown): Row | undefined {
+  return typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined
+}
+
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

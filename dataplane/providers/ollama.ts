@@ -1,7 +1,7 @@
 /** Ollama, by its OpenAI-compatible paths. */
 import type { ChatBody, ChatMessage } from '../call.ts'
 import type { Recogniser } from './failures.ts'
-import { listOf, recordOf, textOf } from './json-values.ts'
+import { listOf, recordOf, rowOf, textOf } from './json-values.ts'
 import { openAiLike } from './openai-like.ts'
 import { HOSTED_MEMBERS } from './openai-like-request.ts'
 
@@ -30,7 +30,7 @@ export const ollama = openAiLike({
 })
 
 function emulated(body: ChatBody): Record<string, unknown> {
-  const effort = EFFORTS[textOf(body.reasoning_effort) ?? '']
+  const effort = rowOf(EFFORTS, body.reasoning_effort)
   return {
     ...(effort !== undefined && { reasoning_effort: effort }),
     ...(body.tool_choice ? { tools: chosenTools(body) } : {}),
@@ -54,6 +54,6 @@ function hasTexts({ content }: ChatMessage): boolean {
 
 function withText(message: ChatMessage): ChatMessage {
   if (!hasTexts(message)) return message
-  const texts = listOf(message.content).map((part) => recordOf(part).text)
+  const texts = listOf(message.content).map((part) => textOf(recordOf(part).text) ?? '')
   return { ...message, content: texts.join('\n') }
 }

@@ -1,7 +1,7 @@
 /** Puts right what some runtimes get wrong in OpenAI's wire: ids, finish reasons, tool calls. */
 import { createHash } from 'node:crypto'
 import type { ChatRequest } from '../call.ts'
-import { countOf, isRecord, listOf, recordOf, textOf } from './json-values.ts'
+import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from './json-values.ts'
 
 export interface Repair {
   /** The answer's id is empty or not unique there. */
@@ -14,7 +14,7 @@ export interface Repair {
 
 type Chunk = Readonly<Record<string, unknown>>
 
-export interface StreamRepair {
+interface StreamRepair {
   /** The chunks to send instead; none while one is held back. */
   read(chunk: Chunk, data: string): readonly Chunk[]
   /** What was still held back when the stream ended. */
@@ -138,7 +138,8 @@ function reachedBound(
 /** Only what OpenAI's typed clients know; what nobody knows is an ordinary end. */
 function finishReason(reason: unknown, called: boolean, { finishReasons }: Repair): string | null {
   if (reason === undefined || reason === null || reason === '') return null
-  const known = finishReasons[String(reason)] ?? String(reason)
+  const own = typeof reason === 'number' ? String(reason) : textOf(reason)
+  const known = rowOf(finishReasons, own) ?? own ?? ''
   const legal = LEGAL.has(known) ? known : 'stop'
   return legal === 'stop' && called ? 'tool_calls' : legal
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../dataplane/errors.ts'
 import type { EventMeaning, Provider, SseEvent } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { HOSTED, PROVIDER_NAMES, SELF_HOSTED } from '../../dataplane/providers/names.ts'
-import { aDialect, aRequest } from './a-request.ts'
+import { aDialect, aRequest, aRequestOf } from './a-request.ts'
 import {
   type AnswerCase,
   CANONICAL,
@@ -61,6 +61,8 @@ for (const provider of Object.values(PROVIDERS)) {
   testAnswers(provider)
   testStreams(provider)
   testErrors(provider)
+  testHostility(provider)
+  testClients(provider)
 }
 
 function testRequests(provider: Provider): void {
@@ -194,6 +196,85 @@ function testStreams(provider: Provider): void {
       assert.deepEqual([content, finished, done, failure], [false, false, false, undefined], data)
     }
   })
+}
+
+/** Texts that every object knows, and objects that cannot become texts or numbers. */
+const HOSTILE = [
+  'constructor',
+  '__proto__',
+  'toString',
+  { toString: null, valueOf: null },
+  [[]],
+  -1,
+]
+
+function testHostility(provider: Provider): void {
+  test(`${provider.name}: no value of an upstream throws, wherever it stands`, () => {
+    const files = ['answer.json', 'errors.json'].flatMap((file) =>
+      readCases<{ upstream?: unknown; body?: unknown }[]>(provider.name, file),
+    )
+    const answers = files.map(({ upstream, body }) => upstream ?? body)
+    for (const stream of streamNames(provider.name)) {
+      const events = readEvents(provider.name, stream).filter(({ data }) => data !== '[DONE]')
+      answers.push(...events.map(({ data }) => JSON.parse(data)))
+      for (const value of HOSTILE) {
+        const reader = provider.openStream(aRequest({ stream: true }))
+        for (const { event, data } of events) {
+          for (const text of variants(JSON.parse(data), value)) {
+            assert.equal(typeof reader.read({ event, data: text }).content, 'boolean')
+          }
+        }
+      }
+    }
+    for (const text of answers.flatMap((one) => HOSTILE.flatMap((value) => variants(one, value)))) {
+      assert.match(provider.decode(Buffer.from(text), aRequest()).kind, /answer|failure/)
+      assert.equal(provider.classify(500, {}, Buffer.from(text)).status, 500)
+    }
+  })
+}
+
+function testClients(provider: Provider): void {
+  test(`${provider.name}: no value of a client throws anything but a refusal`, () => {
+    const cases = readCases<RequestCase[]>(provider.name, 'request.json')
+    const clients = cases.map(({ client }) => aRequest(client === 'canonical' ? CANONICAL : client))
+    for (const value of HOSTILE) {
+      for (const text of clients.flatMap(({ body }) => variants(body, value))) {
+        if (!isUnderstood(JSON.parse(text))) continue
+        try {
+          const encoded = provider.encode(aRequestOf(text), aDialect(), undefined)
+          JSON.parse(String(encoded.body))
+        } catch (error) {
+          assert.ok(error instanceof GatewayError, `${text}: ${error}`)
+        }
+      }
+    }
+  })
+}
+
+/** What ChatBody promises, so that no provider need look. */
+function isUnderstood(body: Chunk): boolean {
+  const isCount = (value: unknown) =>
+    value === null || value === undefined || typeof value === 'number'
+  return (
+    typeof body.model === 'string' &&
+    Array.isArray(body.messages) &&
+    body.messages.every((message: Chunk) => typeof message?.role === 'string') &&
+    typeof (body.stream_options ?? {}) === 'object' &&
+    [body.max_tokens, body.max_completion_tokens].every(isCount)
+  )
+}
+
+/** The JSON texts in which one member, at any depth, has another value. */
+function variants(json: unknown, value: unknown): string[] {
+  if (typeof json !== 'object' || json === null) return [JSON.stringify(value)]
+  return Object.entries(json).flatMap(([name, member]) =>
+    variants(member, value)
+      .concat(JSON.stringify(value))
+      .map((text) => JSON.stringify({ ...json, [name]: JSON.parse(text) }))
+      .map((text) =>
+        Array.isArray(json) ? JSON.stringify(Object.values(JSON.parse(text))) : text,
+      ),
+  )
 }
 
 function testErrors(provider: Provider): void {

@@ -45,7 +45,7 @@ test('warnings end with 0, and with 1 under --strict', () => {
   const { status, stdout, stderr } = gw(['validate', '--file', warned])
   assert.equal(status, 0)
   assert.match(stdout, /1 key, 1 warning\n$/)
-  assert.match(stderr, /warned\.yaml:4:31: warning: gw\.gateway\.keepalive_seconds: /)
+  assert.match(stderr, /warned\.yaml:4:32: warning: gw\.gateway\.keepalive_seconds: /)
   assert.equal(gw(['validate', '--strict', '--file', warned]).status, 1)
 })
 

@@ -1,0 +1,13 @@
+/** The registry of commands: one line each, in the order of the help. */
+import type { Command } from 'commander'
+import { config } from './config.ts'
+import { keys } from './keys.ts'
+import { run } from './run.ts'
+import { simulate } from './simulate.ts'
+
+export const COMMANDS: readonly Command[] = [
+  run,
+  config,
+  keys,
+  simulate,
+]

@@ -1,0 +1,59 @@
+/** Readers of option values: what comes out is right, what is wrong is a usage error. */
+import { InvalidArgumentError } from 'commander'
+
+type Reader<Value> = (text: string) => Value
+
+export function wholeNumber(least: number, most: number): Reader<number> {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value
+    throw new InvalidArgumentError(`Give a whole number from ${least} to ${most}.`)
+  }
+}
+
+export function numberBetween(least: number, most: number): Reader<number> {
+  return (text) => {
+    const value = Number(text)
+    if (/^[\d.]+$/.test(text) && value >= least && value <= most) return value
+    throw new InvalidArgumentError(`Give a number from ${least} to ${most}.`)
+  }
+}
+
+/** `a,b` as ['a', 'b']; empty entries are slips of the hand and mean nothing. */
+export function commaList(text: string): readonly string[] {
+  const entries = text.split(',').map((entry) => entry.trim())
+  const named = [...new Set(entries.filter((entry) => entry !== ''))]
+  if (named.length === 0) throw new InvalidArgumentError('Give at least one name.')
+  return named
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  w: 604_800,
+  y: 31_536_000,
+}
+
+/** An ISO 8601 date (midnight UTC) or time, or a duration from now such as 90d. */
+export function futureMoment(text: string, now: number): Date {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhdwy])$/.exec(text) ?? []
+  const seconds = Number(amount) * (UNIT_SECONDS[unit] ?? Number.NaN)
+  const moment = new Date(amount === undefined ? isoTime(text) : now + seconds * 1000)
+  if (Number.isNaN(moment.getTime())) {
+    const forms = 'an ISO 8601 date such as 2030-01-31, or a duration such as 90d, 12h'
+    throw new InvalidArgumentError(`Give ${forms} (s, m, h, d, w, y).`)
+  }
+  if (moment.getTime() <= now) throw new InvalidArgumentError('It has passed; give a later one.')
+  return moment
+}
+
+function isoTime(text: string): number {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text)
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
+  const time = isDate || isTime ? Date.parse(text) : Number.NaN
+  // Some parsers roll 31 February over into March; a key must not live longer than was meant.
+  const isReal = !Number.isNaN(time) && (!isDate || new Date(time).toISOString().startsWith(text))
+  return isReal ? time : Number.NaN
+}

@@ -1,0 +1,112 @@
+/** What the simulator says to a request: always the same to the same. */
+import { exampleValue } from './example-value.ts'
+import { seededRandom } from './random.ts'
+import { type ChatRequest, promptWords, type Tool, textOf, wordsOf } from './request.ts'
+
+export interface Choice {
+  /** Tokens in order; joined they are the text, or the arguments of the tool call. */
+  readonly pieces: readonly string[]
+  readonly call?: { readonly id: string; readonly name: string }
+  readonly finishReason: 'stop' | 'length' | 'tool_calls'
+}
+
+export interface Usage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+}
+
+export interface Answer {
+  readonly choices: readonly Choice[]
+  readonly usage: Usage
+}
+
+export interface AnswerSettings {
+  /** Length of the text; undefined: as long as the echo. */
+  readonly tokens: number | undefined
+  readonly seed: number
+}
+
+const FILLING = 'and so on with more words that a model would have said here in its own way'.split(
+  ' ',
+)
+
+export function answerTo(request: ChatRequest, settings: AnswerSettings): Answer {
+  const tool = calledTool(request)
+  const choices = Array.from({ length: request.n ?? 1 }, (_, index) =>
+    tool === undefined ? sayText(request, settings, index) : callTool(request, tool, index),
+  )
+  const prompt = promptWords(request.messages).length
+  const completion = choices.reduce((total, { pieces }) => total + pieces.length, 0)
+  const total = prompt + completion
+  const usage = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total }
+  return { choices, usage }
+}
+
+export function tokenLimit(request: ChatRequest): number | undefined {
+  return request.max_completion_tokens ?? request.max_tokens ?? undefined
+}
+
+function sayText(request: ChatRequest, settings: AnswerSettings, index: number): Choice {
+  const words = lengthen(echo(request, index), settings, index)
+  const kept = wordsOf(cutAtStop(words.join(' '), request.stop))
+  const pieces = kept.map((word, position) => (position === 0 ? word : ` ${word}`))
+  return limited(pieces, 'stop', tokenLimit(request))
+}
+
+function echo({ messages }: ChatRequest, index: number): readonly string[] {
+  const last = messages.at(-1)
+  const heard = last?.role === 'tool' ? last : messages.findLast(({ role }) => role === 'user')
+  const words = heard === undefined ? [] : wordsOf(textOf(heard))
+  const who = heard?.role === 'tool' ? 'The tool' : 'You'
+  // Several choices differ, as those of a model do.
+  const beginning = index === 0 ? [] : ['Again', `(${index + 1}):`]
+  return [...beginning, ...wordsOf(`${who} said${words.length > 0 ? ':' : ' nothing.'}`), ...words]
+}
+
+function lengthen(
+  words: readonly string[],
+  { tokens, seed }: AnswerSettings,
+  index: number,
+): readonly string[] {
+  if (tokens === undefined) return words
+  const random = seededRandom(seed + index)
+  const missing = Math.max(0, tokens - words.length)
+  const filling = Array.from(
+    { length: missing },
+    () => FILLING[Math.floor(random() * FILLING.length)] ?? '',
+  )
+  return [...words, ...filling].slice(0, tokens)
+}
+
+function cutAtStop(text: string, stop: ChatRequest['stop']): string {
+  const sequences = [stop ?? []].flat().filter((sequence) => sequence !== '')
+  const ends = sequences.map((sequence) => text.indexOf(sequence)).filter((end) => end >= 0)
+  return text.slice(0, Math.min(text.length, ...ends))
+}
+
+/** After the result of a tool comes text: otherwise an agent would call for ever. */
+function calledTool({ messages, tools, tool_choice }: ChatRequest): Tool | undefined {
+  if (tool_choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
+  const wanted = typeof tool_choice === 'object' ? tool_choice?.function.name : undefined
+  return tools?.find((tool) => wanted === undefined || tool.function.name === wanted)
+}
+
+function callTool(request: ChatRequest, tool: Tool, index: number): Choice {
+  const text = JSON.stringify(exampleValue(tool.function.parameters ?? { type: 'object' }))
+  const pieces = text.match(/[^,:]*[,:]?/g)?.filter((piece) => piece !== '') ?? []
+  const id = `call_${request.messages.length}_${index}`
+  return {
+    ...limited(pieces, 'tool_calls', tokenLimit(request)),
+    call: { id, name: tool.function.name },
+  }
+}
+
+function limited(
+  pieces: readonly string[],
+  natural: Choice['finishReason'],
+  most = Number.POSITIVE_INFINITY,
+): Choice {
+  if (pieces.length <= most) return { pieces, finishReason: natural }
+  return { pieces: pieces.slice(0, most), finishReason: 'length' }
+}

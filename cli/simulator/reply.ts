@@ -1,0 +1,70 @@
+/** OpenAI's shapes around an answer: the whole one and the chunks of a stream. */
+import type { Answer, Choice, Usage } from './answer.ts'
+
+export interface Identity {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+export function wholeReply(answer: Answer, identity: Identity): unknown {
+  const choices = answer.choices.map((choice, index) => ({
+    index,
+    message: messageOf(choice),
+    logprobs: null,
+    finish_reason: choice.finishReason,
+  }))
+  return { ...identity, object: 'chat.completion', choices, usage: answer.usage }
+}
+
+function messageOf({ call, pieces }: Choice): unknown {
+  const text = pieces.join('')
+  if (call === undefined) return { role: 'assistant', content: text, refusal: null }
+  const { id, name } = call
+  const tool_calls = [{ id, type: 'function', function: { name, arguments: text } }]
+  return { role: 'assistant', content: null, refusal: null, tool_calls }
+}
+
+export class Chunks {
+  readonly #frame: Readonly<Record<string, unknown>>
+
+  /** With usage asked for, OpenAI sends `usage: null` on every chunk but the last. */
+  constructor(identity: Identity, includeUsage: boolean) {
+    const usage = includeUsage ? { usage: null } : {}
+    this.#frame = { ...identity, object: 'chat.completion.chunk', ...usage }
+  }
+
+  opening({ call }: Choice, index: number): string {
+    if (call === undefined) return this.#chunk(index, { role: 'assistant', content: '' }, null)
+    const { id, name } = call
+    const tool_calls = [{ index: 0, id, type: 'function', function: { name, arguments: '' } }]
+    return this.#chunk(index, { role: 'assistant', content: null, tool_calls }, null)
+  }
+
+  piece({ call }: Choice, index: number, text: string): string {
+    if (call === undefined) return this.#chunk(index, { content: text }, null)
+    const tool_calls = [{ index: 0, function: { arguments: text } }]
+    return this.#chunk(index, { tool_calls }, null)
+  }
+
+  closing({ finishReason }: Choice, index: number): string {
+    return this.#chunk(index, {}, finishReason)
+  }
+
+  usage(usage: Usage): string {
+    return event({ ...this.#frame, choices: [], usage })
+  }
+
+  #chunk(index: number, delta: unknown, finish_reason: string | null): string {
+    return event({
+      ...this.#frame,
+      choices: [{ index, delta, logprobs: null, finish_reason }],
+    })
+  }
+}
+
+export const STREAM_END = 'data: [DONE]\n\n'
+
+function event(data: unknown): string {
+  return `data: ${JSON.stringify(data)}\n\n`
+}

@@ -1,0 +1,57 @@
+/** What the simulator reads of a request. All other members are taken and mean nothing to it. */
+import { z } from 'zod'
+
+const Part = z.looseObject({ text: z.string().optional() })
+
+const Message = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(Part)]).nullish(),
+})
+
+const Tool = z.looseObject({
+  function: z.looseObject({ name: z.string(), parameters: z.unknown() }),
+})
+
+const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.looseObject({ function: z.looseObject({ name: z.string() }) }),
+])
+
+const Limit = z.int().min(1).nullish()
+
+export const ChatRequest = z.looseObject({
+  model: z.string(),
+  messages: z.array(Message).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  max_tokens: Limit,
+  max_completion_tokens: Limit,
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  n: z.int().min(1).max(128).nullish(),
+  tools: z.array(Tool).nullish(),
+  tool_choice: ToolChoice.nullish(),
+})
+
+export const TokenizeRequest = z.union([
+  z.looseObject({ prompt: z.string() }),
+  z.looseObject({ messages: z.array(Message).min(1) }),
+])
+
+export type ChatRequest = z.output<typeof ChatRequest>
+export type TokenizeRequest = z.output<typeof TokenizeRequest>
+export type Message = z.output<typeof Message>
+export type Tool = z.output<typeof Tool>
+
+export function textOf({ content }: Message): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).map((part) => part.text ?? '').join(' ')
+}
+
+/** A token of the simulator is a word, so that everybody can count along. */
+export function wordsOf(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word !== '')
+}
+
+export function promptWords(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap((message) => wordsOf(textOf(message)))
+}
