@@ -4,7 +4,7 @@ import { type Command, type CommanderError, Option } from 'commander'
 /** What the exit code tells a script. */
 export const EXIT = { ok: 0, no: 1, unanswered: 2, usage: 64 } as const
 
-export const FORMATS = ['table', 'json', 'yaml'] as const
+const FORMATS = ['table', 'json', 'yaml'] as const
 export type Format = (typeof FORMATS)[number]
 
 export function formatOption(initial: Format = 'table'): Option {
@@ -29,17 +29,6 @@ export async function printValue(value: unknown, format: Exclude<Format, 'table'
   if (format === 'json') return printLine(JSON.stringify(value, null, 2))
   const { stringify } = await import('yaml')
   printText(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }))
-}
-
-/** Columns as wide as their widest cell; the last one runs free. */
-export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
-  const widths = heads.map((head, column) =>
-    Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  )
-  for (const row of [heads, ...rows]) {
-    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-    printLine(cells.join('  ').trimEnd())
-  }
 }
 
 const COLOURS = { red: 31, green: 32, yellow: 33, grey: 90, bold: 1 } as const

@@ -23,50 +23,61 @@ export interface AdminRoute {
   readonly method: 'GET' | 'PUT'
   readonly path: string
   readonly summary: string
-  run(request: AdminRequest): AdminAnswer | Promise<AdminAnswer>
+  run(request: AdminRequest, process: Administered): AdminAnswer
+}
+
+/** What the admin API looks at and may change. */
+export interface Administered {
+  readonly gateway: Gateway
+  readonly activation: Activation
 }
 
 const TRACES_SHOWN = 100
 
-export function adminRoutes(gateway: Gateway, activation: Activation): readonly AdminRoute[] {
-  const route = (
-    method: AdminRoute['method'],
-    path: string,
-    summary: string,
-    run: AdminRoute['run'],
-  ) => ({
-    method,
-    path,
-    summary,
-    run,
-  })
-  return [
-    route('GET', '/status', 'What is enforced, and how the upstreams are.', () =>
-      ok(statusOf(gateway, activation)),
-    ),
-    route('GET', '/config', 'The configuration, resolved, credentials masked.', () =>
-      ok(resolvedDocument(activation.loaded)),
-    ),
-    route('PUT', '/config', 'Replaces the configuration until the next start.', ({ body }) =>
-      replace(body, activation),
-    ),
-    route('GET', '/traces', 'The last decisions, newest first; ?limit=N.', ({ query }) =>
-      ok({
-        traces: gateway.traces.list(
-          Math.max(1, Number(query.limit ?? TRACES_SHOWN) || TRACES_SHOWN),
-        ),
-      }),
-    ),
-    route('GET', '/traces/:request_id', 'One decision.', ({ params }) =>
-      traceOf(gateway, params.request_id ?? ''),
-    ),
-    route(
-      'GET',
-      '/explain',
-      'What will happen to a request, in words; ?model=NAME for one route.',
-      ({ query }) => explained(gateway, query.model),
-    ),
-  ]
+export const ADMIN_ROUTES: readonly AdminRoute[] = [
+  {
+    method: 'GET',
+    path: '/status',
+    summary: 'What is enforced, how the last reload went, and how each upstream is.',
+    run: (_request, { gateway, activation }) => ok(statusOf(gateway, activation)),
+  },
+  {
+    method: 'GET',
+    path: '/config',
+    summary:
+      'The configuration in canonical form with all defaults; credentials as references or masked.',
+    run: (_request, { activation }) => ok(resolvedDocument(activation.loaded)),
+  },
+  {
+    method: 'PUT',
+    path: '/config',
+    summary:
+      'Replaces the configuration (YAML or JSON) until the next start; 422 with the problems otherwise.',
+    run: ({ body }, { activation }) => replace(body, activation),
+  },
+  {
+    method: 'GET',
+    path: '/traces',
+    summary: 'The last decisions, newest first; `?limit=N`.',
+    run: ({ query }, { gateway }) => ok({ traces: gateway.traces.list(limitOf(query.limit)) }),
+  },
+  {
+    method: 'GET',
+    path: '/traces/:request_id',
+    summary: 'One decision: what was refused and why, each attempt with its timing.',
+    run: ({ params }, { gateway }) => traceOf(gateway, params.request_id ?? ''),
+  },
+  {
+    method: 'GET',
+    path: '/explain',
+    summary: 'In words, what will happen to a request; `?model=NAME` for one route or alias.',
+    run: ({ query }, { gateway }) => explained(gateway, query.model),
+  },
+]
+
+function limitOf(asked: string | undefined): number {
+  const limit = Number(asked ?? TRACES_SHOWN)
+  return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
 }
 
 function replace(body: string, activation: Activation): AdminAnswer {

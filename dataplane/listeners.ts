@@ -1,5 +1,5 @@
 /** The three listeners of the process: clients, metrics, admin. */
-import type { AdminRoute } from './admin.ts'
+import type { Activation } from './activation.ts'
 import type { Gateway } from './gateway.ts'
 import { createAdminServer, createMetricsServer, createServer } from './server.ts'
 
@@ -22,12 +22,12 @@ export interface Listeners {
 
 export function createListeners(
   gateway: Gateway,
-  admin: readonly AdminRoute[],
+  activation: Activation,
   renderMetrics: () => Promise<string>,
 ): Listeners {
   const clients = createServer(gateway)
   const metrics = createMetricsServer(renderMetrics)
-  const administration = createAdminServer(admin)
+  const administration = createAdminServer({ gateway, activation })
   return {
     async listen({ listen_address: host, listen_port, metrics_port, admin_port }) {
       await administration.listen({ host: '127.0.0.1', port: admin_port })

@@ -2,7 +2,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { Activation } from './activation.ts'
-import { adminRoutes } from './admin.ts'
 import { Deadlines, systemClock } from './clock.ts'
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
@@ -26,9 +25,7 @@ export async function run(file: string, env: Environment): Promise<number> {
   const { gateway, targets } = createGateway(compile(loaded.configuration))
   const activation = new Activation(gateway, targets, loaded)
   const registry = createRegistry(gateway.metrics)
-  const listeners = createListeners(gateway, adminRoutes(gateway, activation), () =>
-    registry.metrics(),
-  )
+  const listeners = createListeners(gateway, activation, () => registry.metrics())
   const addresses = addressesOf(gateway.active.snapshot, env)
   try {
     await listeners.listen(addresses)

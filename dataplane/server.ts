@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
-import type { AdminRoute } from './admin.ts'
+import { ADMIN_ROUTES, type Administered } from './admin.ts'
 import type { Api } from './apis/contract.ts'
 import { APIS } from './apis/index.ts'
 import { corsHeaders, preflight } from './cors.ts'
@@ -165,7 +165,7 @@ export function createMetricsServer(render: () => Promise<string>): FastifyInsta
 }
 
 /** The admin API, on loopback. A browser page that resolves its own name to loopback is refused by its Host. */
-export function createAdminServer(routes: readonly AdminRoute[]): FastifyInstance {
+export function createAdminServer(administered: Administered): FastifyInstance {
   const app = fastify({ logger: false, bodyLimit: ADMIN_BODY_BYTES_MAX })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
@@ -177,16 +177,19 @@ export function createAdminServer(routes: readonly AdminRoute[]): FastifyInstanc
         .send({ error: { message: 'The admin API answers on loopback names only.' } })
     }
   })
-  for (const route of routes) {
+  for (const route of ADMIN_ROUTES) {
     app.route({
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
-        const { status, body } = await route.run({
-          params: request.params as Record<string, string>,
-          query: request.query as Record<string, string>,
-          body: typeof request.body === 'string' ? request.body : '',
-        })
+        const { status, body } = route.run(
+          {
+            params: request.params as Record<string, string>,
+            query: request.query as Record<string, string>,
+            body: typeof request.body === 'string' ? request.body : '',
+          },
+          administered,
+        )
         return reply.code(status).send(body)
       },
     })

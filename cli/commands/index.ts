@@ -5,9 +5,4 @@ import { keys } from './keys.ts'
 import { run } from './run.ts'
 import { simulate } from './simulate.ts'
 
-export const COMMANDS: readonly Command[] = [
-  run,
-  config,
-  keys,
-  simulate,
-]
+export const COMMANDS: readonly Command[] = [run, config, keys, simulate]

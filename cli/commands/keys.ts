@@ -4,7 +4,14 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
 import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../key.ts'
 import { commaList, futureMoment } from '../option-values.ts'
-import { EXIT, endUsageWith64, type Format, formatOption, printText, printValue } from '../output.ts'
+import {
+  EXIT,
+  endUsageWith64,
+  type Format,
+  formatOption,
+  printText,
+  printValue,
+} from '../output.ts'
 
 interface CreateOptions {
   readonly tenant: string

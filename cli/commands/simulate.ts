@@ -24,12 +24,20 @@ export const simulate = endUsageWith64(
     .option('--model <name>', 'the only model it serves; absent: it answers to every name')
     .option('--latency-ms <n>', 'time to the first token', wholeNumber(0, MILLION))
     .option('--tokens-per-second <n>', 'pace of each answer', numberBetween(0.01, MILLION))
-    .option('--tokens <n>', 'length of answers; absent: as long as the echo', wholeNumber(1, 65_536))
+    .option(
+      '--tokens <n>',
+      'length of answers; absent: as long as the echo',
+      wholeNumber(1, 65_536),
+    )
     .option('--error-rate <fraction>', 'share of requests that fail, 0 to 1', numberBetween(0, 1))
     .option('--error-status <status>', 'what they fail with', wholeNumber(400, 599), 500)
     .option('--api-key <key>', 'key that callers must send')
     .option('--slots <n>', 'requests answered at a time; the others wait', wholeNumber(1, MILLION))
-    .option('--seed <n>', 'chooses which requests fail and the filling words', wholeNumber(0, MILLION))
+    .option(
+      '--seed <n>',
+      'chooses which requests fail and the filling words',
+      wholeNumber(0, MILLION),
+    )
     .addOption(formatOption())
     .action(simulateUpstream),
 )

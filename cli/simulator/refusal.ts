@@ -8,12 +8,12 @@ export class Refusal extends Error {
   constructor(
     status: number,
     message: string,
-    { code = null, param = null }: { readonly code?: string; readonly param?: string } = {},
+    about: { readonly code?: string; readonly param?: string } = {},
   ) {
     super(message)
     this.status = status
-    this.code = code
-    this.param = param
+    this.code = about.code ?? null
+    this.param = about.param ?? null
   }
 
   get body(): unknown {

@@ -32,13 +32,13 @@ export const ChatRequest = z.looseObject({
   tool_choice: ToolChoice.nullish(),
 })
 
-export const TokenizeRequest = z.union([
-  z.looseObject({ prompt: z.string() }),
-  z.looseObject({ messages: z.array(Message).min(1) }),
-])
+export const TokenizeRequest = z
+  .looseObject({ prompt: z.string().optional(), messages: z.array(Message).optional() })
+  .refine(({ prompt, messages }) => (prompt === undefined) !== (messages === undefined), {
+    error: 'give either prompt or messages',
+  })
 
 export type ChatRequest = z.output<typeof ChatRequest>
-export type TokenizeRequest = z.output<typeof TokenizeRequest>
 export type Message = z.output<typeof Message>
 export type Tool = z.output<typeof Tool>
 

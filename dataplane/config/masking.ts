@@ -2,7 +2,7 @@
 import type { Path } from './problems.ts'
 import type { ReferenceUse } from './references.ts'
 
-export const MASK = '***'
+const MASK = '***'
 
 /** What `config show` prints for the string at `path`. */
 export function shownText(value: string, path: Path, use: ReferenceUse | undefined): string {

@@ -10,7 +10,9 @@ interface Traits {
   readonly thinking: 'none' | 'budget' | 'adaptive'
 }
 
-/** The first that matches; models that are not known are taken for new ones, which refuse sampling. */
+/**
+ * The first that matches; models that are not known are taken for new ones, which refuse sampling.
+ */
 const MODELS: readonly Traits[] = [
   {
     of: /^claude-(?:instant|2|3-(?:5|opus|sonnet|haiku))/,
@@ -81,8 +83,8 @@ function forcesTool(body: ChatBody): boolean {
 }
 
 /**
- * Whether the model's turn is still going on after tool calls. Its thinking would have to be handed back then, signed,
- * and OpenAI's wire has no place where a client could have kept it.
+ * Whether the model's turn is still going on after tool calls. Its thinking would have to be handed
+ * back then, signed, and OpenAI's wire has no place where a client could have kept it.
  */
 function continuesTools(body: ChatBody): boolean {
   const asked = body.messages.findLastIndex(({ role }) => role === 'user')

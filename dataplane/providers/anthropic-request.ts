@@ -48,7 +48,10 @@ function untranslatable(param: string, message: string): GatewayError {
   return new GatewayError('ERR_GW_INVALID_REQUEST', message, { param })
 }
 
-/** What would silently mean something else is refused; hints such as seeds and penalties are left out. */
+/**
+ * What would silently mean something else is refused; hints such as seeds and penalties are left
+ * out.
+ */
 function refuseUntranslatable(body: ChatBody): void {
   if (typeof body.n === 'number' && body.n > 1) {
     throw untranslatable('n', 'This model gives one choice; send n: 1.')

@@ -62,7 +62,10 @@ export interface EventMeaning {
   readonly content: boolean
   /** A finish reason was in it. */
   readonly finished: boolean
-  /** The dialect's own terminal event (`[DONE]`, `message_stop`); `[DONE]` is never in `out`, whoever sends that adds it. */
+  /**
+   * The dialect's own terminal event (`[DONE]`, `message_stop`). Where `out` is `same` it is `[DONE]` itself;
+   * a list never holds that, so whoever sends the list adds it.
+   */
   readonly done: boolean
   readonly usage?: Usage
   readonly failure?: Failure

@@ -1,8 +1,12 @@
-/** How long an upstream asks to be left alone, from its headers, its error's details or its words. */
+/**
+ * How long an upstream asks to be left alone, from its headers, its error's details or its words.
+ */
 import type { Told } from './failure-bodies.ts'
 import { recordOf, textOf } from './json-values.ts'
 
-/** Longer delays say nothing more; a hostile one must not reach the arithmetic of those who wait. */
+/**
+ * Longer delays say nothing more; a hostile one must not reach the arithmetic of those who wait.
+ */
 const DELAY_MS_MAX = 86_400_000
 /** "Please retry after 6 seconds", "Please try again in 1m2.5s", "Please retry in 13.2s". */
 const SPOKEN =
@@ -21,7 +25,9 @@ export function retryAfterMs(
   return delay === undefined ? undefined : Math.min(Math.ceil(delay), DELAY_MS_MAX)
 }
 
-/** Seconds or a date; a date is held against the upstream's own clock, because this folder has none. */
+/**
+ * Seconds or a date; a date is held against the upstream's own clock, because this folder has none.
+ */
 function headerDelay(value: string | undefined, date: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const seconds = Number(value)

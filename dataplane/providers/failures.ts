@@ -1,4 +1,6 @@
-/** Decides what an upstream's error means; a dialect adds recognisers of its own in front of these. */
+/**
+ * Decides what an upstream's error means; a dialect adds recognisers of its own in front of these.
+ */
 import type { Failure, FailureClass } from './contract.ts'
 import { readError, readErrorBody, type Told } from './failure-bodies.ts'
 import { retryAfterMs } from './failure-delay.ts'

@@ -1,6 +1,9 @@
-/** Changes top-level members in the bytes of a JSON object: replaced, removed or added, all other bytes as they were. */
+/**
+ * Changes top-level members in the bytes of a JSON object: replaced, removed or added, all other
+ * bytes as they were.
+ */
 import type { Span } from '../call.ts'
-import { type Edit, scanMembers, splice } from '../json-members.ts'
+import { type Edit, splice } from '../json-members.ts'
 
 /** New value of a member as JSON text by the member's name; `undefined` removes it. */
 type Changes = ReadonlyMap<string, string | undefined>
@@ -24,7 +27,8 @@ export function editMembers(
     if (text === undefined && changes.has(name)) {
       edits.push({ start: from, end: span.end, text: '' })
     } else {
-      // The first member that stays must not begin with the comma that separated it from a removed one.
+      // The first member that stays must not begin with the comma that separated it from a removed
+      // one.
       if (!kept && from !== body) {
         edits.push({ start: from, end: bytes.indexOf(COMMA, from) + 1, text: '' })
       }
@@ -38,7 +42,10 @@ export function editMembers(
   return withoutHidden(splice(bytes, edits), changes)
 }
 
-/** Spans hold the last of members that appear twice, so the order of insertion need not be the order of bytes. */
+/**
+ * Spans hold the last of members that appear twice, so the order of insertion need not be the order
+ * of bytes.
+ */
 function inOrder(spans: ReadonlyMap<string, Span>): [string, Span][] {
   return [...spans].sort((one, other) => one[1].start - other[1].start)
 }
@@ -51,14 +58,16 @@ function addedMembers(spans: ReadonlyMap<string, Span>, changes: Changes): strin
   return members.join(',')
 }
 
-/** A removed member that stood there twice is still there once; only then is the whole object written anew. */
+/**
+ * A removed member that stood there twice is still there once; only then is the whole object
+ * written anew.
+ */
 function withoutHidden(bytes: Buffer, changes: Changes): Buffer {
   const removed = [...changes].filter(([, text]) => text === undefined).map(([name]) => name)
   if (removed.length === 0) return bytes
-  const spans = scanMembers(bytes)
-  if (!removed.some((name) => spans.has(name))) return bytes
-  const left = Object.entries(JSON.parse(bytes.toString()) as object) // An object: it was scanned as one.
-  return Buffer.from(
-    JSON.stringify(Object.fromEntries(left.filter(([name]) => !removed.includes(name)))),
-  )
+  // It was scanned as an object.
+  const left = JSON.parse(bytes.toString()) as object
+  if (!removed.some((name) => Object.hasOwn(left, name))) return bytes
+  const rest = Object.entries(left).filter(([name]) => !removed.includes(name))
+  return Buffer.from(JSON.stringify(Object.fromEntries(rest)))
 }

@@ -1,4 +1,7 @@
-/** Total readers of JSON that came from outside: whatever stands there, they answer or say that it is not there. */
+/**
+ * Total readers of JSON that came from outside: whatever stands there, they answer or say that it
+ * is not there.
+ */
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -8,7 +8,10 @@ export interface Repair {
   readonly newIds: boolean
   /** Finish reasons of their own, numbers in decimal, by what OpenAI calls them. */
   readonly finishReasons: Readonly<Record<string, string>>
-  /** `stop` is reported even where the bound was reached; the bound that holds when the client gave none. */
+  /**
+   * `stop` is reported even where the bound was reached; the bound that holds when the client gave
+   * none.
+   */
   readonly lengthAtBound?: { readonly withoutBound: number }
 }
 
@@ -105,11 +108,7 @@ export function openRepair(request: ChatRequest, repair: Repair): StreamRepair {
       held = undefined
       return [first, repaired]
     },
-    end() {
-      const left = held === undefined ? [] : [held]
-      held = undefined
-      return left
-    },
+    end: () => (held === undefined ? [] : [held]),
   }
 }
 
@@ -130,7 +129,8 @@ function reachedBound(
   { withoutBound }: { readonly withoutBound: number },
 ): boolean {
   const completion = countOf(recordOf(answer.usage).completion_tokens) ?? 0
-  // Somebody behind the client may have set a larger bound, so without one of its own only equality tells.
+  // Somebody behind the client may have set a larger bound, so without one of its own only equality
+  // tells.
   const bound = request.maxTokens
   return bound === undefined ? completion === withoutBound : completion >= bound
 }
@@ -162,7 +162,9 @@ function answerId(id: unknown, seed: string, { newIds }: Repair): string {
   return (newIds ? undefined : textOf(id)) ?? `chatcmpl-${digest(seed)}`
 }
 
-/** There is no chance in this folder, so ids are derived from what was asked and what was answered. */
+/**
+ * There is no chance in this folder, so ids are derived from what was asked and what was answered.
+ */
 function seedOf(request: ChatRequest, answer: Buffer): string {
   const asked = request.bytes.subarray(-SEED_BYTES_MAX)
   return createHash('sha256').update(asked).update(answer).digest('base64url')

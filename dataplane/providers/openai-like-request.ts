@@ -1,4 +1,6 @@
-/** Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be. */
+/**
+ * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
+ */
 import type { ChatBody, ChatMessage, ChatRequest } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Dialect } from './contract.ts'
@@ -6,7 +8,10 @@ import { editMembers } from './json-edit.ts'
 import { isRecord } from './json-values.ts'
 import type { OpenAiLike } from './openai-like.ts'
 
-/** Proxies behind an upstream's name would obey these: a client must not choose hosts or credentials. */
+/**
+ * Proxies behind an upstream's name would obey these: a client must not choose hosts or
+ * credentials.
+ */
 const ROUTING = new Set(['api_base', 'base_url', 'api_key', 'extra_headers', 'organization'])
 
 /** Members that mean something only at OpenAI's own API: elsewhere without effect, or refused. */
@@ -55,7 +60,10 @@ function isUnderstood(name: string, { allow, drop }: OpenAiLike): boolean {
   return allow === undefined || allow.includes(name)
 }
 
-/** Usage is always asked for, because it is what gets metered; the reader hides it where the client did not ask. */
+/**
+ * Usage is always asked for, because it is what gets metered; the reader hides it where the client
+ * did not ask.
+ */
 function askUsage(edits: Edits, body: ChatBody): void {
   // Something that is no object is a client's mistake, which the upstream explains best.
   const options: unknown = body.stream_options ?? {}

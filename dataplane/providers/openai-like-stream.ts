@@ -1,4 +1,7 @@
-/** Reads the events of OpenAI's own wire. Without repairs it remembers nothing, so it may be shown only some of them. */
+/**
+ * Reads the events of OpenAI's own wire. Without repairs it remembers nothing, so it may be shown
+ * only some of them.
+ */
 import type { ChatRequest } from '../call.ts'
 import type { EventMeaning, StreamReader } from './contract.ts'
 import { isError } from './failure-bodies.ts'
@@ -34,7 +37,7 @@ export function openReader(request: ChatRequest, options: OpenAiLike): StreamRea
       const chunk = parsed(event.data)
       // A broken event is the client's to see: it passes, and what it meant is unknown.
       if (!isRecord(chunk)) return PASSED
-      if (isError(chunk)) {
+      if (isError(chunk) || event.event === 'error') {
         return { ...PASSED, out: [], failure: classifyError(options.recognisers, chunk) }
       }
       const failing = listOf(chunk.choices).map((choice) => failingReason(choice, options))
@@ -90,8 +93,9 @@ function outOf({ chunk, text }: Piece, includeUsage: boolean, options: OpenAiLik
 
 function withoutUsage(chunk: Chunk, text: string): string {
   const at = text.indexOf(NO_USAGE)
-  // OpenAI says so in every chunk: cutting it out is cheaper than writing the chunk anew. A quote inside of a text
-  // is escaped, so these bytes are a member; when they are there once and the top level has it, it is that one.
+  // OpenAI says so in every chunk: cutting it out is cheaper than writing the chunk anew. A quote
+  // inside of a text is escaped, so these bytes are a member; when they are there once and the top
+  // level has it, it is that one.
   if (chunk.usage === null && at !== -1 && at === text.lastIndexOf(NO_USAGE)) {
     return text.slice(0, at) + text.slice(at + NO_USAGE.length)
   }

@@ -1,4 +1,6 @@
-/** The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data. */
+/**
+ * The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data.
+ */
 import type { ChatBody, ChatRequest } from '../call.ts'
 import type { Dialect, Provider } from './contract.ts'
 import { classifyAnswer, type Recogniser } from './failures.ts'
@@ -22,7 +24,10 @@ export interface OpenAiLike {
   readonly maxTokensDefault?: number
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole: boolean
-  /** Several choices are never given there: asking for them is refused rather than answered with one. */
+  /**
+   * Several choices are never given there: asking for them is refused rather than answered with
+   * one.
+   */
   readonly oneChoice?: boolean
   /** Members without effect there, or refused, or misread. */
   readonly drop?: readonly string[]

@@ -12,7 +12,8 @@ export const openai = openAiLike({
   summary: "OpenAI's hosted API, or any service that speaks exactly like it.",
   hosted: true,
   defaultEndpoint: 'https://api.openai.com/v1',
-  // Reasoning models refuse `max_tokens`; a client that sends it all the same gets their explanation.
+  // Reasoning models refuse `max_tokens`; a client that sends it all the same gets their
+  // explanation.
   maxTokens: 'max_completion_tokens',
   developerRole: true,
   recognisers: RECOGNISERS,

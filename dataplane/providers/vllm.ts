@@ -7,7 +7,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   {
     class: 'context',
     status: [400],
-    says: /maximum context length is|context length is only|longer than the maximum model length of/,
+    says: /context length is|longer than the maximum model length of/,
   },
 ]
 

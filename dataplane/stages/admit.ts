@@ -48,12 +48,13 @@ function neededTokens(request: ChatRequest, lane: Lane, maxTokens: number | unde
   const answer = request.maxTokens ?? maxTokens ?? 0
   const largest = Math.max(...windows.map((window) => window ?? Number.POSITIVE_INFINITY))
   if (prompt + answer <= largest) return prompt + answer
-  throw new GatewayError(
-    'ERR_GW_CONTEXT_OVERFLOW',
-    `This route's largest context window is ${largest} tokens. However, about ${prompt} tokens of messages and ${answer} of max_tokens were asked for; shorten the messages or lower max_tokens.`,
-    {
-      param: 'messages',
-      facts: { prompt_tokens: prompt, max_tokens: answer, context_window: largest },
-    },
-  )
+  throw new GatewayError('ERR_GW_CONTEXT_OVERFLOW', overflowMessage(largest, prompt, answer), {
+    param: 'messages',
+    facts: { prompt_tokens: prompt, max_tokens: answer, context_window: largest },
+  })
+}
+
+function overflowMessage(window: number, prompt: number, answer: number): string {
+  const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
+  return `This route's largest context window is ${window} tokens, but ${asked}; shorten the messages or lower max_tokens.`
 }

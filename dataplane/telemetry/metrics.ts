@@ -2,9 +2,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { Histogram, type Labels, Numbers } from './series.ts'
 
-/** Label value of a request that reached no route or no upstream. */
-export const NONE = 'none'
-
 export const METRICS = {
   requests: counter('gw_requests_total', 'Answered requests.', 'route', 'upstream', 'status'),
   duration: histogram(

@@ -56,7 +56,7 @@ export class TargetState {
     this.health = new HealthCheck(healthSettings(settings), (from, to) =>
       this.#healthChanged(from, to),
     )
-    this.#showBreaker('closed')
+    this.show()
     world.metrics.healthy.at(this.#name).value = 1
   }
 
@@ -72,6 +72,13 @@ export class TargetState {
     this.#prober ??= this.#createProber()
     this.#prober.configure(healthSettings(settings))
     this.#prober.start()
+  }
+
+  /** Brings the gauges up to date: an open breaker becomes half open by time alone. */
+  show(): void {
+    const { metrics, clock } = this.#world
+    metrics.upstreamInFlight.at(this.#name).value = this.inFlight
+    this.#showBreaker(this.breaker.peek(clock.now()))
   }
 
   /** Why no request may go there now; undefined when it may. */

@@ -1,4 +1,7 @@
-/** Builds what providers are given: a request as the gateway has understood it, and the settings of an upstream. */
+/**
+ * Builds what providers are given: a request as the gateway has understood it, and the settings of
+ * an upstream.
+ */
 import type { ChatBody, ChatRequest } from '../../dataplane/call.ts'
 import { scanMembers } from '../../dataplane/json-members.ts'
 import type { Dialect } from '../../dataplane/providers/contract.ts'

@@ -68,6 +68,12 @@ export function readCases<Case>(provider: string, file: string): Case {
   return JSON.parse(text) as Case
 }
 
+/** Names of providers that have fixtures. */
+export function fixtureNames(): string[] {
+  const entries = readdirSync(FOLDER, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
 export function streamNames(provider: string): string[] {
   const files = readdirSync(new URL(`${provider}/`, FOLDER))
   return files.filter((file) => file.endsWith('.sse')).map((file) => file.slice(0, -4))

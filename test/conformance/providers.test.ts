@@ -11,6 +11,7 @@ import {
   CANONICAL,
   type ErrorCase,
   type EventCase,
+  fixtureNames,
   type RequestCase,
   readCases,
   readEvents,
@@ -19,7 +20,8 @@ import {
 } from './provider-fixtures.ts'
 
 type Json = Readonly<Record<string, unknown>>
-// biome-ignore lint/suspicious/noExplicitAny: chunks are read like a client without types reads them.
+// biome-ignore lint/suspicious/noExplicitAny: chunks are read like a client without types reads
+// them.
 type Chunk = any
 
 const SECRET = aDialect().credential
@@ -40,13 +42,14 @@ const HEADERS = [
   ...AUTHENTICATION,
 ]
 
-test('the registry is in the order of the names, each under its own', () => {
+test('the registry is in the order of the names, each under its own, and each has fixtures', () => {
   const names = Object.keys(PROVIDERS)
   assert.deepEqual(
     names,
     PROVIDER_NAMES.filter((name) => names.includes(name)),
   )
   for (const [name, provider] of Object.entries(PROVIDERS)) assert.equal(provider.name, name)
+  assert.deepEqual(names.toSorted(), fixtureNames().toSorted())
 })
 
 for (const provider of Object.values(PROVIDERS)) {
@@ -162,7 +165,7 @@ function testStreams(provider: Provider): void {
     const expected = readCases<StreamCase>(provider.name, `${stream}.json`)
     const events = readEvents(provider.name, stream)
     for (const asked of [true, false]) {
-      const title = `${provider.name}: every event of ${stream}.sse, usage ${asked ? '' : 'not '}asked`
+      const title = `${provider.name}: events of ${stream}.sse, usage ${asked ? '' : 'not '}asked`
       test(title, () => {
         const meanings = read(provider, events, { ...expected.client, ...asking(asked) })
         const cases = asked ? expected.asked : expected.unasked
@@ -384,7 +387,10 @@ function assertTypedStream(chunks: readonly Chunk[], expected: StreamCase, asked
   }
 }
 
-/** Puts tool calls together like a client: dense indices, and id, type and name in the first delta only. */
+/**
+ * Puts tool calls together like a client: dense indices, and id, type and name in the first delta
+ * only.
+ */
 function toolsOf(deltas: readonly Chunk[]): Json[] {
   const tools: { name: string; arguments: string }[] = []
   for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {

@@ -119,3 +119,14 @@ test('a member that stands there several times is removed every time', () => {
   const bytes = Buffer.from('{"api_key":"a","model":"m","\\u0061pi_key":"b","n":1,"api_key":"c"}')
   assert.equal(edit(bytes, new Map([['api_key', undefined]])).toString(), '{"model":"m","n":1}')
 })
+
+test('an object with as many members as are allowed can be given more', () => {
+  const many = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`x${index}`, index]))
+  const wanted = new Map([
+    ['x0', undefined],
+    ['a', 1],
+    ['b', 2],
+  ])
+  const result = JSON.parse(edit(Buffer.from(JSON.stringify(many)), wanted).toString()) as object
+  assert.equal(Object.keys(result).length, 257)
+})

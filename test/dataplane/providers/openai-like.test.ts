@@ -1,4 +1,7 @@
-/** The base of the providers that speak OpenAI's wire: which bytes stay, and what is read from which event. */
+/**
+ * The base of the providers that speak OpenAI's wire: which bytes stay, and what is read from which
+ * event.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -130,7 +133,7 @@ test('a reader without repairs means the same by an event, whatever it was shown
   assert.equal(triton.passesBytes, false)
 })
 
-test('the usage key goes, also where it stands first, with spaces, or within continuous usage', () => {
+test('the usage key goes, wherever it stands and however it is written', () => {
   const reader = vllm.openStream(aRequest({ stream: true }))
   const out = (data: string) => reader.read({ event: '', data }).out
   const kept = '{"choices":[{"index":0,"delta":{"content":"x"}}]}'

@@ -1,0 +1,31 @@
+# Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
+.DEFAULT_GOAL := help
+.PHONY: help run test test-unit test-integration check generate bench
+
+help: ## print these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 \t\2/' | expand -t 26
+
+node_modules: package-lock.json
+	npm ci
+	@touch node_modules
+
+run: node_modules ## start a simulated model and the gateway, and print how to call them
+	@npm run --silent start
+
+test: node_modules ## run every tier of tests that this machine can run
+	@npm run --silent test
+
+test-unit: node_modules ## run the tests that need nothing but Node
+	@npm run --silent test:unit
+
+test-integration: node_modules ## run the tests with real processes, sockets, SDKs and a model server
+	@npm run --silent test:integration
+
+check: node_modules ## format, lint, types, unused code, and the rules of the tree
+	@npm run --silent check
+
+generate: node_modules ## write the files that are made from the code
+	@npm run --silent generate
+
+bench: node_modules ## measure against nginx; make bench ARGS=--quick for a short run
+	@npm run --silent bench -- $(ARGS)

@@ -1,0 +1,119 @@
+/** An OpenAI-compatible upstream without a model, for trying configurations and for tests. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { chat } from './simulator/chat.ts'
+import { Exchange } from './simulator/exchange.ts'
+import { listModels, renderMetrics, tokenize } from './simulator/models.ts'
+import { seededRandom } from './simulator/random.ts'
+import { Refusal } from './simulator/refusal.ts'
+import { Slots } from './simulator/slots.ts'
+import type { Counts, SimulatorSettings, World } from './simulator/world.ts'
+
+export interface SimulatorOptions extends Partial<SimulatorSettings> {
+  /** 0, the default, takes a free one. */
+  readonly port?: number
+  readonly host?: string
+  /** Requests answered at a time; the others wait. */
+  readonly slots?: number
+}
+
+export interface Simulator {
+  /** The origin, without a path. */
+  readonly url: string
+  readonly port: number
+  /** What it has done so far, and what it does now. */
+  state(): Counts & { readonly running: number; readonly waiting: number }
+  /** Cuts what is in flight. */
+  stop(): Promise<void>
+}
+
+type Handler = (exchange: Exchange, world: World) => void | Promise<void>
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  'POST /v1/chat/completions': chat,
+  'GET /v1/models': listModels,
+  'POST /tokenize': tokenize,
+  'GET /health': (exchange) => exchange.send('', 'text/plain'),
+  'GET /metrics': (exchange, world) => exchange.send(renderMetrics(world), 'text/plain'),
+}
+
+/** Probes and scrapes come without a key. */
+const OPEN_PATHS = new Set(['/health', '/metrics'])
+
+/** Resolves once it listens; rejects with the system's error when it cannot. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { host = '127.0.0.1', port = 0 } = options
+  const world = createWorld(options)
+  const server = createServer((request, response) => void answer(request, response, world))
+  server.listen(port, host)
+  await once(server, 'listening')
+  // A server on a port has this kind of address.
+  const address = server.address() as AddressInfo
+  const shownHost = address.family === 'IPv6' ? `[${host}]` : host
+  return {
+    url: `http://${shownHost}:${address.port}`,
+    port: address.port,
+    state: () => ({
+      ...world.counts,
+      running: world.slots.running,
+      waiting: world.slots.waiting,
+    }),
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function createWorld(options: SimulatorOptions): World {
+  const { seed = 1, model, tokens, apiKey } = options
+  return {
+    settings: {
+      model,
+      latencyMs: options.latencyMs ?? 0,
+      tokensPerSecond: options.tokensPerSecond ?? Number.POSITIVE_INFINITY,
+      tokens,
+      errorRate: options.errorRate ?? 0,
+      errorStatus: options.errorStatus ?? 500,
+      apiKey,
+      seed,
+    },
+    slots: new Slots(options.slots ?? Number.POSITIVE_INFINITY),
+    counts: { requests: 0, promptTokens: 0, generatedTokens: 0 },
+    random: seededRandom(seed),
+  }
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  world: World,
+): Promise<void> {
+  const exchange = new Exchange(request, response)
+  try {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    authorize(request, path, world)
+    await handlerOf(request.method ?? '', path)(exchange, world)
+  } catch (error) {
+    // A client that left is no fault, and there is nobody to tell.
+    if (exchange.left.aborted) return
+    if (response.headersSent) response.destroy()
+    else exchange.refuse(error instanceof Refusal ? error : new Refusal(500, String(error)))
+  }
+}
+
+function authorize({ headers }: IncomingMessage, path: string, { settings }: World): void {
+  if (settings.apiKey === undefined || OPEN_PATHS.has(path)) return
+  if (headers.authorization === `Bearer ${settings.apiKey}`) return
+  throw new Refusal(401, 'Incorrect API key provided.', { code: 'invalid_api_key' })
+}
+
+function handlerOf(method: string, path: string): Handler {
+  const handler = HANDLERS[`${method} ${path}`]
+  if (handler !== undefined) return handler
+  const isPath = Object.keys(HANDLERS).some((key) => key.endsWith(` ${path}`))
+  throw new Refusal(isPath ? 405 : 404, `There is no ${method} ${path} here.`)
+}

@@ -1,0 +1,82 @@
+/** One request and its answer: reading the body, writing JSON, noticing that the client left. */
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { z } from 'zod'
+import { Refusal } from './refusal.ts'
+
+const BODY_BYTES_MAX = 67_108_864
+
+export class Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Aborted when the connection is gone or the answer is out: either way nobody reads on. */
+  readonly left: AbortSignal
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request
+    this.response = response
+    const leaving = new AbortController()
+    this.left = leaving.signal
+    response.once('close', () => leaving.abort())
+  }
+
+  /** Throws a refusal of status 400 or 413. */
+  async read<Value>(schema: z.ZodType<Value>): Promise<Value> {
+    const body = await this.#readJson()
+    const result = schema.safeParse(body)
+    if (result.success) return result.data
+    const [issue] = result.error.issues
+    const message = issue?.message ?? 'It is not right.'
+    const param = issue?.path.join('.') ?? ''
+    if (param === '') throw new Refusal(400, message)
+    throw new Refusal(400, `${param}: ${message}`, { param })
+  }
+
+  sendJson(value: unknown, status = 200): void {
+    this.send(JSON.stringify(value), 'application/json', status)
+  }
+
+  send(text: string, type: string, status = 200): void {
+    this.response.writeHead(status, { 'content-type': type })
+    this.response.end(text)
+  }
+
+  refuse(refusal: Refusal): void {
+    const { status } = refusal
+    // Nobody reads the rest of a body that was too large, so its connection is of no more use.
+    if (status === 413) this.response.setHeader('connection', 'close')
+    if (status === 429 || status === 503) this.response.setHeader('retry-after', '1')
+    this.sendJson(refusal.body, status)
+  }
+
+  openStream(): void {
+    this.response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+    })
+    this.response.flushHeaders()
+  }
+
+  /** Resolves when there is room for more; rejects when the client leaves. */
+  async write(text: string): Promise<void> {
+    this.left.throwIfAborted()
+    if (!this.response.write(text)) await once(this.response, 'drain', { signal: this.left })
+  }
+
+  async #readJson(): Promise<unknown> {
+    const pieces: Buffer[] = []
+    let size = 0
+    // Leaving the loop early must not close the connection: the refusal has yet to go out.
+    const body: AsyncIterable<Buffer> = this.request.iterator({ destroyOnReturn: false })
+    for await (const piece of body) {
+      size += piece.length
+      if (size > BODY_BYTES_MAX) throw new Refusal(413, 'The body is larger than 64 MiB.')
+      pieces.push(piece)
+    }
+    try {
+      return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+    } catch {
+      throw new Refusal(400, 'The body is not valid JSON.')
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** Writes the tables of dataplane/README.md from the code: APIs, admin routes, errors, metrics. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ADMIN_ROUTES } from './admin.ts'
+import { APIS } from './apis/index.ts'
+import { ERRORS } from './errors.ts'
+import { PROVIDERS } from './providers/index.ts'
+import { STRATEGIES } from './strategies/index.ts'
+import { METRICS } from './telemetry/metrics.ts'
+
+const FILE = join(import.meta.dirname, 'README.md')
+
+const TABLES: Readonly<Record<string, () => string>> = {
+  apis: () =>
+    table(
+      ['method', 'path', 'answers'],
+      APIS.map(({ method, path, summary }) => [method, code(path), summary]),
+    ),
+  admin: () =>
+    table(
+      ['method', 'path', 'answers'],
+      ADMIN_ROUTES.map(({ method, path, summary }) => [method, code(path), summary]),
+    ),
+  errors: () =>
+    table(
+      ['code', 'status', 'type', 'when'],
+      Object.entries(ERRORS).map(([name, { status, type, when }]) => [
+        code(name),
+        status === 0 ? 'none' : String(status),
+        type,
+        when,
+      ]),
+    ),
+  metrics: () =>
+    table(
+      ['metric', 'kind', 'labels', 'what'],
+      Object.values(METRICS).map(({ name, kind, labels, help }) => [
+        code(name),
+        kind,
+        labels.join(', '),
+        help,
+      ]),
+    ),
+  providers: () =>
+    table(
+      ['provider', 'speaks'],
+      Object.values(PROVIDERS).map(({ name, summary }) => [code(name), summary]),
+    ),
+  strategies: () =>
+    table(
+      ['strategy', 'order'],
+      Object.values(STRATEGIES).map(({ name, summary }) => [code(name), summary]),
+    ),
+}
+
+let text = readFileSync(FILE, 'utf8')
+for (const [name, render] of Object.entries(TABLES)) {
+  const section = new RegExp(`(<!-- generated: ${name} -->\n)[\\s\\S]*?(<!-- end -->)`)
+  if (!section.test(text)) throw new Error(`dataplane/README.md has no section "${name}"`)
+  text = text.replace(
+    section,
+    (_all, head: string, end: string) => `${head}\n${render()}\n\n${end}`,
+  )
+}
+writeFileSync(FILE, text)
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}

@@ -1,0 +1,128 @@
+/** Fields that the schema refuses. */
+import { aDocument, type Row, testRefusals } from './documents.ts'
+
+const SHAPE: Row[] = [
+  {
+    name: 'an unknown apiVersion',
+    yaml: aDocument().replace('inference.gw/v1', 'inference.gw/v2 # here'),
+    whole: true,
+    path: 'apiVersion',
+    says: 'unknown apiVersion "inference.gw/v2"',
+    fix: 'inference.gw/v1',
+  },
+  {
+    name: 'a section beside gw',
+    yaml: `routes: [] # here\n${aDocument()}`,
+    whole: true,
+    path: 'routes',
+    says: 'unknown field "routes"',
+    fix: 'Move routes under gw',
+  },
+  {
+    name: 'an unknown field with a near name',
+    yaml: '  gateway:\n    listen_prt: 80 # here',
+    path: 'gw.gateway.listen_prt',
+    says: 'did you mean "listen_port"?',
+    fix: 'metrics_port',
+  },
+  {
+    name: 'an unknown strategy',
+    yaml: '  routes:\n    - name: r\n      strategy: sinlge # here\n      upstreams: [a]',
+    path: 'gw.routes[0].strategy',
+    says: 'unknown strategy "sinlge"; did you mean "single"?',
+    fix: 'round_robin',
+  },
+  {
+    name: 'an unknown provider',
+    yaml: '  upstreams:\n    - name: a\n      provider: vlm # here\n      model: m',
+    path: 'gw.upstreams[0].provider',
+    says: 'did you mean "vllm"?',
+    fix: 'openai',
+  },
+  {
+    name: 'a number in quotes',
+    yaml: '  gateway:\n    listen_port: "8080" # here',
+    path: 'gw.gateway.listen_port',
+    says: 'expected a number',
+    fix: 'quotes',
+  },
+  {
+    name: 'a fraction where a whole number is needed',
+    yaml: '  gateway:\n    listen_port: 80.5 # here',
+    path: 'gw.gateway.listen_port',
+    says: 'whole number',
+    fix: 'client listener',
+  },
+  {
+    name: 'a port out of range',
+    yaml: '  gateway:\n    listen_port: 65536 # here',
+    path: 'gw.gateway.listen_port',
+    says: '65536',
+    fix: 'at most 65535',
+  },
+  {
+    name: 'a missing model',
+    yaml: '  upstreams:\n    - name: a # here\n      provider: openai',
+    path: 'gw.upstreams[0].model',
+    says: 'required field is missing',
+    fix: 'Add the field model',
+  },
+  {
+    name: 'a field without a value',
+    yaml: '  routes:\n    - name: r\n      strategy: single\n      primary: # here',
+    path: 'gw.routes[0].primary',
+    says: 'has no value',
+    fix: 'remove the line',
+  },
+  {
+    name: 'no routes',
+    yaml: '  routes: [] # here',
+    path: 'gw.routes',
+    says: 'out of bounds',
+    fix: 'at least 1 entries',
+  },
+  {
+    name: 'an endpoint that is no URL',
+    yaml: '  upstreams:\n    - {name: a, provider: vllm, model: m, endpoint: "a:8000"} # here',
+    path: 'gw.upstreams[0].endpoint',
+    says: 'must be an absolute URL',
+    fix: 'Base URL',
+  },
+  {
+    name: 'a malformed hash',
+    yaml: '  api_keys:\n    - {id: k, tenant: t, routes: ["*"], hash: abc} # here',
+    path: 'gw.api_keys[0].hash',
+    says: '64 lower-case hex digits',
+    fix: 'SHA-256',
+  },
+  {
+    name: 'a malformed reference',
+    yaml: '  upstreams:\n    - {name: a, provider: openai, model: m, api_key: "${env:A-B}"} # here',
+    path: 'gw.upstreams[0].api_key',
+    says: 'malformed reference "${env:A-B}"',
+    fix: '${env:NAME}',
+  },
+  {
+    name: 'a reference of an unknown kind',
+    yaml: '  upstreams:\n    - {name: a, provider: openai, model: m, api_key: "${vault:x}"} # here',
+    path: 'gw.upstreams[0].api_key',
+    says: 'malformed reference',
+    fix: '${secret:NAME/KEY}',
+  },
+  {
+    name: 'a reference in a name',
+    yaml: '  aliases:\n    ${env:X}: r # here',
+    path: 'gw.aliases["${env:X}"]',
+    says: 'not read',
+    fix: 'Write the name out',
+  },
+  {
+    name: 'a price written in the bare form',
+    yaml: '  pricing:\n    - model: m\n      input: -1 # here\n      output: 2',
+    path: 'gw.pricing[0].input',
+    says: 'out of bounds',
+    fix: 'at least 0',
+  },
+]
+
+testRefusals(SHAPE)

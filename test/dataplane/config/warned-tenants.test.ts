@@ -1,0 +1,78 @@
+/** What is worth saying of keys, limits and budgets, and no reason to refuse. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aDocument, hashOf, load, type Row, testWarnings } from './documents.ts'
+
+const ROWS: Row[] = [
+  {
+    name: 'no keys',
+    yaml: '  api_keys: [] # here',
+    path: 'gw.api_keys',
+    says: 'no API keys',
+    fix: 'gw keys create',
+  },
+  {
+    name: 'an expired key',
+    yaml: `  api_keys:\n    - {id: k, tenant: t, hash: "${hashOf('k')}", routes: [r], expires_at: "2026-11-20T23:59:59Z"} # here`,
+    path: 'gw.api_keys[0].expires_at',
+    says: 'expired on 2026-11-20T23:59:59Z',
+    fix: 'replace',
+  },
+  {
+    name: 'budgets in memory',
+    yaml: '  budgets: # here\n    - {tenant: t, tokens_per_day: 5}',
+    path: 'gw.budgets',
+    says: 'memory only',
+    fix: 'state_dir',
+  },
+  {
+    name: 'a budget route without a token default',
+    yaml: '  budgets: [{tenant: t, tokens_per_day: 5}]\n  routes:\n    - {name: r, strategy: single, primary: a} # here',
+    path: 'gw.routes[0]',
+    says: 'no max_tokens_default',
+    fix: 'Add max_tokens_default',
+  },
+  {
+    name: 'a tenant that no key belongs to',
+    yaml: '  budgets: [{tenant: tt, tokens_per_day: 5}] # here',
+    path: 'gw.budgets[0].tenant',
+    says: 'did you mean "t"?',
+    fix: 'Correct the name',
+  },
+  {
+    name: 'counters of several replicas',
+    yaml: `${aDocument('  rate_limits: {default: {burst: 30}} # here')}spec: {replicas: 3}\n`,
+    whole: true,
+    path: 'gw.rate_limits',
+    says: '3 replicas admit 3 times',
+    fix: 'backend: redis',
+  },
+  {
+    name: 'an upstream without use',
+    yaml: '  routes:\n    - {name: r, strategy: single, primary: a}\n  upstreams:\n    - {name: a, provider: openai, model: m, endpoint: "http://a"}\n    - {name: b, provider: openai, model: m, endpoint: "http://b"} # here',
+    path: 'gw.upstreams[1].name',
+    says: 'not used by any route',
+    fix: 'remove it',
+  },
+  {
+    name: 'a downgrade to a dearer route',
+    yaml: `  upstreams:
+    - {name: a, model: cheap, provider: vllm, endpoint: "http://a"}
+    - {name: b, model: dear, provider: vllm, endpoint: "http://a"}
+  routes:
+    - {name: r, strategy: single, primary: a}
+    - {name: s, strategy: single, primary: b}
+  pricing: [{model: cheap, input: 1, output: 1}, {model: dear, input: 2, output: 2}]
+  budgets:
+    - {tenant: t, tokens_per_day: 1, on_exceeded: downgrade, downgrade_route: s} # here`,
+    path: 'gw.budgets[0].downgrade_route',
+    says: 'dearer',
+    fix: 'cheaper',
+  },
+]
+
+testWarnings(ROWS)
+
+test('a sound document has no problem at all', () => {
+  assert.deepEqual(load(aDocument()).problems, [])
+})

@@ -1,0 +1,25 @@
+/** Files made from the code are what the code makes now. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..')
+const GENERATORS: Readonly<Record<string, readonly string[]>> = {
+  'dataplane/config/generate.ts': ['dataplane/config/schema.generated.json'],
+  'dataplane/generate.ts': ['dataplane/README.md'],
+}
+
+for (const [generator, files] of Object.entries(GENERATORS)) {
+  test(`${generator} changes nothing; else run make generate`, () => {
+    const before = files.map(read)
+    const run = spawnSync(process.execPath, [generator], { cwd: ROOT, encoding: 'utf8' })
+    assert.equal(run.status, 0, run.stderr)
+    assert.deepEqual(files.map(read), before)
+  })
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}

@@ -1,0 +1,83 @@
+/** An upstream over loopback that remembers what it was asked and answers as it is told. */
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export type Reply = (asked: Asked, outgoing: ServerResponse) => void
+
+export interface FakeUpstream {
+  readonly url: string
+  /** Every request that arrived whole, probes excepted. */
+  readonly asked: Asked[]
+  /** Answers from now on. */
+  reply: Reply
+  /** Requests whose connection closed before their answer was complete. */
+  abandoned: number
+  close(): Promise<void>
+}
+
+const ANSWER = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'served',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' },
+  ],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+}
+
+export const answerWhole: Reply = (_asked, outgoing) => {
+  outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ANSWER))
+}
+
+export async function startFakeUpstream(): Promise<FakeUpstream> {
+  const server = createServer((incoming, outgoing) => void take(incoming, outgoing))
+  const upstream = {
+    url: '',
+    asked: [] as Asked[],
+    reply: answerWhole,
+    abandoned: 0,
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  async function take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = incoming
+    if (method === 'GET' && (url === '/health' || url === '/metrics')) {
+      outgoing.writeHead(200).end()
+      return
+    }
+    outgoing.on('close', () => {
+      if (!outgoing.writableFinished) upstream.abandoned++
+    })
+    const chunks: Buffer[] = []
+    try {
+      for await (const chunk of incoming) chunks.push(chunk)
+    } catch {
+      return
+    }
+    const asked = { method, path: url, headers, body: Buffer.concat(chunks) }
+    upstream.asked.push(asked)
+    upstream.reply(asked, outgoing)
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  return upstream
+}

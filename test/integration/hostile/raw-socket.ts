@@ -1,0 +1,141 @@
+/** Bytes to the gateway and back over a bare socket: what no HTTP client would send. */
+import { EventEmitter, once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface RawAnswer {
+  readonly status: number
+  /** Lower-case names; of a repeated header the last value. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export class RawSocket {
+  /** 'reset' when the end was an error and no proper close. */
+  end: 'closed' | 'reset' | undefined
+  readonly #socket: Socket
+  readonly #changes = new EventEmitter()
+  #heard = ''
+
+  constructor(url: string) {
+    const { hostname, port } = new URL(url)
+    // Half open, so that what is still answered behind our end is heard as well.
+    this.#socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    this.#socket.setNoDelay(true)
+    this.#socket.on('data', (chunk: Buffer) => {
+      this.#heard += chunk.toString('latin1')
+      this.#changes.emit('change')
+    })
+    this.#socket.on('error', () => this.#over('reset'))
+    this.#socket.on('end', () => this.#socket.end())
+    this.#socket.on('close', () => this.#over('closed'))
+  }
+
+  /** Strings are bytes, one for each character. */
+  send(bytes: string | Buffer): void {
+    this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  }
+
+  /** Whether all that was sent has left this process. */
+  get drained(): boolean {
+    return this.#socket.writableLength === 0
+  }
+
+  /** Says that nothing more will be sent, and goes on listening. */
+  sendEnd(): void {
+    this.#socket.end()
+  }
+
+  /** Leaves without a word. */
+  leave(): void {
+    this.#socket.destroy()
+  }
+
+  /** Leaves with a reset, as a crashed client does. */
+  reset(): void {
+    this.#socket.resetAndDestroy()
+  }
+
+  get heard(): string {
+    return this.#heard
+  }
+
+  /** Complete answers so far. */
+  get answers(): readonly RawAnswer[] {
+    return parseAnswers(this.#heard).answers
+  }
+
+  /** Bytes that are not part of a complete answer. */
+  get remainder(): string {
+    return parseAnswers(this.#heard).remainder
+  }
+
+  /** Whether the condition came true within the time; it is asked whenever something was heard. */
+  async until(condition: () => boolean, secondsMax = 3): Promise<boolean> {
+    const signal = AbortSignal.timeout(secondsMax * 1000)
+    while (!condition()) {
+      if (signal.aborted) return false
+      await once(this.#changes, 'change', { signal }).catch(() => undefined)
+    }
+    return true
+  }
+
+  /** Whether the gateway has closed the connection within the time. */
+  closes(secondsMax = 3): Promise<boolean> {
+    return this.until(() => this.end !== undefined, secondsMax)
+  }
+
+  #over(how: 'closed' | 'reset'): void {
+    this.end ??= how
+    this.#changes.emit('change')
+  }
+}
+
+const HEAD = /^HTTP\/1\.1 (\d{3})[^\r\n]*\r\n/
+
+function parseAnswers(heard: string): { answers: RawAnswer[]; remainder: string } {
+  const answers: RawAnswer[] = []
+  let remainder = heard
+  for (;;) {
+    const headEnd = remainder.indexOf('\r\n\r\n')
+    const status = Number(HEAD.exec(remainder)?.[1])
+    if (headEnd === -1 || Number.isNaN(status)) return { answers, remainder }
+    const headers = parseHeaders(remainder.slice(0, headEnd))
+    const body = takeBody(remainder.slice(headEnd + 4), status, headers)
+    if (body === undefined) return { answers, remainder }
+    answers.push({ status, headers, body: body.text })
+    remainder = body.behind
+  }
+}
+
+function parseHeaders(head: string): Record<string, string> {
+  const lines = head.split('\r\n').slice(1)
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+    }),
+  )
+}
+
+function takeBody(text: string, status: number, headers: Readonly<Record<string, string>>) {
+  if (status < 200 || status === 204) return { text: '', behind: text }
+  if (headers['transfer-encoding'] === 'chunked') return takeChunks(text)
+  const length = Number(headers['content-length'])
+  if (Number.isNaN(length) || text.length < length) return undefined
+  return { text: text.slice(0, length), behind: text.slice(length) }
+}
+
+function takeChunks(text: string): { text: string; behind: string } | undefined {
+  let body = ''
+  let at = 0
+  for (;;) {
+    const lineEnd = text.indexOf('\r\n', at)
+    if (lineEnd === -1) return undefined
+    const size = Number.parseInt(text.slice(at, lineEnd), 16)
+    const start = lineEnd + 2
+    if (text.length < start + size + 2) return undefined
+    body += text.slice(start, start + size)
+    at = start + size + 2
+    if (size === 0) return { text: body, behind: text.slice(at) }
+  }
+}

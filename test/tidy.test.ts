@@ -1,0 +1,207 @@
+/** The rules of the tree, checked on the files themselves. Each failure names the file and what to do. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..')
+const SOURCES = ['dataplane', 'crds', 'operator', 'cli', 'test']
+const LINES_MAX = 300
+const LINE_LENGTH_MAX = 130
+
+interface Source {
+  readonly path: string
+  readonly text: string
+}
+
+const sources: readonly Source[] = SOURCES.flatMap(walk)
+const code = sources.filter(({ path }) => path.endsWith('.ts'))
+const product = code.filter(({ path }) => !path.startsWith('test/'))
+
+/** What a folder may import of ours; the first prefix that matches a file decides. */
+const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
+  [
+    'dataplane/providers/',
+    [
+      'dataplane/providers/',
+      'dataplane/call.ts',
+      'dataplane/errors.ts',
+      'dataplane/json-members.ts',
+    ],
+  ],
+  [
+    'dataplane/strategies/',
+    ['dataplane/strategies/', 'dataplane/call.ts', 'dataplane/config/schema.ts'],
+  ],
+  [
+    'dataplane/config/',
+    [
+      'dataplane/config/',
+      'dataplane/providers/',
+      'dataplane/strategies/',
+      'dataplane/errors.ts',
+      'dataplane/limits/rules.ts',
+      'dataplane/budgets/price.ts',
+    ],
+  ],
+  [
+    'dataplane/stages/',
+    [
+      'dataplane/',
+      '!dataplane/server.ts',
+      '!dataplane/main.ts',
+      '!dataplane/pipeline.ts',
+      '!dataplane/stages/',
+    ],
+  ],
+  [
+    'dataplane/store/',
+    [
+      'dataplane/store/',
+      'dataplane/limits/',
+      'dataplane/budgets/',
+      'dataplane/call.ts',
+      'dataplane/errors.ts',
+      'dataplane/clock.ts',
+    ],
+  ],
+  ['dataplane/', ['dataplane/', 'package.json']],
+  ['crds/', ['crds/', 'dataplane/config/', 'dataplane/providers/', 'dataplane/strategies/']],
+  ['operator/', ['operator/', 'crds/', 'dataplane/config/']],
+  [
+    'cli/',
+    [
+      'cli/',
+      'crds/',
+      'operator/compile.ts',
+      'dataplane/config/',
+      'dataplane/main.ts',
+      'dataplane/version.ts',
+      'package.json',
+    ],
+  ],
+]
+
+/** Each outside package has one door, so that it can be replaced there. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  fastify: ['dataplane/server.ts'],
+  undici: ['dataplane/upstream/'],
+  'prom-client': ['dataplane/telemetry/'],
+  'sonic-boom': ['dataplane/telemetry/log.ts'],
+  yaml: ['dataplane/config/', 'cli/'],
+  zod: ['dataplane/config/', 'crds/', 'cli/simulator/'],
+  ioredis: ['dataplane/store/redis.ts'],
+  '@kubernetes/client-node': ['operator/cluster.ts'],
+  commander: ['cli/'],
+  'node:sqlite': ['dataplane/store/'],
+}
+
+const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\b(TODO|FIXME|XXX)\b/, 'finish it, or say in the docs that it is not there'],
+  [/\bas any\b|: any\b/, 'use unknown and narrow it'],
+  [/@ts-(ignore|expect-error|nocheck)/, 'make the types say it'],
+  [/\b(test|it|describe)\.(skip|todo|only)\b/, 'a test runs, or it is not there'],
+  [/\bconsole\.(log|error|warn)\b/, 'write through telemetry/log.ts or cli/output.ts'],
+  [/export default\b/, 'export by name'],
+  [/^\s*enum\s/m, 'use a union of literals'],
+]
+
+const DRAWERS = /^(utils?|helpers?|common|misc|types)\.ts$/
+
+test('imports point one way', () => {
+  for (const { path, text } of product) {
+    const rule = IMPORTS.find(([from]) => path.startsWith(from))
+    for (const target of importsOf(path, text)) {
+      if (rule === undefined) continue
+      const forbidden = rule[1].some(
+        (may) => may.startsWith('!') && target.startsWith(may.slice(1)),
+      )
+      const allowed = rule[1].some((may) => target.startsWith(may))
+      // Plugins' contract and stage types are what the layers meet in.
+      const typesOnly = isTypeImport(text, target)
+      assert.ok((allowed && !forbidden) || typesOnly, `${path} must not import ${target}`)
+    }
+  }
+})
+
+test('an outside package is imported where its door is', () => {
+  for (const { path, text } of product) {
+    for (const [name, doors] of Object.entries(DOORS)) {
+      const imports = new RegExp(`^import (?!type ).*from '${name}'`, 'm').test(text)
+      const open = doors.some((door) => path.startsWith(door))
+      assert.ok(!imports || open, `${path} imports ${name}; only ${doors.join(', ')} may`)
+    }
+  }
+})
+
+test('a file fits the head', () => {
+  for (const { path, text } of product) {
+    const lines = text.split('\n').length
+    assert.ok(
+      lines <= LINES_MAX,
+      `${path} has ${lines} lines; split it by noun (${LINES_MAX} is the end)`,
+    )
+    const long = text.split('\n').findIndex((line) => line.length > LINE_LENGTH_MAX)
+    assert.equal(long, -1, `${path}:${long + 1} is longer than ${LINE_LENGTH_MAX} columns`)
+  }
+})
+
+test('a file says first what it is for', () => {
+  for (const { path, text } of product) {
+    assert.match(text, /^(#!.*\n)?\/\*\*/, `${path} must begin with a sentence on what it is for`)
+  }
+})
+
+test('no drawers, no banned words', () => {
+  for (const { path, text } of code) {
+    assert.doesNotMatch(basename(path), DRAWERS, `${path} is a drawer; name it by its noun`)
+    if (path === 'test/tidy.test.ts') continue
+    for (const [pattern, instead] of BANNED) {
+      if (path.startsWith('test/bench/') && pattern.source.includes('console')) continue
+      assert.doesNotMatch(text, pattern, `${path} has ${pattern}: ${instead}`)
+    }
+  }
+})
+
+test('every plugin stands in its registry', () => {
+  const registries: Readonly<Record<string, RegExp>> = {
+    'dataplane/providers': /^export const \w+: Provider\b|^export const \w+ = openAiLike\(/m,
+    'dataplane/strategies': /^export const \w+: Strategy\b/m,
+    'dataplane/apis': /^export const \w+: Api\b/m,
+    'cli/commands': /^export const \w+ = (?:endUsageWith64\(\s*)?new Command\(/m,
+  }
+  for (const [folder, plugin] of Object.entries(registries)) {
+    const index = readFileSync(join(ROOT, folder, 'index.ts'), 'utf8')
+    for (const { path, text } of product) {
+      if (!path.startsWith(`${folder}/`) || path.endsWith('index.ts') || !plugin.test(text))
+        continue
+      const name = `./${relative(folder, path)}`
+      assert.ok(index.includes(`'${name}'`), `${path} is not in ${folder}/index.ts; add its line`)
+    }
+  }
+})
+
+function walk(folder: string): Source[] {
+  const start = join(ROOT, folder)
+  if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) return []
+  return readdirSync(start, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(join(ROOT, path)).isFile() && !path.includes('/build/'))
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+}
+
+function importsOf(path: string, text: string): string[] {
+  const found = text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)
+  return [...found].map(([, target = '']) => join(path, '..', target))
+}
+
+function isTypeImport(text: string, target: string): boolean {
+  const name = basename(target).replaceAll('.', '\\.')
+  const statements = [...text.matchAll(new RegExp(`^import[^']*'[^']*/${name}'`, 'gm'))]
+  return (
+    statements.length > 0 &&
+    statements.every(([statement]) =>
+      /^import type\b|^import \{(\s*type \w+,?)+\s*\}/.test(statement),
+    )
+  )
+}

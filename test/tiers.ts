@@ -1,0 +1,46 @@
+/** Runs every tier of tests this machine can run, and says in one line why another cannot. */
+import { spawnSync } from 'node:child_process'
+
+interface Tier {
+  readonly name: string
+  readonly script: string
+  /** Programs it cannot do without, and the Debian package that brings each. */
+  readonly needs: Readonly<Record<string, string>>
+}
+
+const TIERS: readonly Tier[] = [
+  { name: 'check', script: 'check', needs: {} },
+  { name: 'unit and conformance', script: 'test:unit', needs: {} },
+  {
+    name: 'integration',
+    script: 'test:integration',
+    needs: { python3: 'python3 python3-venv python3-pip', openssl: 'openssl', curl: 'curl' },
+  },
+]
+
+function main(): number {
+  let failed = false
+  for (const tier of TIERS) {
+    const missing = Object.entries(tier.needs).filter(([program]) => !isInstalled(program))
+    if (missing.length > 0) {
+      const packages = missing.map(([, name]) => name).join(' ')
+      process.stdout.write(`tier ${tier.name}: cannot run, install ${packages}\n`)
+      failed ||= process.env.CI === 'true'
+      continue
+    }
+    const passed = runs(tier)
+    process.stdout.write(`tier ${tier.name}: ${passed ? 'passed' : 'FAILED'}\n`)
+    failed ||= !passed
+  }
+  return failed ? 1 : 0
+}
+
+function isInstalled(program: string): boolean {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined
+}
+
+function runs(tier: Tier): boolean {
+  return spawnSync('npm', ['run', '--silent', tier.script], { stdio: 'inherit' }).status === 0
+}
+
+process.exit(main())
