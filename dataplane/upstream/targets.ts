@@ -53,6 +53,9 @@ export class Targets {
 
   constructor(world: World) {
     this.#world = world
+    world.metrics.breakerState.collect = () => {
+      for (const state of this.#states.values()) state.show()
+    }
   }
 
   /** The lanes of each route. States no longer used are closed once their requests are done. */
@@ -85,10 +88,6 @@ export class Targets {
 
   async close(): Promise<void> {
     await Promise.all([...this.#states.values()].map((state) => state.destroy()))
-  }
-
-  states(): Iterable<TargetState> {
-    return this.#states.values()
   }
 }
 

@@ -20,8 +20,7 @@ import {
 } from './provider-fixtures.ts'
 
 type Json = Readonly<Record<string, unknown>>
-// biome-ignore lint/suspicious/noExplicitAny: chunks are read like a client without types reads
-// them.
+// biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
 type Chunk = any
 
 const SECRET = aDialect().credential

@@ -33,9 +33,7 @@ const ANSWER = {
   object: 'chat.completion',
   created: 1,
   model: 'served',
-  choices: [
-    { index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' },
-  ],
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
 }
 
