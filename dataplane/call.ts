@@ -51,7 +51,7 @@ export interface ChatRequest {
   readonly includeUsage: boolean
   readonly maxTokens: number | undefined
   /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
-  readonly createdSeconds?: number
+  readonly createdSeconds: number
 }
 
 /** Tokens one attempt used. */

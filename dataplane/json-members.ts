@@ -31,6 +31,7 @@ export class MembersError extends Error {
  */
 export function scanMembers(bytes: Buffer): Map<string, Span> {
   const spans = new Map<string, Span>()
+  let members = 0
   let at = skipSpace(bytes, 0)
   if (bytes[at] !== OPEN_BRACE) throw new MembersError('The body must be a JSON object.')
   at = skipSpace(bytes, at + 1)
@@ -45,7 +46,8 @@ export function scanMembers(bytes: Buffer): Map<string, Span> {
     if (spans.has(name) && SINGLE.has(name)) {
       throw new MembersError(`The member "${name}" appears twice; send it once.`, name)
     }
-    if (spans.size >= MEMBERS_MAX)
+    members++
+    if (members > MEMBERS_MAX)
       throw new MembersError(`The body has more than ${MEMBERS_MAX} members.`)
     spans.set(name, { start, end })
     at = skipSpace(bytes, end)
@@ -74,7 +76,7 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
 }
 
 function memberName(bytes: Buffer, start: number, end: number): string {
-  const raw = bytes.toString('latin1', start + 1, end - 1)
+  const raw = bytes.toString('utf8', start + 1, end - 1)
   // An escaped name ("\u006dodel") is the same member to a parser, so it is decoded before it is compared.
   if (!raw.includes('\\')) return raw
   try {

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Call } from './call.ts'
 import type { Clock, Deadline, Deadlines } from './clock.ts'
 import type { GatewayError } from './errors.ts'
+import { bodyIsUnread } from './wire.ts'
 
 const HEARTBEAT = ': keepalive\n'
 const STREAM_HEADERS = [
@@ -74,6 +75,8 @@ export class ClientResponse implements Deadline {
   send(status: number, contentType: string, body: string | Buffer): void {
     if (this.state !== 'unsent') return
     this.#end(status)
+    if (bodyIsUnread(this.#incoming) && !this.headers.includes('connection'))
+      this.headers.push('connection', 'close')
     const length = String(Buffer.byteLength(body))
     this.#outgoing.writeHead(status, [
       ...this.#head(),
@@ -126,7 +129,6 @@ export class ClientResponse implements Deadline {
     const { retryAfterSeconds } = error.details
     if (retryAfterSeconds !== undefined) this.headers.push('retry-after', String(retryAfterSeconds))
     if (error.final) this.headers.push('x-should-retry', 'false')
-    if (!this.#incoming.complete) this.headers.push('connection', 'close')
     this.send(error.status, 'application/json; charset=utf-8', error.envelope(this.#requestId))
   }
 

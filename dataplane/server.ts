@@ -1,6 +1,7 @@
 /** HTTP in, HTTP out: the three listeners. The only file that knows fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type FastifyInstance, fastify } from 'fastify'
 import { ADMIN_ROUTES, type Administered } from './admin.ts'
 import type { Api } from './apis/contract.ts'
@@ -10,7 +11,7 @@ import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { BODY_BROKEN } from './stages/receive.ts'
 import { serve } from './visit.ts'
-import { wireFault } from './wire.ts'
+import { bodyIsUnread, wireFault } from './wire.ts'
 
 const HEADER_BYTES_MAX = 16_384
 /** Above the bound that is checked, so that Node drops no header silently. */
@@ -22,20 +23,23 @@ const ADMIN_BODY_BYTES_MAX = 16_777_216
 
 /** The client listener. `listen` it, `close` it: closing waits for requests in flight. */
 export function createServer(gateway: Gateway): FastifyInstance {
-  const app = openFastify(gateway, gateway.active.snapshot.section.gateway.keepalive_seconds * 1000)
+  const condemned: Condemned = new WeakSet()
+  const app = openFastify(gateway, condemned)
   const server = app.server
   server.maxHeadersCount = NODE_HEADERS_MAX
   server.maxConnections = SOCKETS_MAX
   // Without these two Node answers by itself, before the key has been looked at.
   server.on('checkContinue', (incoming, outgoing) => server.emit('request', incoming, outgoing))
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing))
+  // Somebody who takes the gateway for a forward proxy is told so.
+  server.on('connect', (_incoming, socket) => refuseRaw(new Error('CONNECT'), socket, gateway))
   // Stages read the body themselves: a refusal by the headers must not wait for it.
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   for (const api of APIS) {
     const method = api.quiet ? (['GET', 'HEAD'] as const) : api.method
-    const handler = handlerOf(gateway, api)
+    const handler = handlerOf(gateway, api, condemned)
     app.route({
       method: method as 'GET',
       url: api.path,
@@ -45,7 +49,7 @@ export function createServer(gateway: Gateway): FastifyInstance {
       },
     })
   }
-  const unknown = handlerOf(gateway, UNKNOWN)
+  const unknown = handlerOf(gateway, UNKNOWN, condemned)
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
     unknown(request.raw, reply.raw)
@@ -53,13 +57,13 @@ export function createServer(gateway: Gateway): FastifyInstance {
   return app
 }
 
-function openFastify(gateway: Gateway, keepAliveMs: number): FastifyInstance {
+function openFastify(gateway: Gateway, condemned: Condemned): FastifyInstance {
   return fastify({
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    keepAliveTimeout: keepAliveMs,
+    keepAliveTimeout: gateway.active.snapshot.section.gateway.keepalive_seconds * 1000,
     requestTimeout: BODY_TIMEOUT_MS,
     http: {
       insecureHTTPParser: false,
@@ -73,19 +77,22 @@ function openFastify(gateway: Gateway, keepAliveMs: number): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, gateway),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
-      handlerOf(gateway, UNKNOWN)(request.raw, reply.raw)
+      handlerOf(gateway, UNKNOWN, condemned)(request.raw, reply.raw)
     },
   }) as FastifyInstance
 }
 
-function handlerOf(gateway: Gateway, api: Api) {
+function handlerOf(gateway: Gateway, api: Api, condemned: Condemned) {
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    if (condemned.has(incoming.socket)) return
     const call = { id: gateway.newRequestId(), incoming, outgoing, receivedAt: gateway.clock.now() }
     const fault = wireFault(incoming)
     const cors = gateway.active.snapshot.section.gateway.cors
     const headers = corsHeaders(incoming.headers.origin, cors)
+    if (fault !== undefined) condemned.add(incoming.socket)
     if (gateway.draining || fault !== undefined) headers.push('connection', 'close')
     if (fault === undefined && incoming.method === 'OPTIONS') {
+      if (bodyIsUnread(incoming)) headers.push('connection', 'close')
       const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
       outgoing.writeHead(204, [...headers, ...allowed, 'x-request-id', call.id]).end()
       return
@@ -98,6 +105,9 @@ function handlerOf(gateway: Gateway, api: Api) {
     )
   }
 }
+
+/** Connections that broke a rule of the wire: what is pipelined behind such a request may be a part of it. */
+type Condemned = WeakSet<Socket>
 
 const UNKNOWN: Api = {
   method: 'GET',
@@ -121,13 +131,14 @@ const UNKNOWN: Api = {
 }
 
 /** What the parser refused never became a request: it is answered in bytes, once, and the connection is closed. */
-function refuseRaw(error: Error & { code?: string }, socket: Socket, gateway: Gateway): void {
-  const answering = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
+function refuseRaw(error: Error & { code?: string }, socket: Duplex, gateway: Gateway): void {
+  const answering = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
   const refusal = rawRefusal(error.code)
-  // A body that breaks off is refused by the stage that reads it, with everything an answer carries.
-  if (answering != null && !answering.headersSent && answering.req.emit(BODY_BROKEN, refusal))
+  if (answering != null) {
+    refuseDuring(answering, refusal, socket)
     return
-  if (!socket.writable || answering != null || socket.bytesWritten > 0) {
+  }
+  if (!socket.writable) {
     socket.destroy()
     return
   }
@@ -139,6 +150,21 @@ function refuseRaw(error: Error & { code?: string }, socket: Socket, gateway: Ga
       `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   )
+}
+
+/** The parser gave up while a request of the connection is being answered. */
+function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: Duplex): void {
+  if (!answering.req.complete) {
+    // A body that breaks off is refused by the stage that reads it, with everything an answer carries; if none
+    // reads it, the answer did not need it and is on its way.
+    if (!answering.headersSent) answering.req.emit(BODY_BROKEN, refusal)
+    else if (!answering.writableEnded) socket.destroy()
+    return
+  }
+  // Garbage behind a request is not its fault: it has its answer, which is the last one.
+  if (!answering.shouldKeepAlive) return
+  answering.shouldKeepAlive = false
+  answering.on('finish', () => socket.end(() => socket.destroy()))
 }
 
 function rawRefusal(code: string | undefined): GatewayError {

@@ -37,7 +37,16 @@ export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
   return framingFault(incoming) ?? askingFault(headers)
 }
 
+/** Whether a body was announced that has not arrived: the connection cannot be used for another request. */
+export function bodyIsUnread({ headers, complete }: IncomingMessage): boolean {
+  if (complete) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
 function framingFault({ headers, httpVersion }: IncomingMessage): GatewayError | undefined {
+  // Node's parser takes HTTP/0.9 and HTTP/2.0 on a request line and goes on as if they were 1.1.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return fault('The gateway speaks HTTP/1.1 only.')
   const coding = headers['transfer-encoding']
   if (coding !== undefined && httpVersion === '1.0')
     return fault('HTTP/1.0 has no Transfer-Encoding.')

@@ -33,7 +33,8 @@ export class Exchange {
   }
 
   sendJson(value: unknown, status = 200): void {
-    this.send(JSON.stringify(value), 'application/json', status)
+    // The newline is for people who read it in a terminal.
+    this.send(`${JSON.stringify(value)}\n`, 'application/json', status)
   }
 
   send(text: string, type: string, status = 200): void {

@@ -36,7 +36,7 @@ export function readMessage(
   const completion = {
     id: completionId(answer.id),
     object: 'chat.completion',
-    created: request.createdSeconds ?? 0,
+    created: request.createdSeconds,
     model: answer.model,
     choices: [
       {

@@ -100,24 +100,18 @@ function endMessage(event: Json, telling: Telling): EventMeaning {
   telling.usage = { ...telling.usage, ...known(recordOf(event.usage)) }
   const delta = recordOf(event.delta)
   const usage = readUsage(telling.usage)
-  const said = usage && { usage }
-  if (textOf(delta.stop_reason) === undefined) return { ...NOTHING, ...said }
+  const meaning = { ...NOTHING, ...(usage && { usage }) }
+  if (textOf(delta.stop_reason) === undefined) return meaning
   const refusal = refusalOf(delta)
   const reason = finishReason(delta.stop_reason, telling.calls.size > 0)
-  return {
-    out: [chunk(telling, refusal === undefined ? {} : { refusal }, reason)],
-    content: refusal !== undefined,
-    finished: true,
-    done: false,
-    ...said,
-  }
+  const out = [chunk(telling, refusal === undefined ? {} : { refusal }, reason)]
+  return { ...meaning, out, content: refusal !== undefined, finished: true }
 }
 
 function endStream(_event: Json, telling: Telling): EventMeaning {
   const usage = readUsage(telling.usage)
   if (usage === undefined || !telling.request.includeUsage) return { ...NOTHING, done: true }
-  const { choices: _, ...rest } = chunkObject(telling)
-  const last = { ...rest, choices: [], usage: usageObject(usage, telling.usage) }
+  const last = { ...chunkObject(telling), choices: [], usage: usageObject(usage, telling.usage) }
   return { ...NOTHING, out: [JSON.stringify(last)], done: true, usage }
 }
 
@@ -146,7 +140,7 @@ function chunkObject({ request, id, model }: Telling): Json {
   return {
     id,
     object: 'chat.completion.chunk',
-    created: request.createdSeconds ?? 0,
+    created: request.createdSeconds,
     model,
     ...(request.includeUsage && { usage: null }),
   }

@@ -53,9 +53,9 @@ async function attemptOnce(
   trace.attempts.push(entry)
   const metered = admission.meter.begin(target.name, target.settings.model)
   const { totalAt, maxTokens } = admission
-  const one = new Attempt({ request, target, permit, metered, gateway, totalAt })
+  const one = new Attempt({ request, target, permit, maxTokens, metered, gateway, totalAt })
   response.onLeave = () => one.leave()
-  one.send(call.id, maxTokens)
+  one.send(call.id)
   const outcome = await one.outcome
   const spent = gateway.clock.now() - call.receivedAt
   if (outcome.kind === 'whole') metered.usage = outcome.usage

@@ -24,7 +24,7 @@ export async function receive(
   const began = gateway.clock.now()
   const bytes = await readBody(incoming, bytesMax)
   trace.body_ms = gateway.clock.now() - began
-  return parseChat(bytes)
+  return parseChat(bytes, Math.floor(gateway.clock.wall() / 1000))
 }
 
 function requireJson({ headers }: IncomingMessage): void {
@@ -85,7 +85,7 @@ function tooLarge(bytesMax: number): GatewayError {
 }
 
 /** Exported for tests and explain. Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
-export function parseChat(bytes: Buffer): ChatRequest {
+export function parseChat(bytes: Buffer, createdSeconds: number): ChatRequest {
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.')
   const spans = scan(bytes)
   const body = parseJson(bytes)
@@ -98,6 +98,7 @@ export function parseChat(bytes: Buffer): ChatRequest {
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
     maxTokens,
+    createdSeconds,
   }
 }
 

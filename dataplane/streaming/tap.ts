@@ -9,13 +9,15 @@ import { parseEvent, splitEvents } from './sse.ts'
 const USAGE = '"usage"'
 const NULL_USAGE = ',"usage":null'
 /** Marks of events that must be read and not only passed on. */
-const MARKS = [USAGE, '"error"', '[DONE]', '"finish_reason":"', '"finish_reason": "']
+const MARKS = [USAGE, 'event:', '"error"', '[DONE]', '"finish_reason":"', '"finish_reason": "']
 
 export class Tap {
   /** An event with text, reasoning, a tool call or a refusal has been seen. */
   content = false
   finished = false
   done = false
+  /** The terminal event has been passed on as it came, so nobody needs to add one. */
+  doneShown = false
   failure: Failure | undefined
   brokenEvents = 0
   readonly #reader: StreamReader
@@ -66,7 +68,10 @@ export class Tap {
     this.failure ??= meaning.failure
     if (meaning.usage !== undefined) this.#metered.usage = meaning.usage
     if (meaning.failure !== undefined) return NOTHING
-    if (meaning.out === 'same') return bytes
+    if (meaning.out === 'same') {
+      this.doneShown ||= meaning.done
+      return bytes
+    }
     return Buffer.from(meaning.out.map((json) => `data: ${json}\n\n`).join(''))
   }
 }

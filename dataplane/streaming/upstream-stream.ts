@@ -126,10 +126,14 @@ export class UpstreamStream {
       this.#open = true
       this.#listener.opened(failure)
     }
+    // Translated wires have no such event, and some runtimes never send it.
+    if (failure === undefined && !this.#tap.doneShown) this.#emit(DONE)
     this.#listener.ended(failure)
     this.#sink?.finish(failure)
   }
 }
+
+const DONE = Buffer.from('data: [DONE]\n\n')
 
 const CUT: Failure = {
   class: 'reset',

@@ -7,6 +7,7 @@ import type { Failure } from '../providers/contract.ts'
 import { Tap } from '../streaming/tap.ts'
 import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { Permit } from './breaker.ts'
+import { decodeBody, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import type { Target } from './targets.ts'
 import { speaksAgainst } from './verdict.ts'
@@ -28,6 +29,8 @@ export interface AttemptParts {
   readonly permit: Permit
   readonly metered: MeteredAttempt
   readonly gateway: Gateway
+  /** Sent as the limit of tokens when the client gave none. */
+  readonly maxTokens: number | undefined
   /** Monotonic moment at which the request's time is up. */
   readonly totalAt: number
 }
@@ -46,10 +49,12 @@ export class Attempt implements Receiver, Listener {
   #judged = false
 
   constructor(parts: AttemptParts) {
-    const { target, request, metered, gateway, totalAt } = parts
+    const { target, request, maxTokens, metered, gateway, totalAt } = parts
     const { provider, timeoutMs, idleTimeoutMs } = target.settings
     this.#parts = parts
-    this.#tap = new Tap(provider, request, metered)
+    // Some dialects tell a truncated answer only by the bound that was asked for.
+    const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
+    this.#tap = new Tap(provider, bounded, metered)
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -58,8 +63,9 @@ export class Attempt implements Receiver, Listener {
     target.state.inFlight++
   }
 
-  send(requestId: string, maxTokens: number | undefined): void {
-    const { settings, state } = this.#parts.target
+  send(requestId: string): void {
+    const { target, maxTokens } = this.#parts
+    const { settings, state } = target
     const { path, headers, body } = settings.provider.encode(
       this.#parts.request,
       settings,
@@ -87,7 +93,11 @@ export class Attempt implements Receiver, Listener {
     this.#headers = headers
     if (status >= 300) return
     const streams = this.#parts.request.stream && isEventStream(headers)
-    if (streams) this.#stream = new UpstreamStream(this.#tap, this.#exchange, this)
+    const encoding = encodingOf(headers)
+    if (encoding === undefined || (streams && encoding !== 'identity')) {
+      this.#exchange.abort('the answer is compressed')
+      this.#fail({ class: 'malformed', message: 'The answer is compressed, unasked.' })
+    } else if (streams) this.#stream = new UpstreamStream(this.#tap, this.#exchange, this)
     else this.#exchange.begun()
   }
 
@@ -141,12 +151,21 @@ export class Attempt implements Receiver, Listener {
   }
 
   #conclude(): void {
-    const { request, target } = this.#parts
     const body =
       this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
+    const bytesMax = this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
+    decodeBody(body, encodingOf(this.#headers), bytesMax, (decoded) => this.#read(decoded))
+  }
+
+  #read(body: Buffer | undefined): void {
+    const { request, target } = this.#parts
     const { provider } = target.settings
     if (this.#status >= 300) {
-      this.#fail(provider.classify(this.#status, this.#headers, body))
+      this.#fail(provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0)))
+      return
+    }
+    if (body === undefined) {
+      this.#fail({ class: 'malformed', message: 'The compressed answer cannot be read.' })
       return
     }
     const answer = provider.decode(body, request)

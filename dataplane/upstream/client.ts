@@ -1,19 +1,28 @@
-/** Connection pools to upstreams. The only file that knows undici. */
-import { type Dispatcher, Pool } from 'undici'
+/** Connection pools to upstreams, direct or through the egress proxy. The only file that knows undici. */
+import { TLSSocket } from 'node:tls'
+import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import type { Section } from '../config/schema.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import { AddressDeniedError, checkedLookup, isDeniedHost } from './addresses.ts'
+import { type EgressProxy, proxyFor } from './egress-proxy.ts'
+import { watchHandshakeEnd } from './handshake-end.ts'
+import { secureContextOf } from './secure-context.ts'
+import { type Tls, tlsOf } from './tls-files.ts'
 
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000
 const HEADER_BYTES_MAX = 65_536
 
-/** The exchange keeps its own clocks: undici's do not fire while the client reads slowly. */
+/**
+ * Never throws: where no connection may or can be made, every request fails with the reason. The
+ * exchange keeps its own clocks: undici's do not fire while the client reads slowly.
+ */
 export function openPool(
   upstream: UpstreamSettings,
-  _whole: Section,
+  whole: Section,
   connections: number | undefined,
 ): Dispatcher {
-  return new Pool(upstream.origin, {
+  const shared = {
     connections: connections ?? null,
     pipelining: 1,
     allowH2: false,
@@ -22,8 +31,95 @@ export function openPool(
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: 60_000,
     maxHeaderSize: HEADER_BYTES_MAX,
-    connect: {
-      timeout: Math.min(upstream.section.connect_timeout_seconds * 1000, upstream.timeoutMs),
-    },
-  })
+  }
+  const timeout = Math.min(upstream.section.connect_timeout_seconds * 1000, upstream.timeoutMs)
+  try {
+    const url = new URL(upstream.origin)
+    const connect = connectOptions(url, tlsOf(upstream.section, whole), timeout)
+    const proxy = proxyFor(url, whole)
+    if (proxy === undefined)
+      return new Pool(url, { ...shared, connect: watched(buildConnector(connect)) })
+    const proxyConnect = connectOptions(new URL(proxy.origin), whole.tls, timeout)
+    return new ProxiedPool(upstream.origin, proxy, { shared, connect, proxyConnect })
+  } catch (error) {
+    return new Pool(upstream.origin, {
+      ...shared,
+      connect: (_, callback) => callback(error as Error, null),
+    })
+  }
+}
+
+/** Every connection goes through these options: its address is checked, and its certificate. */
+function connectOptions({ hostname, protocol }: URL, tls: Tls | undefined, timeout: number) {
+  if (isDeniedHost(hostname)) throw new AddressDeniedError(hostname, hostname)
+  return {
+    timeout,
+    allowH2: false,
+    lookup: checkedLookup(),
+    // NODE_TLS_REJECT_UNAUTHORIZED would turn verification off for whoever does not insist.
+    rejectUnauthorized: true,
+    ...(protocol === 'https:' && { secureContext: secureContextOf(tls) }),
+  }
+}
+
+type ConnectOptions = ReturnType<typeof connectOptions>
+
+interface ProxiedOptions {
+  readonly shared: Pool.Options
+  readonly connect: ConnectOptions
+  readonly proxyConnect: ConnectOptions
+}
+
+/**
+ * The pool of one upstream behind a proxy: https in a tunnel (CONNECT), http forwarded with the
+ * whole URL as its target, because many proxies allow tunnels to port 443 only.
+ */
+class ProxiedPool extends ProxyAgent {
+  readonly #origin: string
+
+  constructor(origin: string, proxy: EgressProxy, options: ProxiedOptions) {
+    const { shared, connect, proxyConnect } = options
+    super({
+      uri: proxy.origin,
+      ...(proxy.authorization !== undefined && { token: proxy.authorization }),
+      requestTls: connect,
+      proxyTls: proxyConnect,
+      // undici hands its own pools none of our limits.
+      factory: (target, given) => new Pool(target, { ...shared, ...connectorOf(given) }),
+      clientFactory: (target, given) =>
+        new Pool(target, {
+          ...shared,
+          ...connectorOf(given),
+          connections: null,
+          // A proxy that never answers CONNECT must not hold the place of a connection for ever.
+          headersTimeout: proxyConnect.timeout,
+        }),
+    })
+    this.#origin = origin
+  }
+
+  override dispatch(
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ): boolean {
+    return super.dispatch({ ...options, origin: this.#origin }, handler)
+  }
+}
+
+/** undici types what it gives to factories as `object`; there is a connector in it. */
+function connectorOf(given: object): Pick<Pool.Options, 'connect'> {
+  const { connect } = given as { readonly connect: buildConnector.connector }
+  return { connect: watched(connect) }
+}
+
+function watched(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null)
+        return
+      }
+      if (socket instanceof TLSSocket) watchHandshakeEnd(socket)
+      callback(null, socket)
+    })
 }

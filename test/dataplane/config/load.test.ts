@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { aDocument, hashOf, load } from './documents.ts'
+import { loadConfiguration } from '../../../dataplane/config/load.ts'
+import { aDocument, aHost, hashOf, load } from './documents.ts'
 
 const SPECIFIED = readFileSync(new URL('./specified.yaml', import.meta.url), 'utf8')
 const ENV = {
@@ -79,4 +80,14 @@ test('a keys file that cannot be read is fatal to run and a warning to validate'
   const { configuration, problems } = load(aDocument(FILE), {}, 'validate')
   assert.ok(configuration)
   assert.equal(problems[0]?.severity, 'warning')
+})
+
+test('a keys file is beside the configuration, and its references beside itself', () => {
+  const text = aDocument(FILE.replace('keys.yaml', 'more/keys.yaml'))
+  const keys = `- {id: one, tenant: t, hash: "\${file:hash}", routes: [r]}\n`
+  const files = { 'conf/more/keys.yaml': keys, 'conf/more/hash': `${hashOf('one')}\n` }
+  const loaded = loadConfiguration(text, 'conf/gw.yaml', aHost({ files }))
+  assert.deepEqual(loaded.problems, [])
+  assert.equal(loaded.keysFile, 'conf/more/keys.yaml')
+  assert.equal(loaded.configuration?.gw.api_keys[1]?.hash, hashOf('one'))
 })

@@ -193,3 +193,9 @@ test('usage is read totally: no number of an upstream throws or comes out sensel
     }),
   )
 })
+
+test('an event that is named an error is one, whatever its form', () => {
+  const reader = vllm.openStream(aRequest({ stream: true }))
+  const meaning = reader.read({ event: 'error', data: '{"message":"m","code":503}' })
+  assert.deepEqual([meaning.failure?.class, meaning.out], ['overloaded', []])
+})

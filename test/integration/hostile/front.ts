@@ -1,4 +1,5 @@
 /** A gateway in front of a fake upstream, and well-formed requests to it as bytes. */
+import assert from 'node:assert/strict'
 import { aKey, type GatewayProcess, startGateway } from '../gateway-process.ts'
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts'
 import { RawSocket } from './raw-socket.ts'
@@ -23,6 +24,7 @@ export interface FrontOptions {
 export async function startFront(options: FrontOptions = {}): Promise<Front> {
   const upstream = await startFakeUpstream()
   const { key, record } = aKey({ id: 'client' })
+  assert.equal(key.length, KEY.length)
   const gateway = await startGateway({
     env: { FRONT_CREDENTIAL: options.credential ?? 'upstream-credential' },
     config: {
@@ -59,8 +61,8 @@ export async function startFront(options: FrontOptions = {}): Promise<Front> {
   }
 }
 
-/** Stands for the key in bytes that are written down before there is one. */
-export const KEY = '<key>'
+/** Stands for the key, and is as long, in bytes that are written down before there is one. */
+export const KEY = '<key>'.padEnd(58, '=')
 
 export const CHAT_LINE = 'POST /v1/chat/completions HTTP/1.1'
 export const CHAT_BODY = '{"model":"chat","messages":[{"role":"user","content":"hi"}]}'

@@ -1,0 +1,126 @@
+/** `make run`: a simulated model server and the gateway in front of it, until Ctrl-C. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { EXIT, printRemark, printText } from './output.ts'
+import { instructions } from './quickstart/instructions.ts'
+import { choosePorts, PORT_NAMES, type Ports, wantedPorts, withPorts } from './quickstart/ports.ts'
+import { startSimulator } from './simulator.ts'
+
+const HOST = '127.0.0.1'
+const EXAMPLE = join(import.meta.dirname, 'example.yaml')
+const TOOL = join(import.meta.dirname, 'main.ts')
+/** Public on purpose: its hash is in the example, and it opens nothing but simulated models. */
+const DEMO_KEY = 'gw_demo_quickstart_EybL4RXJV0SSvvDyoPl7mJB0Q2Kq7sVLJJV7nWiocei3DP8Yb'
+/** Slow enough that a stream can be seen to be one. */
+const PACE = { latencyMs: 200, tokensPerSecond: 20 }
+const READY_SECONDS_MAX = 30
+const LOOK_MS = 50
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(given: readonly string[]): Promise<number> {
+  let wanted: Ports
+  try {
+    wanted = wantedPorts(given)
+  } catch (error) {
+    complain(error)
+    return EXIT.usage
+  }
+  try {
+    return await quickstart(wanted)
+  } catch (error) {
+    complain(error)
+    return EXIT.unanswered
+  }
+}
+
+/** Resolves with the exit code once everything has stopped. */
+async function quickstart(wanted: Ports): Promise<number> {
+  const stopped = signalled()
+  const ports = await choosePorts(wanted, HOST)
+  for (const name of PORT_NAMES.filter((name) => ports[name] !== wanted[name])) {
+    printRemark(`Port ${wanted[name]} is in use; ${name} is on ${ports[name]} instead.`)
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gw-quickstart-'))
+  const configFile = writeConfiguration(folder, ports)
+  const logFile = join(folder, 'gateway.log')
+  const simulator = await startSimulator({ ...PACE, host: HOST, port: ports.simulator })
+  const gateway = startGateway(configFile, logFile, ports)
+  const exited = once(gateway, 'exit').then(() => 'exited' as const)
+  try {
+    const begun = await Promise.race([stopped, exited, untilReady(ports, exited)])
+    if (begun === 'ready') printText(instructions({ ...placesOf(ports), configFile, logFile }))
+    const ended = begun === 'ready' ? await Promise.race([stopped, exited]) : begun
+    if (ended === 'stopped') return EXIT.ok
+    const what = ended === 'exited' ? 'the gateway has ended' : 'the gateway does not get ready'
+    printRemark(`error: ${what}; its log is ${logFile}`)
+    return EXIT.unanswered
+  } finally {
+    gateway.kill('SIGTERM')
+    await exited
+    await simulator.stop()
+  }
+}
+
+function placesOf(ports: Ports) {
+  return {
+    baseUrl: `http://${HOST}:${ports.gateway}/v1`,
+    metricsUrl: `http://${HOST}:${ports.metrics}/metrics`,
+    key: DEMO_KEY,
+  }
+}
+
+/** The example itself where its ports are free, so that people can edit what they read. */
+function writeConfiguration(folder: string, ports: Ports): string {
+  const example = readFileSync(EXAMPLE, 'utf8')
+  const text = withPorts(example, ports)
+  if (text === example) return relative('', EXAMPLE)
+  const file = join(folder, 'example.yaml')
+  writeFileSync(file, text)
+  return file
+}
+
+function startGateway(configFile: string, logFile: string, ports: Ports): ChildProcess {
+  return spawn(process.execPath, [TOOL, 'run', '--file', configFile], {
+    // What the gateway has to say to people comes on standard error.
+    stdio: ['ignore', openSync(logFile, 'a'), 'inherit'],
+    env: {
+      ...process.env,
+      GW_ADMIN_PORT: String(ports.admin),
+      // Who presses Ctrl-C does not want to wait for a simulated stream.
+      GW_DRAIN_TIMEOUT_SECONDS: '1',
+    },
+  })
+}
+
+async function untilReady(ports: Ports, exited: Promise<unknown>): Promise<'ready' | 'late'> {
+  let isOver = false
+  void exited.then(() => {
+    isOver = true
+  })
+  const end = performance.now() + READY_SECONDS_MAX * 1000
+  while (!isOver && performance.now() < end) {
+    const answer = await fetch(`http://${HOST}:${ports.gateway}/readyz`).catch(() => undefined)
+    await answer?.body?.cancel()
+    if (answer?.ok) return 'ready'
+    await delay(LOOK_MS)
+  }
+  return 'late'
+}
+
+/** SIGHUP too: a closed terminal must not leave a gateway behind. */
+function signalled(): Promise<'stopped'> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => resolve('stopped'))
+    }
+  })
+}
+
+function complain(error: unknown): void {
+  printRemark(`error: ${error instanceof Error ? error.message : String(error)}`)
+}

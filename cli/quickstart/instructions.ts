@@ -1,0 +1,78 @@
+/** What the quickstart prints: every block works when it is pasted into a shell as it stands. */
+
+export interface Running {
+  /** Where clients call, with /v1. */
+  readonly baseUrl: string
+  readonly metricsUrl: string
+  readonly key: string
+  readonly configFile: string
+  readonly logFile: string
+}
+
+export function instructions(running: Running): string {
+  const { baseUrl, metricsUrl, key, configFile, logFile } = running
+  return `\
+The gateway is ready, in front of a simulated model server.
+
+  Base URL       ${baseUrl}
+  Key            ${key}
+                 (a public demo key; everybody knows it)
+  Model          chat, or its other name gpt-4o
+  Configuration  ${configFile}  (save a change and it is in force)
+  Log            ${logFile}
+  Metrics        ${metricsUrl}
+
+Ask something (add -i to see what the gateway says in its headers):
+
+${curl(running, '', '')}
+
+The same as a stream:
+
+${curl(running, ' --no-buffer', ',"stream":true')}
+
+With OpenAI's SDK in Python, after pip install openai:
+
+${python(running)}
+
+With OpenAI's SDK in Node, after npm install openai:
+
+${node(running)}
+
+Press Ctrl-C to stop.
+`
+}
+
+function curl({ baseUrl, key }: Running, flags: string, members: string): string {
+  return `\
+curl${flags} ${baseUrl}/chat/completions \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"model":"chat","messages":[{"role":"user","content":"Hello there"}]${members}}'`
+}
+
+function python({ baseUrl, key }: Running): string {
+  return `\
+python3 - <<'END'
+from openai import OpenAI
+
+client = OpenAI(base_url="${baseUrl}", api_key="${key}")
+answer = client.chat.completions.create(
+    model="gpt-4o", messages=[{"role": "user", "content": "Hello there"}]
+)
+print(answer.choices[0].message.content)
+END`
+}
+
+function node({ baseUrl, key }: Running): string {
+  return `\
+node --input-type=module - <<'END'
+import OpenAI from 'openai'
+
+const client = new OpenAI({ baseURL: '${baseUrl}', apiKey: '${key}' })
+const answer = await client.chat.completions.create({
+  model: 'gpt-4o',
+  messages: [{ role: 'user', content: 'Hello there' }],
+})
+console.log(answer.choices[0].message.content)
+END`
+}

@@ -1,0 +1,50 @@
+/** The UTC day and month that a moment belongs to. A window is part of what it counts, so nothing is ever reset. */
+
+export interface Window {
+  readonly kind: 'day' | 'month'
+  /** `2026-11-21` or `2026-11`. */
+  readonly key: string
+  /** Milliseconds since the epoch, the first that belongs to it. */
+  readonly startsAt: number
+  /** The first that no longer does. */
+  readonly resetsAt: number
+}
+
+const DAY_MS = 86_400_000
+
+export function dayOf(wallMs: number): Window {
+  const startsAt = Math.floor(wallMs / DAY_MS) * DAY_MS
+  const key = new Date(startsAt).toISOString().slice(0, 10)
+  return { kind: 'day', key, startsAt, resetsAt: startsAt + DAY_MS }
+}
+
+export function monthOf(wallMs: number): Window {
+  const moment = new Date(wallMs)
+  const year = moment.getUTCFullYear()
+  const month = moment.getUTCMonth()
+  const startsAt = Date.UTC(year, month, 1)
+  const key = new Date(startsAt).toISOString().slice(0, 7)
+  return { kind: 'month', key, startsAt, resetsAt: Date.UTC(year, month + 1, 1) }
+}
+
+export function contains(window: Window, wallMs: number): boolean {
+  return wallMs >= window.startsAt && wallMs < window.resetsAt
+}
+
+/** Keeps both windows of the present, because nearly every request falls into those of the one before it. */
+export class Present {
+  day: Window
+  month: Window
+
+  constructor(wallMs: number) {
+    this.day = dayOf(wallMs)
+    this.month = monthOf(wallMs)
+  }
+
+  /** Follows the clock, back too: a clock that was wrong for a moment must not close a window for good. */
+  moveTo(wallMs: number): void {
+    if (contains(this.day, wallMs)) return
+    this.day = dayOf(wallMs)
+    if (!contains(this.month, wallMs)) this.month = monthOf(wallMs)
+  }
+}

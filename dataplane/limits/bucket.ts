@@ -1,0 +1,75 @@
+/**
+ * A token bucket told by what is in use, in whole numbers: one request is 60,000 units, and as many units leak a
+ * millisecond as requests are allowed a minute. So no fraction is ever rounded, and a changed rule finds what was used.
+ */
+
+const UNITS = 60_000
+
+/** Beyond this a cost would leave the safe integers; no request has a hundred thousand million tokens. */
+const COST_MAX = 100_000_000_000
+
+export interface BucketRule {
+  readonly perMinute: number
+  /** Requests, or tokens, that fit at once. */
+  readonly capacity: number
+}
+
+export class Bucket {
+  /** Units in use at `at`. */
+  #level = 0
+  #at: number
+  #perMinute: number
+  #capacity: number
+
+  constructor({ perMinute, capacity }: BucketRule, now: number) {
+    this.#at = now
+    this.#perMinute = perMinute
+    this.#capacity = capacity
+  }
+
+  /**
+   * Takes note of a changed rule. The time since the last request leaks at the slower of both rates, because nobody knows
+   * when between them the rule changed: a raise is no refill. A smaller bucket is full rather than overfull, so that no
+   * one waits for what the old one allowed. A clock that went back starts from here.
+   */
+  obey({ perMinute, capacity }: BucketRule, now: number): void {
+    if (perMinute === this.#perMinute && capacity === this.#capacity && now >= this.#at) return
+    this.#perMinute = Math.min(this.#perMinute, perMinute)
+    this.#level = Math.min(this.#levelAt(now), capacity * UNITS)
+    this.#at = now
+    this.#perMinute = perMinute
+    this.#capacity = capacity
+  }
+
+  /**
+   * Milliseconds until `cost` fits; 0 when it does. What is larger than the whole bucket fits when that is empty: it is
+   * charged in full then, so the rate holds, and no request is told to wait for ever.
+   */
+  wait(cost: number, now: number): number {
+    const capacity = this.#capacity * UNITS
+    const over = this.#levelAt(now) + Math.min(cost * UNITS, capacity) - capacity
+    return over <= 0 ? 0 : Math.ceil(over / this.#perMinute)
+  }
+
+  /** Charges; a negative cost gives back what has not leaked yet. */
+  charge(cost: number, now: number): void {
+    const bounded = Math.max(-COST_MAX, Math.min(COST_MAX, cost)) * UNITS
+    const level = this.#levelAt(now) + bounded
+    this.#level = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, level))
+    this.#at = Math.max(now, this.#at)
+  }
+
+  /** Whole requests, or tokens, that fit now. */
+  remaining(now: number): number {
+    return Math.max(0, Math.floor((this.#capacity * UNITS - this.#levelAt(now)) / UNITS))
+  }
+
+  /** Milliseconds until nothing is in use. */
+  resetMs(now: number): number {
+    return Math.ceil(this.#levelAt(now) / this.#perMinute)
+  }
+
+  #levelAt(now: number): number {
+    return Math.max(0, this.#level - Math.max(0, now - this.#at) * this.#perMinute)
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * What counts requests, tokens and money of tenants. Five verbs; each is one atomic step on plain data, so that a shared
+ * store can do it in one script call. A verb answers at once where nothing has to be asked over a network.
+ */
+
+export type Soon<T> = T | Promise<T>
+
+/**
+ * Tokens and integer nano-dollars (1 USD = 1e9). Both stay safe integers, so sums never drift and a script in Lua has the
+ * same numbers; 2^53 nano-dollars bound the money of one window to 9,000,000 USD.
+ */
+export interface Amount {
+  readonly tokens: number
+  readonly nanos: number
+}
+
+/** What applies to a tenant: compiled once per configuration by limits/rules.ts. */
+export interface Rules {
+  readonly requestsPerMinute: number
+  /** Requests that fit the bucket. */
+  readonly burst: number
+  readonly concurrentRequests: number
+  readonly tokensPerMinute: number | undefined
+  readonly budget: BudgetRule | undefined
+}
+
+export interface BudgetRule {
+  readonly tokensPerDay: number | undefined
+  readonly nanosPerMonth: number | undefined
+  readonly onExceeded: 'reject' | 'downgrade'
+  /** Fractions of a cap, rising. */
+  readonly alertThresholds: readonly number[]
+}
+
+export interface AdmitRequest {
+  readonly tenant: string
+  /** Made by the gateway, never a client's: a second admission of one id is the first one again and charges nothing. */
+  readonly id: string
+  readonly rules: Rules
+  /** Upper bound of what the request may use. */
+  readonly estimate: Amount
+  /** The same on the downgrade route; absent where there is none or none of its upstreams is eligible. */
+  readonly downgradeEstimate?: Amount | undefined
+}
+
+/** The same words as the metric's label `reason` and the error's member `reason`. */
+export type Refusal =
+  | 'rpm'
+  | 'tpm'
+  | 'concurrency'
+  | 'budget_reserved'
+  | 'budget_tokens'
+  | 'budget_spend'
+
+export type AdmitResult =
+  | { readonly outcome: 'admitted'; readonly figures: Figures }
+  /** The budget is spent and the downgrade route serves; what is reserved is the downgrade estimate. */
+  | {
+      readonly outcome: 'downgraded'
+      readonly by: 'budget_tokens' | 'budget_spend'
+      readonly figures: Figures
+    }
+  /** Nothing was charged. Of several reasons the one with the longest wait is told. */
+  | {
+      readonly outcome: 'refused'
+      readonly by: Refusal
+      /** A client that waits this long is admitted, if nothing else of its tenant comes in between. */
+      readonly retryAfterMs: number
+      readonly figures: Figures
+    }
+
+/** How a tenant stands just after the call. */
+export interface Figures {
+  readonly requests: BucketFigure
+  /** Only with tokens_per_minute. */
+  readonly tokenRate: BucketFigure | undefined
+  readonly concurrency: { readonly limit: number; readonly used: number }
+  /** Only with tokens_per_day. */
+  readonly tokens: BudgetFigure | undefined
+  /** Nano-dollars; only with spend_per_month_usd. */
+  readonly spend: BudgetFigure | undefined
+}
+
+export interface BucketFigure {
+  /** Per minute. */
+  readonly limit: number
+  /** Whole units that fit now. */
+  readonly remaining: number
+  /** Milliseconds until the bucket is full again. */
+  readonly resetMs: number
+}
+
+export interface BudgetFigure {
+  readonly limit: number
+  /** What finished requests used. */
+  readonly settled: number
+  /** What running requests hold, this one's included. */
+  readonly reserved: number
+  /** Milliseconds since the epoch. */
+  readonly resetsAt: number
+}
+
+/** A running request as its holder knows it. */
+export interface Hold {
+  readonly tenant: string
+  readonly id: string
+}
+
+export interface Extension extends Hold {
+  readonly rules: Rules
+  /** What the whole request may use now, not the difference: saying it twice changes nothing. */
+  readonly estimate: Amount
+}
+
+export interface Beat extends Hold {
+  /** What the request used so far: charged if nobody renews or settles it any more. */
+  readonly used: Amount
+}
+
+export interface Settling extends Hold {
+  /** Sum over all attempts. */
+  readonly used: Amount
+  /** Caps and thresholds for alerts, as configured now. */
+  readonly budget: BudgetRule | undefined
+}
+
+export interface Settlement {
+  /** False when this id had been settled before. */
+  readonly charged: boolean
+  /** Thresholds that this settlement was the first to reach in the window. */
+  readonly crossed: readonly Crossing[]
+}
+
+export interface Crossing {
+  readonly tenant: string
+  readonly kind: 'tokens' | 'spend'
+  readonly window: 'day' | 'month'
+  readonly threshold: number
+  /** Tokens or nano-dollars. */
+  readonly used: number
+  readonly limit: number
+  /** Milliseconds since the epoch. */
+  readonly resetsAt: number
+}
+
+/** A lease that is not renewed for so long frees its slot, and its hold is charged what was beaten last. */
+export const LEASE_MS = 15_000
+
+/** How often leases are renewed. */
+export const BEAT_MS = 5_000
+
+/** Waits for another request to end cannot be known; so long a client of a full tenant is told to wait. */
+export const BUSY_RETRY_MS = 1_000
+
+/**
+ * The windows and the clock are the store's. All verbs are total: any number in an amount that is no safe integer from 0
+ * on is taken for the nearest one. `admit` of a store that is away throws ERR_GW_LIMITER_UNAVAILABLE; the others never do.
+ */
+export interface Store {
+  /** Decides over rate, concurrency and budgets, and charges and holds in the same step, or nothing at all. */
+  admit(request: AdmitRequest): Soon<AdmitResult>
+  /** Raises a hold. False when budgets do not allow it, or the hold is gone: the request may finish and is counted. */
+  extend(extension: Extension): Soon<boolean>
+  /** Keeps leases alive, all of a process in one call. Returns the ids that were lost before. */
+  renew(beats: readonly Beat[]): Soon<readonly string[]>
+  /** Ends a hold and charges its window, once per id however often it is called, even after the hold expired. */
+  settle(settling: Settling): Soon<Settlement>
+  /** How a tenant stands, charging nothing. */
+  read(tenant: string, rules: Rules): Soon<Figures>
+}

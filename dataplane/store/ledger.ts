@@ -1,0 +1,58 @@
+/** What one tenant used in one window, and what its running requests may still use. */
+import type { Window } from '../budgets/windows.ts'
+
+export class Ledger {
+  readonly tenant: string
+  readonly window: Window
+  settled = 0
+  /** What running requests hold. */
+  reserved = 0
+  /** What running requests have told so far: lost with the process, unless it is written down with the rest. */
+  running = 0
+  /** Requests that hold something. */
+  holds = 0
+  /** Thresholds told already. */
+  alerted: readonly number[] = []
+
+  constructor(tenant: string, window: Window) {
+    this.tenant = tenant
+    this.window = window
+  }
+
+  hold(amount: number): void {
+    this.holds++
+    this.reserved += amount
+  }
+
+  /** Changes what a running request holds and has used. */
+  adjust(reserved: number, running: number): void {
+    this.reserved += reserved
+    this.running += running
+  }
+
+  /** The last to leave puts out the light, so that sums beyond the safe integers cannot leave a phantom behind. */
+  release(reserved: number, running: number): void {
+    this.holds--
+    this.reserved = this.holds === 0 ? 0 : Math.max(0, this.reserved - reserved)
+    this.running = this.holds === 0 ? 0 : Math.max(0, this.running - running)
+  }
+
+  /** A negative amount takes back what an expired hold was charged. */
+  charge(amount: number): void {
+    this.settled = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, this.settled + amount))
+  }
+
+  /** What is used if every running request ended this moment. */
+  get used(): number {
+    return Math.min(Number.MAX_SAFE_INTEGER, this.settled + this.running)
+  }
+
+  isSpent(limit: number | undefined): boolean {
+    return limit !== undefined && this.settled >= limit
+  }
+
+  /** Not spent, but others may spend it: admitting more could overshoot by more than one request. */
+  isPromised(limit: number | undefined): boolean {
+    return limit !== undefined && this.settled < limit && this.settled + this.reserved >= limit
+  }
+}

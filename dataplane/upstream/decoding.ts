@@ -1,0 +1,65 @@
+/** Answers that come compressed though identity was asked for: decoded within a bound, or refused. */
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  brotliDecompress,
+  type CompressCallback,
+  gunzip,
+  inflate,
+  inflateRaw,
+  type ZlibOptions,
+  zstdDecompress,
+} from 'node:zlib'
+
+type Decoder = (bytes: Buffer, options: ZlibOptions, callback: CompressCallback) => void
+
+const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  ['deflate', inflateEither],
+  ['br', brotliDecompress],
+  ['zstd', zstdDecompress],
+])
+
+export type Encoding = 'identity' | { readonly decode: Decoder }
+
+/** undefined: one that is not known, or several one inside the other, which only a bomb needs. */
+export function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
+  const header = headers['content-encoding']
+  if (header === undefined) return 'identity'
+  // A header that was sent twice comes as a list, whatever the type says.
+  const names = String(header)
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+  const [name, ...more] = names
+  if (name === undefined) return 'identity'
+  const decode = DECODERS.get(name)
+  return decode === undefined || more.length > 0 ? undefined : { decode }
+}
+
+/**
+ * Calls back with the decoded body, or with undefined when it cannot be decoded to at most
+ * `bytesMax`; at once when there is nothing to decode. The work is done off the event loop, and
+ * what is decoded never grows beyond the bound.
+ */
+export function decodeBody(
+  body: Buffer,
+  encoding: Encoding | undefined,
+  bytesMax: number,
+  callback: (decoded: Buffer | undefined) => void,
+): void {
+  if (encoding === undefined) callback(undefined)
+  else if (encoding === 'identity' || body.length === 0) callback(body)
+  else {
+    encoding.decode(body, { maxOutputLength: bytesMax }, (error, decoded) =>
+      callback(error === null ? decoded : undefined),
+    )
+  }
+}
+
+/** Servers disagree on whether `deflate` has the header of zlib; the first byte tells. */
+function inflateEither(bytes: Buffer, options: ZlibOptions, callback: CompressCallback): void {
+  const decode = ((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw
+  decode(bytes, options, callback)
+}

@@ -1,0 +1,37 @@
+/** The proxy on the way out, for the upstreams that are reached through it. */
+import type { Section } from '../config/schema.ts'
+import { createBypass } from './no-proxy.ts'
+
+export interface EgressProxy {
+  /** Scheme, host and port, without the credential. */
+  readonly origin: string
+  readonly hostname: string
+  readonly secure: boolean
+  /** Value of `proxy-authorization`; the proxy alone is ever sent it. */
+  readonly authorization: string | undefined
+}
+
+/** undefined when the upstream is reached directly. */
+export function proxyFor(upstream: URL, whole: Section): EgressProxy | undefined {
+  if (whole.http_proxy === undefined) return undefined
+  const port = Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80))
+  if (createBypass(whole.no_proxy)(upstream.hostname, port)) return undefined
+  const { origin, hostname, protocol, username, password } = new URL(whole.http_proxy)
+  const credential = `${decoded(username)}:${decoded(password)}`
+  return {
+    origin,
+    hostname,
+    secure: protocol === 'https:',
+    authorization:
+      credential === ':' ? undefined : `Basic ${Buffer.from(credential).toString('base64')}`,
+  }
+}
+
+/** A stray % in a password is meant as it stands. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

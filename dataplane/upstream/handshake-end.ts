@@ -1,0 +1,34 @@
+/**
+ * In TLS 1.3 a client has finished its handshake before the server has seen the client's
+ * certificate: a refusal comes as an alert behind the first request, or is lost in the reset that
+ * follows it. This tells both from an upstream that merely went away.
+ */
+import type { TLSSocket } from 'node:tls'
+
+const REASON = 'it asked for a client certificate and closed the connection without an answer'
+
+/** To be called before anything else listens to the socket. */
+export function watchHandshakeEnd(socket: TLSSocket): void {
+  const onReadable = () => {
+    if (socket.readableLength > 0) accept()
+  }
+  const onError = (error: Error & { code?: string }) => {
+    accept()
+    if (error.code?.startsWith('ERR_SSL') === true) {
+      // The end of the connection follows at once, and undici would report that instead.
+      socket.destroy(error)
+    } else if (asksForCertificate(socket)) {
+      Object.assign(error, { code: 'ERR_TLS_CLIENT_CERTIFICATE', message: REASON })
+    }
+  }
+  /** A session ticket, or a byte of an answer, comes only from a server that is satisfied. */
+  function accept(): void {
+    socket.off('session', accept).off('readable', onReadable).off('error', onError)
+  }
+  socket.on('session', accept).on('readable', onReadable).on('error', onError)
+}
+
+/** Only a CertificateRequest tells a client which signatures the server takes. */
+function asksForCertificate(socket: TLSSocket): boolean {
+  return socket.getSharedSigalgs().length > 0
+}

@@ -1,0 +1,120 @@
+/** The files that `tls` sections name: whether they can be used, and what they hold now. */
+import { createPrivateKey, hash, type KeyObject, X509Certificate } from 'node:crypto'
+import { type Finding, type Path, refuse } from '../config/problems.ts'
+import type { Section, UpstreamSection } from '../config/schema.ts'
+
+export type Tls = NonNullable<Section['tls']>
+
+/** Throws when the file cannot be read. */
+export type ReadText = (path: string) => string
+
+type Field = 'ca_bundle_path' | 'client_cert_path' | 'client_key_path'
+
+const FIELDS: readonly Field[] = ['ca_bundle_path', 'client_cert_path', 'client_key_path']
+const PEM_CERTIFICATE =
+  /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
+
+/** An upstream's own section replaces the gateway's whole: nothing of the two is mixed. */
+export function tlsOf(upstream: Pick<UpstreamSection, 'tls'>, whole: Section): Tls | undefined {
+  return upstream.tls ?? whole.tls
+}
+
+/**
+ * What is wrong with the files of every `tls` section. Without this a bad CA file would be passed
+ * over in silence, since OpenSSL skips what it cannot read.
+ */
+export function readTlsFiles(section: Section, readText: ReadText): Finding[] {
+  const sections: (readonly [Path, Tls | undefined])[] = [
+    [['gw', 'tls'], section.tls],
+    ...section.upstreams.map(({ tls }, index) => [['gw', 'upstreams', index, 'tls'], tls] as const),
+  ]
+  return sections.flatMap(([path, tls]) => (tls === undefined ? [] : judge(tls, path, readText)))
+}
+
+/** Every file that is named, each once: what to watch. */
+export function tlsFilesOf(section: Section): string[] {
+  const named = [section.tls, ...section.upstreams.map(({ tls }) => tls)].flatMap((tls) =>
+    FIELDS.flatMap((field) => tls?.[field] ?? []),
+  )
+  return [...new Set(named)]
+}
+
+/** Changes when what the files hold changes: connections made with the old must not be used on. */
+export function tlsDigest(tls: Tls | undefined, readText: ReadText): string {
+  const held = FIELDS.map((field) => {
+    const path = tls?.[field]
+    if (path === undefined) return null
+    try {
+      return readText(path)
+    } catch {
+      return null
+    }
+  })
+  return hash('sha256', JSON.stringify(held))
+}
+
+function judge(tls: Tls, path: Path, readText: ReadText): Finding[] {
+  const findings: Finding[] = []
+  function read<T>(field: Field, parse: (text: string) => T): T | undefined {
+    const file = tls[field]
+    if (file === undefined) return undefined
+    const where = [...path, field]
+    let text: string
+    try {
+      text = readText(file)
+    } catch (error) {
+      const fix = 'Correct the path, or let the gateway read the file.'
+      findings.push(refuse(where, `${file} cannot be read (${codeOf(error)})`, fix))
+      return undefined
+    }
+    try {
+      return parse(text)
+    } catch (error) {
+      const message = `${file} ${error instanceof Error ? error.message : 'cannot be used'}`
+      findings.push(refuse(where, message, FIXES[field]))
+      return undefined
+    }
+  }
+  read('ca_bundle_path', certificatesOf)
+  const leaf = read('client_cert_path', certificatesOf)?.[0]
+  const key = read('client_key_path', keyOf)
+  if (leaf !== undefined && key !== undefined && !leaf.checkPrivateKey(key)) {
+    const where = [...path, 'client_key_path']
+    const message = `${tls.client_key_path} is not the key of ${tls.client_cert_path}`
+    findings.push(refuse(where, message, 'Name the key that the certificate was made for.'))
+  }
+  return findings
+}
+
+const FIXES: Readonly<Record<Field, string>> = {
+  ca_bundle_path: 'Name a file of certificates in PEM form, as "BEGIN CERTIFICATE" begins them.',
+  client_cert_path: 'Name a PEM file with the certificate, followed by its intermediate ones.',
+  client_key_path: 'Name a PEM file with the private key, without a passphrase.',
+}
+
+/** All certificates of a PEM file; throws what the file is or does if there are none to use. */
+function certificatesOf(text: string): X509Certificate[] {
+  const blocks = text.match(PEM_CERTIFICATE) ?? []
+  if (blocks.length === 0) throw new Error('holds no PEM certificate')
+  return blocks.map((block, index) => {
+    try {
+      return new X509Certificate(block)
+    } catch {
+      throw new Error(`holds a certificate that cannot be read (number ${index + 1} in it)`)
+    }
+  })
+}
+
+function keyOf(text: string): KeyObject {
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('holds no PEM private key')
+  if (/ENCRYPTED/.test(text)) throw new Error('is encrypted, and there is nobody to ask')
+  try {
+    return createPrivateKey(text)
+  } catch {
+    throw new Error('holds a private key that cannot be read')
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { choosePorts, withPorts } from '../../cli/quickstart/ports.ts'
+import { answers, until } from '../integration/gateway-process.ts'
+import { gw, TOOL } from './gw.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
+after(() => rm(folder, { recursive: true }))
+
+const example = await readFile(join(import.meta.dirname, '../../cli/example.yaml'), 'utf8')
+
+async function aConfiguration() {
+  const from = randomInt(12_000, 31_000)
+  const wanted = { gateway: from, metrics: from, admin: from, simulator: from }
+  const ports = await choosePorts(wanted, '127.0.0.1')
+  const file = join(folder, `${ports.gateway}.yaml`)
+  await writeFile(file, withPorts(example, ports))
+  return { ports, file }
+}
+
+test('it serves until SIGTERM and ends with 0', async () => {
+  const { ports, file } = await aConfiguration()
+  const child = spawn(process.execPath, [TOOL, 'run', '--file', file], { stdio: 'ignore' })
+  const exited = once(child, 'exit')
+  try {
+    await until('it is ready', () => answers(`http://127.0.0.1:${ports.gateway}/readyz`))
+  } finally {
+    child.kill('SIGTERM')
+  }
+  assert.deepEqual(await exited, [0, null])
+})
+
+test('a port in use is said in one sentence', async () => {
+  const { ports, file } = await aConfiguration()
+  const other = createServer().listen(ports.gateway, '127.0.0.1')
+  await once(other, 'listening')
+  const { code, stderr } = await gw('run', '--file', file)
+  other.close()
+  assert.notEqual(code, 0)
+  assert.match(stderr, new RegExp(`^error: 127\\.0\\.0\\.1:${ports.gateway} is in use; .*\n$`))
+})
+
+test('a file that cannot be read is said in one sentence', async () => {
+  const { code, stderr } = await gw('run', '--file', join(folder, 'absent.yaml'))
+  assert.notEqual(code, 0)
+  assert.match(stderr, /^error: cannot read .*absent\.yaml: .*\n$/)
+})
+
+test('a configuration with an error starts nothing and names the line', async () => {
+  const { file } = await aConfiguration()
+  await writeFile(file, (await readFile(file, 'utf8')).replace('round_robin', 'round_robbin'))
+  const { code, stdout, stderr } = await gw('run', '--file', file)
+  assert.notEqual(code, 0)
+  assert.equal(stdout, '')
+  assert.match(stderr, /round_robin/)
+  assert.match(stderr, /nothing was started/)
+})

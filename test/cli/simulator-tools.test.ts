@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aSimulator, hello } from './a-simulator.ts'
+
+const parameters = {
+  type: 'object',
+  properties: {
+    city: { $ref: '#/$defs/City' },
+    unit: { enum: ['celsius', 'kelvin'] },
+    days: { type: ['integer', 'null'], minimum: 2 },
+    places: { type: 'array', items: { anyOf: [{ type: 'boolean' }, { type: 'string' }] } },
+    optional: { type: 'string' },
+  },
+  required: ['city', 'unit', 'days', 'places'],
+  $defs: { City: { type: 'object', properties: { name: {} }, required: ['name'] } },
+}
+const tool = (name: string) => ({ type: 'function' as const, function: { name, parameters } })
+const withTools = { ...hello, tools: [tool('weather'), tool('clock')] }
+const wanted = { city: { name: 'example' }, unit: 'celsius', days: 2, places: [true] }
+
+test('tools are answered with a call to the first of them', async (t) => {
+  const { client } = await aSimulator(t)
+  const answer = await client.chat.completions.create(withTools)
+  const [choice] = answer.choices
+  assert.equal(choice?.finish_reason, 'tool_calls')
+  assert.equal(choice?.message.content, null)
+  const [call] = choice?.message.tool_calls ?? []
+  assert.ok(call?.type === 'function')
+  assert.equal(call.function.name, 'weather')
+  assert.deepEqual(JSON.parse(call.function.arguments), wanted)
+})
+
+test('a streamed call arrives in pieces that join', async (t) => {
+  const { client } = await aSimulator(t)
+  const stream = client.chat.completions.stream(withTools)
+  const final = await stream.finalChatCompletion()
+  const [call] = final.choices[0]?.message.tool_calls ?? []
+  assert.ok(call?.type === 'function')
+  assert.deepEqual(JSON.parse(call.function.arguments), wanted)
+})
+
+test('the choice of a tool is honoured', async (t) => {
+  const { client } = await aSimulator(t)
+  const none = await client.chat.completions.create({ ...withTools, tool_choice: 'none' })
+  assert.equal(none.choices[0]?.finish_reason, 'stop')
+  const clock = { type: 'function' as const, function: { name: 'clock' } }
+  const named = await client.chat.completions.create({ ...withTools, tool_choice: clock })
+  const [call] = named.choices[0]?.message.tool_calls ?? []
+  assert.ok(call?.type === 'function' && call.function.name === 'clock')
+})
+
+test('the result of a tool is answered in words, so that an agent ends', async (t) => {
+  const { client } = await aSimulator(t)
+  const result = { role: 'tool' as const, tool_call_id: 'call_1_0', content: 'sunny' }
+  const messages = [...hello.messages, result]
+  const answer = await client.chat.completions.create({ ...withTools, messages })
+  assert.equal(answer.choices[0]?.message.content, 'The tool said: sunny')
+})
+
+test('a schema that refers to itself comes to an end', async (t) => {
+  const { client } = await aSimulator(t)
+  const endless = { properties: { next: { $ref: '#' } }, required: ['next'] }
+  const tools = [{ type: 'function' as const, function: { name: 'f', parameters: endless } }]
+  const answer = await client.chat.completions.create({ ...hello, tools })
+  assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
+})

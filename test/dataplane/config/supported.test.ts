@@ -1,0 +1,52 @@
+/** Settings that have no effect yet are refused by name, and only where somebody wrote them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuseUnsupported } from '../../../dataplane/config/supported.ts'
+
+const REFUSED: [string, unknown][] = [
+  ['rate_limits', { rate_limits: { backend: 'memory' } }],
+  ['budgets', { budgets: [{ tenant: 't' }] }],
+  ['pricing', { pricing: { models: [{ model: 'm' }] } }],
+  ['context', { context: { reserve_completion_tokens: 1 } }],
+  ['vector_stores', { vector_stores: [{}] }],
+  ['retrieval', { retrieval: [{}] }],
+  ['guardrails', { guardrails: [{}] }],
+  ['slo', { slo: { ttft_p95_ms: 1 } }],
+  ['alerts', { alerts: { webhook_url: 'http://a' } }],
+  ['state_dir', { state_dir: '/a' }],
+  ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
+  ['tokenizer', { upstreams: [{ tokenizer: { encoding: 'a' } }] }],
+  ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],
+  ['tokenizer_autodetect', { upstreams: [{ tokenizer_autodetect: false }] }],
+  ['queue_metrics', { upstreams: [{ queue_metrics: { enabled: false } }] }],
+  ['provider', { upstreams: [{ provider: 'cohere' }] }],
+  ['strategy', { routes: [{ strategy: 'least_queue' }] }],
+  ['semantic', { routes: [{ semantic: { easy: 'a' } }] }],
+  ['slo', { routes: [{ slo: { ttft_p95_ms: 1 } }] }],
+]
+
+for (const [field, gw] of REFUSED) {
+  test(`${field} is refused where it is written: ${JSON.stringify(gw)}`, () => {
+    const findings = refuseUnsupported({ gw })
+    assert.deepEqual(
+      findings.map(({ path }) => path.at(-1)),
+      [field],
+    )
+    assert.match(findings[0]?.message ?? '', /not supported yet/)
+  })
+}
+
+const ACCEPTED: unknown[] = [
+  {},
+  { budgets: [], retrieval: [], guardrails: [], vector_stores: [], pricing: {} },
+  { telemetry: { trace_ring: 2000, access_log: true } },
+  { routes: [{ strategy: 'weighted', retrieval: [], guardrails: [] }] },
+  { upstreams: [{ provider: 'vllm', health_check: {}, circuit_breaker: {}, max_queue_depth: 1 }] },
+  { routes: [{ strategy: 'sinlge' }], upstreams: [{ provider: '${env:P}' }] },
+]
+
+for (const gw of ACCEPTED) {
+  test(`nothing is refused in ${JSON.stringify(gw)}`, () => {
+    assert.deepEqual(refuseUnsupported({ gw }), [])
+  })
+}
