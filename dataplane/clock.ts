@@ -1,4 +1,5 @@
 /** Time as an argument, and one coarse timer for everything that may be late. */
+import { type Member, Roster } from './roster.ts'
 
 export interface Clock {
   /** Milliseconds on a clock that never goes back. */
@@ -13,7 +14,7 @@ export const systemClock: Clock = {
 }
 
 /** Something with a moment at which it wants to be woken. */
-export interface Deadline {
+export interface Deadline extends Member {
   /** Milliseconds on the monotonic clock; Infinity for never. */
   due: number
   /** Called once `due` has passed; sets `due` anew or is removed. */
@@ -25,7 +26,7 @@ export interface Deadline {
  * about it, and a clock that is 100 ms late is exact enough for limits of whole seconds.
  */
 export class Deadlines {
-  readonly #entries = new Set<Deadline>()
+  readonly #entries = new Roster<Deadline>()
   readonly #clock: Clock
   #timer: NodeJS.Timeout | undefined
 
@@ -47,7 +48,7 @@ export class Deadlines {
   }
 
   remove(entry: Deadline): void {
-    this.#entries.delete(entry)
+    this.#entries.remove(entry)
   }
 
   get size(): number {
@@ -56,7 +57,7 @@ export class Deadlines {
 
   sweep(): void {
     const now = this.#clock.now()
-    for (const entry of this.#entries) {
+    for (const entry of this.#entries.list()) {
       if (entry.due <= now) entry.expire(now)
     }
   }

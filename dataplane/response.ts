@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Call } from './call.ts'
 import type { Clock, Deadline, Deadlines } from './clock.ts'
 import type { GatewayError } from './errors.ts'
+import { answerLast } from './last-answer.ts'
 import { bodyIsUnread } from './wire.ts'
 
 const HEARTBEAT = ': keepalive\n'
@@ -14,11 +15,14 @@ const STREAM_HEADERS = [
   'x-accel-buffering',
   'no',
 ]
+/** Up to here head and body leave as one string: one write costs less than a vector of two. */
+const JOINED_BYTES_MAX = 16_384
 /** A client that takes no byte for this long while its buffer is full is cut. */
 const STALL_MS = 30_000
 
 export class ClientResponse implements Deadline {
   due = Number.POSITIVE_INFINITY
+  seat = -1
   state: 'unsent' | 'heartbeating' | 'committed' | 'ended' = 'unsent'
   /** Status of the answer as counted: 499 once a begun stream was cut. */
   status = 0
@@ -40,13 +44,13 @@ export class ClientResponse implements Deadline {
   #nextHeartbeat = Number.POSITIVE_INFINITY
   #blockedSince = Number.POSITIVE_INFINITY
 
-  constructor(call: Call, clock: Clock, deadlines: Deadlines, headers: readonly string[]) {
+  constructor(call: Call, clock: Clock, deadlines: Deadlines, headers: string[]) {
     this.#requestId = call.id
     this.#outgoing = call.outgoing
     this.#incoming = call.incoming
     this.#clock = clock
     this.#deadlines = deadlines
-    this.headers = [...headers]
+    this.headers = headers
     call.outgoing.on('close', () => this.#closed())
   }
 
@@ -75,17 +79,17 @@ export class ClientResponse implements Deadline {
   send(status: number, contentType: string, body: string | Buffer): void {
     if (this.state !== 'unsent') return
     this.#end(status)
-    if (bodyIsUnread(this.#incoming) && !this.headers.includes('connection'))
-      this.headers.push('connection', 'close')
+    if (bodyIsUnread(this.#incoming)) {
+      answerLast(this.#incoming.socket)
+      if (!this.headers.includes('connection')) this.headers.push('connection', 'close')
+    }
     const length = String(Buffer.byteLength(body))
-    this.#outgoing.writeHead(status, [
-      ...this.#head(),
-      'content-type',
-      contentType,
-      'content-length',
-      length,
-    ])
-    this.#outgoing.end(this.#incoming.method === 'HEAD' ? undefined : body)
+    const head = this.#head()
+    head.push('content-type', contentType, 'content-length', length)
+    this.#outgoing.writeHead(status, head)
+    if (this.#incoming.method === 'HEAD') this.#outgoing.end()
+    else if (typeof body === 'string' || body.length > JOINED_BYTES_MAX) this.#outgoing.end(body)
+    else this.#outgoing.end(body.toString('latin1'), 'latin1')
   }
 
   /** Commits a stream: after this there is no other upstream. */
@@ -149,10 +153,13 @@ export class ClientResponse implements Deadline {
     this.#outgoing.write(HEARTBEAT)
   }
 
+  /** The headers of every answer; called once, so the list itself may grow. */
   #head(): string[] {
-    const head = [...this.headers, 'x-request-id', this.#requestId, 'x-gw-route', this.route]
+    const head = this.headers
+    head.push('x-request-id', this.#requestId, 'x-gw-route', this.route)
     // A heartbeat commits to no upstream, so its head cannot name one.
-    return this.state === 'heartbeating' ? head : [...head, 'x-gw-upstream', this.upstream]
+    if (this.state !== 'heartbeating') head.push('x-gw-upstream', this.upstream)
+    return head
   }
 
   #end(status: number): void {

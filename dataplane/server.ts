@@ -1,7 +1,6 @@
 /** HTTP in, HTTP out: the three listeners. The only file that knows fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { type FastifyInstance, fastify } from 'fastify'
 import { ADMIN_ROUTES, type Administered } from './admin.ts'
 import type { Api } from './apis/contract.ts'
@@ -9,6 +8,7 @@ import { APIS } from './apis/index.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
+import { answerLast, isLastAnswered } from './last-answer.ts'
 import { BODY_BROKEN } from './stages/receive.ts'
 import { serve } from './visit.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
@@ -23,8 +23,7 @@ const ADMIN_BODY_BYTES_MAX = 16_777_216
 
 /** The client listener. `listen` it, `close` it: closing waits for requests in flight. */
 export function createServer(gateway: Gateway): FastifyInstance {
-  const condemned: Condemned = new WeakSet()
-  const app = openFastify(gateway, condemned)
+  const app = openFastify(gateway)
   const server = app.server
   server.maxHeadersCount = NODE_HEADERS_MAX
   server.maxConnections = SOCKETS_MAX
@@ -32,14 +31,14 @@ export function createServer(gateway: Gateway): FastifyInstance {
   server.on('checkContinue', (incoming, outgoing) => server.emit('request', incoming, outgoing))
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing))
   // Somebody who takes the gateway for a forward proxy is told so.
-  server.on('connect', (_incoming, socket) => refuseRaw(new Error('CONNECT'), socket, gateway))
+  server.on('connect', ({ socket }) => refuseRaw(new Error('CONNECT'), socket, gateway))
   // Stages read the body themselves: a refusal by the headers must not wait for it.
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   for (const api of APIS) {
     const method = api.quiet ? (['GET', 'HEAD'] as const) : api.method
-    const handler = handlerOf(gateway, api, condemned)
+    const handler = handlerOf(gateway, api)
     app.route({
       method: method as 'GET',
       url: api.path,
@@ -49,7 +48,7 @@ export function createServer(gateway: Gateway): FastifyInstance {
       },
     })
   }
-  const unknown = handlerOf(gateway, UNKNOWN, condemned)
+  const unknown = handlerOf(gateway, UNKNOWN)
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
     unknown(request.raw, reply.raw)
@@ -57,7 +56,7 @@ export function createServer(gateway: Gateway): FastifyInstance {
   return app
 }
 
-function openFastify(gateway: Gateway, condemned: Condemned): FastifyInstance {
+function openFastify(gateway: Gateway): FastifyInstance {
   return fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -77,22 +76,25 @@ function openFastify(gateway: Gateway, condemned: Condemned): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, gateway),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
-      handlerOf(gateway, UNKNOWN, condemned)(request.raw, reply.raw)
+      handlerOf(gateway, UNKNOWN)(request.raw, reply.raw)
     },
   }) as FastifyInstance
 }
 
-function handlerOf(gateway: Gateway, api: Api, condemned: Condemned) {
+function handlerOf(gateway: Gateway, api: Api) {
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (condemned.has(incoming.socket)) return
+    if (isLastAnswered(incoming.socket)) return
     const call = { id: gateway.newRequestId(), incoming, outgoing, receivedAt: gateway.clock.now() }
     const fault = wireFault(incoming)
     const cors = gateway.active.snapshot.section.gateway.cors
     const headers = corsHeaders(incoming.headers.origin, cors)
-    if (fault !== undefined) condemned.add(incoming.socket)
+    if (fault !== undefined) answerLast(incoming.socket)
     if (gateway.draining || fault !== undefined) headers.push('connection', 'close')
     if (fault === undefined && incoming.method === 'OPTIONS') {
-      if (bodyIsUnread(incoming)) headers.push('connection', 'close')
+      if (bodyIsUnread(incoming)) {
+        answerLast(incoming.socket)
+        headers.push('connection', 'close')
+      }
       const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
       outgoing.writeHead(204, [...headers, ...allowed, 'x-request-id', call.id]).end()
       return
@@ -105,9 +107,6 @@ function handlerOf(gateway: Gateway, api: Api, condemned: Condemned) {
     )
   }
 }
-
-/** Connections that broke a rule of the wire: what is pipelined behind such a request may be a part of it. */
-type Condemned = WeakSet<Socket>
 
 const UNKNOWN: Api = {
   method: 'GET',
@@ -131,8 +130,9 @@ const UNKNOWN: Api = {
 }
 
 /** What the parser refused never became a request: it is answered in bytes, once, and the connection is closed. */
-function refuseRaw(error: Error & { code?: string }, socket: Duplex, gateway: Gateway): void {
-  const answering = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
+function refuseRaw(error: Error & { code?: string }, socket: Socket, gateway: Gateway): void {
+  if (isLastAnswered(socket)) return
+  const answering = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
   const refusal = rawRefusal(error.code)
   if (answering != null) {
     refuseDuring(answering, refusal, socket)
@@ -142,18 +142,21 @@ function refuseRaw(error: Error & { code?: string }, socket: Duplex, gateway: Ga
     socket.destroy()
     return
   }
+  answerLast(socket)
   const id = gateway.newRequestId()
   const body = refusal.envelope(id)
   gateway.metrics.refused.at(refusal.code).value++
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
       `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    () => socket.destroy(),
   )
+  // Who sends too slowly is not waited for.
+  if (refusal.code === 'ERR_GW_REQUEST_TIMEOUT') socket.end(() => socket.destroy())
+  else socket.destroySoon()
 }
 
 /** The parser gave up while a request of the connection is being answered. */
-function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: Duplex): void {
+function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: Socket): void {
   if (!answering.req.complete) {
     // A body that breaks off is refused by the stage that reads it, with everything an answer carries; if none
     // reads it, the answer did not need it and is on its way.
@@ -162,9 +165,8 @@ function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: 
     return
   }
   // Garbage behind a request is not its fault: it has its answer, which is the last one.
-  if (!answering.shouldKeepAlive) return
-  answering.shouldKeepAlive = false
-  answering.on('finish', () => socket.end(() => socket.destroy()))
+  answerLast(socket)
+  answering.on('finish', () => socket.destroySoon())
 }
 
 function rawRefusal(code: string | undefined): GatewayError {

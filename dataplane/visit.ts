@@ -5,32 +5,41 @@ import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { ClientResponse } from './response.ts'
 import { record } from './telemetry/record.ts'
+import { Trace } from './telemetry/traces.ts'
+
+const PATH_SHOWN_MAX = 200
+/** The trace is opened before the target is judged, and a terminal must not obey what it shows. */
+const UNPRINTABLE = /[^ -~]/g
 
 export async function serve(
   call: Call,
   gateway: Gateway,
-  headers: readonly string[],
+  headers: string[],
   api: Api,
 ): Promise<void> {
   const { active, clock, deadlines } = gateway
   const response = new ClientResponse(call, clock, deadlines, headers)
-  const trace = {
-    request_id: call.id,
-    time: new Date(clock.wall()).toISOString(),
-    method: call.incoming.method ?? '',
-    path: (call.incoming.url ?? '').slice(0, 200),
-    attempts: [],
-  }
-  const visit: Visit = { call, response, trace, gateway, active }
+  const { method = '', url = '' } = call.incoming
+  const path = url.slice(0, PATH_SHOWN_MAX).replace(UNPRINTABLE, '?')
+  const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
+  const visit: Visit = { call, response, trace, gateway, active, seat: -1 }
   gateway.visits.add(visit)
   try {
     await api.run(visit)
   } catch (error) {
     refuse(error, visit)
   } finally {
-    gateway.visits.delete(visit)
+    gateway.visits.remove(visit)
     if (!api.quiet) record(visit)
   }
+}
+
+/** Formatting a time costs more than a route look-up, and many requests share a millisecond. */
+let formatted = { at: 0, text: '' }
+
+function isoTime(wall: number): string {
+  if (formatted.at !== wall) formatted = { at: wall, text: new Date(wall).toISOString() }
+  return formatted.text
 }
 
 function refuse(error: unknown, { response, trace, gateway }: Visit): void {

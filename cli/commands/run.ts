@@ -12,5 +12,5 @@ export const run = endUsageWith64(
 async function runGateway({ file }: { readonly file: string }): Promise<void> {
   const gateway = await import('../../dataplane/main.ts')
   // Probes and pools may still hold the loop; with the last request settled nothing is left to do.
-  process.exit(await gateway.run(file, process.env))
+  process.exit(await gateway.run(file))
 }

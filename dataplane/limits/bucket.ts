@@ -56,7 +56,7 @@ export class Bucket {
     const bounded = Math.max(-COST_MAX, Math.min(COST_MAX, cost)) * UNITS
     const level = this.#levelAt(now) + bounded
     this.#level = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, level))
-    this.#at = Math.max(now, this.#at)
+    this.#at = now
   }
 
   /** Whole requests, or tokens, that fit now. */
@@ -67,6 +67,11 @@ export class Bucket {
   /** Milliseconds until nothing is in use. */
   resetMs(now: number): number {
     return Math.ceil(this.#levelAt(now) / this.#perMinute)
+  }
+
+  /** Empty even if the rule that comes next is one request a minute, the slowest there is. */
+  isEmptyUnderAnyRule(now: number): boolean {
+    return this.#level <= now - this.#at
   }
 
   #levelAt(now: number): number {

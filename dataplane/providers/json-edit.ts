@@ -18,6 +18,8 @@ export function editMembers(
   changes: Changes,
 ): Buffer {
   if (changes.size === 0) return bytes
+  const replaced = replaceOne(bytes, spans, changes)
+  if (replaced !== undefined) return replaced
   const body = bytes.indexOf(OPEN_BRACE) + 1
   const edits: Edit[] = []
   let from = body
@@ -40,6 +42,21 @@ export function editMembers(
   const added = addedMembers(spans, changes)
   if (added !== '') edits.unshift({ start: body, end: body, text: kept ? `${added},` : added })
   return withoutHidden(splice(bytes, edits), changes)
+}
+
+/** Most requests change their model and nothing else. */
+function replaceOne(
+  bytes: Buffer,
+  spans: ReadonlyMap<string, Span>,
+  changes: Changes,
+): Buffer | undefined {
+  if (changes.size > 1) return undefined
+  for (const [name, text] of changes) {
+    const span = spans.get(name)
+    if (span === undefined || text === undefined) return undefined
+    return splice(bytes, [{ start: span.start, end: span.end, text }])
+  }
+  return undefined
 }
 
 /**

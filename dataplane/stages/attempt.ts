@@ -2,6 +2,7 @@
 import type { ChatRequest } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
+import type { AttemptTrace } from '../telemetry/traces.ts'
 import { Attempt, type Outcome } from '../upstream/attempt.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'
 import { Journey } from '../upstream/journey.ts'
@@ -49,7 +50,7 @@ async function attemptOnce(
   if (permit === undefined)
     return { kind: 'failed', failure: { class: 'connect', message: 'its breaker is open' } }
   response.upstream = target.name
-  const entry = { upstream: target.name, started_ms: now - call.receivedAt, outcome: 'running' }
+  const entry = openEntry(target.name, now - call.receivedAt)
   trace.attempts.push(entry)
   const metered = admission.meter.begin(target.name, target.settings.model)
   const { totalAt, maxTokens } = admission
@@ -60,17 +61,29 @@ async function attemptOnce(
   const spent = gateway.clock.now() - call.receivedAt
   if (outcome.kind === 'whole') metered.usage = outcome.usage
   if (outcome.kind === 'stream') trace.ttft_ms = spent
-  const ended =
-    outcome.kind === 'failed' ? outcome.failure.class : outcome.kind === 'left' ? 'left' : 'ok'
-  Object.assign(entry, {
-    outcome: ended,
-    ended_ms: spent,
-    ...(outcome.kind === 'failed'
-      ? { status: outcome.failure.status, reason: outcome.failure.message }
-      : {}),
-  })
-  gateway.metrics.attempts.at(target.name, ended).value++
+  closeEntry(entry, outcome, spent)
+  gateway.metrics.attempts.at(target.name, entry.outcome).value++
   return outcome
+}
+
+function openEntry(upstream: string, started_ms: number): AttemptTrace {
+  return {
+    upstream,
+    started_ms,
+    ended_ms: 0,
+    outcome: 'running',
+    status: undefined,
+    reason: undefined,
+  }
+}
+
+function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void {
+  entry.ended_ms = spent
+  entry.outcome = outcome.kind === 'left' ? 'left' : 'ok'
+  if (outcome.kind !== 'failed') return
+  entry.outcome = outcome.failure.class
+  entry.status = outcome.failure.status
+  entry.reason = outcome.failure.message
 }
 
 function endOf(why: Ending, { last }: Journey, { route, lane }: Admission): GatewayError {

@@ -5,12 +5,15 @@ import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 
 const NAMES_SHOWN_MAX = 20
+const NAME_LENGTH_SHOWN_MAX = 100
+/** Control characters, and line ends that JSON leaves as they are. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029]/gu
 
 /** Throws ERR_GW_ROUTE_NOT_FOUND, ERR_GW_AUTH_SCOPE_DENIED. */
 export function match(model: string, caller: Caller, { active, response, trace }: Visit): Route {
   const { snapshot } = active
-  trace.model = shown(model)
   const route = snapshot.models.get(model)
+  trace.model = route === undefined ? shown(model) : model
   if (route === undefined) {
     throw new GatewayError(
       'ERR_GW_ROUTE_NOT_FOUND',
@@ -44,8 +47,10 @@ function offer(caller: Caller, snapshot: Snapshot): string {
   return `This key may use: ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}.`
 }
 
+/** A name that nobody configured, as logs and terminals can bear it. */
 function shown(model: string): string {
-  return model.length > 100 ? `${model.slice(0, 100)}…` : model
+  const text = model.slice(0, NAME_LENGTH_SHOWN_MAX).replaceAll(UNPRINTABLE, '\ufffd')
+  return model.length > NAME_LENGTH_SHOWN_MAX ? `${text}…` : text
 }
 
 function denied(message: string): GatewayError {

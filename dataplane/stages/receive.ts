@@ -53,8 +53,9 @@ function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> 
     incoming.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length > bytesMax) {
+        // The rest is read and thrown away: a client that is still sending would not hear the refusal.
         incoming.removeAllListeners('data')
-        incoming.pause()
+        incoming.resume()
         reject(tooLarge(bytesMax))
       } else {
         chunks.push(chunk)
@@ -63,10 +64,12 @@ function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> 
     incoming.on('end', () =>
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
     )
-    const leave = () =>
+    const leave = () => {
+      if (incoming.complete) return
       reject(
         new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left before its body was complete.'),
       )
+    }
     incoming.on(BODY_BROKEN, reject)
     incoming.on('error', leave)
     incoming.on('close', leave)

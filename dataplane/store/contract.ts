@@ -107,7 +107,7 @@ export interface Hold {
 }
 
 export interface Extension extends Hold {
-  readonly rules: Rules
+  readonly budget: BudgetRule | undefined
   /** What the whole request may use now, not the difference: saying it twice changes nothing. */
   readonly estimate: Amount
 }

@@ -71,7 +71,7 @@ export function parseEvent(bytes: Buffer): SseEvent | undefined {
   let data: string | undefined
   for (const line of bytes.toString('utf8').split(/\r\n|\n|\r/)) {
     const text = line.charCodeAt(0) === 0xfeff ? line.slice(1) : line
-    if (text.startsWith('data:')) {
+    if (text.startsWith('data:') || text === 'data') {
       const value = fieldValue(text, 5)
       data = data === undefined ? value : `${data}\n${value}`
     } else if (text.startsWith('event:')) {

@@ -34,7 +34,7 @@ export class Tap {
 
   /** Whole events in; the bytes for the client out (empty when it is to see nothing of them). */
   take(events: Buffer): Buffer {
-    if (!this.#passesBytes || !this.content) return this.#read(events)
+    if (!this.#passesBytes || !this.content || this.#isOver()) return this.#read(events)
     const text = events.toString('latin1')
     const shown =
       this.#hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
@@ -46,12 +46,16 @@ export class Tap {
   #read(events: Buffer): Buffer {
     const out: Buffer[] = []
     for (const bytes of splitEvents(events)) {
-      // What comes behind an error or the terminal event is not the answer's any more.
-      if (this.failure !== undefined || this.done) break
+      if (this.#isOver()) break
       const shown = this.#readOne(bytes)
       if (shown.length > 0) out.push(shown)
     }
     return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
+  }
+
+  /** What comes behind an error or the terminal event is not the answer's any more. */
+  #isOver(): boolean {
+    return this.failure !== undefined || this.done
   }
 
   #readOne(bytes: Buffer): Buffer {
@@ -80,6 +84,9 @@ const NOTHING = Buffer.alloc(0)
 
 function countEvents(text: string): number {
   let count = 0
-  for (let at = text.indexOf('data:'); at !== -1; at = text.indexOf('data:', at + 5)) count++
+  for (let at = text.indexOf('data:'); at !== -1; at = text.indexOf('data:', at + 5)) {
+    // Inside of a line it is text of the answer.
+    if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') count++
+  }
   return count
 }

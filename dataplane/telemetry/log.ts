@@ -32,7 +32,8 @@ export function createLog(options: LogOptions): Log {
 export function standardOutput(onDrop: () => void): Pick<LogOptions, 'write' | 'flush'> {
   const sink = new sonicBoom.SonicBoom({
     fd: 1,
-    minLength: 4096,
+    minLength: 65_536,
+    maxWrite: 131_072,
     maxLength: 8_388_608,
     sync: false,
     periodicFlush: 100,
@@ -45,15 +46,15 @@ export function standardOutput(onDrop: () => void): Pick<LogOptions, 'write' | '
 
 /** Only client text (path, model) needs escaping; names and numbers come from the configuration and the clock. */
 function accessLine(trace: Trace): string {
-  const { status = 0 } = trace
+  const { status } = trace
   let line = `{"time":"${trace.time}","level":"${status >= 500 ? 'error' : 'info'}","event":"request"`
   line += `,"request_id":"${trace.request_id}","method":"${trace.method}","path":${JSON.stringify(trace.path)}`
   if (trace.tenant !== undefined) line += `,"tenant":"${trace.tenant}","key":"${trace.key}"`
   if (trace.model !== undefined) line += `,"model":${JSON.stringify(trace.model)}`
-  line += `,"route":"${trace.route ?? 'none'}","upstream":"${trace.upstream ?? 'none'}","status":${status}`
+  line += `,"route":"${trace.route}","upstream":"${trace.upstream}","status":${status}`
   if (trace.code !== undefined) line += `,"code":"${trace.code}"`
   if (trace.stream !== undefined) line += `,"stream":${trace.stream}`
-  line += `,"attempts":${trace.attempts.length},"duration_ms":${(trace.duration_ms ?? 0).toFixed(1)}`
+  line += `,"attempts":${trace.attempts.length},"duration_ms":${trace.duration_ms.toFixed(1)}`
   if (trace.ttft_ms !== undefined) line += `,"ttft_ms":${trace.ttft_ms.toFixed(1)}`
   if (trace.prompt_tokens !== undefined) {
     line += `,"prompt_tokens":${trace.prompt_tokens},"completion_tokens":${trace.completion_tokens ?? 0}`

@@ -16,7 +16,7 @@ export function record({ call, response, trace, gateway, active }: Visit): void 
   }
   const first = trace.attempts[0]
   if (first !== undefined) {
-    metrics.overhead.at().observe((first.started_ms - (trace.body_ms ?? 0)) / 1000)
+    metrics.overhead.at().observe((first.started_ms - trace.body_ms) / 1000)
   }
   if (response.status === 499)
     metrics.streamAborted.at(response.left ? 'client' : 'upstream').value++

@@ -5,11 +5,12 @@ export interface AttemptTrace {
   /** Milliseconds since the request's headers arrived. */
   readonly started_ms: number
   /** When its answer could be committed to, or it had failed. */
-  ended_ms?: number
-  /** `ok`, or the class of the failure. */
-  outcome?: string
-  status?: number
-  reason?: string
+  ended_ms: number
+  /** `running`, `ok`, `left`, or the class of the failure. */
+  outcome: string
+  /** HTTP status and words of a failure. */
+  status: number | undefined
+  reason: string | undefined
 }
 
 /** An upstream that was looked at and not tried. */
@@ -18,31 +19,41 @@ export interface PassedOver {
   readonly why: string
 }
 
-export interface Trace {
+/** Every field exists from the start: an object that grows is copied at each new field. */
+export class Trace {
   readonly request_id: string
   /** ISO 8601. */
   readonly time: string
   readonly method: string
   readonly path: string
-  tenant?: string
-  key?: string
+  tenant: string | undefined = undefined
+  key: string | undefined = undefined
   /** What the client asked for, and what it resolved to. */
-  model?: string
-  route?: string
-  strategy?: string
-  upstream?: string
-  stream?: boolean
-  status?: number
-  code?: string
-  message?: string
-  attempts: AttemptTrace[]
-  passed_over?: PassedOver[]
-  prompt_tokens?: number
-  completion_tokens?: number
-  usage_estimated?: boolean
-  body_ms?: number
-  ttft_ms?: number
-  duration_ms?: number
+  model: string | undefined = undefined
+  route = 'none'
+  strategy: string | undefined = undefined
+  upstream = 'none'
+  stream: boolean | undefined = undefined
+  status = 0
+  code: string | undefined = undefined
+  message: string | undefined = undefined
+  readonly attempts: AttemptTrace[] = []
+  passed_over: PassedOver[] | undefined = undefined
+  prompt_tokens: number | undefined = undefined
+  completion_tokens: number | undefined = undefined
+  usage_estimated: boolean | undefined = undefined
+  /** How long the body took to come. */
+  body_ms = 0
+  /** From the headers to the first content of a stream. */
+  ttft_ms: number | undefined = undefined
+  duration_ms = 0
+
+  constructor(requestId: string, time: string, method: string, path: string) {
+    this.request_id = requestId
+    this.time = time
+    this.method = method
+    this.path = path
+  }
 }
 
 /** A request is slow, and kept with the errors, from this on. */
@@ -64,8 +75,7 @@ export class Traces {
 
   add(trace: Trace): void {
     this.#recent.add(trace)
-    const notable = (trace.status ?? 0) >= 400 || (trace.duration_ms ?? 0) >= SLOW_MS
-    if (notable) this.#notable.add(trace)
+    if (trace.status >= 400 || trace.duration_ms >= SLOW_MS) this.#notable.add(trace)
   }
 
   /** Newest first, each once. */

@@ -6,11 +6,14 @@ import {
   gunzip,
   inflate,
   inflateRaw,
-  type ZlibOptions,
   zstdDecompress,
 } from 'node:zlib'
 
-type Decoder = (bytes: Buffer, options: ZlibOptions, callback: CompressCallback) => void
+interface Bound {
+  readonly maxOutputLength: number
+}
+
+type Decoder = (bytes: Buffer, bound: Bound, callback: CompressCallback) => void
 
 const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['gzip', gunzip],
@@ -59,7 +62,7 @@ export function decodeBody(
 }
 
 /** Servers disagree on whether `deflate` has the header of zlib; the first byte tells. */
-function inflateEither(bytes: Buffer, options: ZlibOptions, callback: CompressCallback): void {
+function inflateEither(bytes: Buffer, bound: Bound, callback: CompressCallback): void {
   const decode = ((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw
-  decode(bytes, options, callback)
+  decode(bytes, bound, callback)
 }

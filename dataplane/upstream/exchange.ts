@@ -31,6 +31,7 @@ type Controller = Dispatcher.DispatchController
 
 export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   due: number
+  seat = -1
   readonly #receiver: Receiver
   readonly #clocks: ExchangeClocks
   readonly #clock: Clock

@@ -5,30 +5,31 @@
  */
 import type { TLSSocket } from 'node:tls'
 
-const REASON = 'it asked for a client certificate and closed the connection without an answer'
+const REASON = 'it asked for a client certificate and hung up on the one it got, or on none'
 
-/** To be called before anything else listens to the socket. */
+/** To be called before anything else listens to the socket, with its handshake done. */
 export function watchHandshakeEnd(socket: TLSSocket): void {
+  if (socket.getProtocol() !== 'TLSv1.3' || !asksForCertificate(socket)) return
   const onReadable = () => {
-    if (socket.readableLength > 0) accept()
+    if (socket.readableLength > 0) unwatch()
   }
   const onError = (error: Error & { code?: string }) => {
-    accept()
+    unwatch()
     if (error.code?.startsWith('ERR_SSL') === true) {
       // The end of the connection follows at once, and undici would report that instead.
       socket.destroy(error)
-    } else if (asksForCertificate(socket)) {
+    } else {
       Object.assign(error, { code: 'ERR_TLS_CLIENT_CERTIFICATE', message: REASON })
     }
   }
   /** A session ticket, or a byte of an answer, comes only from a server that is satisfied. */
-  function accept(): void {
-    socket.off('session', accept).off('readable', onReadable).off('error', onError)
+  function unwatch(): void {
+    socket.off('session', unwatch).off('readable', onReadable).off('error', onError)
   }
-  socket.on('session', accept).on('readable', onReadable).on('error', onError)
+  socket.on('session', unwatch).on('readable', onReadable).on('error', onError)
 }
 
-/** Only a CertificateRequest tells a client which signatures the server takes. */
+/** Only a server's CertificateRequest tells a client which signatures the server takes. */
 function asksForCertificate(socket: TLSSocket): boolean {
   return socket.getSharedSigalgs().length > 0
 }

@@ -39,6 +39,20 @@ export function tlsFilesOf(section: Section): string[] {
   return [...new Set(named)]
 }
 
+/** The section with every path as `place` gives it: relative ones are beside the configuration. */
+export function placeTlsFiles(section: Section, place: (path: string) => string): Section {
+  const placed = <T extends { readonly tls?: Tls | undefined }>(holder: T): T => {
+    const { tls } = holder
+    if (tls === undefined) return holder
+    const paths = FIELDS.flatMap((field) => {
+      const path = tls[field]
+      return path === undefined ? [] : [[field, place(path)] as const]
+    })
+    return { ...holder, tls: { ...tls, ...Object.fromEntries(paths) } }
+  }
+  return placed({ ...section, upstreams: section.upstreams.map(placed) })
+}
+
 /** Changes when what the files hold changes: connections made with the old must not be used on. */
 export function tlsDigest(tls: Tls | undefined, readText: ReadText): string {
   const held = FIELDS.map((field) => {

@@ -1,63 +1,16 @@
-/** What a client meets before any upstream does: the order of refusals, their form, CORS, probes, paths and methods. */
+/** What a client meets before any upstream does: the order of refusals, and their form. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type IncomingHttpHeaders, request } from 'node:http'
 import { after, beforeEach, test } from 'node:test'
 import { CHAT_BODY, startFront } from './hostile/front.ts'
+import { type Sent, sendTo } from './hostile/send.ts'
 
 const LIMIT = 4096
-const front = await startFront({
-  gateway: {
-    max_request_bytes: LIMIT,
-    cors: { allowed_origins: ['https://app.test'], allow_credentials: true },
-  },
-})
-const open = await startFront({ gateway: { cors: { allowed_origins: ['*'] } } })
-const silent = await startFront()
-after(() => Promise.all([front.stop(), open.stop(), silent.stop()]))
+const front = await startFront({ gateway: { max_request_bytes: LIMIT } })
+after(() => front.stop())
 
 beforeEach(() => {
   front.upstream.asked.length = 0
 })
-
-interface Sent {
-  readonly method?: string
-  readonly path?: string
-  readonly headers?: Readonly<Record<string, string | undefined>>
-  readonly body?: string | Buffer
-  readonly to?: string
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-}
-
-/** A chat request; a header of `undefined` is left out. */
-async function send(sent: Sent = {}): Promise<Answer> {
-  const { method = 'POST', path = '/v1/chat/completions', to = front.gateway.url } = sent
-  const body = sent.body ?? (method === 'POST' ? CHAT_BODY : undefined)
-  const headers = Object.entries({
-    authorization: `Bearer ${front.key}`,
-    'content-type': 'application/json',
-    ...sent.headers,
-  }).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  const outgoing = request(to + path, {
-    method,
-    headers: Object.fromEntries(headers),
-    agent: false,
-  })
-  outgoing.end(body)
-  const [incoming] = await once(outgoing, 'response')
-  const chunks: Buffer[] = []
-  for await (const chunk of incoming) chunks.push(chunk)
-  return {
-    status: incoming.statusCode,
-    headers: incoming.headers,
-    text: Buffer.concat(chunks).toString(),
-  }
-}
 
 const BAD_KEY = { authorization: 'Bearer gw_test_nobody_x' }
 const BAD_TYPE = { 'content-type': 'text/plain' }
@@ -211,7 +164,7 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
 
 for (const [what, sent, status, code] of REFUSALS) {
   test(`${what}: ${status} ${code}, in OpenAI's envelope`, async () => {
-    const answer = await send(sent)
+    const answer = await sendTo(front, sent)
     assert.equal(answer.status, status, answer.text)
     const { error } = JSON.parse(answer.text)
     assert.equal(error.code, code)
@@ -230,7 +183,7 @@ for (const [what, sent, status, code] of REFUSALS) {
 test('a bad key hears the same whatever is wrong with it', async () => {
   const texts = [undefined, 'Bearer x', 'Bearer gw_test_client_x', 'Basic x'].map(
     async (authorization) => {
-      const { text } = await send({ headers: { authorization } })
+      const { text } = await sendTo(front, { headers: { authorization } })
       return JSON.parse(text).error.message
     },
   )
@@ -238,85 +191,8 @@ test('a bad key hears the same whatever is wrong with it', async () => {
 })
 
 test('an answer names its route and upstream', async () => {
-  const { status, headers } = await send()
+  const { status, headers } = await sendTo(front)
   assert.equal(status, 200)
   assert.equal(headers['x-gw-route'], 'chat')
   assert.equal(headers['x-gw-upstream'], 'fake')
-})
-
-const PROBES: readonly [string, string, string][] = [
-  ['GET', '/healthz', '{"status":"ok"}'],
-  ['GET', '/readyz', '{"status":"ready"}'],
-  ['HEAD', '/healthz', ''],
-  ['HEAD', '/readyz', ''],
-  ['GET', '/healthz?from=balancer', '{"status":"ok"}'],
-]
-
-for (const [method, path, text] of PROBES) {
-  test(`${method} ${path} answers without a key`, async () => {
-    const answer = await send({ method, path, headers: { authorization: undefined } })
-    assert.equal(answer.status, 200)
-    assert.equal(answer.text, text)
-  })
-}
-
-test('a page of an allowed origin may read answers and refusals', async () => {
-  for (const headers of [{}, BAD_KEY, BAD_TYPE]) {
-    const answer = await send({ headers: { ...headers, origin: 'https://app.test' } })
-    assert.equal(answer.headers['access-control-allow-origin'], 'https://app.test')
-    assert.equal(answer.headers['access-control-allow-credentials'], 'true')
-    assert.match(String(answer.headers['access-control-expose-headers']), /X-Request-Id/)
-    assert.equal(answer.headers.vary, 'Origin')
-  }
-})
-
-for (const origin of [
-  'https://other.test',
-  'null',
-  'https://app.test.other.test',
-  'http://app.test',
-  'HTTPS://APP.TEST',
-]) {
-  test(`a page of ${origin} may not`, async () => {
-    const answer = await send({ headers: { origin } })
-    assert.equal(answer.headers['access-control-allow-origin'], undefined)
-    assert.equal(answer.headers['access-control-allow-credentials'], undefined)
-    assert.equal(answer.headers.vary, 'Origin')
-    const preflight = await send({ method: 'OPTIONS', headers: { origin } })
-    assert.equal(preflight.headers['access-control-allow-methods'], undefined)
-  })
-}
-
-test('a preflight is answered without a key, with what was asked for', async () => {
-  const answer = await send({
-    method: 'OPTIONS',
-    headers: {
-      authorization: undefined,
-      'content-type': undefined,
-      origin: 'https://app.test',
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'authorization, x-stainless-os',
-    },
-  })
-  assert.equal(answer.status, 204)
-  assert.equal(answer.headers['access-control-allow-origin'], 'https://app.test')
-  assert.equal(answer.headers['access-control-allow-headers'], 'authorization, x-stainless-os')
-  assert.match(String(answer.headers['access-control-allow-methods']), /POST/)
-})
-
-test('any origin means any, without credentials', async () => {
-  const headers = { authorization: `Bearer ${open.key}`, origin: 'https://a.test' }
-  const answer = await send({ to: open.gateway.url, headers })
-  assert.equal(answer.headers['access-control-allow-origin'], '*')
-  assert.equal(answer.headers['access-control-allow-credentials'], undefined)
-})
-
-test('a gateway without origins says nothing to pages', async () => {
-  const headers = { authorization: `Bearer ${silent.key}`, origin: 'https://a.test' }
-  const answer = await send({ to: silent.gateway.url, headers })
-  const names = Object.keys(answer.headers)
-  assert.deepEqual(
-    names.filter((name) => /access-control|vary/.test(name)),
-    [],
-  )
 })

@@ -22,6 +22,7 @@ export function aRequest(content: unknown, members: Record<string, unknown> = {}
     stream: false,
     includeUsage: false,
     maxTokens: undefined,
+    createdSeconds: 0,
   }
 }
 

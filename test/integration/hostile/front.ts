@@ -19,6 +19,7 @@ export interface FrontOptions {
   /** Further sections of `gw`. */
   readonly sections?: Readonly<Record<string, unknown>>
   readonly credential?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export async function startFront(options: FrontOptions = {}): Promise<Front> {
@@ -26,7 +27,7 @@ export async function startFront(options: FrontOptions = {}): Promise<Front> {
   const { key, record } = aKey({ id: 'client' })
   assert.equal(key.length, KEY.length)
   const gateway = await startGateway({
-    env: { FRONT_CREDENTIAL: options.credential ?? 'upstream-credential' },
+    env: { FRONT_CREDENTIAL: options.credential ?? 'upstream-credential', ...options.env },
     config: {
       apiVersion: 'inference.gw/v1',
       kind: 'GatewayConfig',

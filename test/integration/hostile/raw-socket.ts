@@ -45,6 +45,11 @@ export class RawSocket {
     this.#socket.end()
   }
 
+  /** Reads nothing from now on. */
+  stall(): void {
+    this.#socket.pause()
+  }
+
   /** Leaves without a word. */
   leave(): void {
     this.#socket.destroy()

@@ -1,0 +1,43 @@
+/** When a budget's use is worth an alert, and what the alert says. */
+import type { BudgetRule, Crossing } from '../store/contract.ts'
+
+/**
+ * Thresholds that `used` has reached and nobody was told of. The quotient, not the product, is compared: 7 / 100 is the
+ * number written 0.07, while 0.07 * 100 is a little more than 7.
+ */
+export function reachedThresholds(
+  { alertThresholds }: BudgetRule,
+  { used, limit }: { readonly used: number; readonly limit: number },
+  alerted: readonly number[],
+): number[] {
+  return alertThresholds.filter((one) => used / limit >= one && !alerted.includes(one))
+}
+
+/** Body of the webhook, and the fields of the log event of the same name. */
+export interface BudgetAlert {
+  readonly type: 'budget_alert'
+  readonly tenant: string
+  readonly window: 'day' | 'month'
+  readonly kind: 'tokens' | 'spend'
+  readonly threshold: number
+  /** Tokens, or USD. */
+  readonly used: number
+  readonly limit: number
+  /** ISO 8601. */
+  readonly resets_at: string
+}
+
+export function alertOf(crossing: Crossing): BudgetAlert {
+  const { tenant, window, kind, threshold } = crossing
+  const unit = kind === 'spend' ? 1e9 : 1
+  return {
+    type: 'budget_alert',
+    tenant,
+    window,
+    kind,
+    threshold,
+    used: crossing.used / unit,
+    limit: crossing.limit / unit,
+    resets_at: new Date(crossing.resetsAt).toISOString(),
+  }
+}

@@ -1,0 +1,65 @@
+/** Splits what the machines cost an hour over tenants, by the tokens they used in it. */
+
+const HOUR_MS = 3_600_000
+
+export interface Share {
+  readonly tenant: string
+  readonly nanos: number
+}
+
+export class InfraCost {
+  #startedAt: number
+  #endsAt: number
+  #tokens = new Map<string, number>()
+
+  constructor(wallMs: number) {
+    this.#startedAt = wallMs
+    this.#endsAt = endOfHour(wallMs)
+  }
+
+  add(tenant: string, tokens: number): void {
+    this.#tokens.set(tenant, (this.#tokens.get(tenant) ?? 0) + tokens)
+  }
+
+  /** Tokens by tenant since the hour began. */
+  get tokens(): ReadonlyMap<string, number> {
+    return this.#tokens
+  }
+
+  /**
+   * The shares of the hour that has ended, or nothing while it lasts. A process that began within the hour pays only for
+   * the rest of it; an hour in which nobody used a token is nobody's.
+   */
+  close(wallMs: number, nanosPerHour: number): Share[] {
+    if (wallMs < this.#endsAt) return []
+    const nanos = Math.round((nanosPerHour * (this.#endsAt - this.#startedAt)) / HOUR_MS)
+    const shares = splitCost(nanos, this.#tokens)
+    this.#tokens = new Map()
+    this.#startedAt = endOfHour(wallMs) - HOUR_MS
+    this.#endsAt = endOfHour(wallMs)
+    return shares
+  }
+}
+
+/**
+ * Shares that add up to the whole: each tenant's is the difference of two rounded running sums, so nothing is lost or
+ * made up by rounding.
+ */
+export function splitCost(nanos: number, tokens: ReadonlyMap<string, number>): Share[] {
+  const all = tokens.values().reduce((sum, count) => sum + count, 0)
+  if (all === 0) return []
+  const shares = []
+  let used = 0
+  let given = 0
+  for (const [tenant, count] of tokens) {
+    used += count
+    const due = Math.round(nanos * (used / all))
+    shares.push({ tenant, nanos: due - given })
+    given = due
+  }
+  return shares
+}
+
+function endOfHour(wallMs: number): number {
+  return (Math.floor(wallMs / HOUR_MS) + 1) * HOUR_MS
+}

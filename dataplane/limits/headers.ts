@@ -1,0 +1,31 @@
+/** The headers that tell a tenant how it stands, on every answer to it. Retry-After belongs to refusals. */
+import type { BudgetFigure, Figures } from '../store/contract.ts'
+
+const NANOS_PER_USD = 1_000_000_000
+
+/** Budgets are told by what is settled: a hold is an upper bound that mostly comes back. */
+export function limitHeaders({ requests, tokens, spend }: Figures): Record<string, string> {
+  const headers: Record<string, string> = {
+    'X-Gw-RateLimit-Limit': String(requests.limit),
+    'X-Gw-RateLimit-Remaining': String(requests.remaining),
+    'X-Gw-RateLimit-Reset': String(wholeSeconds(requests.resetMs)),
+  }
+  if (tokens !== undefined) headers['X-Gw-Budget-Tokens-Remaining'] = String(remaining(tokens))
+  if (spend !== undefined) headers['X-Gw-Budget-Spend-Remaining-Usd'] = usdText(remaining(spend))
+  return headers
+}
+
+export function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000)
+}
+
+/** Every digit that is there and no exponent: `12.5`, `0.00000015`. */
+export function usdText(nanos: number): string {
+  const whole = Math.floor(nanos / NANOS_PER_USD)
+  const fraction = String(nanos % NANOS_PER_USD).padStart(9, '0')
+  return `${whole}.${fraction}`.replace(/\.?0+$/, '')
+}
+
+function remaining({ limit, settled }: BudgetFigure): number {
+  return Math.max(0, limit - settled)
+}

@@ -1,0 +1,105 @@
+/** What a refused client is told: which limit, how far it is used, and what to do. */
+import { type ErrorDetails, GatewayError } from '../errors.ts'
+import type { AdmitResult, BudgetFigure, Figures, Refusal, Rules } from '../store/contract.ts'
+import { usdText, wholeSeconds } from './headers.ts'
+
+export type Refused = Extract<AdmitResult, { outcome: 'refused' }>
+
+interface Explanation {
+  readonly limitedBy: string
+  readonly message: string
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+/** 402 for a spent budget, 429 for everything else. `wallMs` is the present. */
+export function refusalError(refused: Refused, rules: Rules, wallMs: number): GatewayError {
+  const { by, figures, retryAfterMs } = refused
+  const seconds = Math.max(1, wholeSeconds(retryAfterMs))
+  const { limitedBy, message, facts } = EXPLANATIONS[by](figures, rules, wallMs)
+  const details = { facts: { reason: by, limited_by: limitedBy, ...facts } } satisfies ErrorDetails
+  if (by === 'budget_tokens' || by === 'budget_spend') {
+    const advice = `${message} It begins anew at ${facts.resets_at}; wait until then, or have ${limitedBy} raised.`
+    return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${advice}${notDowngraded(rules)}`, details)
+  }
+  return new GatewayError(
+    'ERR_GW_RATE_LIMIT_LOCAL',
+    `${message} Try again in ${seconds} s, or have ${limitedBy} raised.`,
+    { ...details, retryAfterSeconds: seconds },
+  )
+}
+
+const EXPLANATIONS: Readonly<
+  Record<Refusal, (figures: Figures, rules: Rules, wallMs: number) => Explanation>
+> = {
+  rpm: ({ requests }, { requestsPerMinute, burst }, wallMs) => ({
+    limitedBy: 'requests_per_minute',
+    message: `The limit of ${requestsPerMinute} requests a minute, ${burst} at once, is reached.`,
+    facts: {
+      limit: requestsPerMinute,
+      burst,
+      used: burst - requests.remaining,
+      resets_at: iso(wallMs + requests.resetMs),
+    },
+  }),
+  tpm: ({ tokenRate }, { tokensPerMinute = 0 }, wallMs) => ({
+    limitedBy: 'tokens_per_minute',
+    message: `The limit of ${tokensPerMinute} tokens a minute leaves ${tokenRate?.remaining ?? 0}, too few for the prompt and max_tokens.`,
+    facts: {
+      limit: tokensPerMinute,
+      used: tokensPerMinute - (tokenRate?.remaining ?? 0),
+      resets_at: iso(wallMs + (tokenRate?.resetMs ?? 0)),
+    },
+  }),
+  concurrency: ({ concurrency: { limit, used } }) => ({
+    limitedBy: 'concurrent_requests',
+    message: `${used} requests are running and ${limit} may.`,
+    facts: { limit, used },
+  }),
+  budget_reserved: (figures) =>
+    isPromised(figures.tokens)
+      ? tokenBudget(figures, 'may all be used by requests that are running.')
+      : spendBudget(figures, 'may all be spent by requests that are running.'),
+  budget_tokens: (figures) => tokenBudget(figures, 'are used.'),
+  budget_spend: (figures) => spendBudget(figures, 'are spent.'),
+}
+
+function tokenBudget({ tokens }: Figures, state: string): Explanation {
+  return {
+    limitedBy: 'tokens_per_day',
+    message: `The ${tokens?.limit} tokens of this day ${state}`,
+    facts: tokens === undefined ? {} : budgetFacts(tokens, 1),
+  }
+}
+
+function spendBudget({ spend }: Figures, state: string): Explanation {
+  return {
+    limitedBy: 'spend_per_month_usd',
+    message: `The ${usdText(spend?.limit ?? 0)} USD of this month ${state}`,
+    facts: spend === undefined ? {} : budgetFacts(spend, 1e9),
+  }
+}
+
+function budgetFacts({ limit, settled, reserved, resetsAt }: BudgetFigure, unit: number) {
+  return {
+    limit: limit / unit,
+    used: settled / unit,
+    reserved: reserved / unit,
+    resets_at: iso(resetsAt),
+  }
+}
+
+function isPromised(figure: BudgetFigure | undefined): boolean {
+  if (figure === undefined) return false
+  const { limit, settled, reserved } = figure
+  return settled < limit && settled + reserved >= limit
+}
+
+function notDowngraded({ budget }: Rules): string {
+  return budget?.onExceeded === 'downgrade'
+    ? ' The downgrade route has no eligible upstream now.'
+    : ''
+}
+
+function iso(wallMs: number): string {
+  return new Date(wallMs).toISOString()
+}

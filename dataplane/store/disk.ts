@@ -1,0 +1,119 @@
+/** The memory store with a journal behind it: what was used survives restarts and kill -9. */
+import type { Clock, Deadline } from '../clock.ts'
+import type {
+  AdmitRequest,
+  AdmitResult,
+  Beat,
+  Extension,
+  Figures,
+  Rules,
+  Settlement,
+  Settling,
+  Store,
+} from './contract.ts'
+import { Journal } from './journal.ts'
+import type { Ledger } from './ledger.ts'
+import { MemoryStore } from './memory.ts'
+
+/**
+ * How often changes are written. A kill loses at most this, the 100 ms of the timer, and what running requests used since
+ * their last beat; what they had told by then is charged at the next start.
+ */
+export const FLUSH_MS = 250
+
+/** How long a failed write waits for its repetition. */
+const RETRY_MS = 1_000
+
+/** Rows of one write: about a millisecond. What is left over is written at the next tick. */
+const ROWS_MAX = 1_000
+
+export interface DiskOptions {
+  readonly stateDir: string
+  readonly clock: Clock
+  /** Told when writing begins to fail, and with undefined when it succeeds again. Counting goes on meanwhile. */
+  readonly onFailure: (error: Error | undefined) => void
+}
+
+/** A deadline too: whoever makes it adds it to the process's deadlines and closes it in the end. */
+export class DiskStore implements Store, Deadline {
+  due: number
+  seat = -1
+  readonly #memory: MemoryStore
+  readonly #journal: Journal
+  readonly #clock: Clock
+  readonly #onFailure: DiskOptions['onFailure']
+  readonly #changed = new Set<Ledger>()
+  #failing = false
+  #prunedAt: number
+
+  /** Throws a StateError when the folder cannot be used. */
+  constructor({ stateDir, clock, onFailure }: DiskOptions) {
+    this.#clock = clock
+    this.#onFailure = onFailure
+    this.#journal = Journal.open(stateDir)
+    this.#prunedAt = clock.wall()
+    this.#memory = new MemoryStore({
+      clock,
+      restored: this.#journal.load(this.#prunedAt),
+      onChange: (ledger) => this.#changed.add(ledger),
+    })
+    this.due = clock.now() + FLUSH_MS
+  }
+
+  admit(request: AdmitRequest): AdmitResult {
+    return this.#memory.admit(request)
+  }
+
+  extend(extension: Extension): boolean {
+    return this.#memory.extend(extension)
+  }
+
+  renew(beats: readonly Beat[]): readonly string[] {
+    return this.#memory.renew(beats)
+  }
+
+  settle(settling: Settling): Settlement {
+    return this.#memory.settle(settling)
+  }
+
+  read(tenant: string, rules: Rules): Figures {
+    return this.#memory.read(tenant, rules)
+  }
+
+  /** Writes one batch of what has changed. */
+  expire(now: number): void {
+    const written = this.#flush()
+    const wait = written ? FLUSH_MS : RETRY_MS
+    this.due = written && this.#changed.size > 0 ? now : now + wait
+  }
+
+  /** Writes everything that is left, and gives the folder free. */
+  close(): void {
+    while (this.#changed.size > 0 && this.#flush());
+    this.#journal.close()
+  }
+
+  #flush(): boolean {
+    try {
+      this.#prune()
+      const batch = this.#changed.values().take(ROWS_MAX).toArray()
+      if (batch.length > 0) this.#journal.write(batch)
+      for (const ledger of batch) this.#changed.delete(ledger)
+      if (this.#failing) this.#onFailure(undefined)
+      this.#failing = false
+      return true
+    } catch (error) {
+      if (!this.#failing) this.#onFailure(error as Error)
+      this.#failing = true
+      return false
+    }
+  }
+
+  /** Once a day is enough: a window that is over costs only its row. */
+  #prune(): void {
+    const wall = this.#clock.wall()
+    if (wall - this.#prunedAt < 86_400_000) return
+    this.#journal.prune(wall)
+    this.#prunedAt = wall
+  }
+}

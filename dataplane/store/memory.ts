@@ -1,0 +1,286 @@
+/** The store of one process: every verb is a few look-ups and sums, and answers at once. */
+import { reachedThresholds } from '../budgets/alerts.ts'
+import { Present } from '../budgets/windows.ts'
+import type { Clock } from '../clock.ts'
+import { larger, NOTHING, sane } from './amounts.ts'
+import {
+  type AdmitRequest,
+  type AdmitResult,
+  type Amount,
+  type Beat,
+  type BudgetRule,
+  type Crossing,
+  type Extension,
+  type Figures,
+  LEASE_MS,
+  type Rules,
+  type Settlement,
+  type Settling,
+  type Store,
+} from './contract.ts'
+import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
+import type { Ledger } from './ledger.ts'
+import { type Held, Tenant } from './tenant.ts'
+
+/** Expired holds that are remembered, so that a late settlement corrects what they were charged. */
+const EXPIRED_MAX = 10_000
+
+/** How often tenants that nobody needs any more are looked for. */
+const FORGET_MS = 3_600_000
+
+const CHARGED: Settlement = { charged: true, crossed: [] }
+const ALREADY_CHARGED: Settlement = { charged: false, crossed: [] }
+
+/** What each window counts. */
+const KINDS = { day: 'tokens', month: 'spend' } as const
+
+export interface MemoryOptions {
+  readonly clock: Clock
+  /** Ledgers of an earlier life, by tenant. */
+  readonly restored?: ReadonlyMap<string, readonly Ledger[]>
+  /** Told of each ledger whose `used` or `alerted` has changed. */
+  readonly onChange?: (ledger: Ledger) => void
+}
+
+export class MemoryStore implements Store {
+  readonly #clock: Clock
+  readonly #present: Present
+  readonly #restored: Map<string, readonly Ledger[]>
+  readonly #onChange: (ledger: Ledger) => void
+  readonly #tenants = new Map<string, Tenant>()
+  /** Oldest renewal first. */
+  readonly #held = new Map<string, Held>()
+  readonly #expired = new Map<string, Held>()
+  /** No lease expires before. */
+  #expiryAt = Number.POSITIVE_INFINITY
+  #forgetAt: number
+
+  constructor({ clock, restored = new Map(), onChange = () => {} }: MemoryOptions) {
+    this.#clock = clock
+    this.#present = new Present(clock.wall())
+    this.#restored = new Map(restored)
+    this.#onChange = onChange
+    this.#forgetAt = this.#now() + FORGET_MS
+  }
+
+  admit(request: AdmitRequest): AdmitResult {
+    const { rules, id } = request
+    const now = this.#now()
+    const wall = this.#clock.wall()
+    const tenant = this.#enter(request.tenant, rules, now, wall)
+    const again = this.#held.get(id)
+    if (again !== undefined) return admitted(again, rules, now)
+    const spent = spentBudget(tenant, rules)
+    const cheaper =
+      spent !== undefined && rules.budget?.onExceeded === 'downgrade'
+        ? request.downgradeEstimate
+        : undefined
+    const reserved = sane(cheaper ?? request.estimate)
+    const obstacle = longer(
+      limitInTheWay(tenant, rules, reserved, now),
+      budgetInTheWay(tenant, rules, cheaper === undefined ? spent : undefined, wall),
+    )
+    if (obstacle !== undefined) {
+      const { by, retryAfterMs } = obstacle
+      return { outcome: 'refused', by, retryAfterMs, figures: tenant.figures(rules, now) }
+    }
+    const held = take(tenant, id, reserved, cheaper === undefined ? undefined : spent)
+    tenant.requests.charge(1, now)
+    if (rules.tokensPerMinute !== undefined) {
+      tenant.tokens?.charge(reserved.tokens, now)
+      held.rated = reserved.tokens
+    }
+    this.#lease(held, now)
+    return admitted(held, rules, now)
+  }
+
+  extend({ id, budget, estimate }: Extension): boolean {
+    this.#expire(this.#now())
+    const held = this.#held.get(id)
+    if (held === undefined) return false
+    const wanted = larger(held.reserved, sane(estimate))
+    if (!mayRaise(held, wanted, budget)) return false
+    update(held, wanted, held.used)
+    return true
+  }
+
+  renew(beats: readonly Beat[]): readonly string[] {
+    const now = this.#now()
+    this.#expire(now)
+    const lost: string[] = []
+    for (const { id, used } of beats) {
+      const held = this.#held.get(id)
+      if (held === undefined) {
+        lost.push(id)
+        continue
+      }
+      this.#beat(held, larger(held.used, sane(used)))
+      this.#held.delete(id)
+      this.#lease(held, now)
+    }
+    this.#forget(now)
+    return lost
+  }
+
+  settle({ id, used, budget }: Settling): Settlement {
+    const now = this.#now()
+    this.#expire(now)
+    const held = this.#held.get(id) ?? this.#expired.get(id)
+    if (held === undefined) return ALREADY_CHARGED
+    if (this.#held.delete(id)) release(held)
+    else this.#stopAwaiting(held)
+    this.#charge(held, sane(used), now)
+    if (budget === undefined || budget.alertThresholds.length === 0) return CHARGED
+    return { charged: true, crossed: this.#crossings(held, budget) }
+  }
+
+  read(tenant: string, rules: Rules): Figures {
+    const now = this.#now()
+    return this.#enter(tenant, rules, now, this.#clock.wall()).figures(rules, now)
+  }
+
+  /** Whole milliseconds, so that the buckets' arithmetic is exact. */
+  #now(): number {
+    return Math.floor(this.#clock.now())
+  }
+
+  #enter(name: string, rules: Rules, now: number, wall: number): Tenant {
+    this.#expire(now)
+    this.#present.moveTo(wall)
+    let tenant = this.#tenants.get(name)
+    if (tenant === undefined) {
+      tenant = new Tenant(name, rules, this.#present, this.#restored.get(name) ?? [])
+      this.#restored.delete(name)
+      this.#tenants.set(name, tenant)
+    }
+    tenant.enter(rules, this.#present, now)
+    return tenant
+  }
+
+  #lease(held: Held, now: number): void {
+    held.expiresAt = now + LEASE_MS
+    this.#held.set(held.id, held)
+    if (held.expiresAt < this.#expiryAt) this.#expiryAt = held.expiresAt
+  }
+
+  #expire(now: number): void {
+    if (now < this.#expiryAt) return
+    this.#expiryAt = Number.POSITIVE_INFINITY
+    for (const held of this.#held.values()) {
+      if (held.expiresAt > now) {
+        this.#expiryAt = held.expiresAt
+        return
+      }
+      this.#held.delete(held.id)
+      release(held)
+      this.#charge(held, held.used, now)
+      this.#await(held)
+    }
+  }
+
+  #await(held: Held): void {
+    this.#expired.set(held.id, held)
+    held.tenant.awaited++
+    if (this.#expired.size <= EXPIRED_MAX) return
+    for (const oldest of this.#expired.values()) {
+      this.#stopAwaiting(oldest)
+      return
+    }
+  }
+
+  #stopAwaiting(held: Held): void {
+    if (this.#expired.delete(held.id)) held.tenant.awaited--
+  }
+
+  /** What has been used beyond the hold is held as well: it will be charged. */
+  #beat(held: Held, used: Amount): void {
+    const { tokens, nanos } = held.used
+    update(held, larger(held.reserved, used), used)
+    if (used.tokens !== tokens) this.#onChange(held.day)
+    if (used.nanos !== nanos) this.#onChange(held.month)
+  }
+
+  #charge(held: Held, used: Amount, now: number): void {
+    const { day, month, settled, rated, tenant } = held
+    day.charge(used.tokens - settled.tokens)
+    month.charge(used.nanos - settled.nanos)
+    if (rated !== undefined) {
+      tenant.tokens?.charge(used.tokens - rated, now)
+      held.rated = used.tokens
+    }
+    held.settled = used
+    this.#onChange(day)
+    this.#onChange(month)
+  }
+
+  #crossings({ day, month, tenant }: Held, budget: BudgetRule): Crossing[] {
+    const crossed = []
+    for (const ledger of [day, month]) {
+      const { kind, resetsAt } = ledger.window
+      const limit = kind === 'day' ? budget.tokensPerDay : budget.nanosPerMonth
+      if (limit === undefined) continue
+      const used = ledger.settled
+      const reached = reachedThresholds(budget, { used, limit }, ledger.alerted)
+      if (reached.length === 0) continue
+      ledger.alerted = [...ledger.alerted, ...reached]
+      this.#onChange(ledger)
+      const about = { tenant: tenant.name, kind: KINDS[kind], window: kind, used, limit, resetsAt }
+      for (const threshold of reached) crossed.push({ ...about, threshold })
+    }
+    return crossed
+  }
+
+  #forget(now: number): void {
+    if (now < this.#forgetAt) return
+    this.#forgetAt = now + FORGET_MS
+    this.#present.moveTo(this.#clock.wall())
+    for (const [name, tenant] of this.#tenants) {
+      if (tenant.isIdle(this.#present, now)) this.#tenants.delete(name)
+    }
+  }
+}
+
+function take(
+  tenant: Tenant,
+  id: string,
+  reserved: Amount,
+  downgradedBy: Held['downgradedBy'],
+): Held {
+  const { day, month } = tenant
+  tenant.running++
+  day.hold(reserved.tokens)
+  month.hold(reserved.nanos)
+  return {
+    id,
+    tenant,
+    day,
+    month,
+    downgradedBy,
+    expiresAt: 0,
+    reserved,
+    used: NOTHING,
+    settled: NOTHING,
+    rated: undefined,
+  }
+}
+
+function update(held: Held, reserved: Amount, used: Amount): void {
+  const { day, month } = held
+  day.adjust(reserved.tokens - held.reserved.tokens, used.tokens - held.used.tokens)
+  month.adjust(reserved.nanos - held.reserved.nanos, used.nanos - held.used.nanos)
+  held.reserved = reserved
+  held.used = used
+}
+
+function release({ tenant, day, month, reserved, used }: Held): void {
+  tenant.running--
+  day.release(reserved.tokens, used.tokens)
+  month.release(reserved.nanos, used.nanos)
+}
+
+function admitted({ tenant, downgradedBy }: Held, rules: Rules, now: number): AdmitResult {
+  const figures = tenant.figures(rules, now)
+  return downgradedBy === undefined
+    ? { outcome: 'admitted', figures }
+    : { outcome: 'downgraded', by: downgradedBy, figures }
+}

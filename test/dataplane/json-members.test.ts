@@ -1,0 +1,207 @@
+/** Members of a JSON object in its bytes: the values a parser would see, and splices that touch nothing else. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MembersError, scanMembers, splice } from '../../dataplane/json-members.ts'
+
+const SINGLE = ['model', 'messages', 'max_tokens', 'max_completion_tokens', 'n', 'stream']
+
+const name = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom(...SINGLE, '__proto__', '"', '\\', ''),
+)
+const value = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' })
+const space = fc.constantFrom('', '', ' ', '\n', '\r\n\t')
+
+/** An object as text with random space, from names that are all different. */
+const written = fc
+  .tuple(fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, maxLength: 8 }), space)
+  .map(([members, gap]) => {
+    const texts = members.map(([key, item]) =>
+      [JSON.stringify(key), ':', JSON.stringify(item, null, gap === '' ? undefined : 1)].join(gap),
+    )
+    return { members, text: `${gap}{${gap}${texts.join(`${gap},${gap}`)}${gap}}${gap}` }
+  })
+
+test('the spans of random objects hold what JSON.parse reads', () => {
+  fc.assert(
+    fc.property(written, ({ members, text }) => {
+      const bytes = Buffer.from(text)
+      const spans = scanMembers(bytes)
+      assert.equal(spans.size, members.length)
+      for (const [key, item] of members) {
+        const span = [...spans].find(([found]) => sameName(found, key))?.[1]
+        assert.ok(span, JSON.stringify(key))
+        assert.deepEqual(JSON.parse(bytes.toString('utf8', span.start, span.end)), normal(item))
+      }
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+/** Names that were not escaped are kept as their bytes, because all that are looked up are ASCII. */
+function sameName(found: string, key: string): boolean {
+  return found === key || found === Buffer.from(key).toString('latin1')
+}
+
+function normal(item: unknown): unknown {
+  return JSON.parse(JSON.stringify(item))
+}
+
+test('splicing one value leaves every other byte alone', () => {
+  fc.assert(
+    fc.property(written, value, fc.nat(), ({ members, text }, put, drawn) => {
+      fc.pre(members.length > 0)
+      const bytes = Buffer.from(text)
+      const spans = [...scanMembers(bytes).values()]
+      const span = spans[drawn % spans.length]
+      assert.ok(span)
+      const spliced = splice(bytes, [{ ...span, text: JSON.stringify(put) }])
+      const tail = bytes.length - span.end
+      assert.ok(spliced.subarray(0, span.start).equals(bytes.subarray(0, span.start)))
+      assert.ok(spliced.subarray(spliced.length - tail).equals(bytes.subarray(span.end)))
+      const expected = members.map(([key, item], at) => [
+        key,
+        at === drawn % spans.length ? put : item,
+      ])
+      assert.deepEqual(JSON.parse(spliced.toString()), normal(Object.fromEntries(expected)))
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+test('splicing nothing changes nothing', () => {
+  const bytes = Buffer.from(' {"a":1}\n')
+  assert.ok(splice(bytes, []).equals(bytes))
+})
+
+test('random bytes and mutated objects end in spans or a MembersError, and never in anything else', () => {
+  const mutated = fc.tuple(written, fc.nat(), fc.nat(255)).map(([{ text }, place, byte]) => {
+    const bytes = Buffer.from(text)
+    bytes[place % bytes.length] = byte
+    return bytes
+  })
+  const random = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from([0x7b, ...bytes]))
+  fc.assert(
+    fc.property(fc.oneof(mutated, random), (bytes) => {
+      try {
+        for (const { start, end } of scanMembers(bytes).values()) assert.ok(start < end)
+      } catch (error) {
+        assert.ok(error instanceof MembersError)
+      }
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('what JSON.parse takes with one value for each single member, the scan sees alike', () => {
+  const key = fc.constantFrom(
+    '"model"',
+    '"\\u006dodel"',
+    '"mod\\u0065l"',
+    '"Model"',
+    '"model "',
+    '"n"',
+    '"\\u006E"',
+  )
+  fc.assert(
+    fc.property(fc.array(fc.tuple(key, fc.nat()), { maxLength: 4 }), (members) => {
+      const text = `{${members.map(([raw, item]) => `${raw}:${item}`).join()}}`
+      const names = members.map(([raw]) => JSON.parse(raw))
+      const twice = names.some((one, at) => SINGLE.includes(one) && names.indexOf(one) !== at)
+      if (twice) assert.throws(() => scanMembers(Buffer.from(text)), MembersError)
+      else assert.deepEqual(new Set(scanMembers(Buffer.from(text)).keys()), new Set(names))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+for (const member of SINGLE) {
+  test(`"${member}" twice is refused, and names the member`, () => {
+    const escaped = `\\u${member.charCodeAt(0).toString(16).padStart(4, '0')}${member.slice(1)}`
+    for (const [first, second] of [
+      [member, member],
+      [member, escaped],
+      [escaped, member],
+      [escaped, escaped],
+    ]) {
+      const bytes = Buffer.from(`{"${first}":1,"other":{"${member}":1},"${second}":1}`)
+      assert.throws(
+        () => scanMembers(bytes),
+        (error) => error instanceof MembersError && error.param === member,
+      )
+    }
+  })
+}
+
+const BROKEN = [
+  '',
+  ' ',
+  '[',
+  '[]',
+  '1',
+  '"a"',
+  'null',
+  '{',
+  '{"',
+  '{"a',
+  '{"a"',
+  '{"a":',
+  '{"a":1',
+  '{"a":"',
+  '{"a":"\\',
+  '{"a":[',
+  '{"a":{}',
+  '{"a"1}',
+  '{"a":}',
+  '{"a":,}',
+  '{a:1}',
+  '{1:1}',
+  '{"a":1 "b":2}',
+  '{"a":1;"b":2}',
+  '{,}',
+  '{"a\\x":1}',
+  '{"\\u12":1}',
+  '{"a":[1,}',
+]
+
+for (const text of BROKEN) {
+  test(`${text || 'nothing'} has no members`, () => {
+    const bytes = Buffer.from(text)
+    try {
+      scanMembers(bytes)
+    } catch (error) {
+      assert.ok(error instanceof MembersError)
+      return
+    }
+    // The scan leaves some mistakes to the parser behind it.
+    assert.throws(() => JSON.parse(text), SyntaxError)
+  })
+}
+
+test('depth and number of members are bounded, exactly', () => {
+  const nested = (depth: number) =>
+    Buffer.from(`{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`)
+  const wide = (count: number) =>
+    Buffer.from(`{${Array.from({ length: count }, (_, at) => `"${at}":0`).join()}}`)
+  scanMembers(nested(64))
+  assert.throws(() => scanMembers(nested(65)), /nested deeper/)
+  scanMembers(wide(256))
+  assert.throws(() => scanMembers(wide(257)), /more than 256 members/)
+})
+
+test('two megabytes of anything take linear time', { timeout: 5000 }, () => {
+  const size = 2_000_000
+  const hostile = ['"', '\\', '{', '[', ' ', ',', '\\"', '{"a":', '"a":1,', '\\\\"']
+  for (const piece of hostile) {
+    for (const before of ['{', '{"a":"', '{"a":', '{"']) {
+      const start = performance.now()
+      try {
+        scanMembers(Buffer.from(before + piece.repeat(size / piece.length)))
+      } catch (error) {
+        assert.ok(error instanceof MembersError)
+      }
+      assert.ok(performance.now() - start < 500, `${before}${piece}…`)
+    }
+  }
+})

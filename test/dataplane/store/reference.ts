@@ -1,0 +1,298 @@
+/**
+ * The rules of the store once more, told from the full history: every question is answered by going through everything
+ * that ever happened, in BigInt, with dates as strings. Slow, and therefore plain.
+ */
+import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
+
+interface Past {
+  readonly tenant: string
+  readonly id: string
+  readonly day: string
+  readonly month: string
+  readonly downgraded: boolean
+  beatAt: number
+  /** Rises with every admission and beat: who was heard of longest ago expires first. */
+  turn: number
+  reserved: Amount
+  used: Amount
+  state: 'running' | 'expired' | 'settled'
+  rated: number | undefined
+}
+
+interface Pour {
+  readonly at: number
+  readonly cost: number
+  readonly perMinute: number
+  readonly capacity: number
+}
+
+/** Units per request, in which a rule's leak a millisecond is whole. */
+const UNIT = 60_000n
+
+const big = (value: number) => BigInt(value)
+const atLeastZero = (value: bigint) => (value < 0n ? 0n : value)
+const smaller = (one: bigint, other: bigint) => (one < other ? one : other)
+
+class History {
+  readonly pours: Pour[] = []
+
+  /** A pour of nothing marks the first request under a changed rule. */
+  obey(perMinute: number, capacity: number, at: number) {
+    const last = this.pours.at(-1)
+    if (last?.perMinute === perMinute && last.capacity === capacity) return
+    this.pours.push({ at, cost: 0, perMinute, capacity })
+  }
+
+  pour(cost: number, at: number) {
+    this.pours.push({ ...this.pours.at(-1)!, at, cost })
+  }
+
+  level(now: number): bigint {
+    let level = 0n
+    for (const [index, pour] of this.pours.entries()) {
+      const before = this.pours[index - 1] ?? pour
+      const slower = Math.min(before.perMinute, pour.perMinute)
+      level = atLeastZero(level - big(pour.at - before.at) * big(slower))
+      const changed = before.perMinute !== pour.perMinute || before.capacity !== pour.capacity
+      if (changed) level = smaller(level, big(pour.capacity) * UNIT)
+      level = atLeastZero(level + big(pour.cost) * UNIT)
+    }
+    const last = this.pours.at(-1)
+    return last === undefined ? 0n : atLeastZero(level - big(now - last.at) * big(last.perMinute))
+  }
+
+  wait(cost: number, now: number): number {
+    const { perMinute, capacity } = this.pours.at(-1)!
+    const need = smaller(big(cost), big(capacity)) * UNIT
+    const over = atLeastZero(this.level(now) + need - big(capacity) * UNIT)
+    const rate = big(perMinute)
+    return Number((over + rate - 1n) / rate)
+  }
+
+  figure(limit: number, now: number) {
+    const { perMinute, capacity } = this.pours.at(-1)!
+    const level = this.level(now)
+    const rate = big(perMinute)
+    return {
+      limit,
+      remaining: Number(atLeastZero(big(capacity) * UNIT - level) / UNIT),
+      resetMs: Number((level + rate - 1n) / rate),
+    }
+  }
+}
+
+export class Reference {
+  readonly past: Past[] = []
+  readonly histories = new Map<string, History>()
+  readonly told = new Set<string>()
+  #turn = 0
+
+  admit(request: AdmitRequest, now: number, wall: number) {
+    const { tenant, id, rules, estimate, downgradeEstimate } = request
+    this.#arrive(tenant, rules, now)
+    const budget = rules.budget
+    const spentDay = this.#settled(tenant, 'day', wall) >= (budget?.tokensPerDay ?? Infinity)
+    const spentMonth = this.#settled(tenant, 'month', wall) >= (budget?.nanosPerMonth ?? Infinity)
+    const cheaper = budget?.onExceeded === 'downgrade' ? downgradeEstimate : undefined
+    const downgraded = (spentDay || spentMonth) && cheaper !== undefined
+    const reserved = downgraded ? cheaper : estimate
+    const waits: [string, number][] = [['rpm', this.#requests(tenant).wait(1, now)]]
+    if (rules.tokensPerMinute !== undefined) {
+      waits.push(['tpm', this.#tokens(tenant).wait(reserved.tokens, now)])
+    }
+    const slots = this.#running(tenant).length
+    waits.push(['concurrency', slots >= rules.concurrentRequests ? 1000 : 0])
+    const dayEnds = endOf('day', wall) - wall
+    const monthEnds = endOf('month', wall) - wall
+    if (!downgraded && (spentDay || spentMonth)) {
+      waits.push(['budget_tokens', spentDay ? dayEnds : 0])
+      waits.push(['budget_spend', spentMonth ? monthEnds : 0])
+    } else {
+      const promised =
+        (!spentDay && this.#held(tenant, 'day', wall) >= (budget?.tokensPerDay ?? Infinity)) ||
+        (!spentMonth && this.#held(tenant, 'month', wall) >= (budget?.nanosPerMonth ?? Infinity))
+      waits.push(['budget_reserved', promised ? 1000 : 0])
+    }
+    const longest = Math.max(...waits.map(([, wait]) => wait))
+    if (longest > 0) {
+      const by = waits.find(([, wait]) => wait === longest)![0]
+      return { verdict: by, wait: longest, figures: this.figures(tenant, rules, now, wall) }
+    }
+    this.#requests(tenant).pour(1, now)
+    const rated = rules.tokensPerMinute === undefined ? undefined : reserved.tokens
+    if (rated !== undefined) this.#tokens(tenant).pour(rated, now)
+    this.past.push({
+      tenant,
+      id,
+      day: keyOf('day', wall),
+      month: keyOf('month', wall),
+      downgraded,
+      beatAt: now,
+      turn: this.#turn++,
+      reserved,
+      used: { tokens: 0, nanos: 0 },
+      state: 'running',
+      rated,
+    })
+    const verdict = downgraded ? 'downgraded' : 'admitted'
+    return { verdict, wait: 0, figures: this.figures(tenant, rules, now, wall) }
+  }
+
+  settle(id: string, used: Amount, budget: BudgetRule | undefined, now: number) {
+    this.expire(now)
+    const one = this.past.find((past) => past.id === id && past.state !== 'settled')
+    if (one === undefined) return { charged: false, crossed: [] as string[] }
+    one.state = 'settled'
+    this.#charge(one, used, now)
+    const crossed: string[] = []
+    const caps = [
+      ['day', budget?.tokensPerDay, this.#sum(one.tenant, 'day', one.day)],
+      ['month', budget?.nanosPerMonth, this.#sum(one.tenant, 'month', one.month)],
+    ] as const
+    for (const [kind, limit, sum] of caps) {
+      for (const threshold of budget?.alertThresholds ?? []) {
+        const name = `${one.tenant} ${one[kind]} ${threshold}`
+        const reached = limit !== undefined && sum * 100 >= Math.round(threshold * 100) * limit
+        if (!reached || this.told.has(name)) continue
+        this.told.add(name)
+        crossed.push(`${kind} ${threshold}`)
+      }
+    }
+    return { charged: true, crossed }
+  }
+
+  beat(id: string, used: Amount, now: number): boolean {
+    this.expire(now)
+    const one = this.past.find((past) => past.id === id && past.state === 'running')
+    if (one === undefined) return false
+    one.beatAt = now
+    one.turn = this.#turn++
+    one.used = most(one.used, used)
+    one.reserved = most(one.reserved, one.used)
+    return true
+  }
+
+  extend(id: string, estimate: Amount, budget: BudgetRule | undefined, now: number): boolean {
+    this.expire(now)
+    const one = this.past.find((past) => past.id === id && past.state === 'running')
+    if (one === undefined) return false
+    const caps = [
+      ['day', 'tokens', budget?.tokensPerDay ?? Infinity],
+      ['month', 'nanos', budget?.nanosPerMonth ?? Infinity],
+    ] as const
+    for (const [kind, unit, limit] of caps) {
+      if (estimate[unit] <= one.reserved[unit]) continue
+      const settled = this.#sum(one.tenant, kind, one[kind])
+      const whole = settled + this.#reservedSum(one.tenant, kind, one[kind])
+      if (settled >= limit ? !one.downgraded : whole >= limit) return false
+    }
+    one.reserved = most(one.reserved, estimate)
+    return true
+  }
+
+  read(tenant: string, rules: Rules, now: number, wall: number) {
+    this.#arrive(tenant, rules, now)
+    return this.figures(tenant, rules, now, wall)
+  }
+
+  figures(tenant: string, rules: Rules, now: number, wall: number) {
+    const { requestsPerMinute, tokensPerMinute, concurrentRequests, budget } = rules
+    const budgetFigure = (kind: 'day' | 'month', limit: number | undefined) =>
+      limit === undefined
+        ? undefined
+        : {
+            limit,
+            settled: this.#settled(tenant, kind, wall),
+            reserved: this.#reservedSum(tenant, kind, keyOf(kind, wall)),
+            resetsAt: endOf(kind, wall),
+          }
+    return {
+      requests: this.#requests(tenant).figure(requestsPerMinute, now),
+      tokenRate:
+        tokensPerMinute === undefined
+          ? undefined
+          : this.#tokens(tenant).figure(tokensPerMinute, now),
+      concurrency: { limit: concurrentRequests, used: this.#running(tenant).length },
+      tokens: budgetFigure('day', budget?.tokensPerDay),
+      spend: budgetFigure('month', budget?.nanosPerMonth),
+    }
+  }
+
+  expire(now: number) {
+    for (const one of this.past.toSorted((a, b) => a.turn - b.turn)) {
+      if (one.state !== 'running' || now - one.beatAt < 15_000) continue
+      one.state = 'expired'
+      this.#charge(one, one.used, now)
+    }
+  }
+
+  #arrive(tenant: string, rules: Rules, now: number) {
+    this.expire(now)
+    this.#requests(tenant).obey(rules.requestsPerMinute, rules.burst, now)
+    const { tokensPerMinute } = rules
+    if (tokensPerMinute !== undefined) {
+      this.#tokens(tenant).obey(tokensPerMinute, tokensPerMinute, now)
+    }
+  }
+
+  #charge(one: Past, used: Amount, now: number) {
+    one.used = used
+    if (one.rated === undefined) return
+    this.#tokens(one.tenant).pour(used.tokens - one.rated, now)
+    one.rated = used.tokens
+  }
+
+  #requests(tenant: string) {
+    return this.#history(`${tenant} requests`)
+  }
+
+  #tokens(tenant: string) {
+    return this.#history(`${tenant} tokens`)
+  }
+
+  #history(name: string): History {
+    const known = this.histories.get(name) ?? new History()
+    this.histories.set(name, known)
+    return known
+  }
+
+  #running(tenant: string) {
+    return this.past.filter((one) => one.tenant === tenant && one.state === 'running')
+  }
+
+  #sum(tenant: string, kind: 'day' | 'month', key: string) {
+    return this.past
+      .filter((one) => one.tenant === tenant && one.state !== 'running' && one[kind] === key)
+      .reduce((sum, { used }) => sum + (kind === 'day' ? used.tokens : used.nanos), 0)
+  }
+
+  #reservedSum(tenant: string, kind: 'day' | 'month', key: string) {
+    return this.#running(tenant)
+      .filter((one) => one[kind] === key)
+      .reduce((sum, { reserved }) => sum + (kind === 'day' ? reserved.tokens : reserved.nanos), 0)
+  }
+
+  #settled(tenant: string, kind: 'day' | 'month', wall: number) {
+    return this.#sum(tenant, kind, keyOf(kind, wall))
+  }
+
+  #held(tenant: string, kind: 'day' | 'month', wall: number) {
+    return this.#settled(tenant, kind, wall) + this.#reservedSum(tenant, kind, keyOf(kind, wall))
+  }
+}
+
+function most(one: Amount, other: Amount): Amount {
+  return { tokens: Math.max(one.tokens, other.tokens), nanos: Math.max(one.nanos, other.nanos) }
+}
+
+function keyOf(kind: 'day' | 'month', wall: number): string {
+  return new Date(wall).toISOString().slice(0, kind === 'day' ? 10 : 7)
+}
+
+/** Steps by hours until the date has another name. */
+function endOf(kind: 'day' | 'month', wall: number): number {
+  const hour = 3_600_000
+  let end = Math.floor(wall / hour) * hour
+  while (keyOf(kind, end) === keyOf(kind, wall)) end += hour
+  return end
+}

@@ -1,0 +1,178 @@
+/** Reading a stream while it passes: the same bytes, usage and end, whichever way and in whatever pieces it is read. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Meter, type MeteredAttempt } from '../../../dataplane/meter.ts'
+import type { Provider } from '../../../dataplane/providers/contract.ts'
+import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import { openai } from '../../../dataplane/providers/openai.ts'
+import { parseChat } from '../../../dataplane/stages/receive.ts'
+import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/streaming/sse.ts'
+import { Tap } from '../../../dataplane/streaming/tap.ts'
+import { cut, recorded } from './streams.ts'
+
+function aRequest(includeUsage: boolean) {
+  const options = includeUsage ? ',"stream_options":{"include_usage":true}' : ''
+  const text = `{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]${options}}`
+  return parseChat(Buffer.from(text), 0)
+}
+
+interface Read {
+  readonly text: string
+  readonly tap: Tap
+  readonly metered: MeteredAttempt
+}
+
+function read(chunks: readonly Buffer[], provider: Provider = openai, includeUsage = false): Read {
+  const metered = new Meter().begin('up', 'm')
+  const tap = new Tap(provider, aRequest(includeUsage), metered)
+  const framer = new SseFramer()
+  const out: Buffer[] = []
+  for (const chunk of chunks) {
+    const events = framer.push(chunk)
+    if (events !== undefined) out.push(tap.take(events))
+  }
+  out.push(tap.take(framer.rest()))
+  return { text: Buffer.concat(out).toString('latin1'), tap, metered }
+}
+
+/** Every event through the provider's own reader: what the fast way must not differ from. */
+function readSlowly(bytes: Buffer, provider: Provider, includeUsage: boolean): string {
+  const reader = provider.openStream(aRequest(includeUsage))
+  let text = ''
+  for (const event of splitEvents(bytes)) {
+    const parsed = parseEvent(event)
+    if (parsed === undefined) {
+      if (provider.passesBytes) text += event.toString('latin1')
+      continue
+    }
+    const meaning = reader.read(parsed)
+    if (meaning.failure !== undefined) break
+    if (meaning.out === 'same') text += event.toString('latin1')
+    else
+      text += Buffer.from(meaning.out.map((json) => `data: ${json}\n\n`).join('')).toString(
+        'latin1',
+      )
+    if (meaning.done) break
+  }
+  return text
+}
+
+for (const provider of Object.values(PROVIDERS)) {
+  for (const { name, bytes } of recorded(provider.name)) {
+    for (const includeUsage of [false, true]) {
+      const shown = includeUsage ? 'shown' : 'hidden'
+      test(`${name}, usage ${shown}: every split reads as event by event`, () => {
+        const slow = readSlowly(bytes, provider, includeUsage)
+        const whole = read([bytes], provider, includeUsage)
+        for (let place = 0; place <= bytes.length; place++) {
+          const { text, tap, metered } = read(cut(bytes, place), provider, includeUsage)
+          assert.equal(text, slow, `split at ${place}`)
+          assert.deepEqual(metered.usage, whole.metered.usage)
+          assert.deepEqual(
+            [tap.content, tap.finished, tap.done, tap.failure],
+            [whole.tap.content, whole.tap.finished, whole.tap.done, whole.tap.failure],
+          )
+        }
+        if (!includeUsage) assert.doesNotMatch(slow, /"usage":\{/)
+      })
+    }
+  }
+}
+
+const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word"}}]}\n\n'
+const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+const USAGE = '"usage":{"prompt_tokens":7,"completion_tokens":3}'
+const DONE = 'data: [DONE]\n\n'
+
+function readEach(...events: readonly string[]): Read {
+  return read(events.map((event) => Buffer.from(event)))
+}
+
+test('usage that nobody asked for is counted and not shown', () => {
+  const { text, metered } = readEach(WORD, END, `data: {"choices":[],${USAGE}}\n\n`, DONE)
+  assert.equal(text, WORD + END + DONE)
+  assert.equal(metered.usage?.promptTokens, 7)
+  assert.equal(metered.usage?.completionTokens, 3)
+})
+
+test('a null usage in every event is cut out of its bytes', () => {
+  const nulled = WORD.replace('}\n', ',"usage":null}\n')
+  const { text } = readEach(nulled, nulled + nulled, END, DONE)
+  assert.equal(text, WORD.repeat(3) + END + DONE)
+})
+
+test('the word usage in an answer is an answer', () => {
+  for (const said of [
+    '\\"usage\\"',
+    '\\",\\"usage\\":null',
+    ',\\"usage\\":null',
+    'usage',
+    '[DONE]',
+    '\\"error\\"',
+    'data: x',
+  ]) {
+    const event = WORD.replace('word', said)
+    const { text, tap } = readEach(WORD, event, event + event, END, DONE)
+    assert.equal(text, WORD + event.repeat(3) + END + DONE)
+    assert.equal(tap.failure, undefined)
+  }
+})
+
+test('content events are counted alike, read one by one or passed on together', () => {
+  assert.equal(readEach(WORD, WORD, WORD).metered.contentEvents, 3)
+  assert.equal(readEach(WORD, WORD + WORD).metered.contentEvents, 3)
+  const said = WORD.replace('word', 'data: data: data:')
+  assert.equal(readEach(WORD, said + said).metered.contentEvents, 3)
+  const returns = (WORD + WORD).replaceAll('\n', '\r')
+  assert.equal(readEach(WORD, returns).metered.contentEvents, 3)
+})
+
+test('an error event ends the answer, is not shown, and hides what follows', () => {
+  const error = 'data: {"error":{"message":"no memory","type":"server_error"}}\n\n'
+  for (const events of [[WORD, error, WORD], [WORD + error + WORD], [WORD, error + WORD]]) {
+    const { text, tap } = readEach(...events)
+    assert.equal(text, WORD)
+    assert.match(String(tap.failure?.message), /no memory/)
+  }
+})
+
+test('what stands behind the terminal event is no part of the answer', () => {
+  const { text, tap } = readEach(WORD, END, DONE + WORD)
+  assert.equal(text, WORD + END + DONE)
+  assert.deepEqual([tap.finished, tap.done, tap.doneShown], [true, true, true])
+})
+
+for (const broken of [
+  '{',
+  'null',
+  '[]',
+  '1',
+  '"word"',
+  '{"choices":1}',
+  '{"choices":[null]}',
+  '{"choices":[{"delta":null}]}',
+  '{"choices":{}}',
+  '{"usage":1}',
+  '{"usage":[]}',
+  '{"usage":{"prompt_tokens":-1}}',
+  '{"usage":{"prompt_tokens":1e999}}',
+  '{"choices":[{"delta":1}]}',
+]) {
+  test(`an event of ${broken} throws nothing and counts as nothing`, () => {
+    const event = `data: ${broken}\n\n`
+    for (const events of [[event], [WORD, event, END, DONE], [WORD, event + WORD]]) {
+      const { tap, metered } = readEach(...events)
+      assert.equal(tap.failure, undefined)
+      assert.equal(metered.usage, undefined)
+    }
+    if (!broken.includes('usage'))
+      assert.equal(readEach(WORD, event, DONE).text, WORD + event + DONE)
+  })
+}
+
+test('comments pass on the same wire and stop at another', () => {
+  const comment = ': waiting\n\n'
+  assert.equal(readEach(comment, WORD + comment).text, comment + WORD + comment)
+  const translated = Object.values(PROVIDERS).filter(({ passesBytes }) => !passesBytes)
+  for (const provider of translated) assert.equal(read([Buffer.from(comment)], provider).text, '')
+})

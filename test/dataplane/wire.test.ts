@@ -1,0 +1,163 @@
+/** The rules of the wire on requests as Node hands them over. */
+import assert from 'node:assert/strict'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { bodyIsUnread, wireFault } from '../../dataplane/wire.ts'
+
+interface Given {
+  readonly url?: string
+  readonly version?: string
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+/** A request with a Host and nothing else but what is given. */
+function aMessage({
+  url = '/v1/models',
+  version = '1.1',
+  headers = [],
+}: Given = {}): IncomingMessage {
+  const message = new IncomingMessage(new Socket())
+  message.url = url
+  message.httpVersion = version
+  message.rawHeaders = [['Host', 'gateway.test'] as const, ...headers].flat()
+  message.headers = { host: 'gateway.test' }
+  for (const [name, value] of headers) message.headers[name.toLowerCase()] ??= value
+  return message
+}
+
+function withHeader(name: string, value: string): Given {
+  return { headers: [[name, value]] }
+}
+
+const GOOD: Readonly<Record<string, Given>> = {
+  'a plain request': {},
+  'a query': { url: '/v1/models?a=..%2e&b=c' },
+  'encoded letters': { url: '/v1/models/llama%203%3A8b' },
+  'dots that are no segment': { url: '/v1/..a/a../.../.' },
+  'HTTP/1.0': { version: '1.0' },
+  'a length': withHeader('Content-Length', '5'),
+  'a length of 0': withHeader('Content-Length', '0'),
+  'the largest length': withHeader('Content-Length', '9'.repeat(16)),
+  chunks: withHeader('Transfer-Encoding', 'Chunked'),
+  'an expectation': withHeader('Expect', '100-Continue'),
+  'a header twice that may': {
+    headers: [
+      ['Accept', 'a'],
+      ['Accept', 'b'],
+    ],
+  },
+  '100 headers': { headers: Array.from({ length: 99 }, () => ['a', 'b'] as const) },
+}
+
+const BAD: Readonly<Record<string, Given>> = {
+  'HTTP/0.9': { version: '0.9' },
+  'HTTP/2.0': { version: '2.0' },
+  'no target': { url: '' },
+  'the asterisk': { url: '*' },
+  'an absolute target': { url: 'http://a/' },
+  'an authority': { url: 'a:1' },
+  'dot segments': { url: '/a/../b' },
+  'encoded dot segments': { url: '/a/%2E%2e/b' },
+  'dot segments at the end': { url: '/a/..' },
+  'an encoded slash': { url: '/a%2Fb' },
+  'an encoded NUL': { url: '/a%00' },
+  'a backslash': { url: '/a\\b' },
+  'an encoded backslash': { url: '/a%5Cb' },
+  'a byte above 127': { url: '/\xe9' },
+  'a length of +5': withHeader('Content-Length', '+5'),
+  'a length of 05': withHeader('Content-Length', '05'),
+  'a length of 5, 5': withHeader('Content-Length', '5, 5'),
+  'a length of 17 digits': withHeader('Content-Length', '1'.repeat(17)),
+  'an empty length': withHeader('Content-Length', ''),
+  'a coding before chunked': withHeader('Transfer-Encoding', 'gzip, chunked'),
+  'another coding': withHeader('Transfer-Encoding', 'identity'),
+  'an empty coding': withHeader('Transfer-Encoding', ''),
+  'HTTP/1.0 with chunks': { ...withHeader('Transfer-Encoding', 'chunked'), version: '1.0' },
+  'length and coding': {
+    headers: [
+      ['Content-Length', '5'],
+      ['Transfer-Encoding', 'chunked'],
+    ],
+  },
+  'another expectation': withHeader('Expect', 'x'),
+  'an upgrade': withHeader('Upgrade', 'h2c'),
+  '101 headers': { headers: Array.from({ length: 100 }, () => ['a', 'b'] as const) },
+}
+
+for (const [what, given] of Object.entries(GOOD)) {
+  test(`${what} is well-formed`, () => assert.equal(wireFault(aMessage(given)), undefined))
+}
+
+for (const [what, given] of Object.entries(BAD)) {
+  test(`${what} is refused`, () => {
+    const fault = wireFault(aMessage(given))
+    assert.equal(fault?.status, what === '101 headers' ? 431 : 400)
+  })
+}
+
+const ONCE = [
+  'host',
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'transfer-encoding',
+  'expect',
+]
+
+test('of each header that two readers could take differently, two are refused, in any case', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...ONCE),
+      fc.array(fc.boolean()),
+      fc.nat(20),
+      (name, upper, others) => {
+        const other = [...name]
+          .map((letter, at) => (upper[at] ? letter.toUpperCase() : letter))
+          .join('')
+        const between = Array.from({ length: others }, () => ['x-other', 'a'] as const)
+        const message = aMessage({ headers: [[name, 'chunked'], ...between, [other, 'chunked']] })
+        assert.match(String(wireFault(message)?.message), /appears twice/)
+      },
+    ),
+  )
+})
+
+for (const host of ['a/b', 'a@b', 'a b', 'a,b', 'a?b', 'a#b', 'a\\b', '<a>', 'ä']) {
+  test(`the host ${host} is refused`, () => {
+    const message = aMessage()
+    message.headers.host = host
+    assert.equal(wireFault(message)?.status, 400)
+  })
+}
+
+for (const host of ['a', 'a.b:80', '127.0.0.1:8080', '[::1]:8080', 'a_b', '']) {
+  test(`the host ${host || 'of no letters'} is taken`, () => {
+    const message = aMessage()
+    message.headers.host = host
+    assert.equal(wireFault(message), undefined)
+  })
+}
+
+test('64 KiB of anything as a target are judged at once', () => {
+  for (const piece of ['a', '.', '..', '/', '/.', '%', '%2', '%2e', '/..a', '%2e%2']) {
+    const url = `/${piece.repeat(65_536 / piece.length)}`
+    const start = performance.now()
+    wireFault(aMessage({ url }))
+    assert.ok(performance.now() - start < 50, piece)
+  }
+})
+
+test('a body is unread when one was announced and is not there', () => {
+  assert.equal(bodyIsUnread(aMessage()), false)
+  assert.equal(bodyIsUnread(aMessage(withHeader('Content-Length', '0'))), false)
+  assert.equal(bodyIsUnread(aMessage(withHeader('Content-Length', '5'))), true)
+  assert.equal(bodyIsUnread(aMessage(withHeader('Transfer-Encoding', 'chunked'))), true)
+  const read = aMessage(withHeader('Content-Length', '5'))
+  read.complete = true
+  assert.equal(bodyIsUnread(read), false)
+})

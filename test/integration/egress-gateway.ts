@@ -1,0 +1,74 @@
+/** A gateway with one route for each of the upstreams it is given, and requests through it. */
+import { aKey, startGateway } from './gateway-process.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export const CREDENTIAL = 'sk-credential-of-the-upstream'
+
+export interface EgressOptions {
+  /** Fields of an upstream by its name, which is also that of its route. */
+  readonly upstreams: Readonly<Record<string, Fields>>
+  /** Fields of `gw`. */
+  readonly section?: Fields
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly text: string
+  /** Of the error, if it is one. */
+  readonly code: string | undefined
+  readonly message: string
+}
+
+export async function startEgressGateway({ upstreams, section, env }: EgressOptions) {
+  const key = aKey()
+  const names = Object.keys(upstreams)
+  const gateway = await startGateway({
+    env: { UPSTREAM_KEY: CREDENTIAL, ...env },
+    config: {
+      apiVersion: 'inference.gw/v1',
+      kind: 'GatewayConfig',
+      gw: {
+        upstreams: names.map((name) => ({
+          name,
+          // A hosted provider is not probed, so every connection belongs to a request.
+          provider: 'openai',
+          model: 'served',
+          api_key: '${env:UPSTREAM_KEY}',
+          timeout_seconds: 5,
+          circuit_breaker: { failure_threshold: 1000 },
+          ...upstreams[name],
+        })),
+        routes: names.map((name) => ({ name, strategy: 'single', primary: name })),
+        api_keys: [key.record],
+        ...section,
+      },
+    },
+  })
+  async function ask(model: string, more: Fields = {}): Promise<Answered> {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...more }),
+    })
+    const text = await response.text()
+    const { code, message = '' } = response.ok ? {} : JSON.parse(text).error
+    return { status: response.status, text, code, message }
+  }
+  /** What the last request's last attempt came to: `ok`, or the class of its failure. */
+  async function lastOutcome(): Promise<string> {
+    const response = await fetch(`${gateway.adminUrl}/traces?limit=1`)
+    return JSON.parse(await response.text()).traces[0].attempts.at(-1).outcome
+  }
+  return { ...gateway, ask, lastOutcome }
+}
+
+export const ANSWER = JSON.stringify({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'served',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+})

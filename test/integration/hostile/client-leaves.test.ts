@@ -1,0 +1,149 @@
+/** Clients that go away: the upstream is let go within a second, and nothing is left in flight. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { until } from '../gateway-process.ts'
+import { answerWhole } from './fake-upstream.ts'
+import { CHAT_BODY, chatBytes, framedBytes, open, startFront } from './front.ts'
+import type { RawSocket } from './raw-socket.ts'
+
+const front = await startFront()
+after(() => front.stop())
+
+const { upstream } = front
+const STREAM_BODY = CHAT_BODY.replace('{', '{"stream":true,')
+const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'
+const WAYS = ['leave', 'reset', 'sendEnd'] as const
+
+beforeEach(() => {
+  upstream.asked.length = 0
+  upstream.abandoned = 0
+  upstream.reply = answerWhole
+})
+
+/** Values of a family, labels and all. */
+async function gauge(name: string): Promise<number> {
+  const text = await (await fetch(`${front.gateway.metricsUrl}/metrics`)).text()
+  const values = text.split('\n').filter((line) => line.startsWith(name))
+  return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}
+
+async function nothingIsLeft(): Promise<void> {
+  await until('nothing is in flight', async () => (await gauge('gw_requests_in_flight')) === 0, 1)
+  await until('no stream is open', async () => (await gauge('gw_streams_open')) === 0, 1)
+  await until('the upstream is free', async () => (await gauge('gw_upstream_in_flight')) === 0, 1)
+}
+
+async function upstreamIsLetGo(count = 1): Promise<void> {
+  await until('the upstream is let go', () => upstream.abandoned === count, 1)
+}
+
+/** A stream that says something every 20 ms and never ends. */
+function endlessly(events: string): void {
+  upstream.reply = (_asked, outgoing) => {
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    outgoing.write(events)
+    const timer = setInterval(() => outgoing.write(events), 20)
+    outgoing.on('close', () => clearInterval(timer))
+  }
+}
+
+function silently(): void {
+  upstream.reply = () => {}
+}
+
+async function asked(bytes: string): Promise<RawSocket> {
+  const socket = open(front, bytes)
+  await until('the upstream is asked', () => upstream.asked.length === 1)
+  return socket
+}
+
+for (const way of WAYS) {
+  test(`in the middle of a stream (${way})`, async () => {
+    endlessly(EVENT)
+    const socket = await asked(chatBytes({ body: STREAM_BODY }))
+    assert.ok(await socket.until(() => socket.heard.includes('word ')))
+    assert.equal(await gauge('gw_requests_in_flight'), 1)
+    socket[way]()
+    await upstreamIsLetGo()
+    await nothingIsLeft()
+  })
+
+  test(`before the first byte of a stream (${way})`, async () => {
+    silently()
+    const socket = await asked(chatBytes({ body: STREAM_BODY }))
+    socket[way]()
+    await upstreamIsLetGo()
+    await nothingIsLeft()
+  })
+
+  test(`before the first content of a stream (${way})`, async () => {
+    endlessly(': waiting\n\n')
+    const socket = await asked(chatBytes({ body: STREAM_BODY }))
+    socket[way]()
+    await upstreamIsLetGo()
+    await nothingIsLeft()
+  })
+
+  test(`before an answer that is no stream (${way})`, async () => {
+    silently()
+    const socket = await asked(chatBytes())
+    socket[way]()
+    await upstreamIsLetGo()
+    await nothingIsLeft()
+  })
+
+  test(`in the middle of its body (${way})`, async () => {
+    const bodies = [
+      framedBytes(['Content-Length: 5000'], '{"model":"chat",'),
+      framedBytes(['Transfer-Encoding: chunked'], 'ff\r\n{"model":"chat",'),
+    ]
+    for (const bytes of bodies) {
+      const socket = open(front, bytes)
+      assert.ok(await socket.until(() => socket.drained))
+      socket[way]()
+      assert.ok(await socket.closes())
+    }
+    await nothingIsLeft()
+    assert.equal(upstream.asked.length, 0)
+  })
+}
+
+test('while the answer it does not read fills every buffer', { timeout: 20_000 }, async () => {
+  endlessly(EVENT.replace('word ', 'x'.repeat(900_000)))
+  const socket = await asked(chatBytes({ body: STREAM_BODY }))
+  socket.stall()
+  await until('a stream is open', async () => (await gauge('gw_streams_open')) === 1)
+  socket.leave()
+  await upstreamIsLetGo()
+  await nothingIsLeft()
+})
+
+test('a hundred at once, at random moments', async () => {
+  endlessly(EVENT)
+  const sockets = Array.from({ length: 100 }, () => open(front, chatBytes({ body: STREAM_BODY })))
+  const leaving = sockets.map(async (socket, index) => {
+    await socket.until(() => socket.heard.length >= index * 20, 5)
+    socket[WAYS[index % 2] ?? 'leave']()
+  })
+  await Promise.all(leaving)
+  await until(
+    'all that were asked are let go',
+    () => upstream.abandoned === upstream.asked.length,
+    2,
+  )
+  await nothingIsLeft()
+})
+
+test('what was seen of an abandoned stream is counted, and said to be estimated', async () => {
+  endlessly(EVENT)
+  const socket = await asked(chatBytes({ body: STREAM_BODY }))
+  assert.ok(await socket.until(() => socket.heard.split('word ').length > 3))
+  socket.leave()
+  await nothingIsLeft()
+  const { traces } = (await (await fetch(`${front.gateway.adminUrl}/traces?limit=1`)).json()) as {
+    traces: Record<string, unknown>[]
+  }
+  assert.equal(traces[0]?.status, 499)
+  assert.equal(traces[0]?.usage_estimated, true)
+  assert.ok(Number(traces[0]?.completion_tokens) >= 3)
+})

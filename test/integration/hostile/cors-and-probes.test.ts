@@ -1,0 +1,92 @@
+/** Browsers and load balancers: who may read an answer, and who needs no key. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startFront } from './front.ts'
+import { sendTo } from './send.ts'
+
+const front = await startFront({
+  gateway: { cors: { allowed_origins: ['https://app.test'], allow_credentials: true } },
+})
+const open = await startFront({ gateway: { cors: { allowed_origins: ['*'] } } })
+const silent = await startFront()
+after(() => Promise.all([front.stop(), open.stop(), silent.stop()]))
+
+const BAD_KEY = { authorization: 'Bearer gw_test_nobody_x' }
+const BAD_TYPE = { 'content-type': 'text/plain' }
+
+const PROBES: readonly [string, string, string][] = [
+  ['GET', '/healthz', '{"status":"ok"}'],
+  ['GET', '/readyz', '{"status":"ready"}'],
+  ['HEAD', '/healthz', ''],
+  ['HEAD', '/readyz', ''],
+  ['GET', '/healthz?from=balancer', '{"status":"ok"}'],
+]
+
+for (const [method, path, text] of PROBES) {
+  test(`${method} ${path} answers without a key`, async () => {
+    const answer = await sendTo(front, { method, path, headers: { authorization: undefined } })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.text, text)
+  })
+}
+
+test('a page of an allowed origin may read answers and refusals', async () => {
+  for (const headers of [{}, BAD_KEY, BAD_TYPE]) {
+    const answer = await sendTo(front, { headers: { ...headers, origin: 'https://app.test' } })
+    assert.equal(answer.headers['access-control-allow-origin'], 'https://app.test')
+    assert.equal(answer.headers['access-control-allow-credentials'], 'true')
+    assert.match(String(answer.headers['access-control-expose-headers']), /X-Request-Id/)
+    assert.equal(answer.headers.vary, 'Origin')
+  }
+})
+
+for (const origin of [
+  'https://other.test',
+  'null',
+  'https://app.test.other.test',
+  'http://app.test',
+  'HTTPS://APP.TEST',
+]) {
+  test(`a page of ${origin} may not`, async () => {
+    const answer = await sendTo(front, { headers: { origin } })
+    assert.equal(answer.headers['access-control-allow-origin'], undefined)
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined)
+    assert.equal(answer.headers.vary, 'Origin')
+    const preflight = await sendTo(front, { method: 'OPTIONS', headers: { origin } })
+    assert.equal(preflight.headers['access-control-allow-methods'], undefined)
+  })
+}
+
+test('a preflight is answered without a key, with what was asked for', async () => {
+  const answer = await sendTo(front, {
+    method: 'OPTIONS',
+    headers: {
+      authorization: undefined,
+      'content-type': undefined,
+      origin: 'https://app.test',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization, x-stainless-os',
+    },
+  })
+  assert.equal(answer.status, 204)
+  assert.equal(answer.headers['access-control-allow-origin'], 'https://app.test')
+  assert.equal(answer.headers['access-control-allow-headers'], 'authorization, x-stainless-os')
+  assert.match(String(answer.headers['access-control-allow-methods']), /POST/)
+})
+
+test('any origin means any, without credentials', async () => {
+  const headers = { authorization: `Bearer ${open.key}`, origin: 'https://a.test' }
+  const answer = await sendTo(open, { headers })
+  assert.equal(answer.headers['access-control-allow-origin'], '*')
+  assert.equal(answer.headers['access-control-allow-credentials'], undefined)
+})
+
+test('a gateway without origins says nothing to pages', async () => {
+  const headers = { authorization: `Bearer ${silent.key}`, origin: 'https://a.test' }
+  const answer = await sendTo(silent, { headers })
+  const names = Object.keys(answer.headers)
+  assert.deepEqual(
+    names.filter((name) => /access-control|vary/.test(name)),
+    [],
+  )
+})

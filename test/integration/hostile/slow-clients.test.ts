@@ -1,0 +1,99 @@
+/** Clients that take their time: their connections end when their time is up, and nobody else notices. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { setInterval as every } from 'node:timers/promises'
+import { answers, until } from '../gateway-process.ts'
+import {
+  CHAT_BODY,
+  CHAT_HEADERS,
+  CHAT_LINE,
+  chatBytes,
+  framedBytes,
+  open,
+  startFront,
+} from './front.ts'
+import type { RawSocket } from './raw-socket.ts'
+
+/** The gateway's, for a head; it looks once a second. */
+const HEAD_SECONDS = 10
+/** The gateway's 60 s for a whole request have no setting, so that Node's own is turned down in its process. */
+const BODY_SECONDS = 3
+const IMPATIENT = `import { Server } from 'node:http'
+import net from 'node:net'
+Server.prototype.listen = function (...where) {
+  this.requestTimeout = ${BODY_SECONDS * 1000}
+  return net.Server.prototype.listen.apply(this, where)
+}`
+const LATE_SECONDS = 2
+const CLIENTS = 200
+
+const front = await startFront()
+const impatient = await startFront({
+  env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(IMPATIENT)}` },
+})
+after(() => Promise.all([front.stop(), impatient.stop()]))
+
+/** Sends a byte a second until the other side has closed; how long that took, in seconds. */
+async function drip(socket: RawSocket, bytes: string, secondsMax: number): Promise<number> {
+  const start = performance.now()
+  const passed = () => (performance.now() - start) / 1000
+  let at = 0
+  for await (const _ of every(1000)) {
+    if (socket.end !== undefined || passed() > secondsMax) break
+    if (socket.end === undefined) socket.send(bytes[at++ % bytes.length] ?? ' ')
+  }
+  return passed()
+}
+
+function within(seconds: number, limit: number): void {
+  assert.ok(seconds >= limit - 1 && seconds <= limit + LATE_SECONDS, `closed after ${seconds} s`)
+}
+
+describe('slow clients', { concurrency: true }, () => {
+  test(`${CLIENTS} clients that drip their heads are closed in time, and others are served`, async () => {
+    const sockets = Array.from({ length: CLIENTS }, () => open(front, `${CHAT_LINE}\r\n`))
+    const drips = sockets.map((socket) => drip(socket, 'X-Drip: drop\r\n', HEAD_SECONDS + 5))
+    await until('somebody else is served', async () => {
+      const start = performance.now()
+      return (await answers(`${front.gateway.url}/healthz`)) && performance.now() - start < 500
+    })
+    for (const seconds of await Promise.all(drips)) within(seconds, HEAD_SECONDS)
+    for (const socket of sockets) assert.equal(socket.answers[0]?.status ?? 408, 408)
+    assert.ok(front.upstream.asked.length <= 1)
+  })
+
+  test('a client that says nothing is closed as well', async () => {
+    const socket = open(front)
+    assert.ok(await socket.closes(HEAD_SECONDS + LATE_SECONDS))
+  })
+
+  test('a client that stops in the middle of its second head is closed as well', async () => {
+    const socket = open(front, chatBytes())
+    assert.ok(await socket.until(() => socket.answers.length === 1))
+    socket.send(`${CHAT_LINE}\r\nHost: a`)
+    assert.ok(await socket.closes(HEAD_SECONDS + LATE_SECONDS))
+    assert.equal(front.upstream.asked.length, 1)
+  })
+
+  test('clients that drip their bodies are told and closed in time', async () => {
+    const expecting = [...CHAT_HEADERS, 'Content-Length: 50', 'Expect: 100-continue']
+    const heads = {
+      length: framedBytes(['Content-Length: 5000'], '{"model":"'),
+      chunk: framedBytes(['Transfer-Encoding: chunked'], 'ffff\r\n{"model":"'),
+      'chunks of a byte': framedBytes(['Transfer-Encoding: chunked'], ''),
+      silence: framedBytes([`Content-Length: ${CHAT_BODY.length}`], CHAT_BODY.slice(0, -1)),
+      expectation: chatBytes({ headers: expecting, body: '' }),
+    }
+    const rows = Object.entries(heads).map(async ([what, head]) => {
+      const socket = open(impatient, head)
+      const start = performance.now()
+      if (what === 'silence' || what === 'expectation') await socket.closes(BODY_SECONDS + 5)
+      else await drip(socket, what === 'chunks of a byte' ? '1\r\nx\r\n' : 'x', BODY_SECONDS + 5)
+      within((performance.now() - start) / 1000, BODY_SECONDS)
+      const statuses = socket.answers.map(({ status }) => status).filter((status) => status >= 200)
+      assert.deepEqual(statuses, [408], what)
+    })
+    await Promise.all(rows)
+    assert.equal(impatient.upstream.asked.length, 0)
+  })
+})

@@ -1,0 +1,144 @@
+/** Upstreams through an egress proxy: which ones, in which form, and who is told the proxy's credential. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { CREDENTIAL } from './egress-gateway.ts'
+import { until } from './gateway-process.ts'
+import {
+  direct,
+  endless,
+  endlessSecure,
+  gateway,
+  misnamedProxy,
+  PROXY_USER,
+  plain,
+  proxies,
+  proxy,
+  secure,
+  secureProxy,
+  servers,
+  stopAll,
+  throughMisnamed,
+  throughSecure,
+  unreachable,
+  wrongName,
+} from './proxied-upstreams.ts'
+
+after(stopAll)
+beforeEach(() => {
+  for (const one of proxies) {
+    // Tunnels stay open for the next request; each test begins without one.
+    one.hangUp()
+    one.asked.length = 0
+    one.refuse = undefined
+  }
+})
+
+for (const [what, through, by] of [
+  ['http', gateway, proxy],
+  ['https', throughSecure, secureProxy],
+] as const) {
+  test(`${what} proxy: a plain upstream is asked with its whole URL, loopback or not`, async () => {
+    assert.equal((await through.ask('plain')).status, 200)
+    const line = `POST http://localhost:${plain.port}/v1/chat/completions`
+    assert.deepEqual(by.asked, [{ line, authorization: PROXY_USER }])
+    assert.equal((await through.ask('plain_address')).status, 200)
+    assert.equal(by.asked.length, 2)
+  })
+
+  test(`${what} proxy: a secure upstream is asked in a tunnel, which is then used again`, async () => {
+    assert.equal((await through.ask('secure')).status, 200)
+    assert.equal((await through.ask('secure')).status, 200)
+    const line = `CONNECT localhost:${secure.port}`
+    assert.deepEqual(by.asked, [{ line, authorization: PROXY_USER }])
+  })
+
+  test(`${what} proxy: a certificate is verified through the tunnel too`, async () => {
+    const answer = await through.ask('wrong_name')
+    assert.equal(answer.code, 'ERR_GW_UPSTREAM_TLS_VERIFY')
+    assert.match(answer.message, /ERR_TLS_CERT_ALTNAME_INVALID: .*other\.example/)
+    assert.equal(wrongName.received(), '')
+  })
+
+  test(`${what} proxy: a stream that it cuts is cut for the client`, async () => {
+    for (const name of ['endless', 'endless_secure']) {
+      const { received } = name === 'endless' ? endless : endlessSecure
+      const before = requestsIn(received())
+      const asking = through.ask(name, { stream: true }).catch((error: unknown) => error)
+      await until('the stream has begun', () => requestsIn(received()) > before)
+      by.hangUp()
+      const answer = await asking
+      assert.ok(answer instanceof Error || /ERR_GW_/.test(JSON.stringify(answer)), String(answer))
+    }
+  })
+}
+
+test("the upstream never sees the proxy's credential, nor a tunnelling proxy the upstream's", () => {
+  for (const server of servers) {
+    assert.ok(!server.received().toLowerCase().includes('proxy-'), server.received())
+  }
+  assert.match(secure.received(), new RegExp(`Bearer ${CREDENTIAL}`))
+})
+
+for (const status of [407, 403, 502]) {
+  test(`a tunnel refused with ${status} is a failed connection`, async () => {
+    proxy.refuse = status
+    const answer = await gateway.ask('secure')
+    assert.equal(answer.code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.match(answer.message, new RegExp(`\\(${status}\\)`))
+    assert.equal(await gateway.lastOutcome(), 'connect')
+  })
+}
+
+test('a proxy that wants another credential is a failed connection for plain upstreams too', async () => {
+  proxy.refuse = 407
+  const answer = await gateway.ask('plain')
+  assert.equal(answer.code, 'ERR_GW_UPSTREAM_ERROR')
+  assert.match(answer.message, /\(407\)/)
+  assert.equal(await gateway.lastOutcome(), 'connect')
+})
+
+test('a proxy that never answers is a timeout', async () => {
+  proxy.refuse = 0
+  const answer = await gateway.ask('secure')
+  assert.equal(answer.code, 'ERR_GW_PROXY_TIMEOUT')
+  // The tunnel itself was given up, and not only the request that waited for it.
+  assert.match(answer.message, /UND_ERR_HEADERS_TIMEOUT/)
+})
+
+test('a proxy that is not there is a failed connection', async () => {
+  for (const name of ['plain', 'secure']) {
+    const answer = await unreachable.ask(name)
+    assert.equal(answer.code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.match(answer.message, /ECONNREFUSED.*127\.0\.0\.1:9/)
+  }
+})
+
+test('a proxy with the certificate of another is told nothing', async () => {
+  for (const name of ['plain', 'secure']) {
+    const answer = await throughMisnamed.ask(name)
+    assert.equal(answer.code, 'ERR_GW_UPSTREAM_TLS_VERIFY')
+    assert.match(answer.message, /a\.example/)
+  }
+  assert.deepEqual(misnamedProxy.asked, [])
+})
+
+test('names are left to the proxy to resolve', async () => {
+  const answer = await gateway.ask('unknown')
+  assert.deepEqual(
+    proxy.asked.map(({ line }) => line),
+    ['CONNECT no-such-name.invalid:443'],
+  )
+  assert.equal(answer.status, 502)
+})
+
+test('what no_proxy names is reached directly', async () => {
+  for (const name of ['plain', 'plain_address', 'secure']) {
+    const answer = await direct.ask(name)
+    assert.equal(answer.status, 200, answer.message)
+  }
+  assert.deepEqual(proxy.asked, [])
+})
+
+function requestsIn(received: string): number {
+  return received.split('POST ').length - 1
+}
