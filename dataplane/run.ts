@@ -5,7 +5,8 @@ import { Deadlines, systemClock } from './clock.ts'
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
 import { compile, type Snapshot } from './config/snapshot.ts'
-import { readConfiguration, watchFiles } from './config/source.ts'
+import { readConfiguration, readText, watchFiles } from './config/source.ts'
+import { tlsFilesOf } from './config/tls-files.ts'
 import { drain, drainSeconds, terminated } from './drain.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { createListeners } from './listeners.ts'
@@ -37,10 +38,7 @@ export async function run(file: string, env: Environment): Promise<number> {
   gateway.deadlines.start()
   gateway.log.event('info', 'start', `gw ${VERSION} serves ${file}.`, { ...addresses })
   const reload = () => void activation.replace(() => readConfiguration(file, env))
-  const unwatch = watchFiles(
-    [file, ...(loaded.keysFile === undefined ? [] : [loaded.keysFile])],
-    reload,
-  )
+  const unwatch = watchFiles([file, ...filesBeside(loaded)], reload)
   process.on('SIGHUP', reload)
   await terminated()
   unwatch()
@@ -49,6 +47,12 @@ export async function run(file: string, env: Environment): Promise<number> {
   gateway.log.event('info', 'stop', 'All requests are settled.')
   gateway.log.flush()
   return 0
+}
+
+/** Files that the configuration names and that change on their own: keys and certificates. */
+function filesBeside({ keysFile, configuration }: Loaded): string[] {
+  const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
+  return keysFile === undefined ? certificates : [keysFile, ...certificates]
 }
 
 /** The checked configuration, or undefined with everything said on standard error. */
@@ -74,7 +78,7 @@ function createGateway(snapshot: Snapshot): { gateway: Gateway; targets: Targets
   const tag = randomBytes(6).toString('hex')
   let requests = 0
   const log = createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall })
-  const targets = new Targets({ clock, random: Math.random, metrics, log })
+  const targets = new Targets({ clock, random: Math.random, metrics, log, readText })
   const gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     clock,

@@ -13,6 +13,7 @@ import {
   type Unresolved,
 } from './references.ts'
 import type { Configuration } from './schema.ts'
+import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
 import { isMap, valueAt } from './tree.ts'
 import { type Purpose, unresolvedFinding, withoutUnresolved } from './unresolved.ts'
 
@@ -56,6 +57,10 @@ export function loadConfiguration(
     },
     host.now?.(),
   )
+  const configuration = judgement.configuration && {
+    ...judgement.configuration,
+    gw: placeTlsFiles(judgement.configuration.gw, (path) => besideFile(file, path)),
+  }
   const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
   const found = sortProblems(file, [
     ...resolution.findings.map(locator.atSource),
@@ -63,6 +68,7 @@ export function loadConfiguration(
     ...keysProblems(keys, purpose, locator),
     ...withoutUnresolved(judgement.faults, unresolved, locator).map(locator.atCanonical),
     ...judgement.findings.map(locator.atCanonical),
+    ...tlsFindings(configuration, host, purpose).map(locator.atCanonical),
   ])
   return {
     file,
@@ -71,10 +77,20 @@ export function loadConfiguration(
     ownKeys,
     referenceAt: (path) => resolution.uses.get(locator.sourceTextOf(path)),
     ...(keys === undefined ? {} : { keysFile: keysPath(keys) }),
-    ...(judgement.configuration === undefined || hasErrors(found)
-      ? {}
-      : { configuration: judgement.configuration }),
+    ...(configuration === undefined || hasErrors(found) ? {} : { configuration }),
   }
+}
+
+/** Files need not be on the machine that validates; where they are not, the start would fail. */
+function tlsFindings(
+  configuration: Configuration | undefined,
+  host: Host,
+  purpose: Purpose,
+): Finding[] {
+  if (configuration === undefined) return []
+  const findings = readTlsFiles(configuration.gw, (path) => host.readText(path))
+  if (purpose === 'run') return findings
+  return findings.map((finding) => ({ ...finding, severity: 'warning' }))
 }
 
 function nothingLoaded(file: string, problems: readonly Problem[]): Loaded {

@@ -9,11 +9,15 @@ const SETTLE_MS = 100
 
 /** Throws when the file cannot be read; what is wrong inside it is in `problems`. */
 export function readConfiguration(file: string, env: Host['env']): Loaded {
-  return loadConfiguration(readFileSync(file, 'utf8'), file, hostOf(env))
+  return loadConfiguration(readText(file), file, hostOf(env))
 }
 
 export function hostOf(env: Host['env']): Host {
-  return { env, readText: (path) => readFileSync(path, 'utf8'), now: Date.now }
+  return { env, readText, now: Date.now }
+}
+
+export function readText(path: string): string {
+  return readFileSync(path, 'utf8')
 }
 
 /**

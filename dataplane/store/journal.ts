@@ -127,7 +127,8 @@ const NEWER = -1
 
 function explained(error: unknown, folder: string, path: string): StateError {
   // SQLite's errors carry a result code, those of the file system do not.
-  const { errcode, message } = error as Error & { errcode?: number }
+  const { errcode, message: text } = error as Error & { errcode?: number }
+  const message = text.replaceAll(/\s+/g, ' ')
   const kind = errcode === undefined ? undefined : errcode & 0xff
   if (errcode === NEWER) {
     const advice = 'start that version again, or move the file away to begin with empty budgets'

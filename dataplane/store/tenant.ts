@@ -42,11 +42,11 @@ export class Tenant {
     this.tokens.obey(rule, now)
   }
 
-  /** Whether forgetting it would change nothing: nothing is to come, nothing leaks, and its windows are over. */
+  /** Whether forgetting it would change nothing: nothing is to come, nothing leaks, and its windows are long over. */
   isIdle(present: Present, now: number): boolean {
     return (
       this.running + this.awaited === 0 &&
-      this.month.window.startsAt !== present.month.startsAt &&
+      this.month.window.resetsAt < present.month.startsAt &&
       this.requests.isEmptyUnderAnyRule(now) &&
       (this.tokens?.isEmptyUnderAnyRule(now) ?? true)
     )

@@ -3,11 +3,11 @@ import { TLSSocket } from 'node:tls'
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import type { Section } from '../config/schema.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import { type Tls, tlsOf } from '../config/tls-files.ts'
 import { AddressDeniedError, checkedLookup, isDeniedHost } from './addresses.ts'
 import { type EgressProxy, proxyFor } from './egress-proxy.ts'
 import { watchHandshakeEnd } from './handshake-end.ts'
 import { secureContextOf } from './secure-context.ts'
-import { type Tls, tlsOf } from './tls-files.ts'
 
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000

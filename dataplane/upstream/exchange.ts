@@ -24,6 +24,8 @@ export interface ExchangeClocks {
   readonly totalAt: number
 }
 
+/** Interim answers before the real one; more are a flood. */
+const HINTS_MAX = 32
 /** How long an upstream may keep its connection after its answer was complete. */
 const LINGER_MS = 2000
 
@@ -42,6 +44,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   #begun = false
   #idleMs: number
   #lastByteAt = 0
+  #hints = 0
 
   constructor(receiver: Receiver, clocks: ExchangeClocks, clock: Clock, deadlines: Deadlines) {
     this.#receiver = receiver
@@ -99,9 +102,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
     if (this.#over) controller.abort(new Error('aborted before it was sent'))
   }
 
-  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
-    if (this.#over || status < 200) return
-    this.#receiver.head(status, headers)
+  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#over) return
+    if (status >= 200) {
+      this.#receiver.head(status, headers)
+      return
+    }
+    this.#hints++
+    if (this.#hints <= HINTS_MAX) return
+    this.#fail({ class: 'malformed', message: 'The upstream sent hints without end.' })
+    controller.abort(new Error('hints without end'))
   }
 
   onResponseData(_: Controller, chunk: Buffer): void {

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { Section } from '../config/schema.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import type { ReadText } from '../config/tls-files.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
@@ -17,6 +18,7 @@ export interface World {
   readonly random: () => number
   readonly metrics: Metrics
   readonly log: Log
+  readonly readText: ReadText
 }
 
 const BREAKER_DEFAULTS = { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 }

@@ -1,5 +1,6 @@
 /** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
 import type { Snapshot, UpstreamSettings } from '../config/snapshot.ts'
+import { type ReadText, tlsDigest, tlsOf } from '../config/tls-files.ts'
 import type { Candidate } from '../strategies/contract.ts'
 import type { Standing } from './attempts.ts'
 import { TargetState, type World } from './target-state.ts'
@@ -61,22 +62,20 @@ export class Targets {
   /** The lanes of each route. States no longer used are closed once their requests are done. */
   activate(snapshot: Snapshot): ReadonlyMap<string, Lane> {
     const states = new Map<string, TargetState>()
+    const stateOf = new Map<UpstreamSettings, TargetState>()
     for (const settings of snapshot.upstreams.values()) {
-      const identity = identityOf(settings, snapshot)
+      const identity = identityOf(settings, snapshot, this.#world.readText)
       const state =
         this.#states.get(identity) ?? new TargetState(settings, snapshot.section, this.#world)
       state.configure(settings)
       states.set(identity, state)
+      stateOf.set(settings, state)
     }
     const lanes = new Map<string, Lane>()
     for (const route of snapshot.routes.values()) {
       const targets = route.members.map(({ upstream, weight }) => {
-        // Every member is one of the snapshot's upstreams, so its state has just been made.
-        return new Target(
-          upstream,
-          weight,
-          states.get(identityOf(upstream, snapshot)) as TargetState,
-        )
+        // Every member is one of the snapshot's upstreams, so its state has just been found.
+        return new Target(upstream, weight, stateOf.get(upstream) as TargetState)
       })
       lanes.set(route.name, { targets, turn: 0 })
     }
@@ -91,17 +90,18 @@ export class Targets {
   }
 }
 
-/** Two upstreams with the same identity share connections, health and breaker over a change of configuration. */
-function identityOf({ name, origin, section }: UpstreamSettings, snapshot: Snapshot): string {
-  const { connect_timeout_seconds, max_connections, tls } = section
+/**
+ * Two upstreams with the same identity share connections, health and breaker over a change of configuration. What the
+ * files of `tls` hold is part of it: a rotated certificate takes effect with new connections.
+ */
+function identityOf(settings: UpstreamSettings, snapshot: Snapshot, readText: ReadText): string {
+  const { name, origin, section } = settings
+  const { connect_timeout_seconds, max_connections } = section
   const { tls: shared, http_proxy, no_proxy } = snapshot.section
+  const tls = tlsOf(section, snapshot.section)
+  const egress = http_proxy && [http_proxy, no_proxy, shared, tlsDigest(shared, readText)]
   return JSON.stringify([
-    name,
-    origin,
-    connect_timeout_seconds,
-    max_connections,
-    tls ?? shared,
-    http_proxy,
-    no_proxy,
+    ...[name, origin, connect_timeout_seconds, max_connections],
+    ...[tls, tlsDigest(tls, readText), egress],
   ])
 }

@@ -45,6 +45,8 @@ const bypassIsReadable: Check = ({ no_proxy }) =>
 
 /** Fields of the connection itself, which a configured header would break. */
 const CONNECTION_HEADERS = new Set([
+  'proxy-authorization',
+  'proxy-connection',
   'connection',
   'content-length',
   'content-type',

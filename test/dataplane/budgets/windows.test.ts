@@ -74,7 +74,7 @@ test('D11: a stream that runs over midnight is charged to the day it was admitte
   assert.equal(verdict(world.admit(tokens(900))), 'admitted')
   world.clock.setWall(Date.parse('2028-02-29T23:59:59Z'))
   assert.deepEqual([world.figures.tokens?.settled, world.figures.spend?.settled], [1000, 1000])
-  assert.equal(verdict(world.admit(tokens(1))), 'budget_spend')
+  assert.equal(verdict(world.admit(tokens(1))), 'budget_tokens')
 })
 
 test('D11: a spent day opens again at midnight, to the millisecond, and the month goes on', () => {

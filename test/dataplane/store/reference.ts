@@ -289,10 +289,14 @@ function keyOf(kind: 'day' | 'month', wall: number): string {
   return new Date(wall).toISOString().slice(0, kind === 'day' ? 10 : 7)
 }
 
-/** Steps by hours until the date has another name. */
+const ends = new Map<string, number>()
+
+/** Steps by hours until the date has another name; remembered, because that is slow. */
 function endOf(kind: 'day' | 'month', wall: number): number {
   const hour = 3_600_000
-  let end = Math.floor(wall / hour) * hour
-  while (keyOf(kind, end) === keyOf(kind, wall)) end += hour
+  const key = keyOf(kind, wall)
+  let end = ends.get(key) ?? Math.floor(wall / hour) * hour
+  while (keyOf(kind, end) === key) end += hour
+  ends.set(key, end)
   return end
 }

@@ -82,6 +82,18 @@ test('an event is given out with the chunk that ends it, and not before', () => 
   assert.equal(framer.rest().toString(), ': d')
 })
 
+test('an event is out with the last byte of its blank line, wherever it is cut', () => {
+  for (const end of ['\n\n', '\r\r', '\r\n\r\n', '\n\r\n', '\r\n\n', '\n\r']) {
+    const bytes = Buffer.from(`data: a${end}`)
+    for (let place = 0; place < bytes.length; place++) {
+      const framer = new SseFramer()
+      for (const chunk of cut(bytes, place)) framer.push(chunk)
+      // The LF of a CRLF may come behind the event that its CR has ended.
+      assert.match(framer.rest().toString(), /^\n?$/, `${JSON.stringify(end)} at ${place}`)
+    }
+  }
+})
+
 test('an event beyond the bound passes in pieces, bounded in memory, and the next one is whole', () => {
   const framer = new SseFramer()
   const piece = Buffer.alloc(65_536, 'x')

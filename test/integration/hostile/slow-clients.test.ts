@@ -21,7 +21,7 @@ const BODY_SECONDS = 3
 const IMPATIENT = `import { Server } from 'node:http'
 import net from 'node:net'
 Server.prototype.listen = function (...where) {
-  this.requestTimeout = ${BODY_SECONDS * 1000}
+  this.headersTimeout = this.requestTimeout = ${BODY_SECONDS * 1000}
   return net.Server.prototype.listen.apply(this, where)
 }`
 const LATE_SECONDS = 2

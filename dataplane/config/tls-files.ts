@@ -1,7 +1,7 @@
 /** The files that `tls` sections name: whether they can be used, and what they hold now. */
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from 'node:crypto'
-import { type Finding, type Path, refuse } from '../config/problems.ts'
-import type { Section, UpstreamSection } from '../config/schema.ts'
+import { type Finding, type Path, refuse } from './problems.ts'
+import type { Section, UpstreamSection } from './schema.ts'
 
 export type Tls = NonNullable<Section['tls']>
 
@@ -14,9 +14,13 @@ const FIELDS: readonly Field[] = ['ca_bundle_path', 'client_cert_path', 'client_
 const PEM_CERTIFICATE =
   /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
 
-/** An upstream's own section replaces the gateway's whole: nothing of the two is mixed. */
-export function tlsOf(upstream: Pick<UpstreamSection, 'tls'>, whole: Section): Tls | undefined {
-  return upstream.tls ?? whole.tls
+/** An upstream's own fields win over the gateway's; a field it leaves out, min_version say, still holds. */
+export function tlsOf(
+  upstream: Pick<UpstreamSection, 'tls'>,
+  whole: Pick<Section, 'tls'>,
+): Tls | undefined {
+  if (upstream.tls === undefined || whole.tls === undefined) return upstream.tls ?? whole.tls
+  return { ...whole.tls, ...upstream.tls }
 }
 
 /**

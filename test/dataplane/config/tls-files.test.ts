@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { showPath } from '../../../dataplane/config/problems.ts'
 import type { Section } from '../../../dataplane/config/schema.ts'
-import { openPool } from '../../../dataplane/upstream/client.ts'
 import {
   placeTlsFiles,
   readTlsFiles,
@@ -11,7 +10,8 @@ import {
   tlsDigest,
   tlsFilesOf,
   tlsOf,
-} from '../../../dataplane/upstream/tls-files.ts'
+} from '../../../dataplane/config/tls-files.ts'
+import { openPool } from '../../../dataplane/upstream/client.ts'
 import { bundle, certificates, client, garbage, pair, ROWS } from './tls-material.ts'
 
 type PoolArguments = Parameters<typeof openPool>

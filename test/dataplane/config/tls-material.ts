@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Tls } from '../../../dataplane/upstream/tls-files.ts'
+import type { Tls } from '../../../dataplane/config/tls-files.ts'
 import { Certificates } from '../../integration/certificates.ts'
 
 export const certificates = new Certificates()
