@@ -17,11 +17,14 @@ const STREAM_HEADERS = [
 ]
 /** Up to here head and body leave as one string: one write costs less than a vector of two. */
 const JOINED_BYTES_MAX = 16_384
-/** A client that takes no byte for this long while its buffer is full is cut. */
+/** A client that takes no byte for this long while there are some for it is cut. */
 const STALL_MS = 30_000
+/** How often it is looked whether it has taken any. */
+const LOOK_MS = 1000
+const NEVER = Number.POSITIVE_INFINITY
 
 export class ClientResponse implements Deadline {
-  due = Number.POSITIVE_INFINITY
+  due = NEVER
   seat = -1
   state: 'unsent' | 'heartbeating' | 'committed' | 'ended' = 'unsent'
   /** Status of the answer as counted: 499 once a begun stream was cut. */
@@ -41,8 +44,11 @@ export class ClientResponse implements Deadline {
   readonly #clock: Clock
   readonly #deadlines: Deadlines
   #heartbeatMs = 0
-  #nextHeartbeat = Number.POSITIVE_INFINITY
-  #blockedSince = Number.POSITIVE_INFINITY
+  #nextHeartbeat = NEVER
+  /** Not `NEVER` while the client has bytes to take. */
+  #nextLook = NEVER
+  #lastTakenAt = 0
+  #untaken = 0
 
   constructor(call: Call, clock: Clock, deadlines: Deadlines, headers: string[]) {
     this.#requestId = call.id
@@ -56,6 +62,7 @@ export class ClientResponse implements Deadline {
 
   /** From now on the client hears something at least every interval, even while attempts still run. */
   heartbeat(intervalMs: number): void {
+    if (this.state === 'ended') return
     this.#heartbeatMs = intervalMs
     this.#nextHeartbeat = this.#clock.now() + intervalMs
     this.#schedule()
@@ -63,7 +70,7 @@ export class ClientResponse implements Deadline {
   }
 
   expire(now: number): void {
-    if (now - this.#blockedSince >= STALL_MS) {
+    if (now >= this.#nextLook && this.#isStalled(now)) {
       this.#outgoing.destroy()
       return
     }
@@ -90,6 +97,7 @@ export class ClientResponse implements Deadline {
     if (this.#incoming.method === 'HEAD') this.#outgoing.end()
     else if (typeof body === 'string' || body.length > JOINED_BYTES_MAX) this.#outgoing.end(body)
     else this.#outgoing.end(body.toString('latin1'), 'latin1')
+    this.#watchRest()
   }
 
   /** Commits a stream: after this there is no other upstream. */
@@ -104,9 +112,10 @@ export class ClientResponse implements Deadline {
   write(events: Buffer): boolean {
     if (this.state === 'ended') return true
     if (this.#outgoing.write(events)) return true
-    this.#blockedSince = this.#clock.now()
-    this.#schedule()
-    this.#outgoing.once('drain', () => this.#drained())
+    if (this.#nextLook === NEVER) {
+      this.#watch()
+      this.#outgoing.once('drain', () => this.#drained())
+    }
     return false
   }
 
@@ -115,6 +124,7 @@ export class ClientResponse implements Deadline {
     if (this.state === 'ended') return
     this.#end(200)
     this.#outgoing.end()
+    this.#watchRest()
   }
 
   /** Refuses: as an answer while nothing was sent, as an error event and an abort afterwards. */
@@ -126,7 +136,11 @@ export class ClientResponse implements Deadline {
     }
     this.#end(error.status)
     this.#outgoing.write(`data: ${error.envelope(this.#requestId)}\n\n`)
-    this.#cut()
+    // Node keeps chunks back until the next tick; a socket that is ended before loses them.
+    process.nextTick(() => {
+      this.#cut()
+      this.#watchRest()
+    })
   }
 
   #refuseUnsent(error: GatewayError): void {
@@ -168,13 +182,44 @@ export class ClientResponse implements Deadline {
     this.#deadlines.remove(this)
   }
 
+  #watch(): void {
+    this.#lastTakenAt = this.#clock.now()
+    this.#untaken = untakenBytes(this.#outgoing)
+    this.#nextLook = this.#lastTakenAt + LOOK_MS
+    this.#schedule()
+  }
+
+  /** Behind the end too: an answer that nobody takes would keep its memory and its connection for ever. */
+  #watchRest(): void {
+    const { socket, writableLength } = this.#outgoing
+    if (writableLength === 0) return
+    if (socket === null) {
+      // An earlier answer of the connection has not ended; the turn of this one will come.
+      this.#outgoing.once('socket', () => process.nextTick(() => this.#watchRest()))
+      return
+    }
+    this.#nextHeartbeat = NEVER
+    this.#watch()
+    this.#deadlines.add(this)
+  }
+
+  /** A drain says only that everything was taken, for which a slow reader may need minutes. */
+  #isStalled(now: number): boolean {
+    const untaken = untakenBytes(this.#outgoing)
+    if (untaken < this.#untaken) this.#lastTakenAt = now
+    this.#untaken = untaken
+    this.#nextLook = now + LOOK_MS
+    return now - this.#lastTakenAt >= STALL_MS
+  }
+
   #drained(): void {
-    this.#blockedSince = Number.POSITIVE_INFINITY
+    this.#nextLook = NEVER
     this.#schedule()
     this.onDrain?.()
   }
 
   #closed(): void {
+    this.#deadlines.remove(this)
     if (this.state === 'ended') return
     this.left = true
     this.#end(499)
@@ -182,6 +227,13 @@ export class ClientResponse implements Deadline {
   }
 
   #schedule(): void {
-    this.due = Math.min(this.#nextHeartbeat, this.#blockedSince + STALL_MS)
+    this.due = Math.min(this.#nextHeartbeat, this.#nextLook)
   }
+}
+
+/** A number that falls whenever the client takes bytes, also those of a write that is under way. */
+function untakenBytes({ socket, writableLength }: ServerResponse): number {
+  // Node's own idle timeout of a socket looks at the same number; it has no public name.
+  const { _handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }
+  return writableLength + (_handle?.writeQueueSize ?? 0)
 }

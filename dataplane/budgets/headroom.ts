@@ -2,7 +2,10 @@
 import type { Amount, BudgetFigure, Figures } from '../store/contract.ts'
 import { estimateOf, type Price } from './price.ts'
 
-/** What the windows left before this request, whose hold stands in the figures already; Infinity without a budget. */
+/**
+ * What the windows left before this request, whose hold stands in the figures already. Infinity without a budget, and
+ * where it is spent: then the request runs on the downgrade route, where that budget is not enforced.
+ */
 export function headroom(figures: Figures, own: Amount): Amount {
   return { tokens: left(figures.tokens, own.tokens), nanos: left(figures.spend, own.nanos) }
 }
@@ -27,6 +30,6 @@ function answerTokensFor(nanos: number, promptTokens: number, price: Price | und
 }
 
 function left(figure: BudgetFigure | undefined, own: number): number {
-  if (figure === undefined) return Number.POSITIVE_INFINITY
+  if (figure === undefined || figure.settled >= figure.limit) return Number.POSITIVE_INFINITY
   return Math.max(0, figure.limit - figure.settled - Math.max(0, figure.reserved - own))
 }

@@ -26,10 +26,6 @@ export function nanosOf(usd: number): number {
   return Math.max(1, Math.round(usd * 1e9))
 }
 
-export function usdOf(nanos: number): number {
-  return nanos / 1e9
-}
-
 export function compilePrices(pricing: Section['pricing']): PriceList {
   return new Map(
     (pricing?.models ?? []).map(({ model, input, output, cached_input, reasoning_output }) => [

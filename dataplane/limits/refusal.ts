@@ -18,8 +18,9 @@ export function refusalError(refused: Refused, rules: Rules, wallMs: number): Ga
   const { limitedBy, message, facts } = EXPLANATIONS[by](figures, rules, wallMs)
   const details = { facts: { reason: by, limited_by: limitedBy, ...facts } } satisfies ErrorDetails
   if (by === 'budget_tokens' || by === 'budget_spend') {
-    const advice = `${message} It begins anew at ${facts.resets_at}; wait until then, or have ${limitedBy} raised.`
-    return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${advice}${notDowngraded(rules)}`, details)
+    const advice = `Wait until it begins anew at ${facts.resets_at}, or have ${limitedBy} raised.`
+    const whole = `${message} ${advice}${notDowngraded(rules)}`
+    return new GatewayError('ERR_GW_BUDGET_EXCEEDED', whole, details)
   }
   return new GatewayError(
     'ERR_GW_RATE_LIMIT_LOCAL',
@@ -43,7 +44,7 @@ const EXPLANATIONS: Readonly<
   }),
   tpm: ({ tokenRate }, { tokensPerMinute = 0 }, wallMs) => ({
     limitedBy: 'tokens_per_minute',
-    message: `The limit of ${tokensPerMinute} tokens a minute leaves ${tokenRate?.remaining ?? 0}, too few for the prompt and max_tokens.`,
+    message: `The limit of ${tokensPerMinute} tokens a minute leaves ${tokenRate?.remaining ?? 0}: too few.`,
     facts: {
       limit: tokensPerMinute,
       used: tokensPerMinute - (tokenRate?.remaining ?? 0),

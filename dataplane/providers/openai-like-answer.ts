@@ -1,5 +1,6 @@
 /** Reads a whole answer of OpenAI's own wire. */
-import type { ChatRequest } from '../call.ts'
+import type { ChatRequest, Span } from '../call.ts'
+import { scanMembers } from '../json-members.ts'
 import type { Answer, Failure } from './contract.ts'
 import { isError } from './failure-bodies.ts'
 import { classifyError, malformed } from './failures.ts'
@@ -8,7 +9,43 @@ import type { OpenAiLike } from './openai-like.ts'
 import { repairAnswer } from './openai-like-repair.ts'
 import { readUsage } from './openai-like-usage.ts'
 
+const OPEN_BRACE = 0x7b
+
 export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Answer {
+  return readPlainAnswer(body, options) ?? readAnyAnswer(body, request, options)
+}
+
+/**
+ * The usual answer of a dialect that passes bytes: only its usage is parsed, the rest is found by
+ * its members. undefined: it is not the usual one, or it is none at all.
+ */
+function readPlainAnswer(body: Buffer, { repair, failing }: OpenAiLike): Answer | undefined {
+  if (repair !== undefined || failing?.some((reason) => body.includes(`"${reason}"`))) {
+    return undefined
+  }
+  const spans = spansOf(body)
+  const choices = spans?.get('choices')
+  const usage = spans?.get('usage')
+  if (spans === undefined || choices === undefined || usage === undefined) return undefined
+  if (spans.has('error') || body[choices.start + 1] !== OPEN_BRACE) return undefined
+  const timings = spans.get('timings')
+  const extras = timings === undefined ? {} : { timings: memberValue(body, timings) }
+  return { kind: 'answer', body, usage: readUsage(memberValue(body, usage), extras) }
+}
+
+function memberValue(body: Buffer, { start, end }: Span): unknown {
+  return parsed(body.toString('utf8', start, end))
+}
+
+function spansOf(body: Buffer): ReadonlyMap<string, Span> | undefined {
+  try {
+    return scanMembers(body)
+  } catch {
+    return undefined
+  }
+}
+
+function readAnyAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Answer {
   const answer = parsed(body.toString())
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))

@@ -36,22 +36,27 @@ export function admit(request: ChatRequest, caller: Caller, route: Route, visit:
     meter: new Meter(),
     totalAt: gateway.clock.now() + route.timeoutMs,
     maxTokens,
-    fits: (target) => needed <= (target.contextWindow ?? Number.POSITIVE_INFINITY),
+    fits: (target) => needed <= windowOf(target),
   }
 }
 
 /** Prompt and answer together; checked against the largest window among the route's upstreams. */
 function neededTokens(request: ChatRequest, lane: Lane, maxTokens: number | undefined): number {
-  const windows = lane.targets.map((target) => target.contextWindow)
-  if (windows.every((window) => window === undefined)) return 0
-  const prompt = estimatePromptTokens(request)
   const answer = request.maxTokens ?? maxTokens ?? 0
-  const largest = Math.max(...windows.map((window) => window ?? Number.POSITIVE_INFINITY))
+  // A token has at least one byte: most prompts fit every window without being counted.
+  const most = request.bytes.length + answer
+  if (lane.targets.every((target) => most <= windowOf(target))) return 0
+  const prompt = estimatePromptTokens(request)
+  const largest = Math.max(...lane.targets.map(windowOf))
   if (prompt + answer <= largest) return prompt + answer
   throw new GatewayError('ERR_GW_CONTEXT_OVERFLOW', overflowMessage(largest, prompt, answer), {
     param: 'messages',
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: largest },
   })
+}
+
+function windowOf(target: Target): number {
+  return target.contextWindow ?? Number.POSITIVE_INFINITY
 }
 
 function overflowMessage(window: number, prompt: number, answer: number): string {

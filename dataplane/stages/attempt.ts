@@ -20,17 +20,23 @@ export async function attempt(
   const { response, active } = visit
   if (request.stream)
     response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
-  const { route, lane, fits } = admission
+  const { route, lane, fits, totalAt } = admission
   const journey = new Journey({ request, route, lane, fits }, visit)
+  // An attempt that begins when the time is up would only hurt the upstream's breaker.
+  const isLate = () => visit.gateway.clock.now() >= totalAt
   for (;;) {
     const next = nextAttempt(journey.plan)
     if (next.kind === 'none') throw endOf(next.why, journey, admission)
+    if (isLate()) throw endOf('attempts_spent', journey, admission)
     if (next.spill !== undefined) journey.spilled(next.spill)
-    if (next.repeat) await journey.pause(next.candidate)
+    if (next.repeat) await journey.pause(next.candidate, totalAt)
     else next.candidate.state.retryBudget.request(visit.gateway.clock.now())
-    const outcome = response.left
-      ? LEFT
-      : await attemptOnce(request, next.candidate, admission, visit)
+    if (isLate()) throw endOf('attempts_spent', journey, admission)
+    // A drain may have refused the request before its body was whole.
+    const outcome =
+      response.state === 'ended'
+        ? LEFT
+        : await attemptOnce(request, next.candidate, admission, visit)
     if (outcome.kind === 'left') throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     if (outcome.kind !== 'failed') return outcome
     journey.failed(next.candidate, outcome.failure)
@@ -88,7 +94,7 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
 
 function endOf(why: Ending, { last }: Journey, { route, lane }: Admission): GatewayError {
   if (last !== undefined) {
-    return refusalOf(last.failure, last.target.name, [last.target.settings.credential])
+    return refusalOf(last.failure, last.target.name)
   }
   const names = lane.targets.map((target) => target.name).join(', ')
   if (why === 'saturated') {

@@ -153,8 +153,8 @@ export const BEAT_MS = 5_000
 export const BUSY_RETRY_MS = 1_000
 
 /**
- * The windows and the clock are the store's. All verbs are total: any number in an amount that is no safe integer from 0
- * on is taken for the nearest one. `admit` of a store that is away throws ERR_GW_LIMITER_UNAVAILABLE; the others never do.
+ * The windows and the clock are the store's. All verbs are total: a number in an amount that is no safe integer from 0 on
+ * is taken for the nearest one. `admit` of a store that is away throws ERR_GW_LIMITER_UNAVAILABLE; the others never do.
  */
 export interface Store {
   /** Decides over rate, concurrency and budgets, and charges and holds in the same step, or nothing at all. */

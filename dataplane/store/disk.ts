@@ -42,7 +42,7 @@ export class DiskStore implements Store, Deadline {
   readonly #journal: Journal
   readonly #clock: Clock
   readonly #onFailure: DiskOptions['onFailure']
-  readonly #changed = new Set<Ledger>()
+  readonly #changed: Ledger[] = []
   #failing = false
   #prunedAt: number
 
@@ -55,7 +55,7 @@ export class DiskStore implements Store, Deadline {
     this.#memory = new MemoryStore({
       clock,
       restored: this.#journal.load(this.#prunedAt),
-      onChange: (ledger) => this.#changed.add(ledger),
+      onChange: (ledger) => this.#list(ledger),
     })
     this.due = clock.now() + FLUSH_MS
   }
@@ -84,21 +84,28 @@ export class DiskStore implements Store, Deadline {
   expire(now: number): void {
     const written = this.#flush()
     const wait = written ? FLUSH_MS : RETRY_MS
-    this.due = written && this.#changed.size > 0 ? now : now + wait
+    this.due = written && this.#changed.length > 0 ? now : now + wait
   }
 
   /** Writes everything that is left, and gives the folder free. */
   close(): void {
-    while (this.#changed.size > 0 && this.#flush());
+    while (this.#changed.length > 0 && this.#flush());
     this.#journal.close()
+  }
+
+  #list(ledger: Ledger): void {
+    if (ledger.isListed) return
+    ledger.isListed = true
+    this.#changed.push(ledger)
   }
 
   #flush(): boolean {
     try {
       this.#prune()
-      const batch = this.#changed.values().take(ROWS_MAX).toArray()
+      const batch = this.#changed.slice(0, ROWS_MAX)
       if (batch.length > 0) this.#journal.write(batch)
-      for (const ledger of batch) this.#changed.delete(ledger)
+      for (const ledger of batch) ledger.isListed = false
+      this.#changed.splice(0, batch.length)
       if (this.#failing) this.#onFailure(undefined)
       this.#failing = false
       return true

@@ -11,6 +11,8 @@ export class Ledger {
   running = 0
   /** Requests that hold something. */
   holds = 0
+  /** Whether it is on the list of what has to be written. */
+  isListed = false
   /** Thresholds told already. */
   alerted: readonly number[] = []
 

@@ -18,6 +18,7 @@ import {
   type Settling,
   type Store,
 } from './contract.ts'
+import { Holds } from './holds.ts'
 import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
 import type { Ledger } from './ledger.ts'
 import { type Held, Tenant } from './tenant.ts'
@@ -48,11 +49,11 @@ export class MemoryStore implements Store {
   readonly #restored: Map<string, readonly Ledger[]>
   readonly #onChange: (ledger: Ledger) => void
   readonly #tenants = new Map<string, Tenant>()
-  /** Oldest renewal first. */
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Holds()
   readonly #expired = new Map<string, Held>()
   /** No lease expires before. */
   #expiryAt = Number.POSITIVE_INFINITY
+  #turns = 0
   #forgetAt: number
 
   constructor({ clock, restored = new Map(), onChange = () => {} }: MemoryOptions) {
@@ -91,6 +92,7 @@ export class MemoryStore implements Store {
       held.rated = reserved.tokens
     }
     this.#lease(held, now)
+    this.#held.add(held)
     return admitted(held, rules, now)
   }
 
@@ -115,7 +117,6 @@ export class MemoryStore implements Store {
         continue
       }
       this.#beat(held, larger(held.used, sane(used)))
-      this.#held.delete(id)
       this.#lease(held, now)
     }
     this.#forget(now)
@@ -125,9 +126,10 @@ export class MemoryStore implements Store {
   settle({ id, used, budget }: Settling): Settlement {
     const now = this.#now()
     this.#expire(now)
-    const held = this.#held.get(id) ?? this.#expired.get(id)
+    const running = this.#held.get(id)
+    const held = running ?? this.#expired.get(id)
     if (held === undefined) return ALREADY_CHARGED
-    if (this.#held.delete(id)) release(held)
+    if (running !== undefined) this.#release(held)
     else this.#stopAwaiting(held)
     this.#charge(held, sane(used), now)
     if (budget === undefined || budget.alertThresholds.length === 0) return CHARGED
@@ -159,23 +161,32 @@ export class MemoryStore implements Store {
 
   #lease(held: Held, now: number): void {
     held.expiresAt = now + LEASE_MS
-    this.#held.set(held.id, held)
+    held.turn = ++this.#turns
     if (held.expiresAt < this.#expiryAt) this.#expiryAt = held.expiresAt
   }
 
+  /** Looks at all only when the oldest lease that was there at the last look is due: every few seconds. */
   #expire(now: number): void {
     if (now < this.#expiryAt) return
     this.#expiryAt = Number.POSITIVE_INFINITY
-    for (const held of this.#held.values()) {
-      if (held.expiresAt > now) {
-        this.#expiryAt = held.expiresAt
-        return
-      }
-      this.#held.delete(held.id)
-      release(held)
+    const due = []
+    for (const held of this.#held.list()) {
+      if (held.expiresAt <= now) due.push(held)
+      else this.#expiryAt = Math.min(this.#expiryAt, held.expiresAt)
+    }
+    for (const held of due.sort((one, other) => one.turn - other.turn)) {
+      this.#release(held)
       this.#charge(held, held.used, now)
       this.#await(held)
     }
+  }
+
+  #release(held: Held): void {
+    this.#held.remove(held)
+    const { tenant, day, month, reserved, used } = held
+    tenant.running--
+    day.release(reserved.tokens, used.tokens)
+    month.release(reserved.nanos, used.nanos)
   }
 
   #await(held: Held): void {
@@ -257,6 +268,8 @@ function take(
     month,
     downgradedBy,
     expiresAt: 0,
+    turn: 0,
+    next: undefined,
     reserved,
     used: NOTHING,
     settled: NOTHING,
@@ -270,12 +283,6 @@ function update(held: Held, reserved: Amount, used: Amount): void {
   month.adjust(reserved.nanos - held.reserved.nanos, used.nanos - held.used.nanos)
   held.reserved = reserved
   held.used = used
-}
-
-function release({ tenant, day, month, reserved, used }: Held): void {
-  tenant.running--
-  day.release(reserved.tokens, used.tokens)
-  month.release(reserved.nanos, used.nanos)
 }
 
 function admitted({ tenant, downgradedBy }: Held, rules: Rules, now: number): AdmitResult {

@@ -85,6 +85,10 @@ export interface Held {
   /** Why it runs on the downgrade route, if it does. */
   readonly downgradedBy: 'budget_tokens' | 'budget_spend' | undefined
   expiresAt: number
+  /** Rises with every renewal of any: who was heard of longest ago expires first. */
+  turn: number
+  /** Its neighbour in the table of all. */
+  next: Held | undefined
   reserved: Amount
   used: Amount
   /** What is settled already: nothing before the hold expired. */

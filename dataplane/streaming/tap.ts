@@ -8,6 +8,8 @@ import { parseEvent, splitEvents } from './sse.ts'
 /** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */
 const USAGE = '"usage"'
 const NULL_USAGE = ',"usage":null'
+/** How a chunk ends whose last event is a JSON object in full. */
+const WHOLE = '}\n\n'
 /** Marks of events that must be read and not only passed on. */
 const MARKS = [USAGE, 'event:', '"error"', '[DONE]', '"finish_reason":"', '"finish_reason": "']
 
@@ -24,8 +26,16 @@ export class Tap {
   readonly #passesBytes: boolean
   readonly #hidesUsage: boolean
   readonly #metered: MeteredAttempt
+  readonly #clean: (failure: Failure) => Failure
 
-  constructor(provider: Provider, request: ChatRequest, metered: MeteredAttempt) {
+  /** `clean` takes out of a failure what nobody else may see. */
+  constructor(
+    provider: Provider,
+    request: ChatRequest,
+    metered: MeteredAttempt,
+    clean: (failure: Failure) => Failure = (failure) => failure,
+  ) {
+    this.#clean = clean
     this.#reader = provider.openStream(request)
     this.#passesBytes = provider.passesBytes
     this.#hidesUsage = !request.includeUsage
@@ -38,7 +48,9 @@ export class Tap {
     const text = events.toString('latin1')
     const shown =
       this.#hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
-    if (MARKS.some((mark) => shown.includes(mark))) return this.#read(events)
+    if (!text.endsWith(WHOLE) || MARKS.some((mark) => shown.includes(mark))) {
+      return this.#read(events)
+    }
     this.#metered.contentEvents += countEvents(text)
     return shown === text ? events : Buffer.from(shown, 'latin1')
   }
@@ -69,10 +81,11 @@ export class Tap {
     }
     this.finished ||= meaning.finished
     this.done ||= meaning.done
-    this.failure ??= meaning.failure
+    if (meaning.failure !== undefined) this.failure ??= this.#clean(meaning.failure)
     if (meaning.usage !== undefined) this.#metered.usage = meaning.usage
     if (meaning.failure !== undefined) return NOTHING
     if (meaning.out === 'same') {
+      if (!meaning.content && !meaning.done && isBroken(event.data)) this.brokenEvents++
       this.doneShown ||= meaning.done
       return bytes
     }
@@ -81,6 +94,15 @@ export class Tap {
 }
 
 const NOTHING = Buffer.alloc(0)
+
+function isBroken(data: string): boolean {
+  try {
+    JSON.parse(data)
+    return false
+  } catch {
+    return true
+  }
+}
 
 function countEvents(text: string): number {
   let count = 0

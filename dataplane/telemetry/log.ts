@@ -1,5 +1,5 @@
 /** JSON lines on standard output, built by hand: a line costs a tenth of what a logging library takes. */
-import sonicBoom from 'sonic-boom'
+import { LineSink } from './line-sink.ts'
 import type { Trace } from './traces.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -28,20 +28,9 @@ export function createLog(options: LogOptions): Log {
   }
 }
 
-/** A sink that writes in the background, keeps at most 8 MiB and drops what comes beyond that. */
 export function standardOutput(onDrop: () => void): Pick<LogOptions, 'write' | 'flush'> {
-  const sink = new sonicBoom.SonicBoom({
-    fd: 1,
-    minLength: 65_536,
-    maxWrite: 131_072,
-    maxLength: 8_388_608,
-    sync: false,
-    periodicFlush: 100,
-  })
-  sink.on('drop', onDrop)
-  // A closed pipe must not end the gateway: nobody reads the lines any more, that is all.
-  sink.on('error', onDrop)
-  return { write: (line) => void sink.write(line), flush: () => sink.flushSync() }
+  const sink = new LineSink(1, onDrop)
+  return { write: (line) => sink.write(line), flush: () => sink.flush() }
 }
 
 /** Only client text (path, model) needs escaping; names and numbers come from the configuration and the clock. */

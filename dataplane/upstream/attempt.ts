@@ -9,6 +9,7 @@ import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { Permit } from './breaker.ts'
 import { decodeBody, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
+import { masked } from './masking.ts'
 import type { Target } from './targets.ts'
 import { speaksAgainst } from './verdict.ts'
 
@@ -54,7 +55,7 @@ export class Attempt implements Receiver, Listener {
     this.#parts = parts
     // Some dialects tell a truncated answer only by the bound that was asked for.
     const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
-    this.#tap = new Tap(provider, bounded, metered)
+    this.#tap = new Tap(provider, bounded, metered, (failure) => masked(failure, target.settings))
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -64,6 +65,17 @@ export class Attempt implements Receiver, Listener {
   }
 
   send(requestId: string): void {
+    try {
+      this.#dispatch(requestId)
+    } catch (error) {
+      // A mistake of ours: what the attempt holds is given back, and the upstream is not blamed.
+      this.#exchange.abort('it could not be sent')
+      this.#judge('neutral')
+      throw error
+    }
+  }
+
+  #dispatch(requestId: string): void {
     const { target, maxTokens } = this.#parts
     const { settings, state } = target
     const { path, headers, body } = settings.provider.encode(
@@ -145,16 +157,27 @@ export class Attempt implements Receiver, Listener {
   }
 
   ended(failure: Failure | undefined): void {
-    this.#judge(
-      failure === undefined ? 'success' : speaksAgainst(failure.class) ? 'failure' : 'neutral',
-    )
+    const { gateway, target } = this.#parts
+    gateway.metrics.brokenEvents.at(target.name).value += this.#tap.brokenEvents
+    const { gateway, totalAt } = this.#parts
+    // An upstream that was still speaking when the request's time was up has done nothing wrong.
+    const late = failure?.class === 'timeout' && gateway.clock.now() >= totalAt
+    if (failure === undefined) this.#judge('success')
+    else this.#judge(speaksAgainst(failure.class) && !late ? 'failure' : 'neutral')
   }
 
   #conclude(): void {
     const body =
       this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
     const bytesMax = this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
-    decodeBody(body, encodingOf(this.#headers), bytesMax, (decoded) => this.#read(decoded))
+    decodeBody(body, encodingOf(this.#headers), bytesMax, (decoded) => {
+      try {
+        this.#read(decoded)
+      } catch {
+        // JSON that is nested too deeply can be read, but not be written again.
+        this.#fail({ class: 'malformed', message: 'The answer cannot be translated.' })
+      }
+    })
   }
 
   #read(body: Buffer | undefined): void {
@@ -181,7 +204,7 @@ export class Attempt implements Receiver, Listener {
 
   #fail(failure: Failure): void {
     this.#judge(speaksAgainst(failure.class) ? 'failure' : 'neutral')
-    this.#resolve({ kind: 'failed', failure })
+    this.#resolve({ kind: 'failed', failure: masked(failure, this.#parts.target.settings) })
   }
 
   #judge(verdict: 'success' | 'failure' | 'neutral'): void {

@@ -42,6 +42,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   #over = false
   #released = false
   #begun = false
+  #paused = false
   #idleMs: number
   #lastByteAt = 0
   #hints = 0
@@ -66,17 +67,23 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   /** The answer is complete though the upstream has not closed it yet. */
   complete(): void {
     this.#idleMs = LINGER_MS
-    this.#schedule()
     this.#release()
+    // What still comes is nobody's, so that it need not wait for a client that reads slowly.
+    this.resume()
   }
 
+  /** No more bytes for now. An upstream that is not listened to is not silent: its clock stands still. */
   pause(): void {
+    if (this.#over || this.#released) return
+    this.#paused = true
     this.#controller?.pause()
   }
 
   resume(): void {
     if (this.#over) return
+    this.#paused = false
     this.#lastByteAt = this.#clock.now()
+    this.#schedule()
     this.#controller?.resume()
   }
 
@@ -89,7 +96,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
 
   expire(now: number): void {
     if (this.#over) return
-    if (this.#begun && now < this.#clocks.totalAt && now - this.#lastByteAt < this.#idleMs) {
+    const silent = !this.#paused && now - this.#lastByteAt >= this.#idleMs
+    if (this.#begun && now < this.#clocks.totalAt && !silent) {
       this.#schedule()
       return
     }
@@ -149,7 +157,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   }
 
   #schedule(): void {
-    this.due = Math.min(this.#lastByteAt + this.#idleMs, this.#clocks.totalAt)
+    const silentAt = this.#paused ? Number.POSITIVE_INFINITY : this.#lastByteAt + this.#idleMs
+    this.due = Math.min(silentAt, this.#clocks.totalAt)
   }
 
   #silence(now: number): string {

@@ -28,27 +28,30 @@ export class Journey {
   readonly #route: Route
   readonly #visit: Visit
   #delayMs = 0
+  /** The moment at which the next attempt is planned; one reading serves all questions. */
+  #now: number
 
   constructor(start: JourneyStart, visit: Visit) {
     const { route, lane } = start
     this.#route = route
     this.#visit = visit
-    const now = visit.gateway.clock.now()
+    this.#now = visit.gateway.clock.now()
     this.plan = {
-      candidates: orderOf(start, visit, now),
+      candidates: orderOf(start, visit, this.#now),
       attempts: this.#attempts,
       attemptsMax: route.attemptsMax,
       repeats: route.section.retry?.max_attempts !== undefined,
       spill: spillOf(route, lane, start.fits),
-      standing: (target) => target.standing(visit.gateway.clock.now()),
-      cooled: (target) => target.state.cooledUntil > visit.gateway.clock.now(),
-      mayRepeat: (target) => target.state.retryBudget.take(visit.gateway.clock.now()),
+      standing: (target) => target.standing(this.#now),
+      cooled: (target) => target.state.cooledUntil > this.#now,
+      mayRepeat: (target) => target.state.retryBudget.take(this.#now),
     }
   }
 
   /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
   failed(target: Target, failure: Failure): void {
     const { gateway } = this.#visit
+    this.#now = gateway.clock.now()
     const { initial_delay_ms, respect_retry_after } = this.#route.section.retry ?? RETRY_DEFAULTS
     const delayed = retryDelayMs({
       attempt: this.#attempts.filter(({ candidate }) => candidate === target).length + 1,
@@ -57,7 +60,7 @@ export class Journey {
       retryAfterMs: failure.retryAfterMs,
       respectRetryAfter: respect_retry_after,
     })
-    if (delayed.kind === 'move_on') target.state.cooledUntil = gateway.clock.now() + delayed.coolMs
+    if (delayed.kind === 'move_on') target.state.cooledUntil = this.#now + delayed.coolMs
     this.#delayMs = delayed.kind === 'wait' ? delayed.delayMs : 0
     this.#attempts.push({
       candidate: target,
@@ -67,13 +70,14 @@ export class Journey {
     this.last = { target, failure }
   }
 
-  /** Waits before a repeat in place; ends early when the client leaves. */
-  async pause(target: Target): Promise<void> {
+  /** Waits before a repeat in place; ends early when the client leaves or the request's time is up. */
+  async pause(target: Target, totalAt: number): Promise<void> {
     const { gateway, response } = this.#visit
     gateway.metrics.retries.at(target.name).value++
     const leaving = new AbortController()
     response.onLeave = () => leaving.abort()
-    await delay(this.#delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
+    const delayMs = Math.max(0, Math.min(this.#delayMs, totalAt - gateway.clock.now()))
+    await delay(delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
   }
 
   spilled(reason: SpillReason): void {

@@ -5,12 +5,8 @@ import type { Failure } from '../providers/contract.ts'
 /** Cools of more than a minute are the upstream's business, not the client's. */
 const RETRY_AFTER_SECONDS_MAX = 60
 
-export function refusalOf(
-  failure: Failure,
-  upstream: string,
-  secrets: readonly string[],
-): GatewayError {
-  const message = mask(failure.message, secrets)
+export function refusalOf(failure: Failure, upstream: string): GatewayError {
+  const { message } = failure
   const facts = { upstream_status: failure.status }
   switch (failure.class) {
     case 'context':
@@ -60,12 +56,4 @@ function retryAfter({ retryAfterMs }: Failure): { retryAfterSeconds?: number } {
       RETRY_AFTER_SECONDS_MAX,
     ),
   }
-}
-
-/** An upstream may repeat the credential we sent; nobody else may see it. */
-function mask(text: string, secrets: readonly string[]): string {
-  return secrets.reduce(
-    (masked, secret) => (secret === '' ? masked : masked.replaceAll(secret, '***')),
-    text,
-  )
 }

@@ -159,6 +159,18 @@ test('an answer without a limit gets what both windows leave, and at least one t
   assert.equal(answerTokensWithin(headroom(free.figures, own), 1, price), Number.POSITIVE_INFINITY)
 })
 
+test('on the downgrade route a spent budget does not shorten the answer, the other one does', () => {
+  const budget = aBudget({ tokensPerDay: 1000, nanosPerMonth: 500, onExceeded: 'downgrade' })
+  const world = new World(aRule({ budget }))
+  world.use({ tokens: 300, nanos: 500 })
+  const own = { tokens: 4000, nanos: 4000 }
+  const result = world.admit(own, own)
+  assert.equal(result.outcome, 'downgraded')
+  const room = headroom(result.figures, own)
+  assert.deepEqual(room, { tokens: 700, nanos: Number.POSITIVE_INFINITY })
+  assert.equal(answerTokensWithin(room, 100, priceOf({ input: 1, output: 1 })), 600)
+})
+
 test('what an answer may use never costs more than there is room', () => {
   const usd = fc.integer({ min: 1, max: 90_000_000 }).map((picos) => picos / 1e6)
   const money = fc.integer({ min: 0, max: 9_000_000_000_000_000 })

@@ -39,9 +39,12 @@ test('no finding shows what a file holds', () => {
   assert.ok(!JSON.stringify(found).includes(client.key.split('\n')[1] ?? ''))
 })
 
-test("an upstream's own section replaces the gateway's whole", () => {
+test("an upstream's own fields win, and the gateway's others still hold", () => {
   const section = aSection({ ca_bundle_path: bundle }, { min_version: 'TLSv1.3' })
-  assert.deepEqual(tlsOf(section.upstreams[0] ?? {}, section), { min_version: 'TLSv1.3' })
+  assert.deepEqual(tlsOf(section.upstreams[0] ?? {}, section), {
+    ca_bundle_path: bundle,
+    min_version: 'TLSv1.3',
+  })
   assert.deepEqual(tlsOf({}, section), { ca_bundle_path: bundle })
 })
 

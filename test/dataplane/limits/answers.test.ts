@@ -95,7 +95,7 @@ test('a refusal says which limit it is, how far it is used, and what to do', () 
         used: 60,
         resets_at: '2026-11-21T12:00:36.000Z',
       },
-      /100 tokens a minute leaves 40, .*Try again in 12 s/,
+      /100 tokens a minute leaves 40: too few. Try again in 12 s/,
     ],
     [
       aRule({ concurrentRequests: 1 }),
@@ -148,7 +148,7 @@ test('a refusal says which limit it is, how far it is used, and what to do', () 
         reserved: 0,
         resets_at: midnight,
       },
-      /The 50 tokens of this day are used. It begins anew at 2026-11-22T00:00:00.000Z; wait/,
+      /The 50 tokens of this day are used. Wait until it begins anew at 2026-11-22T00:00:00.000Z, or/,
     ],
     [
       aRule({ budget: aBudget({ nanosPerMonth: 50_000_000, onExceeded: 'downgrade' }) }),

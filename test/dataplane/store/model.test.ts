@@ -17,7 +17,7 @@ const anAmount = fc.record({
 
 const aBudgetRule = fc.record<BudgetRule>({
   tokensPerDay: fc.constantFrom(undefined, 1, 100, 160),
-  nanosPerMonth: fc.constantFrom(undefined, 1000, 1500),
+  nanosPerMonth: fc.constantFrom(undefined, 5, 300, 1500),
   onExceeded: fc.constantFrom('reject', 'downgrade'),
   alertThresholds: fc.constantFrom([], [0.5, 1], [0, 0.07, 0.29]),
 })

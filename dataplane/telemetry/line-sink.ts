@@ -1,0 +1,55 @@
+/** Lines of text to a file descriptor: gathered in pages, written in the background, dropped beyond a bound. */
+import sonicBoom from 'sonic-boom'
+
+const PAGE_BYTES = 65_536
+const WAITING_BYTES_MAX = 8_388_608
+/** A line waits no longer than this for others to share its write. */
+const GATHER_MS = 100
+
+/**
+ * Lines are encoded once, into a page of bytes: a writer that gathers strings measures all of them again with every
+ * line, which costs more than the rest of a request's telemetry.
+ */
+export class LineSink {
+  readonly #out: sonicBoom.SonicBoom
+  #page = Buffer.allocUnsafe(PAGE_BYTES)
+  #used = 0
+
+  constructor(descriptor: number, onDrop: () => void) {
+    this.#out = new sonicBoom.SonicBoom({
+      fd: descriptor,
+      contentMode: 'buffer',
+      maxLength: WAITING_BYTES_MAX,
+      sync: false,
+    })
+    this.#out.on('drop', onDrop)
+    // A closed pipe must not end the gateway: nobody reads the lines any more, that is all.
+    this.#out.on('error', onDrop)
+    setInterval(() => this.#turnPage(), GATHER_MS).unref()
+  }
+
+  write(line: string): void {
+    // No character takes more than three bytes of UTF-8 for each of its units.
+    if (line.length * 3 > PAGE_BYTES - this.#used) this.#turnPage()
+    if (line.length * 3 > PAGE_BYTES) this.#send(Buffer.from(line))
+    else this.#used += this.#page.write(line, this.#used)
+  }
+
+  /** Writes everything before it returns; for the end of the process. */
+  flush(): void {
+    this.#turnPage()
+    this.#out.flushSync()
+  }
+
+  #turnPage(): void {
+    if (this.#used === 0) return
+    this.#send(this.#page.subarray(0, this.#used))
+    this.#page = Buffer.allocUnsafe(PAGE_BYTES)
+    this.#used = 0
+  }
+
+  #send(bytes: Buffer): void {
+    // The library's types know only text; in this mode it takes bytes.
+    this.#out.write(bytes as unknown as string)
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Holds } from '../../../dataplane/store/holds.ts'
+import type { Held } from '../../../dataplane/store/tenant.ts'
+
+/** Only what the table looks at. */
+function aHold(id: string): Held {
+  return { id, next: undefined } as Held
+}
+
+test('over any history the table holds what a Map would', () => {
+  // Of these, Aa and BB, and every word made of them, have one hash.
+  const letters = fc.constantFrom('Aa', 'BB', 'C#', '0', '1', 'x')
+  const id = fc.array(letters, { maxLength: 4 }).map((parts) => parts.join(''))
+  const step = fc.record({ id, remove: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 600, size: 'max' }), (steps) => {
+      const holds = new Holds()
+      const model = new Map<string, Held>()
+      for (const { id, remove } of steps) {
+        const known = model.get(id)
+        assert.equal(holds.get(id), known)
+        if (known === undefined) {
+          const held = aHold(id)
+          holds.add(held)
+          model.set(id, held)
+        } else if (remove) {
+          holds.remove(known)
+          holds.remove(known)
+          model.delete(id)
+          assert.equal(known.next, undefined)
+        }
+        assert.equal(holds.size, model.size)
+      }
+      assert.deepEqual(new Set(holds.list()), new Set(model.values()))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('ten thousand ids that differ only at one end are found again', () => {
+  for (const name of [(index: number) => `${index}-tail`, (index: number) => `head-${index}`]) {
+    const holds = new Holds()
+    const all = Array.from({ length: 10_000 }, (_, index) => aHold(name(index)))
+    for (const held of all) holds.add(held)
+    for (const held of all) assert.equal(holds.get(held.id), held)
+    for (const held of all) holds.remove(held)
+    assert.deepEqual([holds.size, holds.list()], [0, []])
+  }
+})

@@ -1,0 +1,300 @@
+/** A scriptable OpenAI-compatible upstream, a gateway in front of it, and a client that hears how an answer ends. */
+import { once } from 'node:events'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { aKey, type GatewayOptions, type GatewayProcess, startGateway } from './gateway-process.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export interface Asked {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type Reply = (outgoing: ServerResponse, asked: Asked) => void | Promise<void>
+
+export interface FakeUpstream {
+  /** The origin, without a path. */
+  readonly url: string
+  /** Every POST that arrived whole. */
+  readonly asked: Asked[]
+  /** What comes first, each once. */
+  readonly script: Reply[]
+  /** What comes when the script is over. */
+  reply: Reply
+  /** What probes are told. */
+  healthy: boolean
+  probes: number
+  /** Answers whose connection closed before they were complete. */
+  abandoned: number
+  close(): Promise<void>
+}
+
+export async function startUpstream(reply: Reply = whole()): Promise<FakeUpstream> {
+  const server = createServer((incoming, outgoing) => void take(incoming, outgoing))
+  const upstream = {
+    url: '',
+    asked: [] as Asked[],
+    script: [] as Reply[],
+    reply,
+    healthy: true,
+    probes: 0,
+    abandoned: 0,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+  async function take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    if (incoming.method === 'GET') {
+      upstream.probes++
+      outgoing.writeHead(upstream.healthy ? 200 : 503).end()
+      return
+    }
+    outgoing.on('close', () => {
+      if (!outgoing.writableFinished) upstream.abandoned++
+    })
+    try {
+      const chunks = await Array.fromAsync<Buffer>(incoming)
+      const body = JSON.parse(Buffer.concat(chunks).toString())
+      const asked = { path: incoming.url ?? '', headers: incoming.headers, body }
+      upstream.asked.push(asked)
+      await (upstream.script.shift() ?? upstream.reply)(outgoing, asked)
+    } catch {
+      // The gateway left in the middle of its request; nobody reads an answer.
+      outgoing.destroy()
+    }
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return upstream
+}
+
+/** Where connections are refused: something listened there, and is gone. */
+export async function refusingUrl(): Promise<string> {
+  const upstream = await startUpstream()
+  await upstream.close()
+  return upstream.url
+}
+
+export const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
+
+export function whole(content = 'hello', usage: Fields | null = USAGE): Reply {
+  const message = { role: 'assistant', content }
+  const choices = [{ index: 0, message, finish_reason: 'stop' }]
+  const answer = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'served' }
+  return json(200, { ...answer, choices, ...(usage !== null && { usage }) })
+}
+
+export function failing(status: number, error: Fields = {}, headers: Fields = {}): Reply {
+  return json(status, { error: { message: `Said ${status}.`, ...error } }, headers)
+}
+
+function json(status: number, body: unknown, headers: Fields = {}): Reply {
+  return (outgoing) => {
+    outgoing.writeHead(status, { 'content-type': 'application/json', ...headers } as never)
+    outgoing.end(JSON.stringify(body))
+  }
+}
+
+export const silent: Reply = () => {}
+
+/** Answers, as another reply does, once something has come to pass. */
+export function after(moment: Promise<unknown>, reply: Reply): Reply {
+  return async (outgoing, asked) => {
+    await moment
+    await reply(outgoing, asked)
+  }
+}
+
+export interface StreamOptions {
+  readonly words?: readonly string[]
+  /** Events, as written, before the first word. */
+  readonly before?: string
+  /** The second word waits for it. */
+  readonly hold?: Promise<unknown>
+  /** Sent behind the words where it was asked for. */
+  readonly usage?: Fields
+  readonly finish?: boolean
+  readonly done?: boolean
+  /** `cut` closes without the end of the chunked body; `error` says an error event. */
+  readonly end?: 'end' | 'cut' | 'error'
+}
+
+export function streaming(options: StreamOptions = {}): Reply {
+  const { words = ['hel', 'lo'], before, hold, usage = USAGE, end = 'end' } = options
+  return async (outgoing, { body }) => {
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    if (before !== undefined) outgoing.write(before)
+    for (const [index, content] of words.entries()) {
+      if (index === 1) await hold
+      outgoing.write(chunk({ delta: { content }, finish_reason: null }))
+    }
+    if (end === 'cut') {
+      outgoing.socket?.destroySoon()
+      return
+    }
+    if (end === 'error') outgoing.write(event({ error: { message: 'Broken.', code: 500 } }))
+    if (options.finish !== false) outgoing.write(chunk({ delta: {}, finish_reason: 'stop' }))
+    if ((body.stream_options as Fields | undefined)?.include_usage === true)
+      outgoing.write(event({ object: 'chat.completion.chunk', choices: [], usage }))
+    if (options.done !== false) outgoing.write('data: [DONE]\n\n')
+    outgoing.end()
+  }
+}
+
+function chunk(choice: Fields): string {
+  return event({ object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }], usage: null })
+}
+
+export function event(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+/** How one request to the gateway goes. */
+export interface Asking {
+  /** Rejects when no answer comes at all. */
+  readonly head: Promise<IncomingMessage>
+  readonly over: Promise<Heard>
+  text(): string
+  leave(): void
+}
+
+export interface Heard {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** Without a proper end. */
+  readonly cut: boolean
+}
+
+export const QUESTION = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] }
+
+/** A gateway with one key, and the shortest ways to ask it and to look into it. */
+export class Front {
+  readonly process: GatewayProcess
+  readonly key: string
+
+  constructor(process: GatewayProcess, key: string) {
+    this.process = process
+    this.key = key
+  }
+
+  /** A chat completion, on a connection of its own; what is not given has a valid default. */
+  ask(fields: Fields = {}, headers: Record<string, string> = {}): Asking {
+    const outgoing = request(`${this.process.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${this.key}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+    })
+    let text = ''
+    const head = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage)
+    const over = head.then(async (incoming) => {
+      incoming.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+      })
+      // A cut answer is an error to Node, and its close comes in every case.
+      incoming.on('error', () => {})
+      await once(incoming, 'close')
+      const { statusCode: status = 0, headers } = incoming
+      return { status, headers, text, cut: !incoming.complete }
+    })
+    // Who is not interested in an end need not wait for it.
+    over.catch(() => {})
+    outgoing.end(JSON.stringify({ ...QUESTION, ...fields }))
+    return { head, over, text: () => text, leave: () => void outgoing.destroy() }
+  }
+
+  async chat(fields: Fields = {}): Promise<Heard> {
+    return await this.ask(fields).over
+  }
+
+  async stream(fields: Fields = {}): Promise<Heard> {
+    return await this.ask({ ...fields, stream: true }).over
+  }
+
+  async admin(path: string) {
+    return JSON.parse(await textOf(this.process.adminUrl + path))
+  }
+
+  async trace({ headers }: Heard) {
+    return await this.admin(`/traces/${headers['x-request-id']}`)
+  }
+
+  /** The present value of each series of ours, by name and labels as they are written. */
+  async series(): Promise<ReadonlyMap<string, number>> {
+    const lines = (await textOf(`${this.process.metricsUrl}/metrics`)).split('\n')
+    const ours = lines.filter((line) => line.startsWith('gw_'))
+    return new Map(ours.map((line) => [line.replace(/ \S+$/, ''), Number(line.split(' ').at(-1))]))
+  }
+
+  async value(name: string): Promise<number> {
+    return (await this.series()).get(name) ?? 0
+  }
+
+  logged(name: string): Fields[] {
+    const lines = this.process.output().split('\n')
+    return lines
+      .filter((line) => line.includes(`"event":"${name}"`))
+      .map((line) => JSON.parse(line))
+  }
+}
+
+/** `gw` is the configuration below that word; upstreams may leave out what all have in common. */
+export async function startFront(
+  gw: Fields & { readonly upstreams: readonly Fields[] },
+  options: Omit<GatewayOptions, 'config'> = {},
+): Promise<Front> {
+  const { key, record } = aKey({ id: 'client' })
+  const env = { UPSTREAM_KEY: 'upstream-credential', ...options.env }
+  const config = aDocument({ api_keys: [record], ...gw, upstreams: gw.upstreams.map(anUpstream) })
+  return new Front(await startGateway({ ...options, env, config }), key)
+}
+
+export function aDocument(gw: Fields) {
+  return { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig', gw }
+}
+
+/** A hosted one, so that nobody probes it; its breaker stays closed, because tests let upstreams fail. */
+export function anUpstream(fields: Fields): Fields {
+  return {
+    provider: 'openai',
+    model: 'served',
+    api_key: '${env:UPSTREAM_KEY}',
+    circuit_breaker: { failure_threshold: 1000 },
+    ...fields,
+  }
+}
+
+/** What the events of a stream hold; `[DONE]` is itself. */
+export function eventsOf({ text }: { readonly text: string }) {
+  const lines = text.split('\n').filter((line) => line.startsWith('data: '))
+  return lines.map((line) => (line === 'data: [DONE]' ? '[DONE]' : JSON.parse(line.slice(6))))
+}
+
+export function wordsOf(heard: { readonly text: string }): string {
+  const words = eventsOf(heard).map((event) => event.choices?.[0]?.delta?.content ?? '')
+  return words.join('')
+}
+
+export function errorOf({ text }: { readonly text: string }) {
+  return JSON.parse(text).error
+}
+
+export async function textOf(address: string): Promise<string> {
+  return await (await fetch(address)).text()
+}
