@@ -1,6 +1,5 @@
 /** HTTP in, HTTP out: the three listeners. The only file that knows fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { type FastifyInstance, fastify } from 'fastify'
 import { ADMIN_ROUTES, type Administered } from './admin.ts'
 import type { Api } from './apis/contract.ts'
@@ -9,11 +8,10 @@ import { corsHeaders, preflight } from './cors.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
-import { BODY_BROKEN } from './stages/receive.ts'
+import { HEADER_BYTES_MAX, refuseRaw } from './raw-refusal.ts'
 import { serve } from './visit.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
 
-const HEADER_BYTES_MAX = 16_384
 /** Above the bound that is checked, so that Node drops no header silently. */
 const NODE_HEADERS_MAX = 2000
 const HEADERS_TIMEOUT_MS = 10_000
@@ -96,7 +94,7 @@ function handlerOf(gateway: Gateway, api: Api) {
         headers.push('connection', 'close')
       }
       const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
-      outgoing.writeHead(204, [...headers, ...allowed, 'x-request-id', call.id]).end()
+      outgoing.writeHead(204, [...headers, ...allowed, ...unrouted(call.id)]).end()
       return
     }
     void serve(
@@ -106,6 +104,11 @@ function handlerOf(gateway: Gateway, api: Api) {
       fault === undefined ? api : { ...api, run: () => Promise.reject(fault) },
     )
   }
+}
+
+/** The headers of every answer, of one that has no route. */
+function unrouted(requestId: string): string[] {
+  return ['x-request-id', requestId, 'x-gw-route', 'none', 'x-gw-upstream', 'none']
 }
 
 const UNKNOWN: Api = {
@@ -127,59 +130,6 @@ const UNKNOWN: Api = {
       `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions.`,
     )
   },
-}
-
-/** What the parser refused never became a request: it is answered in bytes, once, and the connection is closed. */
-function refuseRaw(error: Error & { code?: string }, socket: Socket, gateway: Gateway): void {
-  if (isLastAnswered(socket)) return
-  const answering = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
-  const refusal = rawRefusal(error.code)
-  if (answering != null) {
-    refuseDuring(answering, refusal, socket)
-    return
-  }
-  if (!socket.writable) {
-    socket.destroy()
-    return
-  }
-  answerLast(socket)
-  const id = gateway.newRequestId()
-  const body = refusal.envelope(id)
-  gateway.metrics.refused.at(refusal.code).value++
-  socket.write(
-    `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
-      `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-  // Who sends too slowly is not waited for.
-  if (refusal.code === 'ERR_GW_REQUEST_TIMEOUT') socket.end(() => socket.destroy())
-  else socket.destroySoon()
-}
-
-/** The parser gave up while a request of the connection is being answered. */
-function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: Socket): void {
-  if (!answering.req.complete) {
-    // A body that breaks off is refused by the stage that reads it, with everything an answer carries; if none
-    // reads it, the answer did not need it and is on its way.
-    if (!answering.headersSent) answering.req.emit(BODY_BROKEN, refusal)
-    else if (!answering.writableEnded) socket.destroy()
-    return
-  }
-  // Garbage behind a request is not its fault: it has its answer, which is the last one.
-  answerLast(socket)
-  answering.on('finish', () => socket.destroySoon())
-}
-
-function rawRefusal(code: string | undefined): GatewayError {
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new GatewayError(
-      'ERR_GW_HEADERS_TOO_LARGE',
-      `Send at most ${HEADER_BYTES_MAX} bytes of headers.`,
-    )
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayError('ERR_GW_REQUEST_TIMEOUT', 'The request was not received in time.')
-  }
-  return new GatewayError('ERR_GW_INVALID_REQUEST', 'The request is not valid HTTP/1.1.')
 }
 
 /** GET /metrics on its own port. */

@@ -157,9 +157,8 @@ export class Attempt implements Receiver, Listener {
   }
 
   ended(failure: Failure | undefined): void {
-    const { gateway, target } = this.#parts
+    const { gateway, target, totalAt } = this.#parts
     gateway.metrics.brokenEvents.at(target.name).value += this.#tap.brokenEvents
-    const { gateway, totalAt } = this.#parts
     // An upstream that was still speaking when the request's time was up has done nothing wrong.
     const late = failure?.class === 'timeout' && gateway.clock.now() >= totalAt
     if (failure === undefined) this.#judge('success')

@@ -69,7 +69,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
     this.#idleMs = LINGER_MS
     this.#release()
     // What still comes is nobody's, so that it need not wait for a client that reads slowly.
-    this.resume()
+    if (this.#paused) this.resume()
+    else this.#schedule()
   }
 
   /** No more bytes for now. An upstream that is not listened to is not silent: its clock stands still. */
