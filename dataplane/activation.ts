@@ -1,7 +1,8 @@
 /** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
-import { compile } from './config/snapshot.ts'
+import type { Section } from './config/schema.ts'
+import { compile, type Snapshot } from './config/snapshot.ts'
 import type { Gateway } from './gateway.ts'
 import type { Targets } from './upstream/targets.ts'
 
@@ -27,23 +28,27 @@ export class Activation {
   last: ReloadStatus
   readonly #gateway: Gateway
   readonly #targets: Targets
+  /** The listeners' settings as they are in force. */
+  readonly #bound: Section['gateway']
 
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
     this.#gateway = gateway
     this.#targets = targets
     this.loaded = loaded
+    this.#bound = gateway.active.snapshot.section.gateway
     this.last = { result: 'success', at: this.#time(), errors: [] }
   }
 
   /** Replaces the configuration; a bad document changes nothing and says so. Returns whether it was taken. */
   replace(load: () => Loaded): boolean {
-    const { gateway, errors, loaded } = this.#attempt(load)
-    if (loaded?.configuration === undefined) {
+    const gateway = this.#gateway
+    const { errors, loaded, snapshot } = this.#attempt(load)
+    if (loaded === undefined || snapshot === undefined) {
       this.#failed(errors)
       return false
     }
-    const snapshot = compile(loaded.configuration)
-    this.#warnOfBoundOnce(gateway.active.snapshot.section.gateway, snapshot.section.gateway)
+    this.#warnOfBoundOnce(snapshot.section.gateway)
+    gateway.traces.resize(snapshot.section.telemetry.trace_ring)
     gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
@@ -57,16 +62,17 @@ export class Activation {
     return true
   }
 
-  #attempt(load: () => Loaded): { gateway: Gateway; loaded?: Loaded; errors: string[] } {
-    const gateway = this.#gateway
+  #attempt(load: () => Loaded): { loaded?: Loaded; snapshot?: Snapshot; errors: string[] } {
     try {
       const loaded = load()
+      if (loaded.configuration !== undefined)
+        return { loaded, snapshot: compile(loaded.configuration), errors: [] }
       const errors = loaded.problems
         .filter(({ severity }) => severity === 'error')
         .map(renderProblem)
-      return { gateway, loaded, errors }
+      return { errors }
     } catch (error) {
-      return { gateway, errors: [error instanceof Error ? error.message : String(error)] }
+      return { errors: [error instanceof Error ? error.message : String(error)] }
     }
   }
 
@@ -80,9 +86,9 @@ export class Activation {
     })
   }
 
-  #warnOfBoundOnce(old: Record<string, unknown>, fresh: Record<string, unknown>): void {
+  #warnOfBoundOnce(fresh: Section['gateway']): void {
     for (const name of BOUND_ONCE) {
-      if (old[name] === fresh[name]) continue
+      if (this.#bound[name] === fresh[name]) continue
       this.#gateway.log.event(
         'warn',
         'config_reload',

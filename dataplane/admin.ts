@@ -6,6 +6,7 @@ import { renderProblem } from './config/problems.ts'
 import { resolvedDocument } from './config/resolved.ts'
 import { hostOf } from './config/source.ts'
 import type { Gateway } from './gateway.ts'
+import { limitsOf } from './limits/tenants.ts'
 import { statusOf } from './status.ts'
 
 export interface AdminRequest {
@@ -23,7 +24,7 @@ export interface AdminRoute {
   readonly method: 'GET' | 'PUT'
   readonly path: string
   readonly summary: string
-  run(request: AdminRequest, process: Administered): AdminAnswer
+  run(request: AdminRequest, process: Administered): AdminAnswer | Promise<AdminAnswer>
 }
 
 /** What the admin API looks at and may change. */
@@ -54,6 +55,12 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     summary:
       'Replaces the configuration (YAML or JSON) until the next start; 422 with the problems otherwise.',
     run: ({ body }, { activation }) => replace(body, activation),
+  },
+  {
+    method: 'GET',
+    path: '/limits/:tenant',
+    summary: 'How a tenant stands: every limit with what is left, its window and its reset.',
+    run: ({ params }, { gateway }) => standing(params.tenant ?? '', gateway),
   },
   {
     method: 'GET',
@@ -91,6 +98,11 @@ function replace(body: string, activation: Activation): AdminAnswer {
       body: { error: { message: 'The configuration was refused.', problems: last.errors } },
     }
   return ok({ result: 'success', at: last.at, problems: loaded.problems.map(renderProblem) })
+}
+
+async function standing(tenant: string, gateway: Gateway): Promise<AdminAnswer> {
+  const limits = await limitsOf(tenant, gateway)
+  return limits === undefined ? missing('This configuration limits nothing.') : ok(limits)
 }
 
 function traceOf(gateway: Gateway, id: string): AdminAnswer {

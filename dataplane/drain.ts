@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import type { Listeners } from './listeners.ts'
+import { refuse } from './visit.ts'
 
 /** How often it is looked whether the last request is done. */
 const LOOK_MS = 20
@@ -10,14 +11,6 @@ const LOOK_MS = 20
 const FLUSH_MS = 500
 
 type Environment = Readonly<Record<string, string | undefined>>
-
-/** Resolves with the first SIGTERM or SIGINT. */
-export function terminated(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
-  })
-}
 
 export interface DrainSeconds {
   /** Readiness is off, but new requests are still served: load balancers learn late. */
@@ -29,8 +22,8 @@ export interface DrainSeconds {
 export function drainSeconds({ active }: Gateway, env: Environment): DrainSeconds {
   const { drain_timeout_seconds } = active.snapshot.section.gateway
   return {
-    delay: Number(env.GW_DRAIN_DELAY_SECONDS ?? 0),
-    timeout: Number(env.GW_DRAIN_TIMEOUT_SECONDS ?? drain_timeout_seconds),
+    delay: Number(env.GW_DRAIN_DELAY_SECONDS || 0),
+    timeout: Number(env.GW_DRAIN_TIMEOUT_SECONDS || drain_timeout_seconds),
   }
 }
 
@@ -44,6 +37,7 @@ export async function drain(
   gateway.log.event('info', 'drain', 'Draining: readiness is off, requests in flight finish.', {
     ...seconds,
   })
+  for (const { response } of gateway.visits.list()) response.headers.push('connection', 'close')
   let now = false
   const hurry = () => {
     now = true
@@ -54,7 +48,8 @@ export async function drain(
   listeners.stopAccepting()
   await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
   for (const visit of gateway.visits.list()) {
-    visit.response.refuse(shuttingDown(visit.response.state))
+    if (visit.response.state === 'ended') continue
+    refuse(shuttingDown(visit.response.state), visit)
     visit.response.onLeave?.()
   }
   await until(() => gateway.visits.size === 0, FLUSH_MS)

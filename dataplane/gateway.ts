@@ -1,9 +1,13 @@
 /** What lives as long as the process, and what lives as long as one request; handed to every stage. */
+import type { InfraCost } from './budgets/infra-cost.ts'
+import type { AlertWebhook } from './budgets/webhook.ts'
 import type { Call } from './call.ts'
 import type { Clock, Deadlines } from './clock.ts'
 import type { Snapshot } from './config/snapshot.ts'
+import type { Leases } from './limits/leases.ts'
 import type { ClientResponse } from './response.ts'
 import type { Member, Roster } from './roster.ts'
+import type { Store } from './store/contract.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Trace, Traces } from './telemetry/traces.ts'
@@ -24,6 +28,10 @@ export interface Gateway {
   readonly newRequestId: () => string
   readonly metrics: Metrics
   readonly log: Log
+  readonly store: Store
+  readonly leases: Leases
+  readonly webhook: AlertWebhook
+  readonly infra: InfraCost
   readonly traces: Traces
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Visit>

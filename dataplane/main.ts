@@ -6,8 +6,18 @@ import { parseArgs } from 'node:util'
 export async function run(file: string): Promise<number> {
   // Compiled modules from the last start: a third of the time to start, and 20 MiB less to keep.
   enableCompileCache()
+  // Listened for before anything else: as the first process of a container it would not be ended by default.
+  const ending = terminated()
   const program = await import('./run.ts')
-  return await program.run(file, process.env)
+  return await program.run(file, process.env, ending)
+}
+
+/** Resolves with the first SIGTERM or SIGINT. */
+function terminated(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
 }
 
 if (import.meta.main) {

@@ -13,7 +13,9 @@ export async function handle(visit: Visit): Promise<void> {
   const caller = authenticate(visit)
   const request = await receive(visit, snapshot.section.gateway.max_request_bytes)
   const route = match(request.body.model, caller, visit)
-  const admission = admit(request, caller, route, visit)
+  const decided = admit(request, caller, route, visit)
+  // A store in this process answers at once; only a shared one is waited for.
+  const admission = decided instanceof Promise ? await decided : decided
   try {
     const reply = await attempt(request, admission, visit)
     await relay(reply, visit)

@@ -34,6 +34,8 @@ export class ClientResponse implements Deadline {
   /** Known as the request proceeds; sent on every answer. */
   route = 'none'
   upstream = 'none'
+  /** How the tenant stands, by header name; set once it is known. */
+  limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
   readonly headers: string[]
   onLeave: (() => void) | undefined
@@ -171,6 +173,7 @@ export class ClientResponse implements Deadline {
   #head(): string[] {
     const head = this.headers
     head.push('x-request-id', this.#requestId, 'x-gw-route', this.route)
+    for (const name in this.limits) head.push(name, this.limits[name] ?? '')
     // A heartbeat commits to no upstream, so its head cannot name one.
     if (this.state !== 'heartbeating') head.push('x-gw-upstream', this.upstream)
     return head

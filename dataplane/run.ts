@@ -1,29 +1,43 @@
 /** Configuration to listeners, and back down on SIGTERM: the only composition root. */
 import { randomBytes } from 'node:crypto'
 import { Activation } from './activation.ts'
+import { showBudgets } from './budgets/gauges.ts'
+import { InfraCost } from './budgets/infra-cost.ts'
+import { AlertWebhook, type WebhookOptions } from './budgets/webhook.ts'
 import { Deadlines, systemClock } from './clock.ts'
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
 import { compile, type Snapshot } from './config/snapshot.ts'
 import { readConfiguration, readText, watchFiles } from './config/source.ts'
 import { tlsFilesOf } from './config/tls-files.ts'
-import { drain, drainSeconds, terminated } from './drain.ts'
+import { drain, drainSeconds } from './drain.ts'
 import type { Gateway, Visit } from './gateway.ts'
+import { Leases } from './limits/leases.ts'
 import { createListeners } from './listeners.ts'
 import { Roster } from './roster.ts'
+import { StateError } from './store/journal.ts'
+import { openStore } from './store/open.ts'
 import { createLog, standardOutput } from './telemetry/log.ts'
 import { createMetrics, createRegistry } from './telemetry/metrics.ts'
 import { Traces } from './telemetry/traces.ts'
+import { post } from './upstream/post.ts'
 import { Targets } from './upstream/targets.ts'
 import { VERSION } from './version.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
-export async function run(file: string, env: Environment): Promise<number> {
+/** Runs the gateway of a file until it is to end. Resolves with the exit code. */
+export async function run(file: string, env: Environment, ending: Promise<void>): Promise<number> {
+  const fault = environmentFault(env)
+  if (fault !== undefined) {
+    complain(fault)
+    return 1
+  }
   const loaded = load(file, env)
   if (loaded?.configuration === undefined) return 1
-  const { gateway, targets } = createGateway(compile(loaded.configuration))
+  const made = tryToCreate(compile(loaded.configuration))
+  if (made === undefined) return 1
+  const { gateway, targets, closeStore } = made
   const activation = new Activation(gateway, targets, loaded)
   const registry = createRegistry(gateway.metrics)
   const listeners = createListeners(gateway, activation, () => registry.metrics())
@@ -37,16 +51,51 @@ export async function run(file: string, env: Environment): Promise<number> {
   }
   gateway.deadlines.start()
   gateway.log.event('info', 'start', `gw ${VERSION} serves ${file}.`, { ...addresses })
-  const reload = () => void activation.replace(() => readConfiguration(file, env))
-  const unwatch = watchFiles([file, ...filesBeside(loaded)], reload)
-  process.on('SIGHUP', reload)
-  await terminated()
+  process.on('uncaughtExceptionMonitor', ({ stack }) => {
+    gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
+    gateway.log.flush()
+  })
+  const unwatch = reloadOnChange(file, env, activation)
+  await ending
   unwatch()
   await drain(gateway, listeners, drainSeconds(gateway, env))
   await targets.close()
+  closeStore()
   gateway.log.event('info', 'stop', 'All requests are settled.')
   gateway.log.flush()
   return 0
+}
+
+/** Reloads on SIGHUP, and when the file or one it names has changed. Returns a function that stops it. */
+function reloadOnChange(file: string, env: Environment, activation: Activation): () => void {
+  const watched = () => [file, ...filesBeside(activation.loaded)]
+  let unwatch = watchFiles(watched(), reload)
+  function reload(): void {
+    activation.replace(() => readConfiguration(file, env))
+    unwatch()
+    // It may name other files now.
+    unwatch = watchFiles(watched(), reload)
+  }
+  process.on('SIGHUP', reload)
+  return () => unwatch()
+}
+
+const NUMBERS: Readonly<Record<string, number>> = {
+  GW_ADMIN_PORT: 65_535,
+  GW_DRAIN_TIMEOUT_SECONDS: 86_400,
+  GW_DRAIN_DELAY_SECONDS: 86_400,
+}
+
+/** A number of the environment that cannot be read must not become a drain of no time or a port of nowhere. */
+function environmentFault(env: Environment): string | undefined {
+  for (const [name, most] of Object.entries(NUMBERS)) {
+    const text = env[name]
+    if (text === undefined) continue
+    const value = Number(text)
+    if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue
+    return `${name} is "${text}"; it must be a whole number from 0 to ${most}`
+  }
+  return undefined
 }
 
 /** Files that the configuration names and that change on their own: keys and certificates. */
@@ -68,30 +117,68 @@ function load(file: string, env: Environment): Loaded | undefined {
   }
 }
 
-function createGateway(snapshot: Snapshot): { gateway: Gateway; targets: Targets } {
+interface Made {
+  readonly gateway: Gateway
+  readonly targets: Targets
+  readonly closeStore: () => void
+}
+
+function tryToCreate(snapshot: Snapshot): Made | undefined {
+  try {
+    return createGateway(snapshot)
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error
+    complain(error.message)
+    return undefined
+  }
+}
+
+/** Throws StateError when `state_dir` cannot be used. */
+function createGateway(snapshot: Snapshot): Made {
   const clock = systemClock
+  const random = Math.random
   const metrics = createMetrics()
   const dropped = metrics.logLinesDropped.at()
   metrics.build.at(VERSION).value = 1
   metrics.reloadedAt.at().value = clock.wall() / 1000
-  // Tags every id with this process, so that one knows which replica to ask for the trace.
-  const tag = randomBytes(6).toString('hex')
-  let requests = 0
   const log = createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall })
-  const targets = new Targets({ clock, random: Math.random, metrics, log, readText })
-  const gateway = {
+  const deadlines = new Deadlines(clock)
+  const { store, close } = openStore(snapshot.section.state_dir, { clock, deadlines, metrics, log })
+  const leases = new Leases(store, clock)
+  const onDrop: WebhookOptions['onDrop'] = (_alert, reason) =>
+    metrics.alertsDropped.at(reason).value++
+  const webhook = new AlertWebhook({ post, clock, random, onDrop })
+  deadlines.add(leases)
+  deadlines.add(webhook)
+  const targets = new Targets({ clock, random, metrics, log, readText })
+  const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     clock,
-    deadlines: new Deadlines(clock),
-    random: Math.random,
-    newRequestId: () => `${tag}-${(++requests).toString(36)}`,
+    deadlines,
+    random,
+    newRequestId: requestIds(),
     metrics,
     log,
+    store,
+    leases,
+    webhook,
+    infra: new InfraCost(clock.wall()),
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     visits: new Roster<Visit>(),
     draining: false,
   }
-  return { gateway, targets }
+  metrics.budgetTokens.collect = () => showBudgets(gateway)
+  return { gateway, targets, closeStore: close }
+}
+
+/** Ids carry a tag of this process, so that one knows which replica to ask for the trace. */
+function requestIds(): () => string {
+  const tag = randomBytes(6).toString('hex')
+  let requests = 0
+  return () => {
+    requests++
+    return `${tag}-${requests.toString(36)}`
+  }
 }
 
 function addressesOf({ section }: Snapshot, env: Environment) {
@@ -100,7 +187,7 @@ function addressesOf({ section }: Snapshot, env: Environment) {
     listen_address,
     listen_port,
     metrics_port,
-    admin_port: Number(env.GW_ADMIN_PORT ?? admin_port),
+    admin_port: Number(env.GW_ADMIN_PORT || admin_port),
   }
 }
 

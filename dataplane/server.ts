@@ -160,7 +160,7 @@ export function createAdminServer(administered: Administered): FastifyInstance {
       method: route.method,
       url: route.path,
       handler: async (request, reply) => {
-        const { status, body } = route.run(
+        const { status, body } = await route.run(
           {
             params: request.params as Record<string, string>,
             query: request.query as Record<string, string>,

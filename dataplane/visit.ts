@@ -3,6 +3,7 @@ import type { Api } from './apis/contract.ts'
 import type { Call } from './call.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
+import { describeLimits } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
@@ -27,6 +28,7 @@ export async function serve(
   try {
     await api.run(visit)
   } catch (error) {
+    await describeLimits(visit).catch(() => undefined)
     refuse(error, visit)
   } finally {
     gateway.visits.remove(visit)
@@ -42,11 +44,14 @@ function isoTime(wall: number): string {
   return formatted.text
 }
 
-function refuse(error: unknown, { response, trace, gateway }: Visit): void {
+/** The first refusal is the request's end; what its stages say of being ended so is no news. */
+export function refuse(error: unknown, { response, trace, gateway }: Visit): void {
+  if (trace.code !== undefined) return
   const refusal = error instanceof GatewayError ? error : internal(error, gateway, trace.request_id)
   trace.code = refusal.code
   trace.message = typeof refusal.cause === 'string' ? refusal.cause : refusal.message
-  gateway.metrics.refused.at(refusal.code).value++
+  // Who leaves was not refused.
+  if (!response.left) gateway.metrics.refused.at(refusal.code).value++
   response.refuse(refusal)
 }
 

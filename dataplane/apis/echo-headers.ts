@@ -1,4 +1,5 @@
 /** GET /v1/debug/echo-headers: what arrived, to see whether an intermediary stripped or rewrote it. */
+import { describeLimits } from '../limits/tenants.ts'
 import { authenticate } from '../stages/authenticate.ts'
 import type { Api } from './contract.ts'
 
@@ -15,8 +16,9 @@ export const echoHeaders: Api = {
   method: 'GET',
   path: '/v1/debug/echo-headers',
   summary: 'The request headers as received; credentials masked to length and prefix.',
-  run(visit) {
+  async run(visit) {
     authenticate(visit)
+    await describeLimits(visit)
     const headers: [string, string][] = []
     const { rawHeaders } = visit.call.incoming
     for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

@@ -2,6 +2,7 @@
 import type { Caller } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
+import { describeLimits } from '../limits/tenants.ts'
 import { authenticate } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
 import type { Api } from './contract.ts'
@@ -10,8 +11,9 @@ export const openAiModels: Api = {
   method: 'GET',
   path: '/v1/models',
   summary: "The key's routes and their aliases, as models.",
-  run(visit) {
+  async run(visit) {
     const caller = authenticate(visit)
+    await describeLimits(visit)
     requireScope(caller)
     const data = permitted(caller, visit).map(modelOf)
     visit.response.send(200, 'application/json', JSON.stringify({ object: 'list', data }))
@@ -22,8 +24,9 @@ export const openAiModel: Api = {
   method: 'GET',
   path: '/v1/models/*',
   summary: 'One of them.',
-  run(visit) {
+  async run(visit) {
     const caller = authenticate(visit)
+    await describeLimits(visit)
     requireScope(caller)
     const asked = decodeName(visit.call.incoming.url ?? '')
     if (!permitted(caller, visit).includes(asked)) {

@@ -54,12 +54,7 @@ export const RateLimits = z.strictObject({
 export const Budget = z.strictObject({
   tenant: name().describe('Tenant the budget is for.'),
   tokens_per_day: count(1_000_000_000_000).optional().describe('Tokens a UTC day.'),
-  spend_per_month_usd: z
-    .number()
-    .positive()
-    .max(1_000_000_000)
-    .optional()
-    .describe('USD a UTC month.'),
+  spend_per_month_usd: z.number().positive().max(9_000_000).optional().describe('USD a UTC month.'),
   on_exceeded: z
     .enum(['reject', 'downgrade'])
     .default('reject')

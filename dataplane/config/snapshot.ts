@@ -1,7 +1,11 @@
 /** The compiled configuration: everything a request looks up, resolved and indexed once. */
 import { hash } from 'node:crypto'
+import { chargeOf, compilePrices, type PriceList } from '../budgets/price.ts'
+import type { Usage } from '../call.ts'
+import { compileRules, type TenantRules } from '../limits/rules.ts'
 import type { Dialect, Provider } from '../providers/contract.ts'
 import { PROVIDERS } from '../providers/index.ts'
+import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
 import type { ApiKeyRecord } from './keys.ts'
@@ -51,6 +55,20 @@ export interface KeyEntry {
   readonly routes: ReadonlySet<string> | undefined
 }
 
+/** What tenants may use, and what it costs. */
+export interface Limits {
+  readonly rules: TenantRules
+  readonly prices: PriceList
+  /** Where a tenant with a spent budget is served. */
+  readonly downgrades: ReadonlyMap<string, Route>
+  chargeOf(charges: readonly Charge[]): Amount
+}
+
+interface Charge {
+  readonly attempt: { readonly model: string }
+  readonly usage: Usage
+}
+
 export interface Snapshot {
   /** SHA-256 of the configuration as written, hex. */
   readonly hash: string
@@ -62,6 +80,8 @@ export interface Snapshot {
   readonly models: ReadonlyMap<string, Route>
   /** By lower-case hex SHA-256 of the whole key. */
   readonly keys: ReadonlyMap<string, KeyEntry>
+  /** undefined: the file limits nothing. */
+  readonly limits: Limits | undefined
 }
 
 /** Compiles a checked configuration; throws only for a mistake of the checks. */
@@ -81,10 +101,32 @@ export function compile(configuration: Configuration): Snapshot {
     upstreams,
     routes,
     models,
+    limits: limitsOf(section, routes),
     keys: new Map(
       section.api_keys.map((record) => [record.hash.slice('sha256:'.length), keyOf(record)]),
     ),
   })
+}
+
+/** A file without these sections limits nothing; with one of them, what it leaves out is 120 / 30 / 16. */
+function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits | undefined {
+  if (section.rate_limits === undefined && section.budgets.length === 0) return undefined
+  const prices = compilePrices(section.pricing)
+  const downgrades = new Map<string, Route>()
+  for (const { tenant, on_exceeded, downgrade_route } of section.budgets) {
+    if (on_exceeded !== 'downgrade' || downgrade_route === undefined) continue
+    downgrades.set(tenant, known(routes, downgrade_route))
+  }
+  return {
+    rules: compileRules(section),
+    prices,
+    downgrades,
+    chargeOf: (charges) =>
+      chargeOf(
+        charges.map(({ attempt, usage }) => ({ model: attempt.model, usage })),
+        prices,
+      ),
+  }
 }
 
 function upstreamOf(section: UpstreamSection): UpstreamSettings {

@@ -7,7 +7,7 @@ import { isMap } from './tree.ts'
 
 const SUPPORTED_PROVIDERS = Object.keys(PROVIDERS)
 
-const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES])
+const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES, 'redis', 'embedding'])
 
 interface Row {
   /** Fields from `gw` down; `*` stands for each entry of a list. */
@@ -17,16 +17,15 @@ interface Row {
 }
 
 const NOT_SUPPORTED_YET: readonly Row[] = [
-  { field: 'rate_limits' },
-  { field: 'budgets' },
-  { field: 'pricing' },
+  { field: 'rate_limits.backend', values: ['memory'] },
+  { field: 'rate_limits.redis' },
+  { field: 'rate_limits.default.priority' },
+  { field: 'rate_limits.tenants.*.priority' },
   { field: 'context' },
   { field: 'vector_stores' },
   { field: 'retrieval' },
   { field: 'guardrails' },
   { field: 'slo' },
-  { field: 'alerts' },
-  { field: 'state_dir' },
   { field: 'telemetry.otlp_endpoint' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
   { field: 'upstreams.*.tokenizer_revision' },
@@ -35,9 +34,10 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'upstreams.*.queue_metrics' },
   {
     field: 'routes.*.strategy',
-    values: ['single', 'round_robin', 'weighted', 'primary_with_fallback'],
+    values: ['single', 'round_robin', 'weighted', 'primary_with_fallback', 'semantic'],
   },
-  { field: 'routes.*.semantic' },
+  { field: 'routes.*.semantic.classifier', values: ['builtin'] },
+  { field: 'routes.*.semantic.embedding' },
   { field: 'routes.*.retrieval' },
   { field: 'routes.*.guardrails' },
   { field: 'routes.*.slo' },

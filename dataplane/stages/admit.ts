@@ -1,14 +1,17 @@
-/** May it run now? What an admitted request holds until it is settled. */
+/** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
-import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
+import { type Decision, decide, type Limited } from '../limits/decision.ts'
+import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
-import { estimatePromptTokens } from '../tokens/count.ts'
+import type { Cell } from '../telemetry/series.ts'
+import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/targets.ts'
 
 export interface Admission {
   readonly caller: Caller
+  /** The route that serves: the downgrade route where the budget is spent. */
   readonly route: Route
   readonly lane: Lane
   readonly meter: Meter
@@ -18,48 +21,65 @@ export interface Admission {
   readonly maxTokens: number | undefined
   /** Whether prompt and answer fit the target's context window. */
   readonly fits: (target: Target) => boolean
+  /** What it holds in the store; undefined where nothing is limited. */
+  readonly lease: Lease | undefined
+  /** Counted down by settle: the series may have been forgotten and made anew by a reload. */
+  readonly inFlight: Cell
 }
 
-/** Throws ERR_GW_CONTEXT_OVERFLOW. */
-export function admit(request: ChatRequest, caller: Caller, route: Route, visit: Visit): Admission {
-  const { gateway, active, trace } = visit
-  trace.strategy = route.strategy.name
+/** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED; then nothing is held. */
+export function admit(
+  request: ChatRequest,
+  caller: Caller,
+  route: Route,
+  visit: Visit,
+): Admission | Promise<Admission> {
+  const { active, trace } = visit
   trace.stream = request.stream
-  const lane = active.lanes.get(route.name) ?? { targets: [], turn: 0 }
-  const maxTokens = request.maxTokens === undefined ? route.section.max_tokens_default : undefined
-  const needed = neededTokens(request, lane, maxTokens)
-  gateway.metrics.inFlight.at(route.name).value++
+  const meter = new Meter()
+  const { limits } = active.snapshot
+  const rules = limits?.rules.of(caller.tenant)
+  const quote = quoteOf(
+    request,
+    laneOf(route, visit),
+    rules?.budget !== undefined ? route : undefined,
+  )
+  if (limits === undefined || rules === undefined) {
+    return admission({ quote, route, maxTokens: undefined, lease: undefined }, caller, meter, visit)
+  }
+  const limited: Limited = { request, caller, route, quote, rules, limits, meter }
+  const decision = decide(limited, visit)
+  if (decision instanceof Promise)
+    return decision.then((made) => admission(made, caller, meter, visit))
+  return admission(decision, caller, meter, visit)
+}
+
+function admission(decision: Decision, caller: Caller, meter: Meter, visit: Visit): Admission {
+  const { gateway, trace, response } = visit
+  const { route, quote, maxTokens, lease } = decision
+  response.route = route.name
+  trace.strategy = route.strategy.name
+  const inFlight = gateway.metrics.inFlight.at(route.name)
+  inFlight.value++
+  const needed = neededTokens(quote, maxTokens)
   return {
     caller,
     route,
-    lane,
-    meter: new Meter(),
+    lane: laneOf(route, visit),
+    meter,
     totalAt: gateway.clock.now() + route.timeoutMs,
     maxTokens,
     fits: (target) => needed <= windowOf(target),
+    lease,
+    inFlight,
   }
 }
 
-/** Prompt and answer together; checked against the largest window among the route's upstreams. */
-function neededTokens(request: ChatRequest, lane: Lane, maxTokens: number | undefined): number {
-  const answer = request.maxTokens ?? maxTokens ?? 0
-  // A token has at least one byte: most prompts fit every window without being counted.
-  const most = request.bytes.length + answer
-  if (lane.targets.every((target) => most <= windowOf(target))) return 0
-  const prompt = estimatePromptTokens(request)
-  const largest = Math.max(...lane.targets.map(windowOf))
-  if (prompt + answer <= largest) return prompt + answer
-  throw new GatewayError('ERR_GW_CONTEXT_OVERFLOW', overflowMessage(largest, prompt, answer), {
-    param: 'messages',
-    facts: { prompt_tokens: prompt, max_tokens: answer, context_window: largest },
-  })
+/** An injected limit may be smaller than what was reckoned with. */
+function neededTokens(quote: Quote, maxTokens: number | undefined): number {
+  return quote.fitsAll ? 0 : quote.prompt + (maxTokens ?? quote.answer)
 }
 
-function windowOf(target: Target): number {
-  return target.contextWindow ?? Number.POSITIVE_INFINITY
-}
-
-function overflowMessage(window: number, prompt: number, answer: number): string {
-  const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
-  return `This route's largest context window is ${window} tokens, but ${asked}; shorten the messages or lower max_tokens.`
+function laneOf(route: Route, { active }: Visit): Lane {
+  return active.lanes.get(route.name) ?? { targets: [], turn: 0 }
 }

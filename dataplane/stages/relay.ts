@@ -18,6 +18,7 @@ export async function relay(reply: Reply, { response, gateway }: Visit): Promise
   try {
     const failure = await flow(reply.stream, response)
     if (failure !== undefined) throw cut(failure)
+    if (response.left) throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     response.end()
   } finally {
     open.value--

@@ -1,4 +1,6 @@
 /** What did it use? Always, exactly once, and never throwing. */
+
+import { charge } from '../budgets/charging.ts'
 import type { ChatRequest } from '../call.ts'
 import type { Visit } from '../gateway.ts'
 import type { Admission } from './admit.ts'
@@ -8,9 +10,10 @@ export function settle(
   admission: Admission,
   { trace, gateway }: Visit,
 ): void {
+  if (admission.lease !== undefined) charge(admission.lease, gateway)
   const { metrics } = gateway
   const route = admission.route.name
-  metrics.inFlight.at(route).value--
+  admission.inFlight.value--
   for (const { attempt, usage } of admission.meter.charges(request)) {
     metrics.tokens.at(route, attempt.upstream, 'prompt').value += usage.promptTokens
     metrics.tokens.at(route, attempt.upstream, 'completion').value += usage.completionTokens

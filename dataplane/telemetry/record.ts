@@ -18,7 +18,7 @@ export function record({ call, response, trace, gateway, active }: Visit): void 
   if (first !== undefined) {
     metrics.overhead.at().observe((first.started_ms - trace.body_ms) / 1000)
   }
-  if (response.status === 499)
+  if (response.status === 499 && trace.ttft_ms !== undefined)
     metrics.streamAborted.at(response.left ? 'client' : 'upstream').value++
   gateway.traces.add(trace)
   if (active.snapshot.section.telemetry.access_log) log.request(trace)

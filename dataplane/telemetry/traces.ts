@@ -60,12 +60,19 @@ export class Trace {
 const SLOW_MS = 10_000
 
 export class Traces {
-  readonly #recent: Ring<Trace>
-  readonly #notable: Ring<Trace>
+  #recent: Ring<Trace>
+  #notable: Ring<Trace>
 
   constructor(size: number) {
     this.#recent = new Ring(size)
-    this.#notable = new Ring(Math.ceil(size / 4))
+    this.#notable = new Ring(notableOf(size))
+  }
+
+  /** Keeps of what is there as much as the new size holds. */
+  resize(size: number): void {
+    if (size === this.size) return
+    this.#recent = this.#recent.resized(size)
+    this.#notable = this.#notable.resized(notableOf(size))
   }
 
   /** How many decisions are kept. */
@@ -89,6 +96,11 @@ export class Traces {
   }
 }
 
+/** Errors and slow requests have a ring of their own, which the many others do not push them out of. */
+function notableOf(size: number): number {
+  return Math.ceil(size / 4)
+}
+
 class Ring<T> {
   readonly #items: (T | undefined)[]
   #next = 0
@@ -105,6 +117,12 @@ class Ring<T> {
     if (this.#items.length === 0) return
     this.#items[this.#next] = item
     this.#next = (this.#next + 1) % this.#items.length
+  }
+
+  resized(size: number): Ring<T> {
+    const ring = new Ring<T>(size)
+    for (const item of this.newestFirst().slice(0, size).reverse()) ring.add(item)
+    return ring
   }
 
   newestFirst(): T[] {

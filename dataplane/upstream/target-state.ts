@@ -89,10 +89,12 @@ export class TargetState {
     return this.breaker.permits(now) ? undefined : 'breaker open'
   }
 
-  /** No new requests come; those in flight finish, then the connections close. */
+  /**
+   * The configuration no longer names it. The pool stays open, since a request that began before may still come with
+   * a retry, a fallback or the rest of its body; idle connections close by themselves within seconds.
+   */
   retire(): void {
     this.#prober?.stop()
-    void this.pool.close()
     void this.#probePool?.close()
   }
 

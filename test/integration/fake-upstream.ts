@@ -209,7 +209,7 @@ export class Front {
       })
       // A cut answer is an error to Node, and its close comes in every case.
       incoming.on('error', () => {})
-      await once(incoming, 'close')
+      await new Promise((resolve) => incoming.on('close', resolve))
       const { statusCode: status = 0, headers } = incoming
       return { status, headers, text, cut: !incoming.complete }
     })

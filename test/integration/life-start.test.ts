@@ -20,6 +20,8 @@ const ROUTES = [{ name: 'chat', strategy: 'single', primary: 'fake' }]
 
 function launch(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return spawn(process.execPath, [PROGRAM, ...args], {
+    timeout: 10_000,
+    killSignal: 'SIGKILL',
     env: { ...process.env, UPSTREAM_KEY: 'secret', ...env },
   })
 }

@@ -1,0 +1,35 @@
+/** Charges what a request used, and tells everybody who asked to be told when a budget's threshold is reached. */
+import type { Gateway } from '../gateway.ts'
+import type { Lease } from '../limits/leases.ts'
+import type { Crossing, Settlement } from '../store/contract.ts'
+import { alertOf } from './alerts.ts'
+
+/** Never throws; a store that answers later is not waited for. */
+export function charge(lease: Lease, gateway: Gateway): void {
+  gateway.leases.remove(lease)
+  const used = lease.used()
+  gateway.infra.add(lease.hold.tenant, used.tokens)
+  const settlement = gateway.store.settle({ ...lease.hold, used })
+  const tell = ({ crossed }: Settlement) => {
+    for (const crossing of crossed) announce(crossing, gateway)
+  }
+  if (settlement instanceof Promise) void settlement.then(tell, () => undefined)
+  else tell(settlement)
+}
+
+function announce(crossing: Crossing, { active, metrics, log, webhook }: Gateway): void {
+  const alert = alertOf(crossing)
+  const { tenant, window, threshold, kind } = alert
+  metrics.budgetAlerts.at(tenant, window, String(threshold)).value++
+  const share = `${Math.round(threshold * 100)} %`
+  log.event(
+    'warn',
+    'budget_alert',
+    `Tenant "${tenant}" has used ${share} of its ${kind} of the ${window}.`,
+    {
+      ...alert,
+    },
+  )
+  const { webhook_url, headers } = active.snapshot.section.alerts ?? {}
+  if (webhook_url !== undefined) webhook.send(alert, webhook_url, headers ?? {})
+}

@@ -1,0 +1,22 @@
+/** Brings the gauges of budgets up to date when they are scraped. */
+import type { Gateway } from '../gateway.ts'
+import type { Figures } from '../store/contract.ts'
+
+export function showBudgets(gateway: Gateway): void {
+  const { active, store, clock, infra, metrics } = gateway
+  const { limits, section } = active.snapshot
+  const perHour = section.pricing?.infra_cost_per_hour_usd
+  for (const { tenant, nanos } of infra.close(clock.wall(), (perHour ?? 0) * 1e9)) {
+    metrics.infraCost.at(tenant).value += nanos / 1e9
+  }
+  if (limits === undefined) return
+  for (const { tenant } of section.budgets) {
+    const show = ({ tokens, spend }: Figures) => {
+      if (tokens !== undefined) metrics.budgetTokens.at(tenant, 'day').value = tokens.settled
+      if (spend !== undefined) metrics.budgetSpend.at(tenant, 'month').value = spend.settled / 1e9
+    }
+    const figures = store.read(tenant, limits.rules.of(tenant))
+    if (figures instanceof Promise) void figures.then(show, () => undefined)
+    else show(figures)
+  }
+}

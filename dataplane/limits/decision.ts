@@ -1,0 +1,138 @@
+/** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
+import { answerTokensWithin, headroom } from '../budgets/headroom.ts'
+import { estimateOf, type Price } from '../budgets/price.ts'
+import type { Caller, ChatRequest } from '../call.ts'
+import type { Limits, Route } from '../config/snapshot.ts'
+import type { Visit } from '../gateway.ts'
+import type { Meter } from '../meter.ts'
+import type { AdmitResult, Amount, Rules } from '../store/contract.ts'
+import { type Quote, quoteOf } from '../tokens/quote.ts'
+import type { Lane } from '../upstream/targets.ts'
+import { limitHeaders } from './headers.ts'
+import { Lease } from './leases.ts'
+import { refusalError } from './refusal.ts'
+
+/** Prompts of dense text have fewer bytes to a token than the estimate says; a hold must be an upper bound. */
+const BYTES_PER_TOKEN_MIN = 3
+
+export interface Limited {
+  readonly request: ChatRequest
+  readonly caller: Caller
+  readonly route: Route
+  readonly quote: Quote
+  readonly rules: Rules
+  readonly limits: Limits
+  readonly meter: Meter
+}
+
+export interface Decision {
+  readonly route: Route
+  readonly quote: Quote
+  readonly maxTokens: number | undefined
+  readonly lease: Lease | undefined
+}
+
+/** What the request may cost on a route. */
+interface Offer {
+  readonly route: Route
+  readonly quote: Quote
+  readonly prompt: number
+  readonly price: Price | undefined
+  readonly estimate: Amount
+}
+
+/** Throws what the client is told when it is refused. */
+export function decide(limited: Limited, visit: Visit): Decision | Promise<Decision> {
+  const { caller, rules } = limited
+  const own = offerOf(limited.route, limited.quote, limited, visit)
+  const downgrade = downgradeOffer(limited, visit)
+  const result = visit.gateway.store.admit({
+    tenant: caller.tenant,
+    id: visit.call.id,
+    rules,
+    estimate: own.estimate,
+    downgradeEstimate: downgrade?.estimate,
+  })
+  const conclude = (made: AdmitResult) => {
+    const offer = made.outcome === 'downgraded' ? (downgrade ?? own) : own
+    return concluded(made, offer, limited, visit)
+  }
+  return result instanceof Promise ? result.then(conclude) : conclude(result)
+}
+
+function concluded(result: AdmitResult, offer: Offer, limited: Limited, visit: Visit): Decision {
+  const { gateway, response, call } = visit
+  const { caller, rules, limits, request, meter } = limited
+  response.limits = limitHeaders(result.figures)
+  const { metrics } = gateway
+  if (result.outcome === 'refused') {
+    const refusal = refusalError(result, rules, gateway.clock.wall())
+    if (refusal.status === 429) metrics.rejected.at(caller.tenant, result.by).value++
+    throw refusal
+  }
+  metrics.admitted.at(caller.tenant).value++
+  if (result.outcome === 'downgraded')
+    metrics.downgrades.at(caller.tenant, offer.route.name).value++
+  const lease = new Lease(
+    { tenant: caller.tenant, id: call.id, budget: rules.budget },
+    offer.estimate,
+    () => limits.chargeOf(meter.charges(request)),
+  )
+  gateway.leases.add(lease)
+  return {
+    route: offer.route,
+    quote: offer.quote,
+    maxTokens: injection(result, offer, response),
+    lease,
+  }
+}
+
+/** The limit sent upstream where the client gave none: no more than the budget windows have left. */
+function injection(
+  { figures }: AdmitResult,
+  { quote, prompt, price, estimate }: Offer,
+  response: Visit['response'],
+): number | undefined {
+  if (quote.injected === undefined) return undefined
+  const within = answerTokensWithin(headroom(figures, estimate), prompt, price)
+  const maxTokens = Math.min(quote.injected, within)
+  response.headers.push('x-gw-max-tokens', String(maxTokens))
+  return maxTokens
+}
+
+function offerOf(route: Route, quote: Quote, { request, limits }: Limited, visit: Visit): Offer {
+  const prompt = Math.max(quote.prompt, Math.ceil(request.bytes.length / BYTES_PER_TOKEN_MIN))
+  const price = dearest(visit.active.lanes.get(route.name), limits, prompt, quote.answer)
+  return { route, quote, prompt, price, estimate: estimateOf(prompt, quote.answer, price) }
+}
+
+/** Any upstream of the route may answer, so the hold is at the price of the dearest. */
+function dearest(
+  lane: Lane | undefined,
+  limits: Limits,
+  prompt: number,
+  answer: number,
+): Price | undefined {
+  let most: Price | undefined
+  for (const { settings } of lane?.targets ?? []) {
+    const price = limits.prices.get(settings.model)
+    if (price === undefined) continue
+    if (
+      most === undefined ||
+      estimateOf(prompt, answer, price).nanos > estimateOf(prompt, answer, most).nanos
+    ) {
+      most = price
+    }
+  }
+  return most
+}
+
+/** Only where the tenant's budget names a route and one of its upstreams may be tried now. */
+function downgradeOffer(limited: Limited, visit: Visit): Offer | undefined {
+  const route = limited.limits.downgrades.get(limited.caller.tenant)
+  const lane = route === undefined ? undefined : visit.active.lanes.get(route.name)
+  if (route === undefined || lane === undefined) return undefined
+  const now = visit.gateway.clock.now()
+  if (!lane.targets.some((target) => target.standing(now) === 'ready')) return undefined
+  return offerOf(route, quoteOf(limited.request, lane, route), limited, visit)
+}

@@ -1,0 +1,59 @@
+/** What admitted requests hold in the store: renewed while they run, raised when they outgrow it. */
+import type { Clock, Deadline } from '../clock.ts'
+import { type Member, Roster } from '../roster.ts'
+import { type Amount, BEAT_MS, type BudgetRule, type Hold, type Store } from '../store/contract.ts'
+
+/** A hold that is outgrown is raised to this many times what was used. */
+const RAISE = 1.5
+
+export class Lease implements Member {
+  seat = -1
+  readonly hold: Hold & { readonly budget: BudgetRule | undefined }
+  readonly used: () => Amount
+  held: Amount
+
+  constructor(hold: Lease['hold'], held: Amount, used: () => Amount) {
+    this.hold = hold
+    this.held = held
+    this.used = used
+  }
+}
+
+/** All leases of the process, renewed in one call. */
+export class Leases implements Deadline {
+  due: number
+  seat = -1
+  readonly #leases = new Roster<Lease>()
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+    this.due = clock.now() + BEAT_MS
+  }
+
+  add(lease: Lease): void {
+    this.#leases.add(lease)
+  }
+
+  remove(lease: Lease): void {
+    this.#leases.remove(lease)
+  }
+
+  expire(): void {
+    this.due = this.#clock.now() + BEAT_MS
+    const beats = this.#leases.list().map((lease) => {
+      const used = lease.used()
+      if (used.tokens > lease.held.tokens || used.nanos > lease.held.nanos) this.#raise(lease, used)
+      return { tenant: lease.hold.tenant, id: lease.hold.id, used }
+    })
+    void this.#store.renew(beats)
+  }
+
+  /** Refused or not, the request goes on and is counted: what it used is used. */
+  #raise(lease: Lease, used: Amount): void {
+    lease.held = { tokens: Math.ceil(used.tokens * RAISE), nanos: Math.ceil(used.nanos * RAISE) }
+    void this.#store.extend({ ...lease.hold, estimate: lease.held })
+  }
+}

@@ -1,0 +1,194 @@
+/** Simulated requests that end at every moment a request can end at, one table row a moment. */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { SimulatedCall, Simulation, UpstreamExchange } from './simulated-gateway.ts'
+
+/** Whole numbers from 0 to below the bound. */
+export type Draw = (bound: number) => number
+
+const BODY = Buffer.from(
+  JSON.stringify({ model: 'chat', stream: true, messages: [{ role: 'user', content: 'hello' }] }),
+)
+const WHOLE_BODY = Buffer.from(BODY.toString().replace(',"stream":true', ''))
+const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'
+const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+const FLOOD = WORD.replace('word', 'w'.repeat(8192))
+const ANSWER = JSON.stringify({
+  id: 'c1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+})
+
+interface Moment {
+  readonly name: string
+  readonly live: (simulation: Simulation, draw: Draw) => Promise<SimulatedCall>
+}
+
+/** Sends the request and waits until an upstream was asked. */
+async function asked(simulation: Simulation, body = BODY) {
+  const { promise, resolve } = Promise.withResolvers<UpstreamExchange>()
+  simulation.onDispatch = resolve
+  const call = simulation.call(body)
+  call.sendAll()
+  return { call, exchange: await promise }
+}
+
+/** The primary fails in a way that is not repeated, and the fallback has been asked. */
+async function fallenOver(simulation: Simulation) {
+  const { call, exchange } = await asked(simulation)
+  const { promise, resolve } = Promise.withResolvers<UpstreamExchange>()
+  simulation.onDispatch = resolve
+  exchange.head(401, 'application/json')
+  exchange.data('{"error":{"message":"no"}}')
+  exchange.end()
+  return { call, exchange: await promise }
+}
+
+async function leaving(call: SimulatedCall): Promise<SimulatedCall> {
+  call.leave()
+  return call
+}
+
+export const MOMENTS: readonly Moment[] = [
+  {
+    name: 'C1 in its body',
+    async live(simulation, draw) {
+      const call = simulation.call(BODY, 4)
+      for (let piece = draw(3); piece > 0; piece--) call.sendPiece()
+      await turn()
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C2 before the head',
+    live: async (simulation) => leaving((await asked(simulation)).call),
+  },
+  {
+    name: 'C2 before an answer that is no stream',
+    live: async (simulation) => leaving((await asked(simulation, WHOLE_BODY)).call),
+  },
+  {
+    name: 'C3 before the first event',
+    async live(simulation, draw) {
+      const { call, exchange } = await asked(simulation)
+      exchange.head(200)
+      if (draw(2) === 0) exchange.data(': waiting\n\n')
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C3 behind a heartbeat',
+    async live(simulation) {
+      const { call } = await asked(simulation)
+      simulation.pass(5000)
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C4 in the middle of an event',
+    async live(simulation, draw) {
+      const { call, exchange } = await asked(simulation)
+      exchange.head(200)
+      for (let words = draw(5); words > 0; words--) exchange.data(WORD)
+      exchange.data(WORD.slice(0, draw(WORD.length)))
+      if (draw(2) === 0) await turn()
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C4 while it does not read',
+    async live(simulation, draw) {
+      const { call, exchange } = await asked(simulation)
+      call.wire.blocked = true
+      exchange.head(200)
+      exchange.data(WORD)
+      await turn()
+      for (let pieces = draw(20); pieces > 0; pieces--) exchange.data(FLOOD)
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C5 while the fallback is asked',
+    live: async (simulation) => leaving((await fallenOver(simulation)).call),
+  },
+  {
+    name: 'C5 in the pause before a repeat',
+    async live(simulation) {
+      const { call, exchange } = await asked(simulation)
+      exchange.fail('ECONNRESET')
+      // One turn is enough for the failure to be judged, and too little for the pause.
+      await Promise.resolve()
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C7 the upstream cuts, and the client leaves',
+    async live(simulation) {
+      const { call, exchange } = await asked(simulation)
+      exchange.head(200)
+      exchange.data(WORD)
+      await turn()
+      exchange.fail('ECONNRESET')
+      return leaving(call)
+    },
+  },
+  {
+    name: 'C8 the time is up',
+    async live(simulation, draw) {
+      const { call, exchange } = await asked(simulation)
+      exchange.head(200)
+      for (let words = draw(3); words > 0; words--) exchange.data(WORD)
+      await turn()
+      simulation.pass(61_000)
+      return call
+    },
+  },
+  {
+    name: 'a whole stream',
+    async live(simulation) {
+      const { call, exchange } = await asked(simulation)
+      exchange.head(200)
+      exchange.data(WORD + END)
+      exchange.end()
+      return call
+    },
+  },
+  {
+    name: 'a whole answer',
+    async live(simulation) {
+      const { call, exchange } = await asked(simulation, WHOLE_BODY)
+      exchange.head(200, 'application/json')
+      exchange.data(ANSWER)
+      exchange.end()
+      return call
+    },
+  },
+]
+
+/** Mistakes of the gateway itself, thrown where a request waits for something. */
+export const MISTAKES: readonly Moment[] = [
+  {
+    name: 'while the request is sent',
+    async live(simulation) {
+      simulation.onDispatch = (exchange) => {
+        exchange.end = () => {}
+        simulation.open.delete(exchange)
+        throw new Error('injected')
+      }
+      const call = simulation.call(BODY)
+      call.sendAll()
+      return call
+    },
+  },
+  ...['head', 'event', 'end'].map((when) => ({
+    name: `while the ${when} is read`,
+    async live(simulation: Simulation) {
+      const { call, exchange } = await asked(simulation, when === 'end' ? WHOLE_BODY : BODY)
+      exchange.head(200, when === 'end' ? 'application/json' : 'text/event-stream')
+      if (when === 'event') exchange.data(WORD)
+      // Nested more deeply than any recursion goes.
+      exchange.data(`data: {"x":${'['.repeat(200_000)}${']'.repeat(200_000)},"usage":{}}\n\n`)
+      exchange.end()
+      return call
+    },
+  })),
+]

@@ -1,0 +1,279 @@
+/**
+ * The whole way of a request without a socket: the real pipeline between a client and upstreams
+ * that are objects of the test, on a clock that the test moves.
+ */
+import { hash } from 'node:crypto'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { openAiChat } from '../../../dataplane/apis/openai-chat.ts'
+import { InfraCost } from '../../../dataplane/budgets/infra-cost.ts'
+import { AlertWebhook } from '../../../dataplane/budgets/webhook.ts'
+import { Deadlines } from '../../../dataplane/clock.ts'
+import { loadConfiguration } from '../../../dataplane/config/load.ts'
+import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
+import type { Gateway, Visit } from '../../../dataplane/gateway.ts'
+import { Leases } from '../../../dataplane/limits/leases.ts'
+import { Roster } from '../../../dataplane/roster.ts'
+import { MemoryStore } from '../../../dataplane/store/memory.ts'
+import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
+import { Traces } from '../../../dataplane/telemetry/traces.ts'
+import { Targets } from '../../../dataplane/upstream/targets.ts'
+import { serve } from '../../../dataplane/visit.ts'
+
+const KEY = 'key-simulated'
+const TRACES = 100
+/** Requests that may be in flight at once. */
+export const SLOTS = 100
+
+export interface Simulation {
+  readonly gateway: Gateway
+  /** Exchanges that an upstream has not ended and the gateway has not aborted. */
+  readonly open: Set<UpstreamExchange>
+  /** Answers each request to an upstream; by default it stays open. */
+  onDispatch: (exchange: UpstreamExchange) => void
+  call(body: Buffer, pieces?: number): SimulatedCall
+  /** Moves the clock and wakes what was waiting for it. */
+  pass(milliseconds: number): void
+  /** Everything that must be nothing when no request is there. */
+  leftovers(): Readonly<Record<string, number>>
+}
+
+export function simulate(): Simulation {
+  const snapshot = aSnapshot()
+  let now = 0
+  let ids = 0
+  const clock = { now: () => now, wall: () => now }
+  const metrics = createMetrics()
+  const log = { event() {}, request() {}, flush() {} }
+  const targets = new Targets({ clock, random: Math.random, metrics, log, readText: () => '' })
+  const store = new MemoryStore({ clock })
+  const gateway: Gateway = {
+    active: { snapshot, lanes: targets.activate(snapshot) },
+    clock,
+    deadlines: new Deadlines(clock),
+    random: Math.random,
+    newRequestId: () => `s-${++ids}`,
+    metrics,
+    log,
+    store,
+    leases: new Leases(store, clock),
+    webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
+    infra: new InfraCost(0),
+    traces: new Traces(TRACES),
+    visits: new Roster<Visit>(),
+    draining: false,
+  }
+  const open = new Set<UpstreamExchange>()
+  const simulation: Simulation = {
+    gateway,
+    open,
+    onDispatch: () => {},
+    call: (body, pieces = 1) => new SimulatedCall(gateway, body, pieces),
+    pass(milliseconds) {
+      now += milliseconds
+      gateway.deadlines.sweep()
+    },
+    leftovers: () => leftoversOf(gateway, open),
+  }
+  replacePools(gateway, open, simulation)
+  return simulation
+}
+
+/** One request at an upstream, as undici would drive it. */
+export class UpstreamExchange {
+  readonly upstream: string
+  readonly #handler: Dispatcher.DispatchHandler
+  readonly #open: Set<UpstreamExchange>
+
+  constructor(upstream: string, handler: Dispatcher.DispatchHandler, open: Set<UpstreamExchange>) {
+    this.upstream = upstream
+    this.#handler = handler
+    this.#open = open
+    open.add(this)
+    handler.onRequestStart?.(this.#controller, {})
+  }
+
+  head(status: number, type = 'text/event-stream'): void {
+    if (!this.#isOpen) return
+    this.#handler.onResponseStart?.(this.#controller, status, { 'content-type': type })
+  }
+
+  data(text: string): void {
+    if (this.#isOpen) this.#handler.onResponseData?.(this.#controller, Buffer.from(text))
+  }
+
+  end(): void {
+    if (this.#open.delete(this)) this.#handler.onResponseEnd?.(this.#controller, {})
+  }
+
+  fail(code: string): void {
+    const error = Object.assign(new Error(code), { code })
+    if (this.#open.delete(this)) this.#handler.onResponseError?.(this.#controller, error)
+  }
+
+  get #isOpen(): boolean {
+    return this.#open.has(this)
+  }
+
+  get #controller(): Dispatcher.DispatchController {
+    const controller = {
+      pause() {},
+      resume() {},
+      abort: (error: Error) => {
+        if (this.#open.delete(this)) this.#handler.onResponseError?.(controller as never, error)
+      },
+    }
+    // The exchange uses no more of undici's controller than this.
+    return controller as never
+  }
+}
+
+/** A client with its connection. */
+export class SimulatedCall {
+  readonly wire = new Wire()
+  readonly outgoing: ServerResponse
+  /** Resolves when the gateway is done with it. */
+  readonly served: Promise<void>
+  readonly #incoming: IncomingMessage
+  readonly #pieces: Buffer[]
+
+  constructor(gateway: Gateway, body: Buffer, pieces: number) {
+    // Node's messages use no more of a socket than a duplex stream and two ways to close it.
+    const socket = this.wire as Duplex as Socket
+    const incoming = new IncomingMessage(socket)
+    Object.assign(incoming, { method: 'POST', url: '/v1/chat/completions', httpVersion: '1.1' })
+    incoming.headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    const outgoing = new ServerResponse(incoming)
+    outgoing.assignSocket(socket)
+    outgoing.on('finish', () => {
+      outgoing.detachSocket(socket)
+      process.nextTick(() => outgoing.emit('close'))
+    })
+    this.#incoming = incoming
+    this.outgoing = outgoing
+    const size = Math.ceil(body.length / pieces)
+    this.#pieces = Array.from({ length: pieces }, (_, at) =>
+      body.subarray(at * size, (at + 1) * size),
+    )
+    const call = { id: gateway.newRequestId(), incoming, outgoing, receivedAt: gateway.clock.now() }
+    this.served = serve(call, gateway, [], openAiChat)
+  }
+
+  /** The next piece of the body; false when it was the last. */
+  sendPiece(): boolean {
+    this.#incoming.push(this.#pieces.shift() ?? Buffer.alloc(0))
+    if (this.#pieces.length > 0) return true
+    this.#incoming.complete = true
+    this.#incoming.push(null)
+    return false
+  }
+
+  sendAll(): void {
+    while (this.sendPiece());
+  }
+
+  leave(): void {
+    this.wire.destroy()
+    if (!this.#incoming.complete) this.#incoming.destroy()
+  }
+}
+
+/** What a client reads; it may stop reading. */
+class Wire extends Duplex {
+  heard = ''
+  blocked = false
+
+  constructor() {
+    super({ highWaterMark: 1024 })
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.heard += chunk.toString('latin1')
+    if (!this.blocked) done()
+  }
+
+  destroySoon(): void {
+    this.end(() => this.destroy())
+  }
+
+  resetAndDestroy(): void {
+    this.destroy()
+  }
+}
+
+function replacePools(
+  { active }: Gateway,
+  open: Set<UpstreamExchange>,
+  simulation: Simulation,
+): void {
+  for (const lane of active.lanes.values()) {
+    for (const { name, state } of lane.targets) {
+      const pool = {
+        dispatch(_options: unknown, handler: Dispatcher.DispatchHandler) {
+          simulation.onDispatch(new UpstreamExchange(name, handler, open))
+          return true
+        },
+        close: async () => {},
+      }
+      // A pool is all that stands between an attempt and the network.
+      Object.defineProperty(state, 'pool', { value: pool })
+    }
+  }
+}
+
+function leftoversOf(gateway: Gateway, open: Set<UpstreamExchange>) {
+  const { metrics, deadlines, visits, active } = gateway
+  const states = [...active.lanes.values()].flatMap((lane) => lane.targets)
+  const now = gateway.clock.now()
+  return {
+    visits: visits.size,
+    deadlines: deadlines.size,
+    exchanges: open.size,
+    upstreamInFlight: states.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    openBreakers: states.filter(({ state }) => state.breaker.peek(now) !== 'closed').length,
+    requestsInFlight: sumOf(metrics.inFlight),
+    streamsOpen: sumOf(metrics.streamsOpen),
+  }
+}
+
+function sumOf(family: Metrics['inFlight']): number {
+  return [...family.entries()].reduce((sum, [, { value }]) => sum + value, 0)
+}
+
+function aSnapshot(): Snapshot {
+  const upstreams = ['primary', 'fallback'].map((name) => ({
+    name,
+    provider: 'openai',
+    endpoint: 'http://127.0.0.1:1/v1',
+    model: 'm',
+    api_key: 'simulated',
+  }))
+  const gw = {
+    gateway: { request_timeout_seconds: 60, sse: { heartbeat_seconds: 5 } },
+    upstreams,
+    routes: [
+      {
+        name: 'chat',
+        strategy: 'primary_with_fallback',
+        primary: 'primary',
+        fallback: ['fallback'],
+        retry: { max_attempts: 3, initial_delay_ms: 1 },
+      },
+    ],
+    // A slot that is not given back is missing soon.
+    rate_limits: {
+      default: { requests_per_minute: 10_000_000, burst: 1_000_000, concurrent_requests: SLOTS },
+    },
+    api_keys: [{ id: 'k', tenant: 'acme', routes: ['*'], hash: `sha256:${hash('sha256', KEY)}` }],
+  }
+  const document = { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig', gw }
+  const host = { env: { SIMULATED: 'secret' }, readText: () => '' }
+  const text = JSON.stringify(document).replaceAll('"simulated"', '"${env:SIMULATED}"')
+  const loaded = loadConfiguration(text, 'test.yaml', host)
+  if (loaded.configuration === undefined) throw new Error(JSON.stringify(loaded.problems))
+  return compile(loaded.configuration)
+}
