@@ -47,7 +47,8 @@ export function windowOf(target: Target): number {
 
 function overflow(window: number, prompt: number, answer: number): GatewayError {
   const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
-  const message = `This route's largest context window is ${window} tokens, but ${asked}; shorten the messages or lower max_tokens.`
+  const advice = 'shorten the messages or lower max_tokens'
+  const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param: 'messages',
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: window },

@@ -3,9 +3,9 @@ import { type Row, testRefusals } from './documents.ts'
 
 const LIMITS: Row[] = [
   {
-    name: 'limits, which do not work yet',
-    yaml: '  rate_limits: {default: {requests_per_minute: 5}} # here',
-    path: 'gw.rate_limits',
+    name: 'priority, which does not work yet',
+    yaml: '  rate_limits: {default: {priority: low}} # here',
+    path: 'gw.rate_limits.default.priority',
     says: 'not supported yet',
     fix: 'Remove it',
   },

@@ -1,0 +1,315 @@
+/** A new configuration under way: taken whole or not at all, and no request notices but by where it goes. */
+import assert from 'node:assert/strict'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { after, beforeEach, test } from 'node:test'
+import { parse, stringify } from 'yaml'
+import {
+  after as afterwards,
+  anUpstream,
+  errorOf,
+  failing,
+  startFront,
+  startUpstream,
+  streaming,
+  whole,
+  wordsOf,
+} from './fake-upstream.ts'
+import { aKey, until } from './gateway-process.ts'
+import { RawSocket } from './hostile/raw-socket.ts'
+
+type Section = Record<string, unknown>
+
+const [old, fresh] = await Promise.all([startUpstream(), startUpstream()])
+const front = await startFront({
+  upstreams: [{ name: 'old', endpoint: old.url }],
+  routes: [{ name: 'chat', strategy: 'single', primary: 'old' }],
+})
+after(() => Promise.all([front.process.stop(), old.close(), fresh.close()]))
+const { configFile } = front.process
+const first = await readFile(configFile, 'utf8')
+
+/** The document of the start, with other sections. */
+function written(change: (gw: Section) => Section = () => ({})): string {
+  const document = parse(first)
+  return stringify({ ...document, gw: { ...document.gw, ...change(document.gw) } })
+}
+
+const withRoute = (name: string) =>
+  written(() => ({
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'old' },
+      { name, strategy: 'single', primary: 'old' },
+    ],
+  }))
+
+/** The route is on the new upstream, and the old one is gone. */
+const moved = written(() => ({
+  upstreams: [anUpstream({ name: 'fresh', endpoint: fresh.url })],
+  routes: [{ name: 'chat', strategy: 'single', primary: 'fresh' }],
+}))
+
+async function reloads(result: string): Promise<number> {
+  return await front.value(`gw_config_reload_total{result="${result}"}`)
+}
+
+/** Resolves when one more reload has gone so. */
+async function reloaded(how: () => unknown, result = 'success'): Promise<void> {
+  const before = await reloads(result)
+  await how()
+  await until('it reloads', async () => (await reloads(result)) > before)
+}
+
+async function put(document: string): Promise<Response> {
+  return await fetch(`${front.process.adminUrl}/config`, { method: 'PUT', body: document })
+}
+
+/** By PUT, so that nothing has to be waited for; the file has stayed the one of the start. */
+async function serve(document: string): Promise<void> {
+  const answer = await put(document)
+  assert.equal(answer.status, 200, await answer.text())
+}
+
+async function serves(model: string): Promise<boolean> {
+  const { status } = await front.chat({ model })
+  assert.ok(status === 200 || status === 404)
+  return status === 200
+}
+
+beforeEach(async () => {
+  for (const upstream of [old, fresh]) {
+    upstream.asked.length = 0
+    upstream.reply = whole()
+  }
+  if ((await readFile(configFile, 'utf8')) !== first)
+    await reloaded(() => writeFile(configFile, first))
+  await serve(first)
+})
+
+const ways: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
+  'a file that is written': (text) => writeFile(configFile, text),
+  'a file that is replaced by renaming': async (text) => {
+    await writeFile(`${configFile}.new`, text)
+    await rename(`${configFile}.new`, configFile)
+  },
+  'PUT /config': serve,
+}
+
+for (const [way, change] of Object.entries(ways)) {
+  test(`${way} serves a new route at the next request`, async () => {
+    assert.equal(await serves('added'), false)
+    await reloaded(() => change(withRoute('added')))
+    assert.equal(await serves('added'), true)
+    assert.equal(await serves('chat'), true)
+  })
+}
+
+test('SIGHUP reads the file again', async () => {
+  await serve(withRoute('put'))
+  assert.equal(await serves('put'), true)
+  await reloaded(() => front.process.signal('SIGHUP'))
+  assert.equal(await serves('put'), false)
+})
+
+test('a request in flight finishes on the upstream it began with, though that was removed', async () => {
+  const hold = Promise.withResolvers<void>()
+  old.reply = streaming({ hold: hold.promise })
+  const stream = front.ask({ stream: true })
+  await until('the first word arrives', () => stream.text().includes('hel'))
+  old.reply = afterwards(hold.promise, whole('from the old'))
+  const waiting = front.ask()
+  await until('the old one is asked', () => old.asked.length === 2)
+  await serve(moved)
+  fresh.reply = whole('from the fresh')
+  assert.match((await front.chat()).text, /from the fresh/)
+  hold.resolve()
+  assert.equal(wordsOf(await stream.over), 'hello')
+  assert.match((await waiting.over).text, /from the old/)
+  assert.equal(fresh.asked.length, 1)
+})
+
+test('a retry or a body that ends late still reaches the upstream that was removed', async () => {
+  await serve(
+    written(() => ({
+      routes: [{ name: 'chat', strategy: 'single', primary: 'old', retry: { max_attempts: 2 } }],
+    })),
+  )
+  const fails = Promise.withResolvers<void>()
+  old.script.push(afterwards(fails.promise, failing(500)))
+  const retried = front.ask()
+  const body = '{"model":"chat","messages":[{"role":"user","content":"late"}]}'
+  const late = new RawSocket(front.process.url)
+  late.send(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${front.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`,
+  )
+  await until('the old one is asked', () => old.asked.length === 1)
+  await until(
+    'the body is begun',
+    async () => (await front.admin('/status')).requests_in_flight === 1,
+  )
+  await serve(moved)
+  fails.resolve()
+  assert.equal((await retried.over).status, 200)
+  late.send(body.slice(9))
+  assert.ok(await late.until(() => late.answers.length === 1))
+  assert.equal(late.answers[0]?.status, 200)
+  assert.equal(late.answers[0]?.headers['x-gw-upstream'], 'old')
+  late.leave()
+  assert.equal(fresh.asked.length, 0)
+})
+
+test('a bad file changes nothing and is told of everywhere', async () => {
+  const events = front.logged('config_reload').length
+  const { config } = await front.admin('/status')
+  const bad = written(() => ({ routes: [{ name: 'chat', strategy: 'single', primary: 'nobody' }] }))
+  for (const text of [bad, 'gw: [', '']) {
+    await reloaded(() => writeFile(configFile, text), 'failure')
+    assert.equal((await front.chat()).status, 200)
+  }
+  await reloaded(() => writeFile(configFile, bad), 'failure')
+  await until('four are logged', () => front.logged('config_reload').length >= events + 4)
+  const logged = front.logged('config_reload').at(-1)
+  assert.partialDeepStrictEqual(logged, { level: 'error', result: 'failure' })
+  assert.match(String(logged?.errors), /nobody/)
+  const status = await front.admin('/status')
+  assert.equal(status.config.hash, config.hash)
+  assert.equal(status.config.last_reload.result, 'failure')
+  assert.match(String(status.config.last_reload.errors), /nobody/)
+  assert.ok(Date.parse(status.config.last_reload.at) > Date.parse(config.last_reload.at))
+})
+
+test('keys come and go with the file of keys, and with the file that is named next', async () => {
+  const [one, two] = [aKey({ id: 'one' }), aKey({ id: 'two' })]
+  const folder = configFile.replace(/[^/]+$/, '')
+  const status = async ({ key }: { key: string }) =>
+    (await front.ask({}, { authorization: `Bearer ${key}` }).over).status
+  await writeFile(`${folder}one.yaml`, stringify([one.record]))
+  await writeFile(`${folder}two.yaml`, stringify({ api_keys: [] }))
+  await reloaded(() =>
+    writeFile(
+      configFile,
+      written(() => ({ api_keys_file: 'one.yaml' })),
+    ),
+  )
+  assert.deepEqual([await status(one), await status(two)], [200, 401])
+  await reloaded(() => writeFile(`${folder}one.yaml`, stringify([one.record, two.record])))
+  assert.deepEqual([await status(one), await status(two)], [200, 200])
+  await reloaded(() =>
+    writeFile(
+      configFile,
+      written(() => ({ api_keys_file: 'two.yaml' })),
+    ),
+  )
+  assert.deepEqual([await status(one), await status(two)], [401, 401])
+  await reloaded(() => writeFile(`${folder}two.yaml`, stringify([two.record])))
+  assert.deepEqual([await status(one), await status(two)], [401, 200])
+  await serve(written(() => ({ api_keys_file: 'one.yaml' })))
+  assert.deepEqual([await status(one), await status(two)], [200, 200])
+})
+
+test('an open breaker stays open over a change that is not about its upstream', async () => {
+  const upstream = anUpstream({
+    name: 'old',
+    endpoint: old.url,
+    circuit_breaker: { failure_threshold: 2 },
+  })
+  const fragile = (more: Section = {}) => written(() => ({ upstreams: [upstream], ...more }))
+  await serve(fragile())
+  old.reply = failing(500)
+  for (const _ of [1, 2]) assert.equal((await front.chat()).status, 502)
+  assert.equal(await front.value('gw_breaker_state{upstream="old",state="open"}'), 1)
+  await serve(
+    fragile({
+      aliases: { other: 'chat' },
+      gateway: { ...parse(first).gw.gateway, max_request_bytes: 4096 },
+    }),
+  )
+  assert.equal(errorOf(await front.chat({ model: 'other' })).code, 'ERR_GW_NO_HEALTHY_UPSTREAM')
+  assert.equal(old.asked.length, 2)
+  const [status] = (await front.admin('/status')).upstreams
+  assert.partialDeepStrictEqual(status, { breaker: 'open', eligible: false })
+  // Another address is another upstream, of which nothing is known.
+  await serve(fragile({ upstreams: [{ ...upstream, endpoint: fresh.url }] }))
+  assert.equal((await front.chat()).status, 200)
+})
+
+test('an unhealthy upstream stays out over a change that is not about it', async () => {
+  const health_check = { path: '/health', interval_seconds: 1, unhealthy_threshold: 1 }
+  const upstream = anUpstream({ name: 'old', endpoint: old.url, health_check })
+  old.healthy = false
+  await serve(written(() => ({ upstreams: [upstream] })))
+  await until(
+    'it is out',
+    async () => (await front.value('gw_upstream_healthy{upstream="old"}')) === 0,
+  )
+  await serve(written(() => ({ upstreams: [{ ...upstream, timeout_seconds: 9 }] })))
+  assert.equal((await front.chat()).status, 503)
+  old.healthy = true
+  await until('it is back', async () => (await front.chat()).status === 200)
+})
+
+test('a port that was changed is warned of until it is changed back', async () => {
+  const warnings = () => front.logged('config_reload').filter(({ level }) => level === 'warn')
+  const { gateway } = parse(first).gw
+  const other = (more: Section = {}) =>
+    written(() => ({ gateway: { ...gateway, listen_port: 1 + gateway.listen_port, ...more } }))
+  await serve(other())
+  await until('it warns', () => warnings().length === 1)
+  assert.match(String(warnings()[0]?.message), /gateway\.listen_port .*next start/)
+  assert.equal((await front.chat()).status, 200)
+  await serve(other({ keepalive_seconds: 80 }))
+  await until('it warns of both', () => warnings().length === 3)
+  const taken = front.logged('config_reload').length
+  await serve(first)
+  await until('it is logged', () => front.logged('config_reload').length === taken + 1)
+  assert.equal(warnings().length, 3)
+})
+
+test('the series of what was removed go, and a request that outlives its route leaves no debt', async () => {
+  await serve(withRoute('brief'))
+  const held = Promise.withResolvers<void>()
+  assert.equal((await front.chat({ model: 'brief' })).status, 200)
+  old.reply = afterwards(held.promise, whole())
+  const late = front.ask({ model: 'brief' })
+  await until('it is asked', () => old.asked.length === 2)
+  const of = async (text: string) =>
+    [...(await front.series())].filter(([name]) => name.includes(text))
+  assert.notDeepEqual(await of('route="brief"'), [])
+  await serve(moved)
+  assert.deepEqual(await of('route="brief"'), [])
+  assert.deepEqual(await of('upstream="old"'), [])
+  held.resolve()
+  assert.equal((await late.over).status, 200)
+  await until('it is recorded', async () => (await front.admin('/status')).requests_in_flight === 0)
+  assert.deepEqual(
+    (await of('gw_requests_in_flight')).filter(([, value]) => value !== 0),
+    [],
+  )
+  await serve(moved)
+  assert.deepEqual(await of('route="brief"'), [])
+})
+
+test('200 reloads under load lose no request', { timeout: 60_000 }, async () => {
+  let over = false
+  const counts = { whole: 0, streams: 0 }
+  old.reply = (outgoing, asked) =>
+    (asked.body.stream === true ? streaming() : whole('hello'))(outgoing, asked)
+  fresh.reply = old.reply
+  const lanes = Array.from({ length: 8 }, async (_, lane) => {
+    while (!over) {
+      const stream = lane % 2 === 0
+      const heard = await front.ask({ stream }).over
+      assert.equal(heard.status, 200, heard.text)
+      assert.equal(heard.cut, false)
+      if (stream) assert.equal(wordsOf(heard), 'hello')
+      counts[stream ? 'streams' : 'whole']++
+    }
+  })
+  const load = Promise.all(lanes)
+  for (let index = 0; index < 200; index++) {
+    await serve(index % 2 === 0 ? moved : withRoute(`route-${index}`))
+  }
+  over = true
+  await load
+  assert.ok(counts.whole > 100 && counts.streams > 100, JSON.stringify(counts))
+  assert.ok(old.asked.length > 50 && fresh.asked.length > 50)
+})
