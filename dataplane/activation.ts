@@ -1,4 +1,5 @@
 /** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
+import { dirname } from 'node:path'
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
 import type { Section } from './config/schema.ts'
@@ -28,6 +29,8 @@ export class Activation {
   last: ReloadStatus
   readonly #gateway: Gateway
   readonly #targets: Targets
+  /** Of the file of the start. */
+  readonly folder: string
   /** The listeners' settings as they are in force. */
   readonly #bound: Section['gateway']
 
@@ -35,6 +38,7 @@ export class Activation {
     this.#gateway = gateway
     this.#targets = targets
     this.loaded = loaded
+    this.folder = dirname(loaded.file)
     this.#bound = gateway.active.snapshot.section.gateway
     this.last = { result: 'success', at: this.#time(), errors: [] }
   }

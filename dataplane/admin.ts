@@ -1,4 +1,5 @@
 /** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
+import { join } from 'node:path'
 import type { Activation } from './activation.ts'
 import { explain } from './config/explain.ts'
 import { loadConfiguration } from './config/load.ts'
@@ -89,7 +90,8 @@ function limitOf(asked: string | undefined): number {
 
 function replace(body: string, activation: Activation): AdminAnswer {
   const taken = activation.replace(() =>
-    loadConfiguration(body, 'PUT /config', hostOf(process.env)),
+    // Named as if it stood beside the file of the start, so that relative paths in it mean the same.
+    loadConfiguration(body, join(activation.folder, 'PUT config'), hostOf(process.env)),
   )
   const { loaded, last } = activation
   if (!taken)

@@ -155,6 +155,10 @@ export function createAdminServer(administered: Administered): FastifyInstance {
         .send({ error: { message: 'The admin API answers on loopback names only.' } })
     }
   })
+  app.setNotFoundHandler((request, reply) => {
+    const message = `There is no ${request.method} ${request.url.slice(0, 100)} in the admin API.`
+    return reply.code(404).send({ error: { message } })
+  })
   for (const route of ADMIN_ROUTES) {
     app.route({
       method: route.method,

@@ -39,6 +39,7 @@ function upstreamsOf({ active, clock }: Gateway) {
         health: settings.healthPath === undefined ? 'not probed' : state.health.state,
         breaker: state.breaker.peek(now),
         in_flight: inFlight,
+        queue: state.reportedQueue ?? 'own requests in flight',
       })
     }
   }

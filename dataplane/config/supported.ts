@@ -31,11 +31,6 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'upstreams.*.tokenizer_revision' },
   { field: 'upstreams.*.tokenizer_autodetect' },
   { field: 'upstreams.*.tokenizer' },
-  { field: 'upstreams.*.queue_metrics' },
-  {
-    field: 'routes.*.strategy',
-    values: ['single', 'round_robin', 'weighted', 'primary_with_fallback', 'semantic'],
-  },
   { field: 'routes.*.semantic.classifier', values: ['builtin'] },
   { field: 'routes.*.semantic.embedding' },
   { field: 'routes.*.retrieval' },

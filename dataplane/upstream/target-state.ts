@@ -10,6 +10,7 @@ import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
 import { openPool } from './client.ts'
 import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
 import { probe } from './probe.ts'
+import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
 
 /** What the state of upstreams needs of the process. */
@@ -36,7 +37,6 @@ export class TargetState {
   readonly health: HealthCheck
   readonly retryBudget = new RetryBudget()
   inFlight = 0
-  reportedQueue: number | undefined
   /** Until then it is tried last: it asked for a longer wait than a request can give. */
   cooledUntil = 0
   readonly #name: string
@@ -45,6 +45,7 @@ export class TargetState {
   #settings: UpstreamSettings
   #prober: Prober | undefined
   #probePool: Dispatcher | undefined
+  #queueWatch: QueueWatch | undefined
 
   constructor(settings: UpstreamSettings, whole: Section, world: World) {
     this.#name = settings.name
@@ -76,10 +77,29 @@ export class TargetState {
     this.#prober.start()
   }
 
+  /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
+  get reportedQueue(): number | undefined {
+    return this.#queueWatch?.depth
+  }
+
+  /** Watches the runtime's queue at the interval, or stops watching. */
+  watchQueue(intervalMs: number | undefined): void {
+    if (this.#queueWatch?.intervalMs === intervalMs) return
+    this.#queueWatch?.stop()
+    this.#queueWatch = undefined
+    if (intervalMs === undefined) return
+    const pool = this.#sidePool()
+    this.#queueWatch = new QueueWatch(intervalMs, this.#world.clock, () =>
+      scrapeQueue(pool, this.#settings),
+    )
+  }
+
   /** Brings the gauges up to date: an open breaker becomes half open by time alone. */
   show(): void {
     const { metrics, clock } = this.#world
     metrics.upstreamInFlight.at(this.#name).value = this.inFlight
+    const { reportedQueue } = this
+    if (reportedQueue !== undefined) metrics.queueDepth.at(this.#name).value = reportedQueue
     this.#showBreaker(this.breaker.peek(clock.now()))
   }
 
@@ -95,19 +115,19 @@ export class TargetState {
    */
   retire(): void {
     this.#prober?.stop()
+    this.#queueWatch?.stop()
     void this.#probePool?.close()
   }
 
   async destroy(): Promise<void> {
     this.#prober?.stop()
+    this.#queueWatch?.stop()
     await Promise.all([this.pool.destroy(), this.#probePool?.destroy()])
   }
 
   #createProber(): Prober {
     const { clock, random } = this.#world
-    // Probes have a connection of their own: a full pool must not make an upstream look ill.
-    const pool = openPool(this.#settings, this.#whole, 1)
-    this.#probePool = pool
+    const pool = this.#sidePool()
     return new Prober(healthSettings(this.#settings), this.health, {
       now: clock.now,
       random,
@@ -117,6 +137,12 @@ export class TargetState {
       },
       probe: () => probe(pool, this.#settings.healthPath ?? '/', timeoutMs(this.#settings)),
     })
+  }
+
+  /** Probes have connections of their own: a full pool must not make an upstream look ill. */
+  #sidePool(): Dispatcher {
+    this.#probePool ??= openPool(this.#settings, this.#whole, 2)
+    return this.#probePool
   }
 
   #breakerChanged(from: BreakerState, to: BreakerState): void {

@@ -3,6 +3,7 @@ import type { Snapshot, UpstreamSettings } from '../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../config/tls-files.ts'
 import type { Candidate } from '../strategies/contract.ts'
 import type { Standing } from './attempts.ts'
+import { hasQueueGauges } from './queue-gauges.ts'
 import { TargetState, type World } from './target-state.ts'
 
 /** An upstream as one route of one configuration sees it. */
@@ -42,6 +43,9 @@ export class Target implements Candidate {
   }
 }
 
+/** How often the queue is asked for where the configuration does not say. */
+const QUEUE_INTERVAL_SECONDS = 2
+
 /** The upstreams of a route, and how many requests it has had: what rotates. */
 export interface Lane {
   readonly targets: readonly Target[]
@@ -63,11 +67,13 @@ export class Targets {
   activate(snapshot: Snapshot): ReadonlyMap<string, Lane> {
     const states = new Map<string, TargetState>()
     const stateOf = new Map<UpstreamSettings, TargetState>()
+    const steering = steeringUpstreams(snapshot)
     for (const settings of snapshot.upstreams.values()) {
       const identity = identityOf(settings, snapshot, this.#world.readText)
       const state =
         this.#states.get(identity) ?? new TargetState(settings, snapshot.section, this.#world)
       state.configure(settings)
+      state.watchQueue(steering.has(settings.name) ? queueIntervalMs(settings) : undefined)
       states.set(identity, state)
       stateOf.set(settings, state)
     }
@@ -88,6 +94,21 @@ export class Targets {
   async close(): Promise<void> {
     await Promise.all([...this.#states.values()].map((state) => state.destroy()))
   }
+}
+
+/** Upstreams whose queue decides where a request goes. */
+function steeringUpstreams({ routes }: Snapshot): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { strategy, members } of routes.values()) {
+    if (strategy.name !== 'least_queue') continue
+    for (const { upstream } of members) names.add(upstream.name)
+  }
+  return names
+}
+
+function queueIntervalMs({ provider, section }: UpstreamSettings): number | undefined {
+  if (section.queue_metrics?.enabled === false || !hasQueueGauges(provider.name)) return undefined
+  return (section.queue_metrics?.interval_seconds ?? QUEUE_INTERVAL_SECONDS) * 1000
 }
 
 /**

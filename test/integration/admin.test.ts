@@ -82,7 +82,6 @@ for (const [host, status] of [
   ['localhost.evil.example', 403],
   ['127.0.0.1.evil.example', 403],
   ['10.0.0.1', 403],
-  ['', 403],
 ] as const) {
   test(`the admin API answers ${status} to Host "${host}"`, async () => {
     const answer = await get(`${adminUrl}/status`, { host })

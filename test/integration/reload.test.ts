@@ -158,7 +158,6 @@ test('a retry or a body that ends late still reaches the upstream that was remov
 })
 
 test('a bad file changes nothing and is told of everywhere', async () => {
-  const events = front.logged('config_reload').length
   const { config } = await front.admin('/status')
   const bad = written(() => ({ routes: [{ name: 'chat', strategy: 'single', primary: 'nobody' }] }))
   for (const text of [bad, 'gw: [', '']) {
@@ -166,10 +165,9 @@ test('a bad file changes nothing and is told of everywhere', async () => {
     assert.equal((await front.chat()).status, 200)
   }
   await reloaded(() => writeFile(configFile, bad), 'failure')
-  await until('four are logged', () => front.logged('config_reload').length >= events + 4)
-  const logged = front.logged('config_reload').at(-1)
-  assert.partialDeepStrictEqual(logged, { level: 'error', result: 'failure' })
-  assert.match(String(logged?.errors), /nobody/)
+  const logged = () => front.logged('config_reload').at(-1)
+  await until('it is logged', () => /nobody/.test(String(logged()?.errors)))
+  assert.partialDeepStrictEqual(logged(), { level: 'error', result: 'failure' })
   const status = await front.admin('/status')
   assert.equal(status.config.hash, config.hash)
   assert.equal(status.config.last_reload.result, 'failure')

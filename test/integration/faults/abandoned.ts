@@ -20,6 +20,8 @@ const ANSWER = JSON.stringify({
 
 interface Moment {
   readonly name: string
+  /** No upstream has done anything wrong, so that no breaker may count it. */
+  readonly blameless?: true
   readonly live: (simulation: Simulation, draw: Draw) => Promise<SimulatedCall>
 }
 
@@ -51,6 +53,7 @@ async function leaving(call: SimulatedCall): Promise<SimulatedCall> {
 export const MOMENTS: readonly Moment[] = [
   {
     name: 'C1 in its body',
+    blameless: true,
     async live(simulation, draw) {
       const call = simulation.call(BODY, 4)
       for (let piece = draw(3); piece > 0; piece--) call.sendPiece()
@@ -60,14 +63,17 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'C2 before the head',
+    blameless: true,
     live: async (simulation) => leaving((await asked(simulation)).call),
   },
   {
     name: 'C2 before an answer that is no stream',
+    blameless: true,
     live: async (simulation) => leaving((await asked(simulation, WHOLE_BODY)).call),
   },
   {
     name: 'C3 before the first event',
+    blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
       exchange.head(200)
@@ -77,6 +83,7 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'C3 behind a heartbeat',
+    blameless: true,
     async live(simulation) {
       const { call } = await asked(simulation)
       simulation.pass(5000)
@@ -85,6 +92,7 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'C4 in the middle of an event',
+    blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
       exchange.head(200)
@@ -96,6 +104,7 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'C4 while it does not read',
+    blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
       call.wire.blocked = true
@@ -133,6 +142,7 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'C8 the time is up',
+    blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
       exchange.head(200)
@@ -144,6 +154,7 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'a whole stream',
+    blameless: true,
     async live(simulation) {
       const { call, exchange } = await asked(simulation)
       exchange.head(200)
@@ -154,6 +165,7 @@ export const MOMENTS: readonly Moment[] = [
   },
   {
     name: 'a whole answer',
+    blameless: true,
     async live(simulation) {
       const { call, exchange } = await asked(simulation, WHOLE_BODY)
       exchange.head(200, 'application/json')
@@ -183,6 +195,8 @@ export const MISTAKES: readonly Moment[] = [
     name: `while the ${when} is read`,
     async live(simulation: Simulation) {
       const { call, exchange } = await asked(simulation, when === 'end' ? WHOLE_BODY : BODY)
+      // Whoever is asked next is not there.
+      simulation.onDispatch = (next) => queueMicrotask(() => next.fail('ECONNREFUSED'))
       exchange.head(200, when === 'end' ? 'application/json' : 'text/event-stream')
       if (when === 'event') exchange.data(WORD)
       // Nested more deeply than any recursion goes.

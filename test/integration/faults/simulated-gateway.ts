@@ -40,8 +40,9 @@ export interface Simulation {
   leftovers(): Readonly<Record<string, number>>
 }
 
-export function simulate(): Simulation {
-  const snapshot = aSnapshot()
+/** `failureThreshold`: of the breakers; without one they never open. */
+export function simulate(failureThreshold = 1_000_000_000): Simulation {
+  const snapshot = aSnapshot(failureThreshold)
   let now = 0
   let ids = 0
   const clock = { now: () => now, wall: () => now }
@@ -96,16 +97,17 @@ export class UpstreamExchange {
   }
 
   head(status: number, type = 'text/event-stream'): void {
-    if (!this.#isOpen) return
-    this.#handler.onResponseStart?.(this.#controller, status, { 'content-type': type })
+    const headers = { 'content-type': type }
+    this.#tell(() => this.#handler.onResponseStart?.(this.#controller, status, headers))
   }
 
   data(text: string): void {
-    if (this.#isOpen) this.#handler.onResponseData?.(this.#controller, Buffer.from(text))
+    this.#tell(() => this.#handler.onResponseData?.(this.#controller, Buffer.from(text)))
   }
 
   end(): void {
-    if (this.#open.delete(this)) this.#handler.onResponseEnd?.(this.#controller, {})
+    this.#tell(() => this.#handler.onResponseEnd?.(this.#controller, {}))
+    this.#open.delete(this)
   }
 
   fail(code: string): void {
@@ -113,8 +115,15 @@ export class UpstreamExchange {
     if (this.#open.delete(this)) this.#handler.onResponseError?.(this.#controller, error)
   }
 
-  get #isOpen(): boolean {
-    return this.#open.has(this)
+  /** A handler that throws has its exchange aborted, as undici does it. */
+  #tell(what: () => void): void {
+    if (!this.#open.has(this)) return
+    try {
+      what()
+    } catch (error) {
+      this.#open.delete(this)
+      this.#handler.onResponseError?.(this.#controller, error as Error)
+    }
   }
 
   get #controller(): Dispatcher.DispatchController {
@@ -244,13 +253,14 @@ function sumOf(family: Metrics['inFlight']): number {
   return [...family.entries()].reduce((sum, [, { value }]) => sum + value, 0)
 }
 
-function aSnapshot(): Snapshot {
+function aSnapshot(failureThreshold: number): Snapshot {
   const upstreams = ['primary', 'fallback'].map((name) => ({
     name,
     provider: 'openai',
     endpoint: 'http://127.0.0.1:1/v1',
     model: 'm',
     api_key: 'simulated',
+    circuit_breaker: { failure_threshold: failureThreshold },
   }))
   const gw = {
     gateway: { request_timeout_seconds: 60, sse: { heartbeat_seconds: 5 } },

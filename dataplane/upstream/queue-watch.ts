@@ -1,0 +1,87 @@
+/** Asks a runtime for its queue again and again, and forgets what is too old to steer by. */
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { UpstreamSettings } from '../config/snapshot.ts'
+import { queueOf } from './queue-gauges.ts'
+
+/** A figure this many intervals old says nothing about now. */
+const AGE_INTERVALS_MAX = 3
+const SCRAPE_TIMEOUT_MS = 2000
+const SCRAPE_BYTES_MAX = 8_388_608
+
+export class QueueWatch {
+  readonly #clock: Clock
+  readonly #scrape: () => Promise<number | undefined>
+  readonly #intervalMs: number
+  #timer: NodeJS.Timeout | undefined
+  #depth: number | undefined
+  #scrapedAt = 0
+  #stopped = false
+
+  constructor(intervalMs: number, clock: Clock, scrape: () => Promise<number | undefined>) {
+    this.#intervalMs = intervalMs
+    this.#clock = clock
+    this.#scrape = scrape
+    void this.#look()
+  }
+
+  get intervalMs(): number {
+    return this.#intervalMs
+  }
+
+  /** Waiting plus running requests; undefined when unknown or stale. */
+  get depth(): number | undefined {
+    const age = this.#clock.now() - this.#scrapedAt
+    return age <= this.#intervalMs * AGE_INTERVALS_MAX ? this.#depth : undefined
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const depth = await this.#scrape().catch(() => undefined)
+    if (this.#stopped) return
+    if (depth !== undefined) {
+      this.#depth = depth
+      this.#scrapedAt = this.#clock.now()
+    }
+    this.#timer = setTimeout(() => void this.#look(), this.#intervalMs).unref()
+  }
+}
+
+/** Reads the runtime's metrics once; undefined when they do not tell the queue. */
+export async function scrapeQueue(
+  pool: Dispatcher,
+  { provider, credential }: UpstreamSettings,
+): Promise<number | undefined> {
+  const { statusCode, body } = await pool.request({
+    path: '/metrics',
+    method: 'GET',
+    // Only llama.cpp asks for its key here; nobody else is shown it.
+    headers:
+      provider.name === 'llamacpp' && credential !== ''
+        ? { authorization: `Bearer ${credential}` }
+        : {},
+    signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS),
+  })
+  if (statusCode !== 200) {
+    await body.dump()
+    return undefined
+  }
+  const { waiting, running } = queueOf(provider.name, await boundedText(body))
+  if (waiting === undefined && running === undefined) return undefined
+  return (waiting ?? 0) + (running ?? 0)
+}
+
+async function boundedText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > SCRAPE_BYTES_MAX) throw new Error('the metrics are too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,250 @@
+/** What becomes of an upstream's refusal: which go on to the fallback, and what the client is told in the end. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import {
+  errorOf,
+  failing,
+  type Reply,
+  silent,
+  startFront,
+  startUpstream,
+  whole,
+} from './fake-upstream.ts'
+
+const [first, second] = await Promise.all([startUpstream(), startUpstream(whole('second'))])
+const retries = [1, 2, 3].flatMap((max_attempts) => [
+  {
+    name: `alone-${max_attempts}`,
+    strategy: 'single',
+    primary: 'first',
+    retry: { max_attempts, initial_delay_ms: 1 },
+  },
+  {
+    name: `pair-${max_attempts}`,
+    strategy: 'primary_with_fallback',
+    primary: 'first',
+    fallback: ['second'],
+    retry: { max_attempts, initial_delay_ms: 1 },
+  },
+])
+const front = await startFront({
+  upstreams: [
+    { name: 'first', endpoint: first.url, context_window: 1000, timeout_seconds: 1 },
+    { name: 'second', endpoint: second.url, context_window: 4000 },
+  ],
+  routes: [
+    { name: 'chat', strategy: 'single', primary: 'first' },
+    { name: 'pair', strategy: 'primary_with_fallback', primary: 'first', fallback: ['second'] },
+    ...retries,
+    {
+      name: 'hasty',
+      strategy: 'single',
+      primary: 'first',
+      retry: { max_attempts: 2, initial_delay_ms: 0, respect_retry_after: false },
+    },
+    { name: 'short', strategy: 'single', primary: 'second', timeout_seconds: 1 },
+  ],
+})
+after(() => Promise.all([front.process.stop(), first.close(), second.close()]))
+
+beforeEach(() => {
+  first.asked.length = 0
+  second.asked.length = 0
+  first.script.length = 0
+  second.reply = whole('second')
+})
+
+interface Row {
+  readonly says: Reply
+  /** Whether the fallback is tried. */
+  readonly spills: boolean
+  /** What the client is told where there is none. */
+  readonly status: number
+  readonly error: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, string | undefined>>
+}
+
+const own = { type: 'invalid_request_error', param: 'top_p', code: 'own_code' }
+const table = (status: number, code: string) => ({
+  code,
+  type: status === 429 ? 'rate_limit_error' : 'api_error',
+  param: null,
+})
+
+const REFUSALS: Readonly<Record<string, Row>> = {
+  'a bad request': {
+    says: failing(400, own),
+    spills: false,
+    status: 400,
+    error: { message: 'Said 400.', ...own },
+  },
+  'a request that cannot be processed, told by FastAPI': {
+    says: (outgoing) => {
+      const body = { detail: [{ loc: ['body', 'messages', 0], msg: 'is odd' }] }
+      outgoing.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    },
+    spills: false,
+    status: 422,
+    error: {
+      message: 'messages.0: is odd',
+      type: 'invalid_request_error',
+      param: 'messages.0',
+      code: null,
+    },
+  },
+  'a body that is too large': {
+    says: failing(413),
+    spills: false,
+    status: 413,
+    error: { message: 'Said 413.', type: 'invalid_request_error', param: null, code: null },
+  },
+  'a missing model': {
+    says: failing(404, { code: 'model_not_found' }),
+    spills: true,
+    status: 404,
+    error: {
+      message: 'Said 404.',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'model_not_found',
+    },
+  },
+  'a timeout of its own': {
+    says: failing(408),
+    spills: true,
+    status: 408,
+    error: { message: 'Said 408.', type: 'invalid_request_error', param: null, code: null },
+  },
+  'our credential refused': {
+    says: failing(401, { message: 'Incorrect API key: upstream-credential' }),
+    spills: true,
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 401 },
+  },
+  'our credential forbidden': {
+    says: failing(403),
+    spills: true,
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 403 },
+  },
+  'a rate limit': {
+    says: failing(429, {}, { 'retry-after': '2' }),
+    spills: true,
+    status: 429,
+    error: { ...table(429, 'ERR_GW_UPSTREAM_RATE_LIMIT'), upstream_status: 429 },
+    headers: { 'retry-after': '2', 'x-should-retry': undefined },
+  },
+  'a spent quota': {
+    says: failing(429, { code: 'insufficient_quota' }),
+    spills: true,
+    status: 429,
+    error: { ...table(429, 'ERR_GW_UPSTREAM_RATE_LIMIT'), upstream_status: 429 },
+    headers: { 'x-should-retry': 'false' },
+  },
+  'a prompt that is too long': {
+    says: failing(400, { code: 'context_length_exceeded', message: 'Too long by 3.' }),
+    spills: true,
+    status: 400,
+    error: {
+      message: 'Too long by 3.',
+      code: 'ERR_GW_CONTEXT_OVERFLOW',
+      type: 'invalid_request_error',
+      param: 'messages',
+    },
+  },
+  'a failure': {
+    says: failing(500),
+    spills: true,
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 500 },
+  },
+  'an overload with a page': {
+    says: (outgoing) => void outgoing.writeHead(503).end('<html><title>Sorry</title></html>'),
+    spills: true,
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 503 },
+  },
+  'a gateway timeout of its own': {
+    says: failing(504),
+    spills: true,
+    status: 504,
+    error: {},
+  },
+  'an error under 200': {
+    says: failing(200, { code: 500 }),
+    spills: true,
+    status: 502,
+    error: table(502, 'ERR_GW_UPSTREAM_ERROR'),
+  },
+  'an answer that is no JSON': {
+    says: (outgoing) =>
+      void outgoing.writeHead(200, { 'content-type': 'application/json' }).end('{"choi'),
+    spills: true,
+    status: 502,
+    error: table(502, 'ERR_GW_UPSTREAM_ERROR'),
+  },
+  'a redirect': {
+    says: (outgoing) => void outgoing.writeHead(307, { location: second.url }).end(),
+    spills: true,
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 307 },
+  },
+  'a reset in the middle': {
+    says: (outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': '999' })
+      outgoing.write('{"choices":', () => outgoing.destroy())
+    },
+    spills: true,
+    status: 502,
+    error: table(502, 'ERR_GW_UPSTREAM_ERROR'),
+  },
+  silence: {
+    says: silent,
+    spills: true,
+    status: 504,
+    error: table(504, 'ERR_GW_PROXY_TIMEOUT'),
+  },
+}
+
+for (const [what, { says, spills, status, error, headers = {} }] of Object.entries(REFUSALS)) {
+  test(`${what} alone is told as ${status}`, async () => {
+    first.script.push(says)
+    const heard = await front.chat()
+    assert.equal(heard.status, status, heard.text)
+    const told = errorOf(heard)
+    assert.partialDeepStrictEqual(told, error)
+    for (const [name, value] of Object.entries(headers)) assert.equal(heard.headers[name], value)
+    assert.doesNotMatch(heard.text, /upstream-credential/)
+    assert.equal(heard.headers['x-gw-upstream'], 'first')
+    // What the upstream says of a client's mistake has OpenAI's members; ours has the request's id beside them.
+    const members = ['code', 'message', 'param', 'type']
+    const isOurs = String(told.code).startsWith('ERR_GW_')
+    if (isOurs) assert.equal(told.request_id, heard.headers['x-request-id'])
+    else assert.deepEqual(Object.keys(told).toSorted(), members)
+  })
+
+  test(`${what} ${spills ? 'goes on to' : 'does not reach'} the fallback`, async () => {
+    first.script.push(says)
+    const heard = await front.chat({ model: 'pair' })
+    assert.equal(heard.status, spills ? 200 : status)
+    assert.equal(second.asked.length, spills ? 1 : 0)
+  })
+}
+
+for (const [model, inPlace, elsewhere] of [
+  ['alone-1', 1, 0],
+  ['alone-2', 2, 0],
+  ['alone-3', 3, 0],
+  ['pair-1', 1, 0],
+  ['pair-2', 1, 1],
+  ['pair-3', 2, 1],
+] as const) {
+  test(`${model} asks ${inPlace} times in place and ${elsewhere} times elsewhere`, async () => {
+    first.script.push(failing(500), failing(500), failing(500))
+    second.reply = failing(500)
+    const heard = await front.chat({ model })
+    assert.equal(errorOf(heard).code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.deepEqual([first.asked.length, second.asked.length], [inPlace, elsewhere])
+    assert.equal((await front.trace(heard)).attempts.length, inPlace + elsewhere)
+  })
+}

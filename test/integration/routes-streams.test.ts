@@ -1,0 +1,186 @@
+/** Streams: what may still happen before the first content, and how they end. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import {
+  after as afterwards,
+  errorOf,
+  event,
+  eventsOf,
+  failing,
+  type Reply,
+  silent,
+  startFront,
+  startUpstream,
+  streaming,
+  USAGE,
+  whole,
+  wordsOf,
+} from './fake-upstream.ts'
+import { until } from './gateway-process.ts'
+
+const [first, second] = await Promise.all([startUpstream(), startUpstream()])
+const upstreams = [
+  { name: 'first', endpoint: first.url, timeout_seconds: 2 },
+  { name: 'second', endpoint: second.url, timeout_seconds: 2 },
+]
+const front = await startFront({
+  gateway: { sse: { heartbeat_seconds: 1 } },
+  upstreams,
+  routes: [
+    { name: 'chat', strategy: 'single', primary: 'first' },
+    { name: 'pair', strategy: 'primary_with_fallback', primary: 'first', fallback: ['second'] },
+  ],
+})
+after(() => Promise.all([front.process.stop(), first.close(), second.close()]))
+
+beforeEach(() => {
+  first.reply = streaming()
+  second.reply = streaming({ words: ['sec', 'ond'] })
+  for (const upstream of [first, second]) upstream.asked.length = 0
+})
+
+const BEATS = /^(?:: keepalive\n)+/
+
+test('a stream says who answers and forbids buffering', async () => {
+  const heard = await front.stream()
+  assert.equal(heard.status, 200)
+  assert.partialDeepStrictEqual(heard.headers, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    'x-gw-route': 'chat',
+    'x-gw-upstream': 'first',
+  })
+  assert.equal(wordsOf(heard), 'hello')
+  assert.equal(heard.cut, false)
+})
+
+test('usage is asked of the upstream, and shown to those who asked for it', async () => {
+  const unasked = await front.stream()
+  assert.doesNotMatch(unasked.text, /usage/)
+  assert.deepEqual(first.asked[0]?.body.stream_options, { include_usage: true })
+  const asked = eventsOf(await front.stream({ stream_options: { include_usage: true } }))
+  assert.deepEqual(asked.at(-2).usage, USAGE)
+  assert.deepEqual(asked.at(-2).choices, [])
+  assert.equal(asked.at(-1), '[DONE]')
+  const { prompt_tokens, completion_tokens } = await front.trace(unasked)
+  assert.deepEqual([prompt_tokens, completion_tokens], [7, 3])
+})
+
+test('[DONE] is added where the upstream left it out, and is there once', async () => {
+  for (const done of [true, false]) {
+    first.reply = streaming({ done })
+    const heard = await front.stream()
+    assert.equal(heard.text.split('data: [DONE]\n\n').length, 2)
+    assert.ok(heard.text.endsWith('data: [DONE]\n\n'))
+    assert.equal(heard.cut, false)
+  }
+})
+
+for (const [what, reply] of Object.entries({
+  'a connection that closes': streaming({ end: 'cut' }),
+  'an end without a finish': streaming({ finish: false, done: false }),
+  'an error event': streaming({ end: 'error' }),
+})) {
+  test(`${what} behind content is an error event and a cut, and nobody else is asked`, async () => {
+    first.reply = reply
+    const heard = await front.stream({ model: 'pair' })
+    assert.equal(heard.status, 200)
+    assert.equal(heard.cut, true)
+    assert.equal(wordsOf(heard), 'hello')
+    const { error } = eventsOf(heard).at(-1)
+    assert.equal(error.code, 'ERR_GW_STREAM_ABORTED')
+    assert.equal(error.request_id, heard.headers['x-request-id'])
+    assert.equal(error.param, null)
+    assert.doesNotMatch(heard.text, /\[DONE\]/)
+    assert.equal(second.asked.length, 0)
+    assert.partialDeepStrictEqual(await front.trace(heard), {
+      status: 499,
+      code: 'ERR_GW_STREAM_ABORTED',
+    })
+  })
+}
+
+const BEFORE: Readonly<Record<string, Reply>> = {
+  'an error event under 200': streaming({
+    words: [],
+    before: `${event({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] })}`,
+    end: 'error',
+  }),
+  'an error status': failing(500),
+  'an answer that is no stream': whole(),
+  'an error object under 200': failing(200),
+  'a stream without events': streaming({ words: [], finish: false, done: false }),
+  'a connection that closes after a role': streaming({
+    words: [],
+    before: event({ choices: [{ index: 0, delta: { role: 'assistant' } }] }),
+    end: 'cut',
+  }),
+}
+
+for (const [what, reply] of Object.entries(BEFORE)) {
+  test(`${what} before any content fails over, and alone has a status`, async () => {
+    first.reply = reply
+    const spilled = await front.stream({ model: 'pair' })
+    assert.equal(spilled.headers['x-gw-upstream'], 'second')
+    assert.equal(wordsOf(spilled), 'second')
+    assert.equal(spilled.cut, false)
+    const alone = await front.stream()
+    assert.equal(alone.status, 502)
+    assert.equal(errorOf(alone).code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.equal(alone.headers['content-type'], 'application/json; charset=utf-8')
+  })
+}
+
+test('heartbeats come before the first token, under a head that names no upstream', async () => {
+  const moment = Promise.withResolvers<void>()
+  first.reply = afterwards(moment.promise, streaming())
+  const asking = front.ask({ stream: true })
+  await until('a heartbeat comes', () => asking.text() === ': keepalive\n')
+  const head = await asking.head
+  assert.equal(head.statusCode, 200)
+  assert.equal(head.headers['x-gw-route'], 'chat')
+  assert.ok(!('x-gw-upstream' in head.headers))
+  moment.resolve()
+  const heard = await asking.over
+  assert.equal(wordsOf(heard), 'hello')
+  assert.equal(heard.cut, false)
+})
+
+test('heartbeats also come between tokens, never within an event', async () => {
+  const moment = Promise.withResolvers<void>()
+  first.reply = streaming({ hold: moment.promise })
+  const asking = front.ask({ stream: true })
+  await until('two heartbeats come', () => asking.text().split(': keepalive\n').length === 3)
+  moment.resolve()
+  const { text, headers } = await asking.over
+  assert.equal(headers['x-gw-upstream'], 'first')
+  const blocks = text.replaceAll(': keepalive\n', '').split('\n\n')
+  for (const block of blocks.filter(Boolean)) assert.match(block, /^data: (\{.*\}|\[DONE\])$/)
+})
+
+test('a failover after a heartbeat still works', async () => {
+  first.reply = silent
+  const heard = await front.stream({ model: 'pair' })
+  assert.equal(heard.status, 200)
+  assert.match(heard.text, BEATS)
+  assert.equal(wordsOf(heard), 'second')
+  assert.equal(heard.cut, false)
+  assert.equal((await front.trace(heard)).upstream, 'second')
+})
+
+test('a final failure behind a heartbeat is an error event with its own code and status', async () => {
+  const series = 'gw_requests_total{route="chat",upstream="first",status="504"}'
+  const before = await front.value(series)
+  first.reply = silent
+  const heard = await front.stream()
+  assert.equal(heard.status, 200)
+  assert.equal(heard.cut, true)
+  assert.match(heard.text, BEATS)
+  assert.equal(eventsOf(heard).at(-1).error.code, 'ERR_GW_PROXY_TIMEOUT')
+  assert.partialDeepStrictEqual(await front.trace(heard), {
+    status: 504,
+    code: 'ERR_GW_PROXY_TIMEOUT',
+  })
+  assert.equal((await front.value(series)) - before, 1)
+})
