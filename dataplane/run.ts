@@ -1,5 +1,6 @@
 /** Configuration to listeners, and back down on SIGTERM: the only composition root. */
 import { randomBytes } from 'node:crypto'
+import { flushCompileCache } from 'node:module'
 import { Activation } from './activation.ts'
 import { showBudgets } from './budgets/gauges.ts'
 import { InfraCost } from './budgets/infra-cost.ts'
@@ -50,6 +51,7 @@ export async function run(file: string, env: Environment, ending: Promise<void>)
     return 1
   }
   gateway.deadlines.start()
+  flushCompileCache()
   gateway.log.event('info', 'start', `gw ${VERSION} serves ${file}.`, { ...addresses })
   process.on('uncaughtExceptionMonitor', ({ stack }) => {
     gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })

@@ -147,7 +147,7 @@ test('PUT /config takes JSON and YAML, whatever their type is said to be', async
   for (const upstream of document.gw.upstreams) delete upstream.headers
   for (const type of [undefined, 'application/json', 'application/yaml', 'text/plain']) {
     for (const body of [JSON.stringify(document), stringify(parse(JSON.stringify(document)))]) {
-      assert.equal((await put(body, type)).status, 200, type)
+      assert.equal((await put(body, type)).status, 200)
     }
   }
 })

@@ -141,6 +141,8 @@ export function streaming(options: StreamOptions = {}): Reply {
       outgoing.write(chunk({ delta: { content }, finish_reason: null }))
     }
     if (end === 'cut') {
+      // Node keeps chunks back until the next tick.
+      await new Promise(setImmediate)
       outgoing.socket?.destroySoon()
       return
     }
@@ -295,6 +297,4 @@ export function errorOf({ text }: { readonly text: string }) {
   return JSON.parse(text).error
 }
 
-export async function textOf(address: string): Promise<string> {
-  return await (await fetch(address)).text()
-}
+export const textOf = async (address: string) => await (await fetch(address)).text()

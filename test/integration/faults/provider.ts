@@ -70,7 +70,7 @@ export interface FaultyProvider {
 export async function startFaultyProvider(): Promise<FaultyProvider> {
   const services = new Map<string, Service>()
   const sockets = new Set<Socket>()
-  const server = createServer({ keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
+  const server = createServer({ keepAliveTimeout: 5000 }, (incoming, outgoing) => {
     const name = (incoming.url ?? '').split('/')[1] ?? ''
     void serve(serviceOf(name), incoming, outgoing)
   })

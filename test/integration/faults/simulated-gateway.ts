@@ -41,7 +41,7 @@ export interface Simulation {
 }
 
 /** `failureThreshold`: of the breakers; without one they never open. */
-export function simulate(failureThreshold = 1_000_000_000): Simulation {
+export function simulate(failureThreshold = 10_000): Simulation {
   const snapshot = aSnapshot(failureThreshold)
   let now = 0
   let ids = 0

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ChatRequest } from '../../dataplane/call.ts'
+import { Meter } from '../../dataplane/meter.ts'
+
+/** All that a meter reads of a request. */
+const request = { bytes: Buffer.alloc(41) } as unknown as ChatRequest
+const usage = {
+  promptTokens: 5,
+  completionTokens: 2,
+  cachedTokens: 1,
+  reasoningTokens: 0,
+  estimated: false,
+}
+
+test('an attempt that reported usage is charged as it was reported, at its own model', () => {
+  const meter = new Meter()
+  meter.begin('one', 'dear').usage = usage
+  meter.begin('two', 'cheap').usage = { ...usage, promptTokens: 9 }
+  const charges = meter.charges(request)
+  assert.deepEqual(
+    charges.map(({ attempt, usage: { promptTokens } }) => [attempt.model, promptTokens]),
+    [
+      ['dear', 5],
+      ['cheap', 9],
+    ],
+  )
+})
+
+test('an attempt that failed before it said anything costs nothing', () => {
+  const meter = new Meter()
+  meter.begin('one', 'm')
+  meter.begin('two', 'm').usage = usage
+  assert.deepEqual(
+    meter.charges(request).map(({ attempt }) => attempt.upstream),
+    ['two'],
+  )
+})
+
+test('what was seen of a stream that never told its usage is counted, and said to be estimated', () => {
+  const meter = new Meter()
+  meter.begin('one', 'm').contentEvents = 3
+  const [charge] = meter.charges(request)
+  assert.partialDeepStrictEqual(charge?.usage, {
+    completionTokens: 3,
+    promptTokens: 11,
+    estimated: true,
+  })
+})
+
+test('a usage of zero is a usage', () => {
+  const meter = new Meter()
+  const attempt = meter.begin('one', 'm')
+  attempt.contentEvents = 3
+  attempt.usage = { ...usage, promptTokens: 0, completionTokens: 0 }
+  assert.partialDeepStrictEqual(meter.charges(request)[0]?.usage, {
+    completionTokens: 0,
+    estimated: false,
+  })
+})

@@ -1,0 +1,211 @@
+/** Budgets that hold: 402 when a cap has been reached, 429 while only promises stand in the way, one request over at most. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import {
+  type Asked,
+  after as afterwards,
+  errorOf,
+  type Front,
+  type Reply,
+  startUpstream,
+  whole,
+} from './fake-upstream.ts'
+import { aRandom } from './faults/random.ts'
+import { until } from './gateway-process.ts'
+import {
+  ANSWER_TOKENS,
+  ANSWER_USD,
+  assertLimited,
+  assertSpent,
+  keysOf,
+  PLENTY,
+  PRICES,
+  standing,
+  startLimited,
+  told,
+  untilIdle,
+  windowEnds,
+} from './limits/limited-gateway.ts'
+
+const IN_FLIGHT = [16, 64, 256]
+/** The most tokens that one of the requests below asks for. */
+const ANSWER_MAX = 1000
+/** About two hundred requests, fewer than are in flight at the most. */
+const TOKENS_CAP = 100_000
+const USD_CAP = 2
+
+const upstream = await startUpstream()
+const gateway = await startLimited(
+  {
+    upstreams: [{ name: 'up', endpoint: upstream.url, timeout_seconds: 100 }],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+    rate_limits: { default: PLENTY },
+    budgets: [
+      { tenant: 'tokens', tokens_per_day: ANSWER_TOKENS + 1 },
+      { tenant: 'money', spend_per_month_usd: ANSWER_USD },
+      { tenant: 'both', tokens_per_day: ANSWER_TOKENS, spend_per_month_usd: ANSWER_USD },
+      { tenant: 'promised', tokens_per_day: 5000 },
+      { tenant: 'lent', spend_per_month_usd: 0.01 },
+      { tenant: 'spare', tokens_per_day: ANSWER_TOKENS },
+      ...IN_FLIGHT.map((count) => ({ tenant: `t${count}`, tokens_per_day: TOKENS_CAP })),
+      ...IN_FLIGHT.map((count) => ({ tenant: `s${count}`, spend_per_month_usd: USD_CAP })),
+    ],
+    pricing: PRICES,
+  },
+  keysOf([
+    'tokens',
+    'money',
+    'both',
+    'promised',
+    'lent',
+    'spare',
+    ...IN_FLIGHT.flatMap((count) => [`t${count}`, `s${count}`]),
+  ]),
+)
+after(() => Promise.all([gateway.stop(), upstream.close()]))
+
+test('402 comes once what is settled has reached the cap of tokens, and says until when', async () => {
+  const front = gateway.as('tokens')
+  assert.equal((await front.chat()).status, 200)
+  // One token is left: settled is below the cap, so one more is admitted, and that is the overshoot.
+  assert.equal(told(await front.chat())['budget-tokens-remaining'], '1')
+  const asked = upstream.asked.length
+  const refused = await front.chat()
+  const error = assertSpent(refused, 'budget_tokens')
+  assert.deepEqual(
+    [error.limited_by, error.limit, error.used, error.reserved, error.resets_at],
+    ['tokens_per_day', ANSWER_TOKENS + 1, 2 * ANSWER_TOKENS, 0, windowEnds().day],
+  )
+  assert.match(error.message, /tokens_per_day raised/)
+  assert.equal(upstream.asked.length, asked, 'nothing reached the upstream')
+})
+
+test('402 comes once what is settled has reached the cap of money', async () => {
+  const front = gateway.as('money')
+  assert.equal((await front.chat()).status, 200)
+  const error = assertSpent(await front.chat(), 'budget_spend')
+  assert.deepEqual(
+    [error.limited_by, error.limit, error.used, error.resets_at],
+    ['spend_per_month_usd', ANSWER_USD, ANSWER_USD, windowEnds().month],
+  )
+  assert.match((await front.stream()).text, /ERR_GW_BUDGET_EXCEEDED/)
+})
+
+test('of two spent budgets the one that lasts longer is told', async () => {
+  const front = gateway.as('both')
+  assert.equal((await front.chat()).status, 200)
+  const { day, month } = windowEnds()
+  const reason = day === month ? 'budget_tokens' : 'budget_spend'
+  assert.equal(assertSpent(await front.chat(), reason).resets_at, month)
+})
+
+test("a spent budget does not stop other tenants, and refusing takes none of a bucket's room", async () => {
+  const front = gateway.as('spare')
+  await front.chat()
+  const [{ requests_per_minute: before }] = [await standing(front, 'spare')]
+  for (let refusals = 0; refusals < 10; refusals++) {
+    assertSpent(await front.chat(), 'budget_tokens')
+  }
+  const { requests_per_minute: later, concurrent_requests } = await standing(front, 'spare')
+  assert.ok(later.remaining >= before.remaining)
+  assert.equal(concurrent_requests.used, 0)
+  assert.equal((await gateway.as('promised').chat({ max_tokens: 1 })).status, 200)
+})
+
+for (const [tenant, limitedBy] of [
+  ['promised', 'tokens_per_day'],
+  ['lent', 'spend_per_month_usd'],
+] as const) {
+  test(`429 while only reservations fill ${limitedBy}, and admission once they are settled`, async () => {
+    const front = gateway.as(tenant)
+    const { promise: release, resolve } = Promise.withResolvers<void>()
+    upstream.script.push(afterwards(release, whole()))
+    const asked = upstream.asked.length
+    const running = front.chat({ max_tokens: 5000 })
+    await until('the upstream is asked', () => upstream.asked.length > asked)
+    const refused = await front.chat({ max_tokens: 1 })
+    const error = assertLimited(refused, 'budget_reserved')
+    assert.equal(error.limited_by, limitedBy)
+    assert.ok(error.used < error.limit && error.used + error.reserved >= error.limit)
+    assert.equal(refused.headers['retry-after'], '1')
+    assert.equal(refused.headers['x-should-retry'], undefined)
+    resolve()
+    assert.equal((await running).status, 200)
+    assert.equal((await front.chat({ max_tokens: 1 })).status, 200)
+    const series = await front.series()
+    const name = `gw_ratelimit_rejected_total{tenant="${tenant}",reason="budget_reserved"}`
+    assert.equal(series.get(name), 1)
+  })
+}
+
+/** Uses up to all that it was asked for, after a moment of its own. */
+function worker(random: (bound: number) => number, used: (tokens: number) => void): Reply {
+  return async (outgoing, asked: Asked) => {
+    const completion = 1 + random(Number(asked.body.max_tokens))
+    await new Promise((resolve) => setTimeout(resolve, random(30)))
+    used(7 + completion)
+    const usage = { prompt_tokens: 7, completion_tokens: completion }
+    await whole('x', usage)(outgoing, asked)
+  }
+}
+
+/** Keeps so many requests in flight until the budget is spent; a promised one is asked for again when one has ended. */
+async function storm(front: Front, inFlight: number, random: (bound: number) => number) {
+  const statuses = { 200: 0, 402: 0, 429: 0 }
+  let ended = Promise.withResolvers<void>()
+  const client = async () => {
+    for (;;) {
+      const next = ended.promise
+      const answer = await front.chat({ max_tokens: 1 + random(ANSWER_MAX) })
+      assert.ok(
+        answer.status === 200 || answer.status === 402 || answer.status === 429,
+        answer.text,
+      )
+      statuses[answer.status]++
+      if (answer.status === 402) return
+      if (answer.status === 429) {
+        assert.equal(errorOf(answer).reason, 'budget_reserved')
+        await next
+        continue
+      }
+      ended.resolve()
+      ended = Promise.withResolvers()
+    }
+  }
+  const clients = Array.from({ length: inFlight }, client)
+  await Promise.race(clients)
+  // Who waits for an end that comes no more is told of the spent budget.
+  ended.resolve()
+  await Promise.all(clients)
+  return statuses
+}
+
+describe('D1 the overshoot is one request at most, the utilisation above 95 %', () => {
+  for (const inFlight of IN_FLIGHT) {
+    for (const kind of ['tokens', 'spend'] as const) {
+      test(`${inFlight} in flight on a budget of ${kind}`, async (context) => {
+        const tenant = `${kind[0]}${inFlight}`
+        const front = gateway.as(tenant)
+        const random = aRandom(inFlight)
+        let largest = 0
+        let sum = 0
+        upstream.reply = worker(random, (tokens) => {
+          largest = Math.max(largest, tokens)
+          sum += tokens
+        })
+        const statuses = await storm(front, inFlight, random)
+        upstream.reply = whole()
+        await untilIdle(front, tenant)
+        const stands = await standing(front, tenant)
+        const [used, cap, one] =
+          kind === 'tokens'
+            ? [stands.tokens_per_day.used, TOKENS_CAP, largest]
+            : [Number(stands.spend_per_month_usd.used), USD_CAP, largest * 20e-6]
+        if (kind === 'tokens') assert.equal(used, sum)
+        const share = `${((100 * used) / cap).toFixed(2)} %`
+        context.diagnostic(`${JSON.stringify(statuses)}, ${share} used, one is ${one}`)
+        assert.ok(used >= cap * 0.95 && used < cap + one, `${used} of ${cap}, one is ${one}`)
+      })
+    }
+  }
+})

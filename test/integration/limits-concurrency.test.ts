@@ -1,0 +1,242 @@
+/** A slot is held for the whole of a request, and free after it however it ended (C1 to C7, C9). */
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, test } from 'node:test'
+import {
+  type Asking,
+  after as afterwards,
+  type FakeUpstream,
+  failing,
+  QUESTION,
+  refusingUrl,
+  silent,
+  startUpstream,
+  streaming,
+} from './fake-upstream.ts'
+import { until } from './gateway-process.ts'
+import { RawSocket } from './hostile/raw-socket.ts'
+import {
+  ANSWER_TOKENS,
+  assertLimited,
+  keysOf,
+  standing,
+  startLimited,
+  untilIdle,
+} from './limits/limited-gateway.ts'
+
+const SLOTS = 2
+
+const [upstream, fallback] = await Promise.all([startUpstream(), startUpstream()])
+const gateway = await startLimited(
+  {
+    upstreams: [
+      { name: 'up', endpoint: upstream.url, idle_timeout_seconds: 1 },
+      { name: 'spare', endpoint: fallback.url },
+      { name: 'gone', endpoint: await refusingUrl() },
+    ],
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'up' },
+      { name: 'spilling', strategy: 'primary_with_fallback', primary: 'up', fallback: ['spare'] },
+      { name: 'gone', strategy: 'single', primary: 'gone' },
+      { name: 'short', strategy: 'single', primary: 'up', timeout_seconds: 1 },
+    ],
+    rate_limits: {
+      default: { requests_per_minute: 100_000, burst: 100_000, concurrent_requests: SLOTS },
+    },
+    budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000_000 }],
+  },
+  keysOf(['acme']),
+)
+after(() => Promise.all([gateway.stop(), upstream.close(), fallback.close()]))
+const front = gateway.as('acme')
+
+beforeEach(() => {
+  for (const one of [upstream, fallback]) {
+    one.asked.length = 0
+    one.script.length = 0
+  }
+})
+
+async function settled(): Promise<number> {
+  return (await standing(front, 'acme')).tokens_per_day.used
+}
+
+async function running(): Promise<number> {
+  return (await standing(front, 'acme')).concurrent_requests.used
+}
+
+/** Fills every slot with requests that nobody answers yet, and returns what frees them. */
+async function fill(): Promise<() => Promise<void>> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(...Array.from({ length: SLOTS }, () => afterwards(promise, streaming())))
+  const all = Array.from({ length: SLOTS }, () => front.stream())
+  await until('all slots are taken', async () => (await running()) === SLOTS)
+  return async () => {
+    resolve()
+    for (const one of await Promise.all(all)) assert.equal(one.status, 200)
+  }
+}
+
+test('one more than may run is refused while the others go on', async () => {
+  const release = await fill()
+  const error = assertLimited(await front.chat(), 'concurrency')
+  assert.deepEqual(
+    [error.limited_by, error.limit, error.used],
+    ['concurrent_requests', SLOTS, SLOTS],
+  )
+  await release()
+  await untilIdle(front, 'acme')
+  assert.equal((await front.chat()).status, 200)
+})
+
+test('a stream holds its slot until its end, not until its first word', async () => {
+  const { promise: hold, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(streaming({ hold }), streaming({ hold }))
+  const streams = [front.ask({ stream: true }), front.ask({ stream: true })]
+  await Promise.all(streams.map((one) => heardSomething(one)))
+  assertLimited(await front.chat(), 'concurrency')
+  resolve()
+  await Promise.all(streams.map(({ over }) => over))
+  assert.equal((await front.chat()).status, 200)
+})
+
+async function heardSomething(asking: Asking): Promise<void> {
+  await until('the first word is heard', () => asking.text().includes('hel'))
+}
+
+/** What a prompt counts where nobody told its usage: a token for each four bytes of the request. */
+const PROMPT_TOKENS = Math.ceil(JSON.stringify({ ...QUESTION, stream: true }).length / 4)
+
+/** Each ends one request in its way; `charged` is what it is billed. */
+const ENDS: readonly {
+  readonly how: string
+  readonly charged: number
+  readonly end: () => Promise<unknown>
+}[] = [
+  {
+    how: 'a whole answer',
+    charged: ANSWER_TOKENS,
+    end: () => front.chat(),
+  },
+  {
+    how: 'the end of a stream',
+    charged: ANSWER_TOKENS,
+    end: () => {
+      upstream.script.push(streaming())
+      return front.stream()
+    },
+  },
+  {
+    how: 'C1 a client that leaves before the end of its body',
+    charged: 0,
+    async end() {
+      const socket = new RawSocket(front.process.url)
+      socket.send(
+        `POST /v1/chat/completions HTTP/1.1\r\nHost: gw\r\nAuthorization: Bearer ${front.key}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"model":',
+      )
+      await until('it is sent', () => socket.drained)
+      socket.leave()
+    },
+  },
+  {
+    how: 'C2 a client that leaves before the upstream says anything',
+    charged: 0,
+    end: () => leaveOnceAsked(upstream),
+  },
+  {
+    how: 'C3 a client that leaves behind the head of the upstream',
+    charged: 0,
+    end: () => leaveOnceAsked(upstream, (outgoing) => void outgoing.writeHead(200).flushHeaders()),
+  },
+  {
+    how: 'C4 a client that leaves in the middle of a stream',
+    charged: PROMPT_TOKENS + 1,
+    async end() {
+      upstream.script.push(streaming({ hold: new Promise(() => {}) }))
+      const asking = front.ask({ stream: true })
+      await heardSomething(asking)
+      asking.leave()
+    },
+  },
+  {
+    how: 'C5 a client that leaves during the fallback',
+    charged: 0,
+    async end() {
+      upstream.script.push(failing(500))
+      await leaveOnceAsked(fallback, silent, 'spilling')
+    },
+  },
+  {
+    how: 'C7 an upstream that cuts its stream',
+    charged: PROMPT_TOKENS + 2,
+    end: () => {
+      upstream.script.push(streaming({ end: 'cut' }))
+      return front.stream()
+    },
+  },
+  {
+    how: 'C7 an upstream that stalls in the middle of a stream',
+    charged: PROMPT_TOKENS + 1,
+    end: () => {
+      upstream.script.push(streaming({ hold: new Promise(() => {}) }))
+      return front.stream()
+    },
+  },
+  {
+    how: 'C7 an upstream that fails',
+    charged: 0,
+    end: () => {
+      upstream.script.push(failing(500))
+      return front.chat()
+    },
+  },
+  {
+    how: 'C7 an upstream that is not there',
+    charged: 0,
+    end: () => front.chat({ model: 'gone' }),
+  },
+  {
+    how: "an upstream that refuses the client's mistake",
+    charged: 0,
+    end: () => {
+      upstream.script.push(failing(422))
+      return front.chat()
+    },
+  },
+  {
+    how: 'C8 the deadline of the route',
+    charged: 0,
+    end: () => {
+      upstream.script.push(silent)
+      return front.chat({ model: 'short' })
+    },
+  },
+  {
+    how: 'a refusal of the gateway',
+    charged: 0,
+    end: () => front.chat({ model: 'nowhere' }),
+  },
+]
+
+async function leaveOnceAsked(by: FakeUpstream, reply = silent, model = 'chat'): Promise<void> {
+  by.script.push(reply)
+  const asking = front.ask({ model, stream: true })
+  asking.head.catch(() => {})
+  await until('the upstream is asked', () => by.asked.length > 0)
+  asking.leave()
+}
+
+describe('every slot is free again and what was seen is billed once', () => {
+  for (const { how, charged, end } of ENDS) {
+    test(`after ${how}`, async () => {
+      await untilIdle(front, 'acme')
+      const before = await settled()
+      await end()
+      await untilIdle(front, 'acme')
+      assert.equal((await settled()) - before, charged)
+      const release = await fill()
+      assertLimited(await front.chat(), 'concurrency')
+      await release()
+    })
+  }
+})

@@ -1,0 +1,194 @@
+/** How a tenant stands is on every answer to it, exactly, and on no answer to a stranger. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { failing, type Heard, startFront, startUpstream, streaming } from './fake-upstream.ts'
+import { aKey } from './gateway-process.ts'
+import { keysOf, PRICES, startLimited, told } from './limits/limited-gateway.ts'
+
+/** Requests that fit the bucket of a tenant without a rule of its own. */
+const CAPACITY = 100
+
+const upstream = await startUpstream()
+const tenants = ['acme', 'rated', 'daily', 'monthly', 'full', 'spent', 'narrow']
+const keys = keysOf(tenants, { narrow: ['other'] })
+const revoked = aKey({ id: 'revoked', tenant: 'acme', revoked_at: '2026-01-01T00:00:00Z' })
+const expired = aKey({ id: 'expired', tenant: 'acme', expires_at: '2026-01-01T00:00:00Z' })
+const gateway = await startLimited(
+  {
+    gateway: { max_request_bytes: 2000 },
+    api_keys: [...keys.records, revoked.record, expired.record],
+    upstreams: [{ name: 'up', endpoint: upstream.url }],
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'up' },
+      { name: 'other', strategy: 'single', primary: 'up' },
+    ],
+    // One a minute: what leaks during a test is less than one request.
+    rate_limits: {
+      default: { requests_per_minute: 1, burst: CAPACITY },
+      tenants: [{ tenant: 'full', burst: 1 }],
+    },
+    budgets: [
+      { tenant: 'acme', tokens_per_day: 1000, spend_per_month_usd: 1 },
+      { tenant: 'daily', tokens_per_day: 500 },
+      { tenant: 'monthly', spend_per_month_usd: 12.5 },
+      { tenant: 'spent', tokens_per_day: 10, spend_per_month_usd: 0.000_13 },
+    ],
+    pricing: PRICES,
+  },
+  keys,
+)
+after(() => Promise.all([gateway.stop(), upstream.close()]))
+
+interface Sent {
+  readonly path?: string
+  readonly key?: string
+  readonly body?: string
+  readonly type?: string
+  readonly method?: string
+}
+
+const QUESTION = '{"model":"chat","messages":[{"role":"user","content":"hi"}]}'
+
+async function send(tenant: string, sent: Sent = {}): Promise<Heard> {
+  const { process, key } = gateway.as(tenant)
+  const {
+    path = '/v1/chat/completions',
+    method = sent.path ? 'GET' : 'POST',
+    body = QUESTION,
+  } = sent
+  const answer = await fetch(process.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${sent.key ?? key}`,
+      'content-type': sent.type ?? 'application/json',
+    },
+    ...(method === 'POST' && { body }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, headers: Object.fromEntries(answer.headers), text, cut: false }
+}
+
+/** Exactly so many requests, tokens and dollars; the reset by what has leaked since, which is less than a minute. */
+function assertTold(answer: Heard, remaining: number, tokens?: string, usd?: string): void {
+  const { 'ratelimit-reset': reset, ...others } = told(answer)
+  assert.deepEqual(others, {
+    'ratelimit-limit': '1',
+    'ratelimit-remaining': String(remaining),
+    ...(tokens !== undefined && { 'budget-tokens-remaining': tokens }),
+    ...(usd !== undefined && { 'budget-spend-remaining-usd': usd }),
+  })
+  const used = CAPACITY - remaining
+  assert.match(String(reset), /^\d+$/)
+  assert.ok(Number(reset) <= used * 60 && Number(reset) >= used * 60 - 59, `reset ${reset}`)
+}
+
+test('all five are on an answer before anything was asked', async () => {
+  const answer = await send('acme', { path: '/v1/models' })
+  assert.equal(answer.status, 200)
+  assertTold(answer, 100, '1000', '1')
+})
+
+test('an answer tells what is left with its own request charged and not yet billed', async () => {
+  const answer = await send('acme')
+  assert.equal(answer.status, 200)
+  assertTold(answer, 99, '1000', '1')
+})
+
+const MISTAKES: readonly [what: string, status: number, sent: Sent][] = [
+  ['JSON that is none', 400, { body: '{' }],
+  ['a question without messages', 400, { body: '{"model":"chat"}' }],
+  ['an unknown route', 404, { body: QUESTION.replace('chat', 'nowhere') }],
+  ['a body that is too large', 413, { body: QUESTION.replace('hi', 'x'.repeat(3000)) }],
+  ['a body of another type', 415, { type: 'text/plain' }],
+  ['the list of models', 200, { path: '/v1/models' }],
+  ['one model', 200, { path: '/v1/models/chat' }],
+  ['a model that is none', 404, { path: '/v1/models/nowhere' }],
+  ['the headers as received', 200, { path: '/v1/debug/echo-headers' }],
+]
+
+for (const [what, status, sent] of MISTAKES) {
+  test(`all five are on ${status} for ${what}, which charges nothing`, async () => {
+    const answer = await send('acme', sent)
+    assert.equal(answer.status, status, answer.text)
+    assertTold(answer, 99, '990', '0.99987')
+  })
+}
+
+test('all five are on 403 for a route that the key may not use', async () => {
+  const answer = await send('narrow')
+  assert.equal(answer.status, 403)
+  assertTold(answer, 100)
+})
+
+test('all five are on the head of a stream', async () => {
+  upstream.script.push(streaming())
+  const answer = await send('acme', { body: QUESTION.replace('{', '{"stream":true,') })
+  assert.match(String(answer.headers['content-type']), /event-stream/)
+  assertTold(answer, 98, '990', '0.99987')
+})
+
+test("all five are on an upstream's failure and on an upstream's refusal", async () => {
+  upstream.script.push(failing(500), failing(422))
+  const failed = await send('acme')
+  assert.equal(failed.status, 502)
+  assertTold(failed, 97, '980', '0.99974')
+  const refused = await send('acme')
+  assert.equal(refused.status, 422)
+  assertTold(refused, 96, '980', '0.99974')
+})
+
+test('all are on 429 of the gateway', async () => {
+  await send('full')
+  const answer = await send('full')
+  assert.equal(answer.status, 429)
+  assert.deepEqual(told(answer), {
+    'ratelimit-limit': '1',
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': answer.headers['retry-after'],
+  })
+})
+
+test('all five are on 402, and no remainder is below zero', async () => {
+  await send('spent')
+  const answer = await send('spent')
+  assert.equal(answer.status, 402)
+  assertTold(answer, 99, '0', '0')
+})
+
+test('budgets are told only to a tenant that has them', async () => {
+  assertTold(await send('rated'), 99)
+  assertTold(await send('daily'), 99, '500')
+  assertTold(await send('monthly'), 99, undefined, '12.5')
+  assertTold(await send('monthly'), 98, undefined, '12.49987')
+})
+
+test('401 tells nothing, whoever the key belonged to', async () => {
+  for (const key of ['unknown', revoked.key, expired.key]) {
+    for (const sent of [
+      { key },
+      { key, path: '/v1/models' },
+      { key, path: '/v1/debug/echo-headers' },
+    ]) {
+      const answer = await send('acme', sent)
+      assert.equal(answer.status, 401)
+      assert.deepEqual(told(answer), {})
+    }
+  }
+})
+
+test('a file with neither limits nor budgets tells nothing and limits nothing', async () => {
+  const front = await startFront({
+    upstreams: [{ name: 'up', endpoint: upstream.url }],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+  })
+  try {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => front.chat()))
+    for (const answer of answers) {
+      assert.equal(answer.status, 200)
+      assert.deepEqual(told(answer), {})
+    }
+    assert.match((await front.admin('/limits/acme')).error.message, /limits nothing/)
+  } finally {
+    await front.process.stop()
+  }
+})

@@ -1,0 +1,234 @@
+/**
+ * A4: clients that read slowly while upstreams send fast. What waits for them is bounded, others do
+ * not feel them, and those that read nothing at all are cut.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { setInterval as every, setImmediate as turn } from 'node:timers/promises'
+import { Deadlines } from '../../dataplane/clock.ts'
+import { ClientResponse } from '../../dataplane/response.ts'
+import { ask } from './faults/caller.ts'
+import { type Rig, startRig } from './faults/rig.ts'
+import { until } from './gateway-process.ts'
+
+const READERS = 200
+const BYTES_A_SECOND = 1024
+const SECONDS = process.env.GW_LONG ? 60 : 12
+const STALL_MS = 30_000
+/** What one slow reader may cost: what undici, the response and its socket hold, and the collector has not had. */
+const BYTES_EACH_MAX = 1024 * 1024
+/** What memory may still grow by while they all wait: noise of the collector. */
+const GROWTH_WAITING_MAX = 32 * 2 ** 20
+const NORMAL_CALLS = 300
+
+/** Reads so many bytes each second, in one piece. */
+class SlowReader {
+  bytes = 0
+  closed = false
+  readonly #socket: Socket
+  readonly #timer: NodeJS.Timeout
+
+  constructor(url: string, request: string) {
+    const { hostname, port } = new URL(url)
+    const buffer = Buffer.alloc(BYTES_A_SECOND)
+    const callback = (length: number) => {
+      this.bytes += length
+      return false
+    }
+    this.#socket = connect({ host: hostname, port: Number(port), onread: { buffer, callback } })
+    this.#socket.on('error', () => {})
+    this.#socket.on('close', () => {
+      this.closed = true
+    })
+    this.#socket.write(request)
+    this.#timer = setInterval(() => this.#socket.resume(), 1000)
+  }
+
+  leave(): void {
+    clearInterval(this.#timer)
+    this.#socket.destroy()
+  }
+}
+
+describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second`, () => {
+  let rig: Rig
+  before(async () => {
+    rig = await startRig({
+      upstreams: {
+        // Slow readers are no fault of an upstream: its clock must not run while nobody listens.
+        flood: { idle_timeout_seconds: 2, circuit_breaker: { failure_threshold: 1 } },
+        normal: {},
+      },
+      routes: ['flood', 'normal'].map((name) => ({ name, strategy: 'single', primary: name })),
+    })
+    rig.service('flood').deed = () => ({ does: 'answer', manner: { floodBytes: 4096 } })
+  })
+  after(() => rig.stop())
+
+  /** Milliseconds of the slowest of a hundred calls, one after the other. */
+  async function p99(): Promise<number> {
+    const times: number[] = []
+    for (let call = 0; call < NORMAL_CALLS; call++) {
+      const { url } = rig.gateway
+      const seen = await ask({ url, key: rig.key, route: 'normal', stream: call % 2 === 0 })
+      assert.equal(seen.ending, 'answered')
+      times.push(seen.milliseconds)
+    }
+    return times.toSorted((a, b) => a - b)[Math.floor(NORMAL_CALLS * 0.99)] ?? 0
+  }
+
+  async function residentBytes(): Promise<number> {
+    return (await rig.gauges()).sum('process_resident_memory_bytes')
+  }
+
+  test('memory is bounded, and others do not feel them', { timeout: 150_000 }, async (t) => {
+    await p99()
+    const alone = await p99()
+    const before = await residentBytes()
+    const request = rig.bytes('flood', { stream: true })
+    const readers = Array.from({ length: READERS }, () => new SlowReader(rig.gateway.url, request))
+    await until('all of them stream', async () => {
+      return (await rig.gauges()).sum('gw_streams_open') === READERS
+    })
+    // The kernel's buffers fill first, at the full speed of the upstream.
+    await until('all of them wait', async () => {
+      const waiting = await rig.gauges()
+      return waiting.resources('WriteWrap') + waiting.resources('SimpleWriteWrap') >= READERS
+    }, 30)
+    const residents: number[] = []
+    let beside = 0
+    const began = performance.now()
+    for await (const _ of every(1000)) {
+      residents.push(await residentBytes())
+      beside = Math.max(beside, await p99())
+      if (performance.now() - began > SECONDS * 1000) break
+    }
+    const grown = Math.max(...residents) - before
+    t.diagnostic(
+      `p99 alone ${alone.toFixed(1)} ms, beside them ${beside.toFixed(1)} ms; resident memory ` +
+        `grew by ${(grown / 2 ** 20).toFixed(0)} MiB, ${(grown / READERS / 1024).toFixed(0)} KiB each`,
+    )
+    assert.ok(grown < READERS * BYTES_EACH_MAX, `resident memory grew by ${grown} bytes`)
+    const waiting = Math.max(...residents) - (residents[0] ?? 0)
+    assert.ok(waiting < GROWTH_WAITING_MAX, `${waiting} bytes more while they wait`)
+    assert.ok(beside < 10 * alone + 100, `p99 went from ${alone} ms to ${beside} ms`)
+    assert.ok(readers.every(({ closed, bytes }) => !closed && bytes > 0), 'none of them is cut')
+    const gauges = await rig.gauges()
+    assert.equal(gauges.sum('gw_breaker_state', 'upstream="flood",state="closed"'), 1)
+    for (const reader of readers) reader.leave()
+    await rig.atRest(5)
+  })
+})
+
+/** The response of the gateway on a real socket and a clock that the test moves. */
+describe('a client that takes nothing', () => {
+  let server: Server
+  let now = 0
+  const clock = { now: () => now, wall: () => now }
+  const deadlines = new Deadlines(clock)
+  const opened: ((response: ClientResponse) => void)[] = []
+
+  before(async () => {
+    server = createServer((incoming, outgoing) => {
+      const call = { id: 'c1', incoming, outgoing, receivedAt: now }
+      opened.shift()?.(new ClientResponse(call, clock, deadlines, []))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  async function open(): Promise<{ response: ClientResponse; client: Socket }> {
+    const { promise, resolve } = Promise.withResolvers<ClientResponse>()
+    opened.push(resolve)
+    // A server that listens on a port has an address of this kind.
+    const { port } = server.address() as AddressInfo
+    const client = connect({ host: '127.0.0.1', port }).on('error', () => {})
+    client.pause()
+    client.write('GET / HTTP/1.1\r\nHost: gateway.test\r\n\r\n')
+    return { response: await promise, client }
+  }
+
+  async function pass(milliseconds: number): Promise<void> {
+    for (let passed = 0; passed < milliseconds; passed += 1000) {
+      now += 1000
+      deadlines.sweep()
+      await turn()
+    }
+  }
+
+  test('of a stream is cut after 30 s, and not before', async (t) => {
+    const { response, client } = await open()
+    t.after(() => client.destroy())
+    response.heartbeat(5000)
+    response.commit()
+    response.write(MUCH)
+    await turn()
+    await pass(STALL_MS - 1000)
+    assert.equal(response.left, false)
+    await pass(2000)
+    assert.equal(response.left, true)
+    assert.equal(deadlines.size, 0)
+  })
+
+  for (const [what, finish] of [
+    ['of a whole answer', (one: ClientResponse) => one.send(200, 'text/plain', MUCH)],
+    ['of the rest of a stream', endBehindMuch],
+  ] as const) {
+    test(`${what} is cut after 30 s, though the answer has ended`, async (t) => {
+      const { response, client } = await open()
+      t.after(() => client.destroy())
+      finish(response)
+      await turn()
+      await pass(STALL_MS - 1000)
+      assert.equal(deadlines.size, 1)
+      await pass(3000)
+      assert.equal(deadlines.size, 0)
+      await until('its connection is closed', () => connectionsOf(server).then((n) => n === 0))
+    })
+  }
+
+  test('but one that takes a little now and then is not cut', async (t) => {
+    const { response, client } = await open()
+    t.after(() => client.destroy())
+    endBehindMuch(response)
+    for (let round = 0; round < 6; round++) {
+      await pass(STALL_MS - 5000)
+      await take(client, 6_000_000)
+      await turn()
+    }
+    assert.equal(deadlines.size, 1)
+  })
+})
+
+/** The kernel says that there is room only when a good part of its buffer is free. */
+function take(client: Socket, bytes: number): Promise<void> {
+  return new Promise((resolve) => {
+    let taken = 0
+    const count = (piece: Buffer) => {
+      taken += piece.length
+      if (taken < bytes) return
+      client.off('data', count).pause()
+      resolve()
+    }
+    client.on('data', count)
+  })
+}
+
+/** More than every buffer between here and the client holds. */
+const MUCH = Buffer.alloc(60_000_000, 'x')
+
+function endBehindMuch(response: ClientResponse): void {
+  response.commit()
+  response.write(MUCH)
+  response.end()
+}
+
+function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_, count) => resolve(count)))
+}
