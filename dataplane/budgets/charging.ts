@@ -9,7 +9,9 @@ export function charge(lease: Lease, gateway: Gateway): void {
   gateway.leases.remove(lease)
   const used = lease.used()
   gateway.infra.add(lease.hold.tenant, used.tokens)
-  const settlement = gateway.store.settle({ ...lease.hold, used })
+  // Alerts are judged by what is configured now, not by the cap that the request was admitted under.
+  const budget = gateway.active.snapshot.limits?.rules.of(lease.hold.tenant).budget
+  const settlement = gateway.store.settle({ ...lease.hold, budget, used })
   const tell = ({ crossed }: Settlement) => {
     for (const crossing of crossed) announce(crossing, gateway)
   }

@@ -1,11 +1,9 @@
 /** Limits and budgets of the tenants that may use a route. */
+import { DEFAULT_LIMITS } from '../limits/rules.ts'
 import type { RouteSection, Section } from './schema.ts'
 
 type Rule = NonNullable<NonNullable<Section['rate_limits']>['default']>
 type Budget = Section['budgets'][number]
-
-/** What applies where a file gives no default. */
-const DEFAULT_RULE = { requests_per_minute: 120, burst: 30, concurrent_requests: 16 }
 
 export function explainTenants(section: Section, { name }: RouteSection): string[] {
   const tenants = new Set(
@@ -19,15 +17,16 @@ export function explainTenants(section: Section, { name }: RouteSection): string
   })
 }
 
-function explainLimits({ rate_limits }: Section, tenant: string): string[] {
-  if (rate_limits === undefined) return []
-  const whole: Rule = rate_limits.default ?? DEFAULT_RULE
-  const own = rate_limits.tenants.find((rule) => rule.tenant === tenant)
+/** A file with either section limits all its tenants. */
+function explainLimits({ rate_limits, budgets }: Section, tenant: string): string[] {
+  if (rate_limits === undefined && budgets.length === 0) return []
+  const whole: Rule = rate_limits?.default ?? DEFAULT_LIMITS
+  const own = rate_limits?.tenants.find((rule) => rule.tenant === tenant)
   const rule = { ...whole, ...own }
-  const rate = rule.requests_per_minute ?? DEFAULT_RULE.requests_per_minute
+  const rate = rule.requests_per_minute ?? DEFAULT_LIMITS.requests_per_minute
   const burst = rule.burst ?? Math.max(1, Math.floor(rate / 4))
-  const concurrent = rule.concurrent_requests ?? DEFAULT_RULE.concurrent_requests
-  const scope = rate_limits.backend === 'redis' ? 'over all replicas' : 'in each replica'
+  const concurrent = rule.concurrent_requests ?? DEFAULT_LIMITS.concurrent_requests
+  const scope = rate_limits?.backend === 'redis' ? 'over all replicas' : 'in each replica'
   return [
     `${rate} requests a minute, ${burst} at once, ${concurrent} simultaneous, ${scope}`,
     ...(rule.tokens_per_minute === undefined ? [] : [`${rule.tokens_per_minute} tokens a minute`]),

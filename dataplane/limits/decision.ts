@@ -6,14 +6,12 @@ import type { Limits, Route } from '../config/snapshot.ts'
 import type { Visit } from '../gateway.ts'
 import type { Meter } from '../meter.ts'
 import type { AdmitResult, Amount, Rules } from '../store/contract.ts'
-import { type Quote, quoteOf } from '../tokens/quote.ts'
-import type { Lane } from '../upstream/targets.ts'
+import { promptTokensMax } from '../tokens/count.ts'
+import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
+import type { Lane, Target } from '../upstream/targets.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
 import { refusalError } from './refusal.ts'
-
-/** Prompts of dense text have fewer bytes to a token than the estimate says; a hold must be an upper bound. */
-const BYTES_PER_TOKEN_MIN = 3
 
 export interface Limited {
   readonly request: ChatRequest
@@ -95,13 +93,13 @@ function injection(
 ): number | undefined {
   if (quote.injected === undefined) return undefined
   const within = answerTokensWithin(headroom(figures, estimate), prompt, price)
-  const maxTokens = Math.min(quote.injected, within)
+  const maxTokens = Math.min(quote.injected, Math.max(1, Math.floor(within / quote.choices)))
   response.headers.push('x-gw-max-tokens', String(maxTokens))
   return maxTokens
 }
 
 function offerOf(route: Route, quote: Quote, { request, limits }: Limited, visit: Visit): Offer {
-  const prompt = Math.max(quote.prompt, Math.ceil(request.bytes.length / BYTES_PER_TOKEN_MIN))
+  const prompt = Math.max(quote.prompt, promptTokensMax(request))
   const price = dearest(visit.active.lanes.get(route.name), limits, prompt, quote.answer)
   return { route, quote, prompt, price, estimate: estimateOf(prompt, quote.answer, price) }
 }
@@ -127,12 +125,17 @@ function dearest(
   return most
 }
 
-/** Only where the tenant's budget names a route and one of its upstreams may be tried now. */
+/** Only where the tenant's budget names a route, and one of its upstreams may be tried now and has room. */
 function downgradeOffer(limited: Limited, visit: Visit): Offer | undefined {
-  const route = limited.limits.downgrades.get(limited.caller.tenant)
+  const { request, quote, limits, caller } = limited
+  const route = limits.downgrades.get(caller.tenant)
   const lane = route === undefined ? undefined : visit.active.lanes.get(route.name)
   if (route === undefined || lane === undefined) return undefined
   const now = visit.gateway.clock.now()
-  if (!lane.targets.some((target) => target.standing(now) === 'ready')) return undefined
-  return offerOf(route, quoteOf(limited.request, lane, route), limited, visit)
+  // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
+  const needed = quote.prompt + (request.maxTokens ?? 1)
+  const mayServe = (target: Target) =>
+    target.standing(now) === 'ready' && needed <= windowOf(target)
+  if (!lane.targets.some(mayServe)) return undefined
+  return offerOf(route, quoteOf(request, lane, route), limited, visit)
 }

@@ -77,7 +77,7 @@ function admission(decision: Decision, caller: Caller, meter: Meter, visit: Visi
 
 /** An injected limit may be smaller than what was reckoned with. */
 function neededTokens(quote: Quote, maxTokens: number | undefined): number {
-  return quote.fitsAll ? 0 : quote.prompt + (maxTokens ?? quote.answer)
+  return quote.fitsAll ? 0 : quote.prompt + (maxTokens ?? quote.answer / quote.choices)
 }
 
 function laneOf(route: Route, { active }: Visit): Lane {

@@ -6,12 +6,45 @@ const PER_MESSAGE = 4
 const CHARACTERS_PER_TOKEN = 4
 /** Above U+2E80 (CJK and beyond) a character is about a token. */
 const DENSE_FROM = 0x2e80
+const BYTES_PER_TOKEN_MIN = 3
+/** What a model reads at most of one picture, or of one recording. */
+const MEDIA_TOKENS_MAX = 16_384
+
+/** As clients send them; nothing is known of its types. */
+interface MediaPart {
+  readonly image_url?: string | { readonly url?: unknown } | null
+  readonly input_audio?: { readonly data?: unknown } | null
+}
 
 export function estimatePromptTokens({ body }: ChatRequest): number {
   let tokens = 0
   for (const message of body.messages) tokens += PER_MESSAGE + messageTokens(message)
   if (body.tools !== undefined) tokens += textTokens(JSON.stringify(body.tools))
   return Math.ceil(tokens)
+}
+
+/**
+ * The most that a prompt may have: dense text has fewer bytes to a token than the estimate says. Pictures and sounds are
+ * sent as megabytes and read as thousands of tokens, so each counts by its bytes up to a bound.
+ */
+export function promptTokensMax({ bytes, body }: ChatRequest): number {
+  let text = bytes.length
+  let media = 0
+  for (const { content } of body.messages) {
+    if (!Array.isArray(content)) continue
+    for (const part of content as readonly (MediaPart | null)[]) {
+      const length = mediaLength(part)
+      text -= length
+      media += Math.min(MEDIA_TOKENS_MAX, length / BYTES_PER_TOKEN_MIN)
+    }
+  }
+  return Math.ceil(text / BYTES_PER_TOKEN_MIN + media)
+}
+
+function mediaLength(part: MediaPart | null): number {
+  const image = part?.image_url
+  const data = typeof image === 'string' ? image : (image?.url ?? part?.input_audio?.data)
+  return typeof data === 'string' ? data.length : 0
 }
 
 function messageTokens({ content, tool_calls: calls }: ChatMessage): number {

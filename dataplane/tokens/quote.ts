@@ -13,6 +13,8 @@ export interface Quote {
   readonly prompt: number
   /** The most the answer may have, all choices together. */
   readonly answer: number
+  /** Answers that were asked for; each is bounded on its own and has the whole window. */
+  readonly choices: number
   /** The client gave no limit, so this one is to be sent upstream. */
   readonly injected: number | undefined
   /** Every window is larger than the request has bytes: nothing was counted. */
@@ -32,13 +34,16 @@ export function quoteOf(request: ChatRequest, lane: Lane, bounded: Route | undef
   // A token has at least one byte: most prompts fit every window without being counted.
   const most = request.bytes.length + answer
   const fitsAll = lane.targets.every((target) => most <= windowOf(target))
-  if (fitsAll && bounded === undefined) return { prompt: 0, answer, injected: undefined, fitsAll }
+  if (fitsAll && bounded === undefined) 
+    return { prompt: 0, answer: answer * choices, choices, injected: undefined, fitsAll }
   const prompt = estimatePromptTokens(request)
   const largest = Math.max(0, ...lane.targets.map(windowOf))
-  const left = Math.max(1, largest - prompt)
+  // A limit that nobody asked for must not send a request past an upstream that has room for its prompt.
+  const narrowest = Math.min(...lane.targets.map(windowOf).filter((window) => window > prompt))
+  const left = Math.max(1, narrowest - prompt)
   const injected = own === undefined && bounded !== undefined ? Math.min(answer, left) : undefined
   if (!fitsAll && prompt + (own ?? 0) > largest) throw overflow(largest, prompt, own ?? 0)
-  return { prompt, answer: (injected ?? answer) * choices, injected, fitsAll }
+  return { prompt, answer: (injected ?? answer) * choices, choices, injected, fitsAll }
 }
 
 export function windowOf(target: Target): number {

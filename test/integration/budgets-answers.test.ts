@@ -17,17 +17,20 @@ const gateway = await startLimited(
       { name: 'chat', strategy: 'single', primary: 'up' },
       { name: 'short', strategy: 'single', primary: 'up', max_tokens_default: 200 },
       { name: 'small', strategy: 'single', primary: 'small' },
+      { name: 'either', strategy: 'primary_with_fallback', primary: 'small', fallback: ['up'] },
     ],
     rate_limits: { default: PLENTY },
     budgets: [
       { tenant: 'rich', tokens_per_day: 1_000_000, spend_per_month_usd: 1000 },
       { tenant: 'poor', tokens_per_day: 500 },
+      { tenant: 'many', tokens_per_day: 500 },
       { tenant: 'broke', spend_per_month_usd: 0.01 },
       { tenant: 'last', tokens_per_day: 1 },
+      { tenant: 'pictures', tokens_per_day: 100_000 },
     ],
     pricing: PRICES,
   },
-  keysOf(['rich', 'poor', 'broke', 'last', 'free']),
+  keysOf(['rich', 'poor', 'many', 'broke', 'last', 'pictures', 'free']),
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
@@ -98,8 +101,8 @@ test('it is at most what the money of the month leaves', async () => {
 })
 
 test('several choices share what is left', async () => {
-  const limit = injected(await gateway.as('poor').chat({ n: 4 }))
-  assert.ok(limit * 4 <= 500, `${limit}`)
+  const limit = injected(await gateway.as('many').chat({ n: 4 }))
+  assert.ok(limit * 4 < 500 && limit * 4 > 450, `${limit}`)
 })
 
 test('it is at least one token', async () => {
@@ -132,4 +135,21 @@ test('several choices are checked against the window by max_tokens, as one is', 
     assert.equal((await gateway.as(tenant).chat(asked)).status, 200)
     assert.equal((await gateway.as(tenant).chat({ ...asked, n: 4 })).status, 200)
   }
+})
+
+test('a limit that no client asked for sends nobody past an upstream that has room for the prompt', async () => {
+  for (const tenant of ['rich', 'free']) {
+    const heard = await gateway.as(tenant).chat({ model: 'either' })
+    assert.equal(heard.headers['x-gw-upstream'], 'small')
+  }
+})
+
+test('an image does not count by its bytes, or nothing would be left for the answer', async () => {
+  const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`
+  const content = [
+    { type: 'text', text: 'What is this?' },
+    { type: 'image_url', image_url: { url } },
+  ]
+  const heard = await gateway.as('pictures').chat({ messages: [{ role: 'user', content }] })
+  assert.equal(injected(heard), 4096)
 })

@@ -85,13 +85,17 @@ describe(`an upstream that is dead at ${RATE} requests a second for ${SECONDS} s
       const healedAt = performance.now()
       let closedAfter = Number.POSITIVE_INFINITY
       let inFlightMax = 0
-      const closed = until('the breaker closes', async () => {
-        // Up to the last look at which it was open, nobody but probes may have been there.
-        const { inFlightMax: seen } = primary
-        if (!(await isOpen(rig))) return true
-        inFlightMax = seen
-        return false
-      }, 20).then(() => {
+      const closed = until(
+        'the breaker closes',
+        async () => {
+          // Up to the last look at which it was open, nobody but probes may have been there.
+          const { inFlightMax: seen } = primary
+          if (!(await isOpen(rig))) return true
+          inFlightMax = seen
+          return false
+        },
+        20,
+      ).then(() => {
         closedAfter = performance.now() - healedAt
       })
       const healed = await load(rig, 'chat', 20, () => closedAfter < Number.POSITIVE_INFINITY)

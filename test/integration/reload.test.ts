@@ -6,7 +6,6 @@ import { parse, stringify } from 'yaml'
 import {
   after as afterwards,
   anUpstream,
-  errorOf,
   failing,
   startFront,
   startUpstream,
@@ -202,47 +201,6 @@ test('keys come and go with the file of keys, and with the file that is named ne
   assert.deepEqual([await status(one), await status(two)], [401, 200])
   await serve(written(() => ({ api_keys_file: 'one.yaml' })))
   assert.deepEqual([await status(one), await status(two)], [200, 200])
-})
-
-test('an open breaker stays open over a change that is not about its upstream', async () => {
-  const upstream = anUpstream({
-    name: 'old',
-    endpoint: old.url,
-    circuit_breaker: { failure_threshold: 2 },
-  })
-  const fragile = (more: Section = {}) => written(() => ({ upstreams: [upstream], ...more }))
-  await serve(fragile())
-  old.reply = failing(500)
-  for (const _ of [1, 2]) assert.equal((await front.chat()).status, 502)
-  assert.equal(await front.value('gw_breaker_state{upstream="old",state="open"}'), 1)
-  await serve(
-    fragile({
-      aliases: { other: 'chat' },
-      gateway: { ...parse(first).gw.gateway, max_request_bytes: 4096 },
-    }),
-  )
-  assert.equal(errorOf(await front.chat({ model: 'other' })).code, 'ERR_GW_NO_HEALTHY_UPSTREAM')
-  assert.equal(old.asked.length, 2)
-  const [status] = (await front.admin('/status')).upstreams
-  assert.partialDeepStrictEqual(status, { breaker: 'open', eligible: false })
-  // Another address is another upstream, of which nothing is known.
-  await serve(fragile({ upstreams: [{ ...upstream, endpoint: fresh.url }] }))
-  assert.equal((await front.chat()).status, 200)
-})
-
-test('an unhealthy upstream stays out over a change that is not about it', async () => {
-  const health_check = { path: '/health', interval_seconds: 1, unhealthy_threshold: 1 }
-  const upstream = anUpstream({ name: 'old', endpoint: old.url, health_check })
-  old.healthy = false
-  await serve(written(() => ({ upstreams: [upstream] })))
-  await until(
-    'it is out',
-    async () => (await front.value('gw_upstream_healthy{upstream="old"}')) === 0,
-  )
-  await serve(written(() => ({ upstreams: [{ ...upstream, timeout_seconds: 9 }] })))
-  assert.equal((await front.chat()).status, 503)
-  old.healthy = true
-  await until('it is back', async () => (await front.chat()).status === 200)
 })
 
 test('a port that was changed is warned of until it is changed back', async () => {

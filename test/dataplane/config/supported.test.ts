@@ -4,16 +4,15 @@ import { test } from 'node:test'
 import { refuseUnsupported } from '../../../dataplane/config/supported.ts'
 
 const REFUSED: [string, unknown][] = [
-  ['rate_limits', { rate_limits: { backend: 'memory' } }],
-  ['budgets', { budgets: [{ tenant: 't' }] }],
-  ['pricing', { pricing: { models: [{ model: 'm' }] } }],
+  ['backend', { rate_limits: { backend: 'redis' } }],
+  ['redis', { rate_limits: { redis: { url: 'redis://a' } } }],
+  ['priority', { rate_limits: { default: { priority: 'low' } } }],
+  ['priority', { rate_limits: { tenants: [{ tenant: 't', priority: 'normal' }] } }],
   ['context', { context: { reserve_completion_tokens: 1 } }],
   ['vector_stores', { vector_stores: [{}] }],
   ['retrieval', { retrieval: [{}] }],
   ['guardrails', { guardrails: [{}] }],
   ['slo', { slo: { ttft_p95_ms: 1 } }],
-  ['alerts', { alerts: { webhook_url: 'http://a' } }],
-  ['state_dir', { state_dir: '/a' }],
   ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
   ['tokenizer', { upstreams: [{ tokenizer: { encoding: 'a' } }] }],
   ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],
@@ -39,6 +38,39 @@ for (const [field, gw] of REFUSED) {
 const ACCEPTED: unknown[] = [
   {},
   { budgets: [], retrieval: [], guardrails: [], vector_stores: [], pricing: {} },
+  {
+    rate_limits: {
+      backend: 'memory',
+      default: {
+        requests_per_minute: 1,
+        burst: 1,
+        concurrent_requests: 1,
+        tokens_per_minute: 1,
+      },
+      tenants: [{ tenant: 't', requests_per_minute: 1, tokens_per_minute: 1 }],
+    },
+  },
+  {
+    budgets: [
+      {
+        tenant: 't',
+        tokens_per_day: 1,
+        spend_per_month_usd: 1,
+        on_exceeded: 'downgrade',
+        downgrade_route: 'r',
+        alert_thresholds: [0.5],
+      },
+    ],
+  },
+  { pricing: [{ model: 'm', input: 1, output: 1 }] },
+  {
+    pricing: {
+      models: [{ model: 'm', input: 1, output: 1, cached_input: 1, reasoning_output: 1 }],
+      infra_cost_per_hour_usd: 1,
+    },
+  },
+  { alerts: { webhook_url: 'http://a', headers: { a: 'b' } } },
+  { state_dir: '/a' },
   { telemetry: { trace_ring: 2000, access_log: true } },
   { routes: [{ strategy: 'weighted', retrieval: [], guardrails: [] }] },
   { upstreams: [{ provider: 'vllm', health_check: {}, circuit_breaker: {}, max_queue_depth: 1 }] },

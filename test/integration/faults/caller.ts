@@ -87,7 +87,9 @@ function judge({ how, status, text }: Heard, stream: boolean): Omit<Seen, 'milli
   const isStream = stream && status === 200
   const chunks = isStream ? eventsOf(text) : [parsed(text) ?? {}]
   const choices = chunks.flatMap((chunk) => chunk.choices ?? [])
-  const said = choices.map(({ delta, message }) => delta?.content ?? message?.content ?? '').join('')
+  const said = choices
+    .map(({ delta, message }) => delta?.content ?? message?.content ?? '')
+    .join('')
   const error = chunks.find((chunk) => chunk.error !== undefined)?.error
   const finished = choices.some(({ finish_reason }) => typeof finish_reason === 'string')
   const whole = said === WHOLE_TEXT && finished && (!isStream || text.includes('data: [DONE]\n\n'))

@@ -111,7 +111,12 @@ export const FAULTS: readonly Fault[] = [
   {
     id: 'S01',
     title: '429 with Retry-After, once',
-    primary: once({ does: 'refuse', status: 429, code: 'rate_limit_exceeded', retryAfterSeconds: 2 }),
+    primary: once({
+      does: 'refuse',
+      status: 429,
+      code: 'rate_limit_exceeded',
+      retryAfterSeconds: 2,
+    }),
     ...rescued,
     checks: [
       {

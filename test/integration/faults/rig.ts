@@ -11,7 +11,12 @@ export interface RigOptions {
   readonly upstreams: Readonly<Record<string, Fields>>
   readonly routes: readonly Fields[]
   readonly gateway?: Fields
+  /** Collects the garbage of the process all the time, so that its heap is what it holds. */
+  readonly collects?: boolean
 }
+
+const COLLECTING = 'setInterval(() => globalThis.gc(), 500).unref()'
+const COLLECTS = `--expose-gc --import=data:text/javascript,${encodeURIComponent(COLLECTING)}`
 
 export interface Rig {
   readonly gateway: GatewayProcess
@@ -38,7 +43,8 @@ export class Gauges {
   /** The sum over all series of a name, or of those whose labels hold this text. */
   sum(name: string, labels = ''): number {
     const lines = this.#lines.filter(
-      (line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && line.includes(labels),
+      (line) =>
+        (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && line.includes(labels),
     )
     return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
   }
@@ -49,11 +55,12 @@ export class Gauges {
   }
 }
 
-export async function startRig({ upstreams, routes, gateway: fields }: RigOptions): Promise<Rig> {
+export async function startRig(options: RigOptions): Promise<Rig> {
+  const { upstreams, routes, gateway: fields, collects } = options
   const provider = await startFaultyProvider()
   const { key, record } = aKey()
   const gateway = await startGateway({
-    env: { RIG_KEY: 'upstream-key' },
+    env: { RIG_KEY: 'upstream-key', ...(collects && { NODE_OPTIONS: COLLECTS }) },
     config: {
       apiVersion: 'inference.gw/v1',
       kind: 'GatewayConfig',
@@ -69,7 +76,7 @@ export async function startRig({ upstreams, routes, gateway: fields }: RigOption
           ...more,
         })),
         routes,
-        telemetry: { access_log: false },
+        telemetry: { access_log: false, trace_ring: 10 },
         api_keys: [record],
       },
     },

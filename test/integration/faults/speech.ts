@@ -120,7 +120,8 @@ export async function streamAnswer(
   }
   outgoing.write(event(model, {}, 'stop'))
   const tellsUsage = options?.include_usage === true
-  if (tellsUsage) outgoing.write(`data: ${JSON.stringify({ model, choices: [], usage: USAGE })}\n\n`)
+  if (tellsUsage)
+    outgoing.write(`data: ${JSON.stringify({ model, choices: [], usage: USAGE })}\n\n`)
   outgoing.end(manner.omitsDone ? '' : 'data: [DONE]\n\n')
   return tellsUsage ? USAGE : undefined
 }

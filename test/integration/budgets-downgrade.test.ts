@@ -1,0 +1,127 @@
+/** A spent budget that downgrades: who is served by which route, and when it is 402 all the same. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { failing, startUpstream, streaming } from './fake-upstream.ts'
+import {
+  ANSWER_TOKENS,
+  assertSpent,
+  keysOf,
+  PLENTY,
+  PRICES,
+  standing,
+  startLimited,
+  told,
+} from './limits/limited-gateway.ts'
+
+const [dear, cheap] = await Promise.all([startUpstream(), startUpstream()])
+const downgrade = { on_exceeded: 'downgrade', downgrade_route: 'cheap' }
+const gateway = await startLimited(
+  {
+    upstreams: [
+      { name: 'dear', endpoint: dear.url },
+      { name: 'cheap', endpoint: cheap.url, model: 'small', context_window: 1000 },
+      { name: 'frail', endpoint: cheap.url, circuit_breaker: { failure_threshold: 1 } },
+    ],
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'dear' },
+      { name: 'cheap', strategy: 'single', primary: 'cheap' },
+      { name: 'frail', strategy: 'single', primary: 'frail' },
+    ],
+    aliases: { 'gpt-4o': 'chat' },
+    rate_limits: { default: PLENTY, tenants: [{ tenant: 'rated', ...PLENTY, burst: 3 }] },
+    budgets: [
+      { tenant: 'acme', spend_per_month_usd: 0.000_1, ...downgrade },
+      { tenant: 'daily', tokens_per_day: ANSWER_TOKENS, ...downgrade },
+      { tenant: 'rated', tokens_per_day: ANSWER_TOKENS, ...downgrade },
+      { tenant: 'frail', tokens_per_day: ANSWER_TOKENS, ...downgrade, downgrade_route: 'frail' },
+      { tenant: 'long', tokens_per_day: 1_000_000, ...downgrade },
+      { tenant: 'late', tokens_per_day: ANSWER_TOKENS, ...downgrade },
+    ],
+    pricing: [...PRICES, { model: 'small', input: 1, output: 2 }],
+  },
+  keysOf(['acme', 'daily', 'rated', 'frail', 'long', 'late', 'other'], {
+    acme: ['chat'],
+    rated: ['chat'],
+  }),
+)
+after(() => Promise.all([gateway.stop(), dear.close(), cheap.close()]))
+
+beforeEach(() => {
+  dear.asked.length = 0
+  cheap.asked.length = 0
+})
+
+/** Long enough that it does not fit the window of the downgrade route. */
+const LONG = { messages: [{ role: 'user', content: 'word '.repeat(2000) }] }
+
+test('a spent tenant is served by the downgrade route, which its key need not be allowed', async () => {
+  const front = gateway.as('acme')
+  assert.equal((await front.chat()).headers['x-gw-route'], 'chat')
+  assert.equal((await front.chat({ model: 'cheap' })).status, 403)
+  const answer = await front.chat()
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['x-gw-route'], 'cheap')
+  assert.equal(answer.headers['x-gw-upstream'], 'cheap')
+  assert.equal(told(answer)['budget-spend-remaining-usd'], '0')
+  assert.deepEqual([dear.asked.length, cheap.asked.length], [1, 1])
+  assert.equal(cheap.asked[0]?.body.model, 'small')
+  const series = await front.series()
+  assert.equal(series.get('gw_budget_downgrades_total{tenant="acme",route="cheap"}'), 1)
+})
+
+test('streams and aliases are downgraded as well', async () => {
+  const front = gateway.as('acme')
+  cheap.script.push(streaming())
+  assert.equal((await front.stream()).headers['x-gw-route'], 'cheap')
+  assert.equal((await front.chat({ model: 'gpt-4o' })).headers['x-gw-route'], 'cheap')
+})
+
+test("what the downgrade route uses is counted, at its own model's price, and not enforced", async () => {
+  const front = gateway.as('acme')
+  const before = await standing(front, 'acme')
+  for (let asked = 0; asked < 5; asked++) assert.equal((await front.chat()).status, 200)
+  const later = await standing(front, 'acme')
+  const [used, usedBefore] = [later, before].map((one) => Number(one.spend_per_month_usd.used))
+  // Seven tokens at 1 and three at 2 USD a million, five times.
+  assert.equal(Math.round((Number(used) - Number(usedBefore)) * 1e9), 5 * 13_000)
+})
+
+test('who asks for the downgrade route itself is served by it', async () => {
+  const front = gateway.as('daily')
+  await front.chat()
+  const answer = await front.chat({ model: 'cheap' })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers['x-gw-route'], 'cheap')
+})
+
+test('before the budget is spent nothing is downgraded', async () => {
+  const front = gateway.as('long')
+  assert.equal((await front.chat()).headers['x-gw-route'], 'chat')
+  const heard = await front.chat({ ...LONG, max_tokens: 5 })
+  assert.equal(heard.status, 200, heard.text)
+  assert.equal(heard.headers['x-gw-route'], 'chat')
+})
+
+test('a spent tenant whose prompt does not fit the downgrade route is told 402', async () => {
+  const front = gateway.as('late')
+  await front.chat()
+  assertSpent(await front.chat({ ...LONG, max_tokens: 5 }), 'budget_tokens')
+  assert.equal((await front.chat()).headers['x-gw-route'], 'cheap')
+})
+
+test('the rate is enforced on the downgrade route too', async () => {
+  const front = gateway.as('rated')
+  const routes = []
+  for (let asked = 0; asked < 3; asked++) routes.push((await front.chat()).headers['x-gw-route'])
+  assert.deepEqual(routes, ['chat', 'cheap', 'cheap'])
+})
+
+test('402 while the downgrade route has no upstream that may be tried', async () => {
+  const front = gateway.as('frail')
+  await front.chat()
+  assert.equal((await front.chat()).headers['x-gw-route'], 'frail')
+  cheap.script.push(failing(500))
+  assert.equal((await gateway.as('other').chat({ model: 'frail' })).status, 502)
+  const error = assertSpent(await front.chat(), 'budget_tokens')
+  assert.match(error.message, /downgrade route has no eligible upstream/)
+})

@@ -1,0 +1,204 @@
+/** What a request is charged: what upstreams reported, each at its own price, or an estimate that is marked as one. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import {
+  event,
+  failing,
+  type Heard,
+  startUpstream,
+  streaming,
+  USAGE,
+  whole,
+  wordsOf,
+} from './fake-upstream.ts'
+import { until } from './gateway-process.ts'
+import { keysOf, PLENTY, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
+
+const [first, second] = await Promise.all([startUpstream(), startUpstream()])
+const gateway = await startLimited(
+  {
+    upstreams: [
+      { name: 'first', endpoint: first.url, model: 'dear' },
+      { name: 'second', endpoint: second.url, model: 'cheap' },
+    ],
+    routes: [
+      {
+        name: 'chat',
+        strategy: 'primary_with_fallback',
+        primary: 'first',
+        fallback: ['second'],
+        retry: { max_attempts: 3, initial_delay_ms: 1 },
+      },
+    ],
+    rate_limits: { default: PLENTY },
+    budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000_000, spend_per_month_usd: 1_000_000 }],
+    pricing: [
+      { model: 'dear', input: 10, output: 20, cached_input: 1, reasoning_output: 40 },
+      { model: 'cheap', input: 1, output: 2 },
+    ],
+  },
+  keysOf(['acme']),
+)
+after(() => Promise.all([gateway.stop(), first.close(), second.close()]))
+const front = gateway.as('acme')
+
+beforeEach(() => {
+  for (const upstream of [first, second]) {
+    upstream.script.length = 0
+    upstream.asked.length = 0
+  }
+})
+
+async function used() {
+  const { tokens_per_day: day, spend_per_month_usd: month } = await standing(front, 'acme')
+  return { tokens: day.used as number, nanos: Math.round(Number(month.used) * 1e9) }
+}
+
+/** What one request was charged, and how it went. */
+async function charged(ask: () => Promise<Heard>) {
+  const before = await used()
+  const heard = await ask()
+  await untilIdle(front, 'acme')
+  const later = await used()
+  return {
+    heard,
+    tokens: later.tokens - before.tokens,
+    nanos: later.nanos - before.nanos,
+  }
+}
+
+/** Nano-dollars of seven tokens of prompt and three of answer. */
+const DEAR = 130_000
+const CHEAP = 13_000
+
+function promptEstimate(fields: object = {}): number {
+  const question = { model: 'chat', messages: [{ role: 'user', content: 'hi' }], ...fields }
+  return Math.ceil(JSON.stringify(question).length / 4)
+}
+
+test('D10 an answer of 1,500 tokens is charged 1,500 tokens', async () => {
+  first.script.push(whole('long', { prompt_tokens: 0, completion_tokens: 1500 }))
+  const { heard, tokens, nanos } = await charged(() => front.chat())
+  assert.deepEqual([tokens, nanos], [1500, 30_000_000])
+  assert.equal((await front.trace(heard)).usage_estimated, undefined)
+})
+
+test('D10 an answer that reports 0 is charged 0', async () => {
+  first.script.push(whole('free', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }))
+  const { tokens, nanos } = await charged(() => front.chat())
+  assert.deepEqual([tokens, nanos], [0, 0])
+})
+
+test('D10 a whole answer without usage is estimated, and marked so', async () => {
+  first.script.push(whole('four words of text', null))
+  const { heard, tokens } = await charged(() => front.chat())
+  assert.ok(tokens > promptEstimate(), `${tokens} tokens`)
+  assert.equal((await front.trace(heard)).usage_estimated, true)
+})
+
+test('D10 a stream without usage is charged its content, and marked so', async () => {
+  first.script.push(async (outgoing, asked) => {
+    const silentOnUsage = { ...asked, body: { ...asked.body, stream_options: {} } }
+    await streaming({ words: ['a', 'b', 'c', 'd'] })(outgoing, silentOnUsage)
+  })
+  const { heard, tokens } = await charged(() => front.stream())
+  assert.equal(tokens, promptEstimate({ stream: true }) + 4)
+  assert.equal((await front.trace(heard)).usage_estimated, true)
+})
+
+test('a stream is charged what it reports, though the client did not ask for usage', async () => {
+  first.script.push(streaming())
+  const { heard, tokens, nanos } = await charged(() => front.stream())
+  assert.deepEqual([tokens, nanos], [10, DEAR])
+  assert.doesNotMatch(heard.text, /"usage":\{/)
+})
+
+test('cached and reasoning tokens have prices of their own, and count once', async () => {
+  first.script.push(
+    whole('thought', {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      prompt_tokens_details: { cached_tokens: 80 },
+      completion_tokens_details: { reasoning_tokens: 40 },
+    }),
+  )
+  const { tokens, nanos } = await charged(() => front.chat())
+  assert.deepEqual([tokens, nanos], [150, 20 * 10_000 + 80 * 1000 + 10 * 20_000 + 40 * 40_000])
+})
+
+test('D7 failed attempts without usage cost nothing; who answers is paid his own price', async () => {
+  first.script.push(failing(500), failing(503))
+  const { heard, tokens, nanos } = await charged(() => front.chat())
+  assert.equal(heard.headers['x-gw-upstream'], 'second')
+  assert.equal(first.asked.length, 2)
+  assert.deepEqual([tokens, nanos], [10, CHEAP])
+})
+
+test('D7 a request that no upstream answers costs nothing', async () => {
+  first.script.push(failing(500), failing(500))
+  second.script.push(failing(500))
+  const { heard, tokens, nanos } = await charged(() => front.chat())
+  assert.equal(heard.status, 502)
+  assert.deepEqual([tokens, nanos], [0, 0])
+})
+
+test("D7 an attempt that reported usage before it failed is charged at its own model's price", async () => {
+  // Some runtimes tell the usage of the prompt at once.
+  const before = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })
+  const told = streaming({ words: [], before, finish: false, done: false, end: 'cut' })
+  first.script.push(told, told)
+  second.script.push(streaming({ words: ['from ', 'second'] }))
+  const { heard, tokens, nanos } = await charged(() => front.stream())
+  assert.equal(wordsOf(heard), 'from second')
+  assert.deepEqual([tokens, nanos], [30, 2 * DEAR + CHEAP])
+})
+
+test('usage that an upstream reports in several steps replaces itself', async () => {
+  const steps = [1, 2].map((completion_tokens) =>
+    event({ choices: [], usage: { prompt_tokens: 7, completion_tokens } }),
+  )
+  first.script.push(streaming({ before: steps.join('') }))
+  const { tokens, nanos } = await charged(() => front.stream())
+  assert.deepEqual([tokens, nanos], [10, DEAR])
+})
+
+test('a stream that its client leaves is charged for what was seen, and marked as an estimate', async () => {
+  first.script.push((outgoing) => {
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    const word = event({ choices: [{ index: 0, delta: { content: 'w ' } }] })
+    for (let words = 0; words < 9; words++) outgoing.write(word)
+  })
+  let asking: ReturnType<typeof front.ask> | undefined
+  const { tokens } = await charged(async () => {
+    const one = front.ask({ stream: true })
+    asking = one
+    await until('all words are heard', () => one.text().split('w ').length > 9)
+    one.leave()
+    return { status: 0, headers: {}, text: '', cut: true }
+  })
+  assert.equal(tokens, promptEstimate({ stream: true }) + 9)
+  const head = await asking?.head
+  const trace = await front.admin(`/traces/${head?.headers['x-request-id']}`)
+  assert.equal(trace.usage_estimated, true)
+  assert.equal(trace.status, 499)
+})
+
+test('a stream that its upstream cuts is charged for what was seen, and not for what was reported of another', async () => {
+  first.script.push(streaming({ words: ['a', 'b', 'c'], end: 'cut' }))
+  const { heard, tokens } = await charged(() => front.stream())
+  assert.equal(heard.cut, true)
+  assert.equal(tokens, promptEstimate({ stream: true }) + 3)
+})
+
+test('budget gauges and token counters agree with what was charged', async () => {
+  const before = await front.series()
+  const { tokens, nanos } = await charged(() => front.chat())
+  const series = await front.series()
+  const grown = (name: string) => (series.get(name) ?? 0) - (before.get(name) ?? 0)
+  assert.equal(grown('gw_budget_tokens_used{tenant="acme",window="day"}'), tokens)
+  const spend = grown('gw_budget_spend_usd{tenant="acme",window="month"}')
+  assert.equal(Math.round(spend * 1e9), nanos)
+  const labels = 'route="chat",upstream="first"'
+  assert.equal(grown(`gw_tokens_total{${labels},kind="prompt"}`), USAGE.prompt_tokens)
+  assert.equal(grown(`gw_tokens_total{${labels},kind="completion"}`), USAGE.completion_tokens)
+})

@@ -1,0 +1,192 @@
+/** D12 limits, budgets and prices that change while the gateway runs: at the next request, with nothing filled up or lost. */
+import assert from 'node:assert/strict'
+import { after, afterEach, test } from 'node:test'
+import { stringify } from 'yaml'
+import { after as afterwards, startUpstream, whole } from './fake-upstream.ts'
+import { until } from './gateway-process.ts'
+import {
+  ANSWER_TOKENS,
+  assertLimited,
+  assertSpent,
+  keysOf,
+  limitedDocument,
+  PLENTY,
+  PRICES,
+  standing,
+  startLimited,
+  told,
+  untilIdle,
+} from './limits/limited-gateway.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const TENANTS = [
+  'raised',
+  'lowered',
+  'capped',
+  'opened',
+  'added',
+  'priced',
+  'flying',
+  'free',
+  'slots',
+]
+const keys = keysOf(TENANTS)
+const upstream = await startUpstream()
+
+function sectionOf(sections: Fields = {}) {
+  return {
+    upstreams: [{ name: 'up', endpoint: upstream.url }],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+    rate_limits: rates(),
+    pricing: PRICES,
+    ...sections,
+  }
+}
+
+/** The default lets everything pass; each test gives its tenant a rule. */
+function rates(...tenants: readonly Fields[]) {
+  return { default: PLENTY, tenants }
+}
+
+const gateway = await startLimited(sectionOf(), keys)
+after(() => Promise.all([gateway.stop(), upstream.close()]))
+afterEach(() => apply())
+
+async function apply(sections: Fields = {}): Promise<void> {
+  const { adminUrl } = gateway.as('free').process
+  const body = stringify(limitedDocument(sectionOf(sections), keys))
+  const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', body })
+  assert.equal(answer.status, 200, await answer.text())
+}
+
+const SLOW = { requests_per_minute: 1, concurrent_requests: 100 }
+
+test('a lowered rate holds at the next request', async () => {
+  const front = gateway.as('lowered')
+  // The old rate gives back all of these within a moment, but for the last one.
+  for (let asked = 0; asked < 5; asked++) assert.equal((await front.chat()).status, 200)
+  await apply({ rate_limits: rates({ tenant: 'lowered', ...SLOW, burst: 3 }) })
+  const answer = await front.chat()
+  assert.equal(answer.status, 200)
+  assert.equal(told(answer)['ratelimit-limit'], '1')
+  assert.equal((await front.chat()).status, 200)
+  assertLimited(await front.chat(), 'rpm')
+})
+
+test('a raised rate is no refill: what was used stays used', async () => {
+  const front = gateway.as('raised')
+  await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 4 }) })
+  for (let asked = 0; asked < 4; asked++) assert.equal((await front.chat()).status, 200)
+  assertLimited(await front.chat(), 'rpm')
+  // Going there and back again must not help either.
+  for (let turns = 0; turns < 3; turns++) {
+    await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 2 }) })
+    assertLimited(await front.chat(), 'rpm')
+    await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 4 }) })
+  }
+  await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 6 }) })
+  const statuses = []
+  for (let asked = 0; asked < 5; asked++) statuses.push((await front.chat()).status)
+  // The smaller bucket was full, no more: so much room is left in the larger one.
+  assert.deepEqual(statuses, [200, 200, 200, 200, 429])
+})
+
+test('fewer slots count those that are taken, and end none', async () => {
+  const front = gateway.as('slots')
+  const { promise: release, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(release, whole()), afterwards(release, whole()))
+  const running = [front.chat(), front.chat()]
+  await until('both run', async () => {
+    return (await standing(front, 'slots')).concurrent_requests.used === 2
+  })
+  await apply({ rate_limits: rates({ tenant: 'slots', ...PLENTY, concurrent_requests: 1 }) })
+  const error = assertLimited(await front.chat(), 'concurrency')
+  assert.deepEqual([error.limit, error.used], [1, 2])
+  resolve()
+  for (const one of running) assert.equal((await one).status, 200)
+  await untilIdle(front, 'slots')
+  assert.equal((await front.chat()).status, 200)
+})
+
+test('a lowered cap refuses at once, a raised one admits at once, and what was used is kept', async () => {
+  const front = gateway.as('capped')
+  await apply({ budgets: [{ tenant: 'capped', tokens_per_day: 1000 }] })
+  for (let asked = 0; asked < 3; asked++) await front.chat()
+  await apply({ budgets: [{ tenant: 'capped', tokens_per_day: 3 * ANSWER_TOKENS }] })
+  const error = assertSpent(await front.chat(), 'budget_tokens')
+  assert.deepEqual([error.limit, error.used], [30, 30])
+  await apply({ budgets: [{ tenant: 'capped', tokens_per_day: 31 }] })
+  const answer = await front.chat()
+  assert.equal(answer.status, 200)
+  assert.equal(told(answer)['budget-tokens-remaining'], '1')
+})
+
+test('a budget that is added during a window finds what was used before', async () => {
+  const front = gateway.as('added')
+  for (let asked = 0; asked < 3; asked++) await front.chat()
+  await apply({ budgets: [{ tenant: 'added', tokens_per_day: 1000, spend_per_month_usd: 1 }] })
+  const { tokens_per_day, spend_per_month_usd } = await standing(front, 'added')
+  assert.equal(tokens_per_day.used, 3 * ANSWER_TOKENS)
+  assert.equal(spend_per_month_usd.used, '0.00039')
+})
+
+test('a budget that is removed refuses nobody and tells nobody', async () => {
+  const front = gateway.as('opened')
+  await apply({ budgets: [{ tenant: 'opened', tokens_per_day: ANSWER_TOKENS }] })
+  await front.chat()
+  assertSpent(await front.chat(), 'budget_tokens')
+  await apply()
+  const answer = await front.chat()
+  assert.equal(answer.status, 200)
+  assert.equal(told(answer)['budget-tokens-remaining'], undefined)
+})
+
+test('a new price holds from the next request on', async () => {
+  const front = gateway.as('priced')
+  const budgets = [{ tenant: 'priced', spend_per_month_usd: 1 }]
+  await apply({ budgets })
+  await front.chat()
+  await apply({ budgets, pricing: [{ model: 'served', input: 100, output: 200 }] })
+  await front.chat()
+  assert.equal((await standing(front, 'priced')).spend_per_month_usd.used, '0.00143')
+})
+
+test('a request in flight settles over a reload: its hold goes, and alerts are judged by the new cap', async () => {
+  const front = gateway.as('flying')
+  const budget = { tenant: 'flying', tokens_per_day: 20, alert_thresholds: [0.5] }
+  await apply({ budgets: [budget] })
+  const { promise: release, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(release, whole()))
+  const asked = upstream.asked.length
+  const running = front.chat()
+  await until('the upstream is asked', () => upstream.asked.length > asked)
+  assert.ok((await standing(front, 'flying')).tokens_per_day.reserved > 0)
+  await apply({ budgets: [{ ...budget, tokens_per_day: 1000 }] })
+  resolve()
+  assert.equal((await running).status, 200)
+  await untilIdle(front, 'flying')
+  assert.equal((await standing(front, 'flying')).tokens_per_day.used, ANSWER_TOKENS)
+  // Ten are half of the old cap, and nothing of the new one.
+  const name = 'gw_budget_alerts_total{tenant="flying",window="day",threshold="0.5"}'
+  assert.equal(await front.value(name), 0)
+})
+
+test('sections that are removed limit nobody, and find what was used when they come back', async () => {
+  const front = gateway.as('free')
+  const budgets = [{ tenant: 'free', tokens_per_day: 1000 }]
+  await apply({ budgets })
+  await front.chat()
+  const { promise: release, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(release, whole()))
+  const asked = upstream.asked.length
+  const running = front.chat()
+  await until('the upstream is asked', () => upstream.asked.length > asked)
+  await apply({ rate_limits: undefined })
+  assert.deepEqual(told(await front.chat()), {})
+  resolve()
+  await running
+  await apply({ budgets })
+  await untilIdle(front, 'free')
+  assert.equal((await standing(front, 'free')).tokens_per_day.used, 2 * ANSWER_TOKENS)
+})

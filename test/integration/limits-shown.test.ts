@@ -1,0 +1,146 @@
+/** What operators are shown of limits and budgets: GET /limits/{tenant}, gauges, and the explanation of a file. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { stringify } from 'yaml'
+import { gw } from '../cli/gw.ts'
+import { after as afterwards, startUpstream, whole } from './fake-upstream.ts'
+import { until } from './gateway-process.ts'
+import {
+  keysOf,
+  limitedDocument,
+  PRICES,
+  standing,
+  startLimited,
+  windowEnds,
+} from './limits/limited-gateway.ts'
+
+const upstream = await startUpstream()
+const keys = keysOf(['acme', 'rated', 'own'])
+const routes = [
+  { name: 'chat', strategy: 'single', primary: 'up', max_tokens_default: 100 },
+  { name: 'cheap', strategy: 'single', primary: 'up', max_tokens_default: 100 },
+]
+const upstreams = [{ name: 'up', endpoint: upstream.url, context_window: 8192 }]
+const budgets = [
+  {
+    tenant: 'acme',
+    tokens_per_day: 5000,
+    spend_per_month_usd: 12.5,
+    on_exceeded: 'downgrade',
+    downgrade_route: 'cheap',
+    alert_thresholds: [0.5, 0.8],
+  },
+]
+const section = {
+  upstreams,
+  routes,
+  rate_limits: {
+    default: { requests_per_minute: 1, burst: 9, concurrent_requests: 4 },
+    tenants: [{ tenant: 'own', requests_per_minute: 600, tokens_per_minute: 7000 }],
+  },
+  budgets,
+  pricing: PRICES,
+}
+const gateway = await startLimited(section, keys)
+after(() => Promise.all([gateway.stop(), upstream.close()]))
+
+test('GET /limits/{tenant} tells each limit with what is used, held and left, and its reset', async () => {
+  const front = gateway.as('acme')
+  assert.equal((await front.chat()).status, 200)
+  const { promise: release, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(release, whole()))
+  const running = front.chat({ max_tokens: 100 })
+  await until('it runs', async () => {
+    return (await standing(front, 'acme')).concurrent_requests.used === 1
+  })
+  const { requests_per_minute: rate, ...others } = await standing(front, 'acme')
+  const { resets_at, ...bucket } = rate
+  assert.deepEqual(bucket, { window: 'minute', limit: 1, remaining: 7 })
+  const seconds = (Date.parse(resets_at) - Date.now()) / 1000
+  assert.ok(seconds > 100 && seconds <= 120, `${seconds} s until the bucket is full`)
+  const bytes = JSON.stringify({
+    model: 'chat',
+    messages: [{ role: 'user', content: 'hi' }],
+    max_tokens: 100,
+  }).length
+  const prompt = Math.ceil(bytes / 3)
+  const ends = windowEnds()
+  assert.deepEqual(others, {
+    tenant: 'acme',
+    concurrent_requests: { limit: 4, used: 1 },
+    tokens_per_day: {
+      window: 'day',
+      limit: 5000,
+      used: 10,
+      reserved: prompt + 100,
+      resets_at: ends.day,
+    },
+    spend_per_month_usd: {
+      window: 'month',
+      limit: '12.5',
+      used: '0.00013',
+      reserved: String((prompt * 10 + 100 * 20) / 1e6),
+      resets_at: ends.month,
+    },
+    infra_tokens_this_hour: 10,
+  })
+  resolve()
+  await running
+  const series = await front.series()
+  assert.equal(series.get('gw_budget_tokens_used{tenant="acme",window="day"}'), 20)
+  assert.equal(series.get('gw_budget_spend_usd{tenant="acme",window="month"}'), 0.000_26)
+})
+
+test('GET /limits/{tenant} leaves out what a tenant does not have, and tells the default of an unknown one', async () => {
+  const front = gateway.as('rated')
+  const names = ['tenant', 'requests_per_minute', 'concurrent_requests', 'infra_tokens_this_hour']
+  for (const tenant of ['rated', 'nobody']) {
+    const shown = await standing(front, tenant)
+    assert.deepEqual(Object.keys(shown).sort(), [...names].sort())
+    assert.equal(shown.requests_per_minute.remaining, 9)
+  }
+  const { tokens_per_minute } = await standing(front, 'own')
+  assert.deepEqual([tokens_per_minute.limit, tokens_per_minute.remaining], [7000, 7000])
+})
+
+let folder: string
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gw-explain-'))
+})
+after(() => rm(folder, { recursive: true }))
+
+async function explained(document: object): Promise<string> {
+  const file = join(folder, 'gw.yaml')
+  await writeFile(file, stringify(document))
+  process.env.UPSTREAM_KEY = 'upstream-credential'
+  const { code, stdout, stderr } = await gw('config', 'validate', '--file', file, '--explain')
+  assert.equal(code, 0, stderr)
+  return stdout
+}
+
+test('gw config validate --explain tells limits and budgets of the tenants of a route', async () => {
+  const text = await explained(limitedDocument(section, keys))
+  for (const expected of [
+    'tenant acme: 1 requests a minute, 9 at once, 4 simultaneous, in each replica; ' +
+      '5000 tokens a UTC day and 12.5 USD a UTC month, then route cheap, alerts at 50 %, 80 %',
+    'tenant rated: 1 requests a minute, 9 at once, 4 simultaneous',
+    'tenant own: 600 requests a minute, 9 at once, 4 simultaneous, in each replica; 7000 tokens a minute',
+  ]) {
+    assert.ok(text.includes(expected), `${expected} is not in\n${text}`)
+  }
+})
+
+test('--explain tells the limits that a file with budgets alone has', async () => {
+  const { rate_limits: _, ...others } = section
+  const text = await explained(limitedDocument(others, keys))
+  assert.match(text, /tenant rated: 120 requests a minute, 30 at once, 16 simultaneous/)
+  assert.match(text, /tenant acme: 120 requests a minute, .*; 5000 tokens a UTC day/)
+})
+
+test('the explanation of a running gateway says the same as that of its file', async () => {
+  const { text } = await gateway.as('acme').admin('/explain?model=chat')
+  assert.match(text, /tenant acme: 1 requests a minute, 9 at once.*then route cheap/)
+})
