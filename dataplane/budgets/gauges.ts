@@ -9,6 +9,7 @@ export function showBudgets(gateway: Gateway): void {
   for (const { tenant, nanos } of infra.close(clock.wall(), (perHour ?? 0) * 1e9)) {
     metrics.infraCost.at(tenant).value += nanos / 1e9
   }
+  forgetRemoved(gateway)
   if (limits === undefined) return
   for (const { tenant } of section.budgets) {
     const show = ({ tokens, spend }: Figures) => {
@@ -19,4 +20,14 @@ export function showBudgets(gateway: Gateway): void {
     if (figures instanceof Promise) void figures.then(show, () => undefined)
     else show(figures)
   }
+}
+
+/** A gauge without a budget would tell its last value for ever. */
+function forgetRemoved({ active, metrics }: Gateway): void {
+  const { budgets } = active.snapshot.section
+  const caps = new Map(budgets.map((budget) => [budget.tenant, budget]))
+  const hasTokens = (tenant: string) => caps.get(tenant)?.tokens_per_day !== undefined
+  const hasSpend = (tenant: string) => caps.get(tenant)?.spend_per_month_usd !== undefined
+  metrics.budgetTokens.retain('tenant', hasTokens)
+  metrics.budgetSpend.retain('tenant', hasSpend)
 }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { name, text } from './fields.ts'
 
 export const SCOPES = ['models:invoke', 'models:list'] as const
-export type Scope = (typeof SCOPES)[number]
 
 const moment = () =>
   z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })

@@ -34,7 +34,7 @@ export function quoteOf(request: ChatRequest, lane: Lane, bounded: Route | undef
   // A token has at least one byte: most prompts fit every window without being counted.
   const most = request.bytes.length + answer
   const fitsAll = lane.targets.every((target) => most <= windowOf(target))
-  if (fitsAll && bounded === undefined) 
+  if (fitsAll && bounded === undefined)
     return { prompt: 0, answer: answer * choices, choices, injected: undefined, fitsAll }
   const prompt = estimatePromptTokens(request)
   const largest = Math.max(0, ...lane.targets.map(windowOf))
@@ -42,7 +42,8 @@ export function quoteOf(request: ChatRequest, lane: Lane, bounded: Route | undef
   const narrowest = Math.min(...lane.targets.map(windowOf).filter((window) => window > prompt))
   const left = Math.max(1, narrowest - prompt)
   const injected = own === undefined && bounded !== undefined ? Math.min(answer, left) : undefined
-  if (!fitsAll && prompt + (own ?? 0) > largest) throw overflow(largest, prompt, own ?? 0)
+  const least = own ?? (bounded === undefined ? 0 : 1)
+  if (!fitsAll && prompt + least > largest) throw overflow(largest, prompt, own ?? 0)
   return { prompt, answer: (injected ?? answer) * choices, choices, injected, fitsAll }
 }
 

@@ -1,7 +1,7 @@
 /** The limit of tokens that an answer is given where a budget needs one and the client names none. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { type Heard, startUpstream, streaming, whole } from './fake-upstream.ts'
+import { errorOf, type Heard, startUpstream, streaming, whole } from './fake-upstream.ts'
 import { keysOf, PLENTY, PRICES, startLimited } from './limits/limited-gateway.ts'
 
 const WINDOW = 1000
@@ -82,6 +82,15 @@ test('it is never above what the context window leaves', async () => {
   )
   assert.ok(limit <= WINDOW - content.length / 4, `${limit}`)
   assert.ok(limit > WINDOW / 4, `${limit}`)
+})
+
+test('a prompt that leaves no room for an answer is 400', async () => {
+  // A token for each four characters, and four around the message.
+  const messages = [{ role: 'user', content: 'x'.repeat(4 * (WINDOW - 4)) }]
+  const heard = await gateway.as('rich').chat({ model: 'small', messages })
+  assert.equal(heard.status, 400, heard.text)
+  assert.equal(errorOf(heard).code, 'ERR_GW_CONTEXT_OVERFLOW')
+  assert.equal(upstream.asked.length, 0)
 })
 
 test('it is at most what the tokens of the day leave', async () => {

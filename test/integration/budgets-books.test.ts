@@ -1,6 +1,7 @@
 /** D5 the books: 3,000 requests through random faults, and what upstreams reported is what was settled, to the token. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Asked, event, failing, type Reply, startUpstream, whole } from './fake-upstream.ts'
 import { aRandom } from './faults/random.ts'
 import { until } from './gateway-process.ts'
@@ -72,7 +73,11 @@ function stream(way: Way): Reply {
     if (way === 'told' || way === 'untold') {
       outgoing.write(FINISH)
       outgoing.end('data: [DONE]\n\n')
-    } else outgoing.socket?.destroySoon()
+    } else {
+      // Node keeps what is written until the next turn, and would lose it.
+      await turn()
+      outgoing.socket?.destroySoon()
+    }
   }
 }
 

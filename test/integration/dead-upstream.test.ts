@@ -72,7 +72,13 @@ describe(`an upstream that is dead at ${RATE} requests a second for ${SECONDS} s
       primary.deed = () => deed
       const began = performance.now()
       const opened = until('the breaker opens', () => isOpen(rig), 5).then(() => performance.now())
+      const spared = opened.then(async () => {
+        await until('those before it are over', () => primary.inFlight === 0, 3)
+        primary.inFlightMax = 0
+      })
       const dead = await load(rig, 'chat', SECONDS)
+      await spared
+      assert.ok(primary.inFlightMax <= 1, `${primary.inFlightMax} probes of the dead one at once`)
       const openedAfter = (await opened) - began
       const heard = primary.asked.length
       assert.ok(openedAfter <= OPENS_WITHIN_MS, `opened after ${openedAfter} ms`)

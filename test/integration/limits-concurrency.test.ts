@@ -78,12 +78,13 @@ async function fill(): Promise<() => Promise<void>> {
 
 test('one more than may run is refused while the others go on', async () => {
   const release = await fill()
-  const error = assertLimited(await front.chat(), 'concurrency')
+  const refused = await front.chat()
+  await release()
+  const error = assertLimited(refused, 'concurrency')
   assert.deepEqual(
     [error.limited_by, error.limit, error.used],
     ['concurrent_requests', SLOTS, SLOTS],
   )
-  await release()
   await untilIdle(front, 'acme')
   assert.equal((await front.chat()).status, 200)
 })
@@ -93,9 +94,10 @@ test('a stream holds its slot until its end, not until its first word', async ()
   upstream.script.push(streaming({ hold }), streaming({ hold }))
   const streams = [front.ask({ stream: true }), front.ask({ stream: true })]
   await Promise.all(streams.map((one) => heardSomething(one)))
-  assertLimited(await front.chat(), 'concurrency')
+  const refused = await front.chat()
   resolve()
   await Promise.all(streams.map(({ over }) => over))
+  assertLimited(refused, 'concurrency')
   assert.equal((await front.chat()).status, 200)
 })
 
@@ -235,8 +237,9 @@ describe('every slot is free again and what was seen is billed once', () => {
       await untilIdle(front, 'acme')
       assert.equal((await settled()) - before, charged)
       const release = await fill()
-      assertLimited(await front.chat(), 'concurrency')
+      const refused = await front.chat()
       await release()
+      assertLimited(refused, 'concurrency')
     })
   }
 })

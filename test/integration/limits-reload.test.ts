@@ -136,7 +136,10 @@ test('a budget that is removed refuses nobody and tells nobody', async () => {
   await apply({ budgets: [{ tenant: 'opened', tokens_per_day: ANSWER_TOKENS }] })
   await front.chat()
   assertSpent(await front.chat(), 'budget_tokens')
+  const gauge = 'gw_budget_tokens_used{tenant="opened",window="day"}'
+  assert.equal((await front.series()).get(gauge), ANSWER_TOKENS)
   await apply()
+  assert.equal((await front.series()).get(gauge), undefined)
   const answer = await front.chat()
   assert.equal(answer.status, 200)
   assert.equal(told(answer)['budget-tokens-remaining'], undefined)

@@ -17,10 +17,7 @@ const REFUSED: [string, unknown][] = [
   ['tokenizer', { upstreams: [{ tokenizer: { encoding: 'a' } }] }],
   ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],
   ['tokenizer_autodetect', { upstreams: [{ tokenizer_autodetect: false }] }],
-  ['queue_metrics', { upstreams: [{ queue_metrics: { enabled: false } }] }],
   ['provider', { upstreams: [{ provider: 'cohere' }] }],
-  ['strategy', { routes: [{ strategy: 'least_queue' }] }],
-  ['semantic', { routes: [{ semantic: { easy: 'a' } }] }],
   ['slo', { routes: [{ slo: { ttft_p95_ms: 1 } }] }],
 ]
 
