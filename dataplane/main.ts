@@ -11,11 +11,11 @@ export async function run(file: string): Promise<number> {
   return await program.run(file, process.env, ending)
 }
 
-/** Resolves with the first SIGTERM or SIGINT. */
+/** Resolves with the first SIGTERM or SIGINT; it goes on listening, so that a second one never ends the process unasked. */
 function terminated(): Promise<void> {
   return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
+    process.on('SIGTERM', () => resolve())
+    process.on('SIGINT', () => resolve())
   })
 }
 

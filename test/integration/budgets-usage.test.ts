@@ -183,6 +183,14 @@ test('a stream that its client leaves is charged for what was seen, and marked a
   assert.equal(trace.status, 499)
 })
 
+test('a picture of a stream that was cut is not estimated by its bytes', async () => {
+  first.script.push(streaming({ end: 'cut' }))
+  const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`
+  const content = [{ type: 'image_url', image_url: { url } }]
+  const { tokens } = await charged(() => front.stream({ messages: [{ role: 'user', content }] }))
+  assert.ok(tokens < 20_000, `${tokens} tokens`)
+})
+
 test('a stream that its upstream cuts is charged for what was seen, and not for what was reported of another', async () => {
   first.script.push(streaming({ words: ['a', 'b', 'c'], end: 'cut' }))
   const { heard, tokens } = await charged(() => front.stream())

@@ -108,6 +108,8 @@ async function heardSomething(asking: Asking): Promise<void> {
 /** What a prompt counts where nobody told its usage: a token for each four bytes of the request. */
 const PROMPT_TOKENS = Math.ceil(JSON.stringify({ ...QUESTION, stream: true }).length / 4)
 
+const HEAD = `POST /v1/chat/completions HTTP/1.1\r\nHost: gw\r\nAuthorization: Bearer ${front.key}\r\nContent-Type: application/json\r\n`
+
 /** Each ends one request in its way; `charged` is what it is billed. */
 const ENDS: readonly {
   readonly how: string
@@ -132,12 +134,32 @@ const ENDS: readonly {
     charged: 0,
     async end() {
       const socket = new RawSocket(front.process.url)
-      socket.send(
-        `POST /v1/chat/completions HTTP/1.1\r\nHost: gw\r\nAuthorization: Bearer ${front.key}\r\n` +
-          'Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"model":',
-      )
+      socket.send(`${HEAD}Content-Length: 1000\r\n\r\n{"model":`)
       await until('it is sent', () => socket.drained)
       socket.leave()
+    },
+  },
+  {
+    how: 'C9 a body whose chunks are broken',
+    charged: 0,
+    async end() {
+      const socket = new RawSocket(front.process.url)
+      socket.send(`${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\n{"mod\r\nno chunk\r\n`)
+      await until('it is refused', () => socket.answers.length > 0)
+      assert.equal(socket.answers[0]?.status, 400)
+      socket.leave()
+    },
+  },
+  {
+    how: 'C6 a client that closes its half behind its request',
+    charged: 0,
+    async end() {
+      upstream.script.push(silent)
+      const body = JSON.stringify(QUESTION)
+      const socket = new RawSocket(front.process.url)
+      socket.send(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
+      await until('the upstream is asked', () => upstream.asked.length > 0)
+      socket.sendEnd()
     },
   },
   {
