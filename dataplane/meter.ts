@@ -1,7 +1,8 @@
 /** What one request used, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
 import type { ChatRequest, Usage } from './call.ts'
+import { promptTokensMax } from './tokens/count.ts'
 
-/** Bytes of a prompt that make about one token, where nothing better is known. */
+/** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
 
 export interface MeteredAttempt {
@@ -12,13 +13,21 @@ export interface MeteredAttempt {
   usage: Usage | undefined
   /** Content events relayed: about one token each, for a stream that never told its usage. */
   contentEvents: number
+  /** Of an answer that came whole, for one that never told its usage. */
+  answerBytes: number
 }
 
 export class Meter {
   readonly attempts: MeteredAttempt[] = []
 
   begin(upstream: string, model: string): MeteredAttempt {
-    const attempt: MeteredAttempt = { upstream, model, usage: undefined, contentEvents: 0 }
+    const attempt: MeteredAttempt = {
+      upstream,
+      model,
+      usage: undefined,
+      contentEvents: 0,
+      answerBytes: 0,
+    }
     this.attempts.push(attempt)
     return attempt
   }
@@ -34,11 +43,16 @@ export class Meter {
   }
 }
 
-function estimateOf(attempt: MeteredAttempt, request: ChatRequest): Usage | undefined {
-  if (attempt.contentEvents === 0) return undefined
+function estimateOf(
+  { contentEvents, answerBytes }: MeteredAttempt,
+  request: ChatRequest,
+): Usage | undefined {
+  if (contentEvents + answerBytes === 0) return undefined
+  const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)
   return {
-    promptTokens: Math.ceil(request.bytes.length / BYTES_PER_TOKEN),
-    completionTokens: attempt.contentEvents,
+    // Pictures are megabytes and thousands of tokens.
+    promptTokens: Math.min(prompt, promptTokensMax(request)),
+    completionTokens: contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN),
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,

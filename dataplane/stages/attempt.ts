@@ -65,7 +65,10 @@ async function attemptOnce(
   one.send(call.id)
   const outcome = await one.outcome
   const spent = gateway.clock.now() - call.receivedAt
-  if (outcome.kind === 'whole') metered.usage = outcome.usage
+  if (outcome.kind === 'whole') {
+    metered.usage = outcome.usage
+    metered.answerBytes = outcome.body.length
+  }
   if (outcome.kind === 'stream') trace.ttft_ms = spent
   closeEntry(entry, outcome, spent)
   gateway.metrics.attempts.at(target.name, entry.outcome).value++

@@ -4,7 +4,10 @@ import type { ChatRequest } from '../../dataplane/call.ts'
 import { Meter } from '../../dataplane/meter.ts'
 
 /** All that a meter reads of a request. */
-const request = { bytes: Buffer.alloc(41) } as unknown as ChatRequest
+const request = {
+  bytes: Buffer.alloc(41),
+  body: { messages: [] },
+} as unknown as ChatRequest
 const usage = {
   promptTokens: 5,
   completionTokens: 2,

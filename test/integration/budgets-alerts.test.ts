@@ -1,7 +1,7 @@
 /** Alerts: a log line, a metric and a webhook, once for each threshold and window. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { failing, startUpstream, whole } from './fake-upstream.ts'
+import { type Front, failing, startUpstream, whole } from './fake-upstream.ts'
 import { until } from './gateway-process.ts'
 import { keysOf, PLENTY, PRICES, startLimited, windowEnds } from './limits/limited-gateway.ts'
 
@@ -28,6 +28,13 @@ after(() => Promise.all([gateway.stop(), upstream.close(), receiver.close()]))
 
 function posted(tenant: string) {
   return receiver.asked.filter(({ body }) => body.tenant === tenant)
+}
+
+/** The log is written a moment later than the answer. */
+async function logged(front: Front, tenant: string, count: number) {
+  const lines = () => front.logged('budget_alert').filter((line) => line.tenant === tenant)
+  await until(`${count} log lines of ${tenant}`, () => lines().length >= count)
+  return lines()
 }
 
 async function postedBodies(tenant: string, count: number) {
@@ -66,12 +73,12 @@ test('each threshold is told once, with the request that reaches it', async () =
     const labels = `tenant="acme",window="day",threshold="${threshold}"`
     assert.equal(await front.value(`gw_budget_alerts_total{${labels}}`), 1)
   }
-  const logged = front.logged('budget_alert').filter(({ tenant }) => tenant === 'acme')
+  const lines = await logged(front, 'acme', 3)
   assert.deepEqual(
-    logged.map(({ threshold, used, limit }) => ({ threshold, used, limit })),
+    lines.map(({ threshold, used, limit }) => ({ threshold, used, limit })),
     expected.map(({ threshold, used, limit }) => ({ threshold, used, limit })),
   )
-  assert.equal(logged[0]?.level, 'warn')
+  assert.equal(lines[0]?.level, 'warn')
 })
 
 test('alerts of money are in USD and of the month', async () => {
@@ -107,7 +114,7 @@ test('many that end at once tell a threshold once', async () => {
   await postedBodies('storm', 1)
   const labels = 'tenant="storm",window="day",threshold="0.05"'
   assert.equal(await front.value(`gw_budget_alerts_total{${labels}}`), 1)
-  assert.equal(front.logged('budget_alert').filter(({ tenant }) => tenant === 'storm').length, 1)
+  assert.equal((await logged(front, 'storm', 1)).length, 1)
   assert.equal(posted('storm').length, 1)
 })
 
@@ -117,7 +124,7 @@ test('a receiver that fails is asked again, with the same body, and nobody waits
   assert.equal((await front.chat()).status, 200)
   const bodies = await postedBodies('later', 2)
   assert.deepEqual(bodies, [alert('later', 0.5, 10, 20), alert('later', 0.5, 10, 20)])
-  assert.equal(front.logged('budget_alert').filter(({ tenant }) => tenant === 'later').length, 1)
+  assert.equal((await logged(front, 'later', 1)).length, 1)
 })
 
 test('a budget without thresholds tells nothing', async () => {

@@ -198,6 +198,23 @@ test('a stream that its upstream cuts is charged for what was seen, and not for 
   assert.equal(tokens, promptEstimate({ stream: true }) + 3)
 })
 
+test('D4 a stream that outgrows what it was estimated at holds more, and settles what it used', async () => {
+  const { promise: hold, resolve } = Promise.withResolvers<void>()
+  const usage = { prompt_tokens: 7, completion_tokens: 600 }
+  const before = event({ choices: [{ index: 0, delta: { content: 'w ' } }] }).repeat(600)
+  first.script.push(streaming({ before, hold, usage }))
+  const { tokens } = await charged(async () => {
+    const asking = front.ask({ stream: true, max_tokens: 1 })
+    // Running requests tell every five seconds how much they have used.
+    await until('it holds more', async () => {
+      return (await standing(front, 'acme')).tokens_per_day.reserved >= 600
+    })
+    resolve()
+    return await asking.over
+  })
+  assert.equal(tokens, 607)
+})
+
 test('budget gauges and token counters agree with what was charged', async () => {
   const before = await front.series()
   const { tokens, nanos } = await charged(() => front.chat())

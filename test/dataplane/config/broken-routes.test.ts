@@ -37,13 +37,6 @@ const APPLIED: Row[] = [
     fix: 'exemplars',
   },
   {
-    name: 'a strategy that does not work yet',
-    yaml: route('strategy: least_queue # here\nupstreams: [a, b]'),
-    path: 'gw.routes[0].strategy',
-    says: 'not supported yet',
-    fix: 'Use one of',
-  },
-  {
     name: 'an unknown guardrail',
     yaml: route('strategy: single\nprimary: a\nguardrails: [pii] # here'),
     path: 'gw.routes[0].guardrails[0]',
