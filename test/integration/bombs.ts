@@ -40,7 +40,8 @@ export const BOMBS: Readonly<Record<string, Bomb>> = {
   },
   status_without_end: {
     reply: (socket) => forEver(socket, 'a'.repeat(65_536), 'HTTP/1.1 200 '),
-    message: /hints without end/,
+    message: /no answer within 2 s/,
+    outcome: 'timeout',
   },
   chunk_extension_without_end: {
     reply: (socket) =>
