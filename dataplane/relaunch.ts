@@ -3,18 +3,19 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * A young generation of 8 MiB: the default one grows to twice what the caches of a core hold, costs 40 MiB at rest and
- * longer pauses under load.
+ * The collector works on the thread that serves: its helpers would share the one core of a replica, and a collection that
+ * waits for them took 25 ms at 1,000 requests a second instead of 5. A young generation of at most 16 MiB keeps what is in
+ * flight out of the old one; with a larger one a process only grows.
  */
-const YOUNG_GENERATION = '--max-semi-space-size=8'
+const FLAGS = ['--single-threaded-gc', '--max-semi-space-size=16']
 
 /**
  * Returns where nothing is to be done, or it cannot be done: the program then runs as it is, only larger. Modules that an
  * earlier start compiled are kept in the user's own cache folder: a third of the time to start, 30 MiB less to keep.
  */
 export function relaunch(): void {
-  if (process.execve === undefined || process.execArgv.includes(YOUNG_GENERATION)) return
-  const flags = [...process.execArgv, YOUNG_GENERATION]
+  if (process.execve === undefined || FLAGS.every((flag) => process.execArgv.includes(flag))) return
+  const flags = [...process.execArgv, ...FLAGS]
   try {
     const env = { ...process.env, ...compileCache() }
     process.execve(process.execPath, [process.execPath, ...flags, ...process.argv.slice(1)], env)
