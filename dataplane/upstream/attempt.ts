@@ -7,7 +7,7 @@ import type { Failure } from '../providers/contract.ts'
 import { Tap } from '../streaming/tap.ts'
 import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { Permit } from './breaker.ts'
-import { decodeBody, encodingOf } from './decoding.ts'
+import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import type { Target } from './targets.ts'
@@ -39,23 +39,22 @@ export interface AttemptParts {
 export class Attempt implements Receiver, Listener {
   readonly outcome: Promise<Outcome>
   readonly #parts: AttemptParts
-  readonly #tap: Tap
+  /** Only a stream is read while it passes. */
+  #tap: Tap | undefined
   readonly #exchange: Exchange
   #resolve: (outcome: Outcome) => void = () => {}
   #status = 0
   #headers: IncomingHttpHeaders = {}
+  #encoding: Encoding | undefined
   #stream: UpstreamStream | undefined
   #chunks: Buffer[] = []
   #bytes = 0
   #judged = false
 
   constructor(parts: AttemptParts) {
-    const { target, request, maxTokens, metered, gateway, totalAt } = parts
-    const { provider, timeoutMs, idleTimeoutMs } = target.settings
+    const { target, gateway, totalAt } = parts
+    const { timeoutMs, idleTimeoutMs } = target.settings
     this.#parts = parts
-    // Some dialects tell a truncated answer only by the bound that was asked for.
-    const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
-    this.#tap = new Tap(provider, bounded, metered, (failure) => masked(failure, target.settings))
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -109,8 +108,13 @@ export class Attempt implements Receiver, Listener {
     if (encoding === undefined || (streams && encoding !== 'identity')) {
       this.#exchange.abort('the answer is compressed')
       this.#fail({ class: 'malformed', message: 'The answer is compressed, unasked.' })
-    } else if (streams) this.#stream = new UpstreamStream(this.#tap, this.#exchange, this)
-    else this.#exchange.begun()
+    } else if (streams) {
+      this.#tap = this.#openTap()
+      this.#stream = new UpstreamStream(this.#tap, this.#exchange, this)
+    } else {
+      this.#encoding = encoding
+      this.#exchange.begun()
+    }
   }
 
   data(chunk: Buffer): void {
@@ -158,18 +162,28 @@ export class Attempt implements Receiver, Listener {
 
   ended(failure: Failure | undefined): void {
     const { gateway, target, totalAt } = this.#parts
-    gateway.metrics.brokenEvents.at(target.name).value += this.#tap.brokenEvents
+    gateway.metrics.brokenEvents.at(target.name).value += this.#tap?.brokenEvents ?? 0
     // An upstream that was still speaking when the request's time was up has done nothing wrong.
     const late = failure?.class === 'timeout' && gateway.clock.now() >= totalAt
     if (failure === undefined) this.#judge('success')
     else this.#judge(speaksAgainst(failure.class) && !late ? 'failure' : 'neutral')
   }
 
+  #openTap(): Tap {
+    const { request, target, maxTokens, metered } = this.#parts
+    const { settings } = target
+    // Some dialects tell a truncated answer only by the bound that was asked for.
+    const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
+    return new Tap(settings.provider, bounded, metered, (failure) => masked(failure, settings))
+  }
+
   #conclude(): void {
     const body =
       this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
     const bytesMax = this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
-    decodeBody(body, encodingOf(this.#headers), bytesMax, (decoded) => {
+    // Of a failure the encoding has not been looked at yet.
+    const encoding = this.#encoding ?? encodingOf(this.#headers)
+    decodeBody(body, encoding, bytesMax, (decoded) => {
       try {
         this.#read(decoded)
       } catch {
