@@ -1,6 +1,6 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit test-integration check generate bench
+.PHONY: help run test test-unit test-simulation simulate-long test-integration test-cluster results check generate bench
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 \t\2/' | expand -t 26
@@ -17,6 +17,18 @@ test: node_modules ## run every tier of tests that this machine can run
 
 test-unit: node_modules ## run the tests that need nothing but Node
 	@npm run --silent test:unit
+
+test-simulation: node_modules ## run thousands of histories of several gateways and one Redis in virtual time
+	@npm run --silent test:simulation
+
+simulate-long: node_modules ## the same with a hundred thousand; make simulate-long SEEDS=1-1000000 for more
+	@GW_SEEDS=$(or $(SEEDS),1-100000) npm run --silent test:simulation
+
+results: node_modules ## measure what is promised and write test/integration/results.md
+	@npm run --silent test:results
+
+test-cluster: node_modules ## run the tests with a real Kubernetes API server; the first run builds it
+	@npm run --silent test:cluster
 
 test-integration: node_modules ## run the tests with real processes, sockets, SDKs and a model server
 	@npm run --silent test:integration

@@ -7,7 +7,9 @@ import { COMMANDS } from './commands/index.ts'
 import { EXIT, endUsageWith64, printRemark } from './output.ts'
 
 const program = new Command(invokedAs(process.argv[1]))
-  .description('An inference gateway: run it, check its configuration, make keys.')
+  .description(
+    'An inference gateway: run it, check its configuration, make keys, ask how it stands.',
+  )
   .version(VERSION, '-V, --version', 'print the version')
   .helpCommand('help [command]', 'print the help of a command')
 for (const command of COMMANDS) program.addCommand(command)

@@ -31,6 +31,18 @@ export async function printValue(value: unknown, format: Exclude<Format, 'table'
   printText(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }))
 }
 
+/** Columns as wide as their widest cell. What is not there is a hyphen, so that every line has all its columns. */
+export function printTable(head: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  const lines = [head, ...rows].map((row) => row.map((cell) => String(cell ?? '-')))
+  const widths = head.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  )
+  for (const line of lines) {
+    const cells = line.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    printLine(cells.join('  ').trimEnd())
+  }
+}
+
 const COLOURS = { red: 31, green: 32, yellow: 33, grey: 90, bold: 1 } as const
 export type Colour = keyof typeof COLOURS
 

@@ -27,12 +27,16 @@ const BOUND_ONCE = [
 export class Activation {
   loaded: Loaded
   last: ReloadStatus
+  /** Fields of the active configuration that have changed since the start, and are not enforced before the next. */
+  waitsForStart: readonly string[] = []
   readonly #gateway: Gateway
   readonly #targets: Targets
   /** Of the file of the start. */
   readonly folder: string
   /** The listeners' settings as they are in force. */
   readonly #bound: Section['gateway']
+  /** The store as it was opened. */
+  readonly #store: string
 
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
     this.#gateway = gateway
@@ -40,7 +44,13 @@ export class Activation {
     this.loaded = loaded
     this.folder = dirname(loaded.file)
     this.#bound = gateway.active.snapshot.section.gateway
+    this.#store = storeOf(gateway.active.snapshot.section)
     this.last = { result: 'success', at: this.#time(), errors: [] }
+  }
+
+  /** In a pod: what it enforces comes signed, and from nowhere else. */
+  get isReadOnly(): boolean {
+    return this.loaded.delivered !== undefined
   }
 
   /** Replaces the configuration; a bad document changes nothing and says so. Returns whether it was taken. */
@@ -51,9 +61,10 @@ export class Activation {
       this.#failed(errors)
       return false
     }
-    this.#warnOfBoundOnce(snapshot.section.gateway)
+    this.#warnOfBoundOnce(snapshot.section)
     gateway.traces.resize(snapshot.section.telemetry.trace_ring)
     gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
+    gateway.objectives.follow(snapshot.section)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++
@@ -70,7 +81,7 @@ export class Activation {
     try {
       const loaded = load()
       if (loaded.configuration !== undefined)
-        return { loaded, snapshot: compile(loaded.configuration), errors: [] }
+        return { loaded, snapshot: compile(loaded.configuration, loaded.delivered), errors: [] }
       const errors = loaded.problems
         .filter(({ severity }) => severity === 'error')
         .map(renderProblem)
@@ -90,14 +101,14 @@ export class Activation {
     })
   }
 
-  #warnOfBoundOnce(fresh: Section['gateway']): void {
-    for (const name of BOUND_ONCE) {
-      if (this.#bound[name] === fresh[name]) continue
-      this.#gateway.log.event(
-        'warn',
-        'config_reload',
-        `gw.gateway.${name} takes effect at the next start.`,
-      )
+  #warnOfBoundOnce(fresh: Section): void {
+    const changed: string[] = BOUND_ONCE.filter((name) => this.#bound[name] !== fresh.gateway[name])
+    const fields = changed.map((name) => `gateway.${name}`)
+    if (storeOf(fresh) !== this.#store) fields.push('rate_limits.backend, .redis or state_dir')
+    this.waitsForStart = fields.map((field) => `gw.${field}`)
+    for (const field of fields) {
+      const message = `gw.${field} takes effect at the next start.`
+      this.#gateway.log.event('warn', 'config_reload', message)
     }
   }
 
@@ -113,4 +124,9 @@ export class Activation {
   #time(): string {
     return new Date(this.#gateway.clock.wall()).toISOString()
   }
+}
+
+/** What the store is opened with; a change of it waits for a restart. */
+function storeOf({ rate_limits, state_dir }: Section): string {
+  return JSON.stringify([rate_limits?.backend, rate_limits?.redis, state_dir])
 }

@@ -1,11 +1,11 @@
 /** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
 import { join } from 'node:path'
 import type { Activation } from './activation.ts'
-import { explain } from './config/explain.ts'
 import { loadConfiguration } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
 import { resolvedDocument } from './config/resolved.ts'
 import { hostOf } from './config/source.ts'
+import { explanationOf } from './explanation.ts'
 import type { Gateway } from './gateway.ts'
 import { limitsOf } from './limits/tenants.ts'
 import { statusOf } from './status.ts'
@@ -78,8 +78,9 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
     method: 'GET',
     path: '/explain',
-    summary: 'In words, what will happen to a request; `?model=NAME` for one route or alias.',
-    run: ({ query }, { gateway }) => explained(gateway, query.model),
+    summary:
+      'In words and figures, what will happen to a request; `?model=NAME` for one route or alias, with `&tenant=NAME` or `&key_hash=HEX` for whose.',
+    run: ({ query }, { gateway }) => explained(gateway, query),
   },
 ]
 
@@ -89,6 +90,11 @@ function limitOf(asked: string | undefined): number {
 }
 
 function replace(body: string, activation: Activation): AdminAnswer {
+  if (activation.isReadOnly) {
+    const message =
+      'In a pod the admin API is read-only; change the GatewayConfig with kubectl apply or gw apply.'
+    return { status: 405, body: { error: { message } } }
+  }
   const taken = activation.replace(() =>
     // Named as if it stood beside the file of the start, so that relative paths in it mean the same.
     loadConfiguration(body, join(activation.folder, 'PUT config'), hostOf(process.env)),
@@ -103,8 +109,7 @@ function replace(body: string, activation: Activation): AdminAnswer {
 }
 
 async function standing(tenant: string, gateway: Gateway): Promise<AdminAnswer> {
-  const limits = await limitsOf(tenant, gateway)
-  return limits === undefined ? missing('This configuration limits nothing.') : ok(limits)
+  return ok(await limitsOf(tenant, gateway))
 }
 
 function traceOf(gateway: Gateway, id: string): AdminAnswer {
@@ -113,16 +118,9 @@ function traceOf(gateway: Gateway, id: string): AdminAnswer {
   return missing(`There is no trace of request "${id}"; the last ${gateway.traces.size} are kept.`)
 }
 
-function explained(gateway: Gateway, model: string | undefined): AdminAnswer {
-  const { configuration, models, section } = gateway.active.snapshot
-  if (model === undefined) return ok({ text: explain(configuration) })
-  const route = models.get(model)
-  if (route === undefined) return missing(`There is no route or alias "${model}".`)
-  return ok({
-    model,
-    route: route.name,
-    text: explain({ ...configuration, gw: { ...section, routes: [route.section] } }),
-  })
+async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminAnswer> {
+  const explanation = await explanationOf(query, gateway)
+  return 'missing' in explanation ? missing(explanation.missing) : ok(explanation)
 }
 
 function ok(body: unknown): AdminAnswer {

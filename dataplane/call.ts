@@ -52,6 +52,8 @@ export interface ChatRequest {
   readonly maxTokens: number | undefined
   /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
   readonly createdSeconds: number
+  /** All its text is ASCII: no character can be a token of its own. */
+  readonly sparse: boolean
 }
 
 /** Tokens one attempt used. */

@@ -9,6 +9,8 @@ import { refuse } from './visit.ts'
 const LOOK_MS = 20
 /** Answers that were written get this long to leave the machine. */
 const FLUSH_MS = 500
+/** Alerts that wait get this long of the drain timeout, enough for a second attempt; at least as long as answers. */
+const ALERTS_MS = 7000
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -46,6 +48,7 @@ export async function drain(
   process.on('SIGINT', hurry)
   await until(() => now, seconds.delay * 1000)
   listeners.stopAccepting()
+  const end = performance.now() + seconds.timeout * 1000
   await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
   for (const visit of gateway.visits.list()) {
     if (visit.response.state === 'ended') continue
@@ -54,6 +57,10 @@ export async function drain(
   }
   await until(() => gateway.visits.size === 0, FLUSH_MS)
   await listeners.close()
+  const left = Math.min(ALERTS_MS, Math.max(FLUSH_MS, end - performance.now()))
+  await until(() => now || gateway.webhook.waiting === 0, left)
+  const { waiting } = gateway.webhook
+  if (waiting > 0) gateway.log.event('warn', 'drain', `${waiting} alerts were not delivered.`)
 }
 
 function shuttingDown(state: string): GatewayError {

@@ -8,8 +8,10 @@ import type { Leases } from './limits/leases.ts'
 import type { ClientResponse } from './response.ts'
 import type { Member, Roster } from './roster.ts'
 import type { Store } from './store/contract.ts'
+import type { OpenStore } from './store/open.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import type { Objectives } from './telemetry/slo.ts'
 import type { Trace, Traces } from './telemetry/traces.ts'
 import type { Lane } from './upstream/targets.ts'
 
@@ -29,13 +31,17 @@ export interface Gateway {
   readonly metrics: Metrics
   readonly log: Log
   readonly store: Store
+  readonly storeStatus: OpenStore['status']
   readonly leases: Leases
   readonly webhook: AlertWebhook
   readonly infra: InfraCost
+  readonly objectives: Objectives
   readonly traces: Traces
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Visit>
   draining: boolean
+  /** A pod whose keys have not arrived would answer everything with 401; it is not ready. */
+  lacksKeys?: boolean
 }
 
 /** One request and its answer, on the configuration it began with. */

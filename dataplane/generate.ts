@@ -5,6 +5,7 @@ import { ADMIN_ROUTES } from './admin.ts'
 import { APIS } from './apis/index.ts'
 import { ERRORS } from './errors.ts'
 import { PROVIDERS } from './providers/index.ts'
+import { PUSH_ROUTES } from './push.ts'
 import { STRATEGIES } from './strategies/index.ts'
 import { METRICS } from './telemetry/metrics.ts'
 
@@ -20,6 +21,11 @@ const TABLES: Readonly<Record<string, () => string>> = {
     table(
       ['method', 'path', 'answers'],
       ADMIN_ROUTES.map(({ method, path, summary }) => [method, code(path), summary]),
+    ),
+  push: () =>
+    table(
+      ['method', 'path', 'answers'],
+      PUSH_ROUTES.map(({ method, path, summary }) => [method, code(path), summary]),
     ),
   errors: () =>
     table(

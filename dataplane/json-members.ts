@@ -65,14 +65,18 @@ export interface Edit {
 
 /** A copy of `bytes` with the edits applied; edits must be in order and must not overlap. */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
-  const parts: Buffer[] = []
+  let length = bytes.length
+  for (const { start, end, text } of edits) length += Buffer.byteLength(text) - (end - start)
+  const made = Buffer.allocUnsafe(length)
+  let at = 0
   let from = 0
-  for (const edit of edits) {
-    parts.push(bytes.subarray(from, edit.start), Buffer.from(edit.text))
-    from = edit.end
+  for (const { start, end, text } of edits) {
+    at += bytes.copy(made, at, from, start)
+    at += made.write(text, at)
+    from = end
   }
-  parts.push(bytes.subarray(from))
-  return Buffer.concat(parts)
+  bytes.copy(made, at, from)
+  return made
 }
 
 function memberName(bytes: Buffer, start: number, end: number): string {

@@ -20,12 +20,18 @@ export interface Listeners {
   close(): Promise<void>
 }
 
+export interface ListenerOptions {
+  renderMetrics(): Promise<string>
+  /** Clients' connections of this age are closed behind an answer, so that new replicas get traffic; 0: never. */
+  readonly connectionAgeMs: number
+}
+
 export function createListeners(
   gateway: Gateway,
   activation: Activation,
-  renderMetrics: () => Promise<string>,
+  { renderMetrics, connectionAgeMs }: ListenerOptions,
 ): Listeners {
-  const clients = createServer(gateway)
+  const clients = createServer(gateway, connectionAgeMs)
   const metrics = createMetricsServer(renderMetrics)
   const administration = createAdminServer({ gateway, activation })
   return {

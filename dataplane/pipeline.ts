@@ -18,7 +18,8 @@ export async function handle(visit: Visit): Promise<void> {
   const admission = decided instanceof Promise ? await decided : decided
   try {
     const reply = await attempt(request, admission, visit)
-    await relay(reply, visit)
+    const relayed = relay(reply, visit)
+    if (relayed !== undefined) await relayed
   } finally {
     settle(request, admission, visit)
   }

@@ -22,6 +22,8 @@ const STALL_MS = 30_000
 /** How often it is looked whether it has taken any. */
 const LOOK_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
+const CR = 13
+const LF = 10
 
 export class ClientResponse implements Deadline {
   due = NEVER
@@ -51,6 +53,8 @@ export class ClientResponse implements Deadline {
   #nextLook = NEVER
   #lastTakenAt = 0
   #untaken = 0
+  /** Of what was written; either end of a line is LF here. */
+  #lastByte: number | undefined = LF
 
   constructor(call: Call, clock: Clock, deadlines: Deadlines, headers: string[]) {
     this.#requestId = call.id
@@ -76,7 +80,8 @@ export class ClientResponse implements Deadline {
       this.#outgoing.destroy()
       return
     }
-    if (now >= this.#nextHeartbeat) {
+    // Inside of an event that is too large to be held a heartbeat waits for its end.
+    if (now >= this.#nextHeartbeat && this.#lastByte === LF) {
       this.#nextHeartbeat = now + this.#heartbeatMs
       // A heartbeat into a full buffer would help nobody.
       if (!this.#outgoing.writableNeedDrain) this.#beat()
@@ -110,9 +115,11 @@ export class ClientResponse implements Deadline {
     this.status = 200
   }
 
-  /** Whole events only, so that heartbeats always fall between events. false: wait for `onDrain`. */
+  /** Whole events, or pieces of one that is too large to be held. false: wait for `onDrain`. */
   write(events: Buffer): boolean {
     if (this.state === 'ended') return true
+    const last = events[events.length - 1]
+    this.#lastByte = last === CR ? LF : last
     if (this.#outgoing.write(events)) return true
     if (this.#nextLook === NEVER) {
       this.#watch()

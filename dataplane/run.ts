@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module'
 import { Activation } from './activation.ts'
 import { showBudgets } from './budgets/gauges.ts'
 import { InfraCost } from './budgets/infra-cost.ts'
-import { AlertWebhook, type WebhookOptions } from './budgets/webhook.ts'
+import { AlertWebhook, sendAlert, type WebhookOptions } from './budgets/webhook.ts'
 import { Deadlines, systemClock } from './clock.ts'
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
@@ -17,11 +17,13 @@ import { Leases } from './limits/leases.ts'
 import { createListeners } from './listeners.ts'
 import { Roster } from './roster.ts'
 import { StateError } from './store/journal.ts'
-import { openStore } from './store/open.ts'
+import { type OpenStore, openStore } from './store/open.ts'
 import { createLog, standardOutput } from './telemetry/log.ts'
 import { createMetrics, createRegistry } from './telemetry/metrics.ts'
+import { Objectives, type SloBreach } from './telemetry/slo.ts'
 import { Traces } from './telemetry/traces.ts'
-import { post } from './upstream/post.ts'
+import { postThrough } from './upstream/post.ts'
+import { secureContextOf } from './upstream/secure-context.ts'
 import { Targets } from './upstream/targets.ts'
 import { VERSION } from './version.ts'
 
@@ -35,34 +37,60 @@ export async function run(file: string, env: Environment, ending: Promise<void>)
     return 1
   }
   const loaded = load(file, env)
-  if (loaded?.configuration === undefined) return 1
-  const made = tryToCreate(compile(loaded.configuration))
+  if (loaded === undefined) return 1
+  const follow = (_gateway: Gateway, activation: Activation) =>
+    reloadOnChange(file, env, activation)
+  return await serve({ name: file, loaded, follow }, env, ending)
+}
+
+/** Where the configuration of a gateway comes from. */
+export interface Source {
+  readonly name: string
+  /** The configuration of the start. */
+  readonly loaded: Loaded
+  /** Called once the gateway serves. Returns a function that ends what it began. */
+  follow(gateway: Gateway, activation: Activation): () => void
+}
+
+/** Serves until it is to end. Resolves with the exit code. */
+export async function serve(
+  { name, loaded, follow }: Source,
+  env: Environment,
+  ending: Promise<void>,
+): Promise<number> {
+  if (loaded.configuration === undefined) return 1
+  const made = await tryToCreate(compile(loaded.configuration, loaded.delivered))
   if (made === undefined) return 1
-  const { gateway, targets, closeStore } = made
+  const { gateway, targets, opened } = made
   const activation = new Activation(gateway, targets, loaded)
   const registry = createRegistry(gateway.metrics)
-  const listeners = createListeners(gateway, activation, () => registry.metrics())
+  const listeners = createListeners(gateway, activation, {
+    renderMetrics: () => registry.metrics(),
+    connectionAgeMs: Number(env.GW_CONNECTION_AGE_SECONDS || 0) * 1000,
+  })
   const addresses = addressesOf(gateway.active.snapshot, env)
+  await opened.start()
   try {
     await listeners.listen(addresses)
   } catch (error) {
     complain(whyNotListening(error as NodeJS.ErrnoException))
     await listeners.close()
+    await opened.close()
     return 1
   }
   gateway.deadlines.start()
   flushCompileCache()
-  gateway.log.event('info', 'start', `gw ${VERSION} serves ${file}.`, { ...addresses })
+  gateway.log.event('info', 'start', `gw ${VERSION} serves ${name}.`, { ...addresses })
   process.on('uncaughtExceptionMonitor', ({ stack }) => {
     gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
     gateway.log.flush()
   })
-  const unwatch = reloadOnChange(file, env, activation)
+  const unfollow = follow(gateway, activation)
   await ending
-  unwatch()
+  unfollow()
   await drain(gateway, listeners, drainSeconds(gateway, env))
   await targets.close()
-  closeStore()
+  await opened.close()
   gateway.log.event('info', 'stop', 'All requests are settled.')
   gateway.log.flush()
   return 0
@@ -86,13 +114,18 @@ const NUMBERS: Readonly<Record<string, number>> = {
   GW_ADMIN_PORT: 65_535,
   GW_DRAIN_TIMEOUT_SECONDS: 86_400,
   GW_DRAIN_DELAY_SECONDS: 86_400,
+  GW_CONNECTION_AGE_SECONDS: 86_400,
+  GW_LISTEN_PORT: 65_535,
+  GW_METRICS_PORT: 65_535,
+  GW_PUSH_PORT: 65_535,
 }
 
 /** A number of the environment that cannot be read must not become a drain of no time or a port of nowhere. */
-function environmentFault(env: Environment): string | undefined {
+export function environmentFault(env: Environment): string | undefined {
   for (const [name, most] of Object.entries(NUMBERS)) {
     const text = env[name]
-    if (text === undefined) continue
+    // Empty is how a template leaves a variable unset.
+    if (text === undefined || text === '') continue
     const value = Number(text)
     if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue
     return `${name} is "${text}"; it must be a whole number from 0 to ${most}`
@@ -100,10 +133,10 @@ function environmentFault(env: Environment): string | undefined {
   return undefined
 }
 
-/** Files that the configuration names and that change on their own: keys and certificates. */
-function filesBeside({ keysFile, configuration }: Loaded): string[] {
+/** Files that the configuration names and that change on their own: keys, certificates and credentials. */
+function filesBeside({ keysFile, configuration, referredFiles = [] }: Loaded): string[] {
   const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
-  return keysFile === undefined ? certificates : [keysFile, ...certificates]
+  return [...(keysFile === undefined ? [] : [keysFile]), ...certificates, ...referredFiles]
 }
 
 /** The checked configuration, or undefined with everything said on standard error. */
@@ -122,12 +155,12 @@ function load(file: string, env: Environment): Loaded | undefined {
 interface Made {
   readonly gateway: Gateway
   readonly targets: Targets
-  readonly closeStore: () => void
+  readonly opened: OpenStore
 }
 
-function tryToCreate(snapshot: Snapshot): Made | undefined {
+async function tryToCreate(snapshot: Snapshot): Promise<Made | undefined> {
   try {
-    return createGateway(snapshot)
+    return await createGateway(snapshot)
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     complain(error.message)
@@ -136,7 +169,7 @@ function tryToCreate(snapshot: Snapshot): Made | undefined {
 }
 
 /** Throws StateError when `state_dir` cannot be used. */
-function createGateway(snapshot: Snapshot): Made {
+async function createGateway(snapshot: Snapshot): Promise<Made> {
   const clock = systemClock
   const random = Math.random
   const metrics = createMetrics()
@@ -145,37 +178,56 @@ function createGateway(snapshot: Snapshot): Made {
   metrics.reloadedAt.at().value = clock.wall() / 1000
   const log = createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall })
   const deadlines = new Deadlines(clock)
-  const { store, close } = openStore(snapshot.section.state_dir, { clock, deadlines, metrics, log })
+  const { section, configuration } = snapshot
+  // A tag of this process: in its request ids, and as its name among the replicas.
+  const tag = randomBytes(6).toString('hex')
+  const opened = await openStore(section, {
+    clock,
+    deadlines,
+    metrics,
+    log,
+    random,
+    replica: tag,
+    replicas: Number(configuration.spec?.replicas) || 1,
+    secureContext: () => secureContextOf(section.tls),
+  })
+  const { store } = opened
   const leases = new Leases(store, clock)
   const onDrop: WebhookOptions['onDrop'] = (_alert, reason) =>
     metrics.alertsDropped.at(reason).value++
+  const post = postThrough(() => gateway.active.snapshot.section)
   const webhook = new AlertWebhook({ post, clock, random, onDrop })
+  const alert = (breach: SloBreach) => sendAlert(breach, gateway)
+  const objectives = new Objectives({ clock, metrics, log, alert })
+  objectives.follow(snapshot.section)
   deadlines.add(leases)
   deadlines.add(webhook)
+  deadlines.add(objectives)
   const targets = new Targets({ clock, random, metrics, log, readText })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     clock,
     deadlines,
     random,
-    newRequestId: requestIds(),
+    newRequestId: requestIds(tag),
     metrics,
     log,
     store,
+    storeStatus: opened.status,
     leases,
     webhook,
     infra: new InfraCost(clock.wall()),
+    objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     visits: new Roster<Visit>(),
     draining: false,
   }
   metrics.budgetTokens.collect = () => showBudgets(gateway)
-  return { gateway, targets, closeStore: close }
+  return { gateway, targets, opened }
 }
 
-/** Ids carry a tag of this process, so that one knows which replica to ask for the trace. */
-function requestIds(): () => string {
-  const tag = randomBytes(6).toString('hex')
+/** Ids carry the tag of this process, so that one knows which replica to ask for the trace. */
+function requestIds(tag: string): () => string {
   let requests = 0
   return () => {
     requests++
@@ -187,13 +239,13 @@ function addressesOf({ section }: Snapshot, env: Environment) {
   const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
   return {
     listen_address,
-    listen_port,
-    metrics_port,
+    listen_port: Number(env.GW_LISTEN_PORT || listen_port),
+    metrics_port: Number(env.GW_METRICS_PORT || metrics_port),
     admin_port: Number(env.GW_ADMIN_PORT || admin_port),
   }
 }
 
-function whyNotListening(
+export function whyNotListening(
   error: NodeJS.ErrnoException & { address?: string; port?: number },
 ): string {
   const place = `${error.address ?? ''}:${error.port ?? ''}`
@@ -204,6 +256,6 @@ function whyNotListening(
   return `cannot listen: ${error.message}`
 }
 
-function complain(message: string): void {
+export function complain(message: string): void {
   process.stderr.write(`error: ${message}\n`)
 }

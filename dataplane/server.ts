@@ -4,6 +4,7 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { ADMIN_ROUTES, type Administered } from './admin.ts'
 import type { Api } from './apis/contract.ts'
 import { APIS } from './apis/index.ts'
+import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
@@ -20,9 +21,10 @@ const SOCKETS_MAX = 20_000
 const ADMIN_BODY_BYTES_MAX = 16_777_216
 
 /** The client listener. `listen` it, `close` it: closing waits for requests in flight. */
-export function createServer(gateway: Gateway): FastifyInstance {
+export function createServer(gateway: Gateway, connectionAgeMs: number): FastifyInstance {
   const app = openFastify(gateway)
   const server = app.server
+  if (connectionAgeMs > 0) limitAge(server, connectionAgeMs, gateway)
   server.maxHeadersCount = NODE_HEADERS_MAX
   server.maxConnections = SOCKETS_MAX
   // Without these two Node answers by itself, before the key has been looked at.
@@ -87,7 +89,8 @@ function handlerOf(gateway: Gateway, api: Api) {
     const cors = gateway.active.snapshot.section.gateway.cors
     const headers = corsHeaders(incoming.headers.origin, cors)
     if (fault !== undefined) answerLast(incoming.socket)
-    if (gateway.draining || fault !== undefined) headers.push('connection', 'close')
+    if (gateway.draining || fault !== undefined || isAged(incoming.socket, call.receivedAt))
+      headers.push('connection', 'close')
     if (fault === undefined && incoming.method === 'OPTIONS') {
       if (bodyIsUnread(incoming)) {
         answerLast(incoming.socket)

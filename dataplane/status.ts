@@ -1,6 +1,7 @@
 /** What this process enforces and how its upstreams are: the body of GET /status. */
 import type { Activation } from './activation.ts'
 import type { Gateway } from './gateway.ts'
+import type { Target } from './upstream/targets.ts'
 import { VERSION } from './version.ts'
 
 export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
@@ -17,7 +18,9 @@ export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     },
     requests_in_flight: sum(gateway, 'inFlight'),
     streams_open: sum(gateway, 'streamsOpen'),
+    store: gateway.storeStatus(),
     upstreams: upstreamsOf(gateway),
+    objectives: gateway.objectives.list(),
   }
 }
 
@@ -29,19 +32,21 @@ function upstreamsOf({ active, clock }: Gateway) {
   const seen = new Map<string, unknown>()
   const now = clock.now()
   for (const { targets } of active.lanes.values()) {
-    for (const target of targets) {
-      const { settings, inFlight, state } = target
-      seen.set(target.name, {
-        name: target.name,
-        provider: settings.provider.name,
-        endpoint: settings.origin + settings.basePath,
-        eligible: target.standing(now) === 'ready',
-        health: settings.healthPath === undefined ? 'not probed' : state.health.state,
-        breaker: state.breaker.peek(now),
-        in_flight: inFlight,
-        queue: state.reportedQueue ?? 'own requests in flight',
-      })
-    }
+    for (const target of targets) seen.set(target.name, upstreamStatus(target, now))
   }
   return [...seen.values()]
+}
+
+export function upstreamStatus(target: Target, now: number) {
+  const { settings, inFlight, state } = target
+  return {
+    name: target.name,
+    provider: settings.provider.name,
+    endpoint: settings.origin + settings.basePath,
+    eligible: target.standing(now, false) === 'ready',
+    health: settings.healthPath === undefined ? 'not probed' : state.health.state,
+    breaker: state.breaker.peek(now),
+    in_flight: inFlight,
+    queue: state.reportedQueue ?? 'own requests in flight',
+  }
 }

@@ -21,7 +21,7 @@ export async function serve(
   const { active, clock, deadlines } = gateway
   const response = new ClientResponse(call, clock, deadlines, headers)
   const { method = '', url = '' } = call.incoming
-  const path = url.slice(0, PATH_SHOWN_MAX).replace(UNPRINTABLE, '?')
+  const path = url === api.path ? url : url.slice(0, PATH_SHOWN_MAX).replace(UNPRINTABLE, '?')
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
   const visit: Visit = { call, response, trace, gateway, active, seat: -1 }
   gateway.visits.add(visit)
@@ -36,12 +36,15 @@ export async function serve(
   }
 }
 
-/** Formatting a time costs more than a route look-up, and many requests share a millisecond. */
-let formatted = { at: 0, text: '' }
+/** Formatting a time costs more than a route look-up, and many requests share a second. */
+let formatted = { second: 0, text: '' }
 
 function isoTime(wall: number): string {
-  if (formatted.at !== wall) formatted = { at: wall, text: new Date(wall).toISOString() }
-  return formatted.text
+  const second = Math.floor(wall / 1000)
+  if (formatted.second !== second) {
+    formatted = { second, text: new Date(second * 1000).toISOString().slice(0, -4) }
+  }
+  return `${formatted.text}${String(wall - second * 1000).padStart(3, '0')}Z`
 }
 
 /** The first refusal is the request's end; what its stages say of being ended so is no news. */

@@ -63,11 +63,13 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/call.ts',
       'dataplane/errors.ts',
       'dataplane/clock.ts',
+      'dataplane/roster.ts',
+      'dataplane/config/redis-url.ts',
     ],
   ],
   ['dataplane/', ['dataplane/', 'package.json']],
   ['crds/', ['crds/', 'dataplane/config/', 'dataplane/providers/', 'dataplane/strategies/']],
-  ['operator/', ['operator/', 'crds/', 'dataplane/config/']],
+  ['operator/', ['operator/', 'crds/', 'dataplane/config/', 'package.json']],
   [
     'cli/',
     [
@@ -85,12 +87,12 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
 /** Each outside package has one door, so that it can be replaced there. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['dataplane/server.ts'],
-  undici: ['dataplane/upstream/'],
-  'prom-client': ['dataplane/telemetry/'],
+  undici: ['dataplane/upstream/', 'operator/transport.ts'],
+  'prom-client': ['dataplane/telemetry/', 'operator/telemetry.ts'],
   'sonic-boom': ['dataplane/telemetry/line-sink.ts'],
-  yaml: ['dataplane/config/', 'cli/'],
-  zod: ['dataplane/config/', 'crds/', 'cli/simulator/'],
-  ioredis: ['dataplane/store/redis.ts'],
+  yaml: ['dataplane/config/', 'crds/generate.ts', 'cli/'],
+  zod: ['dataplane/config/', 'crds/', 'cli/'],
+  ioredis: ['dataplane/store/redis-client.ts'],
   '@kubernetes/client-node': ['operator/cluster.ts'],
   commander: ['cli/'],
   'node:sqlite': ['dataplane/store/'],

@@ -12,9 +12,24 @@ const TIERS: readonly Tier[] = [
   { name: 'check', script: 'check', needs: {} },
   { name: 'unit and conformance', script: 'test:unit', needs: {} },
   {
+    name: 'simulation',
+    script: 'test:simulation',
+    needs: { 'redis-server': 'redis-server' },
+  },
+  {
     name: 'integration',
     script: 'test:integration',
-    needs: { python3: 'python3 python3-venv python3-pip', openssl: 'openssl', curl: 'curl' },
+    needs: {
+      python3: 'python3 python3-venv python3-pip',
+      openssl: 'openssl',
+      curl: 'curl',
+      'redis-server': 'redis-server',
+    },
+  },
+  {
+    name: 'cluster API',
+    script: 'test:cluster',
+    needs: { python3: 'python3 python3-venv python3-pip', openssl: 'openssl' },
   },
 ]
 

@@ -1,8 +1,10 @@
 /** The registry of commands: one line each, in the order of the help. */
 import type { Command } from 'commander'
 import { config } from './config.ts'
+import { explain } from './explain.ts'
 import { keys } from './keys.ts'
+import { limits } from './limits.ts'
 import { run } from './run.ts'
 import { simulate } from './simulate.ts'
 
-export const COMMANDS: readonly Command[] = [run, config, keys, simulate]
+export const COMMANDS: readonly Command[] = [run, config, keys, limits, explain, simulate]

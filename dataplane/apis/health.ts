@@ -16,6 +16,8 @@ export const readyz: Api = {
   summary: '200 when a configuration is active and the gateway is not draining, else 503.',
   run({ response, gateway }) {
     if (gateway.draining) response.send(503, 'application/json', '{"status":"draining"}')
+    else if (gateway.lacksKeys)
+      response.send(503, 'application/json', '{"status":"waiting for keys"}')
     else response.send(200, 'application/json', '{"status":"ready"}')
   },
 }

@@ -3,6 +3,7 @@ import type { Gateway } from '../gateway.ts'
 import type { Lease } from '../limits/leases.ts'
 import type { Crossing, Settlement } from '../store/contract.ts'
 import { alertOf } from './alerts.ts'
+import { sendAlert } from './webhook.ts'
 
 /** Never throws; a store that answers later is not waited for. */
 export function charge(lease: Lease, gateway: Gateway): void {
@@ -10,7 +11,7 @@ export function charge(lease: Lease, gateway: Gateway): void {
   const used = lease.used()
   gateway.infra.add(lease.hold.tenant, used.tokens)
   // Alerts are judged by what is configured now, not by the cap that the request was admitted under.
-  const budget = gateway.active.snapshot.limits?.rules.of(lease.hold.tenant).budget
+  const budget = gateway.active.snapshot.limits.rules.of(lease.hold.tenant).budget
   const settlement = gateway.store.settle({ ...lease.hold, budget, used })
   const tell = ({ crossed }: Settlement) => {
     for (const crossing of crossed) announce(crossing, gateway)
@@ -19,7 +20,8 @@ export function charge(lease: Lease, gateway: Gateway): void {
   else tell(settlement)
 }
 
-function announce(crossing: Crossing, { active, metrics, log, webhook }: Gateway): void {
+function announce(crossing: Crossing, gateway: Gateway): void {
+  const { metrics, log } = gateway
   const alert = alertOf(crossing)
   const { tenant, window, threshold, kind } = alert
   metrics.budgetAlerts.at(tenant, window, String(threshold)).value++
@@ -32,6 +34,5 @@ function announce(crossing: Crossing, { active, metrics, log, webhook }: Gateway
       ...alert,
     },
   )
-  const { webhook_url, headers } = active.snapshot.section.alerts ?? {}
-  if (webhook_url !== undefined) webhook.send(alert, webhook_url, headers ?? {})
+  sendAlert(alert, gateway)
 }

@@ -21,9 +21,15 @@ export class InfraCost {
     this.#tokens.set(tenant, (this.#tokens.get(tenant) ?? 0) + tokens)
   }
 
-  /** Tokens by tenant since the hour began. */
-  get tokens(): ReadonlyMap<string, number> {
-    return this.#tokens
+  /** What a tenant's share of the running hour would be if it ended now. */
+  sofar(tenant: string, wallMs: number, nanosPerHour: number) {
+    const passed = Math.max(0, Math.min(wallMs, this.#endsAt) - this.#startedAt)
+    const shares = splitCost(Math.round((nanosPerHour * passed) / HOUR_MS), this.#tokens)
+    return {
+      tokens: this.#tokens.get(tenant) ?? 0,
+      nanos: shares.find((share) => share.tenant === tenant)?.nanos ?? 0,
+      endsAt: this.#endsAt,
+    }
   }
 
   /**

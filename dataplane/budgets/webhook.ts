@@ -1,6 +1,6 @@
 /** Delivers alerts in the background, one after the other, each at least once or dropped with a word about it. */
 import type { Clock, Deadline } from '../clock.ts'
-import type { BudgetAlert } from './alerts.ts'
+import type { Gateway } from '../gateway.ts'
 
 /** Alerts that wait at most; they are rare, so a full queue means that nobody takes them. */
 const QUEUE_MAX = 100
@@ -21,11 +21,16 @@ export interface WebhookOptions {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly onDrop: (alert: BudgetAlert, reason: 'queue_full' | 'undelivered') => void
+  readonly onDrop: (alert: Alert, reason: 'queue_full' | 'undelivered') => void
+}
+
+/** The body that is posted. */
+export interface Alert {
+  readonly type: 'budget_alert' | 'ttft_slo_breach'
 }
 
 interface Parcel {
-  readonly alert: BudgetAlert
+  readonly alert: Alert
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   attempts: number
@@ -44,7 +49,7 @@ export class AlertWebhook implements Deadline {
     this.#options = options
   }
 
-  send(alert: BudgetAlert, url: string, headers: Readonly<Record<string, string>>): void {
+  send(alert: Alert, url: string, headers: Readonly<Record<string, string>>): void {
     if (this.#queue.length >= QUEUE_MAX) {
       this.#options.onDrop(alert, 'queue_full')
       return
@@ -95,4 +100,10 @@ export class AlertWebhook implements Deadline {
     const backoff = BACKOFF_FIRST_MS * 2 ** (parcel.attempts - 1)
     this.due = clock.now() + backoff * (0.5 + random() / 2)
   }
+}
+
+/** To the webhook of the present configuration, if it has one. */
+export function sendAlert(alert: Alert, { active, webhook }: Gateway): void {
+  const { webhook_url, headers } = active.snapshot.section.alerts ?? {}
+  if (webhook_url !== undefined) webhook.send(alert, webhook_url, headers ?? {})
 }

@@ -96,6 +96,12 @@ const PROVIDERS_BY_LETTERS = new Map<string, string>(
   PROVIDER_NAMES.map((name) => [lettersOf(name), name]),
 )
 
+/** Each understood spelling, in lower case and by its letters and digits alone. */
+export const PROVIDER_SPELLINGS: readonly string[] = [
+  ...PROVIDERS_BY_LETTERS.keys(),
+  ...Object.keys(PROVIDER_SYNONYMS),
+]
+
 /** `Azure-OpenAI`, `llama.cpp` and kin; what is not recognised stays for the schema to refuse. */
 export function canonicalProvider(written: string): string {
   const letters = lettersOf(written)

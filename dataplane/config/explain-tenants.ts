@@ -11,15 +11,13 @@ export function explainTenants(section: Section, { name }: RouteSection): string
       .filter(({ routes }) => routes.includes('*') || routes.includes(name))
       .map(({ tenant }) => tenant),
   )
-  return [...tenants].flatMap((tenant) => {
+  return [...tenants].map((tenant) => {
     const facts = [...explainLimits(section, tenant), ...explainBudgets(section, tenant)]
-    return facts.length === 0 ? [] : [`tenant ${tenant}: ${facts.join('; ')}`]
+    return `tenant ${tenant}: ${facts.join('; ')}`
   })
 }
 
-/** A file with either section limits all its tenants. */
-function explainLimits({ rate_limits, budgets }: Section, tenant: string): string[] {
-  if (rate_limits === undefined && budgets.length === 0) return []
+function explainLimits({ rate_limits }: Section, tenant: string): string[] {
   const whole: Rule = rate_limits?.default ?? DEFAULT_LIMITS
   const own = rate_limits?.tenants.find((rule) => rule.tenant === tenant)
   const rule = { ...whole, ...own }
@@ -30,7 +28,9 @@ function explainLimits({ rate_limits, budgets }: Section, tenant: string): strin
   return [
     `${rate} requests a minute, ${burst} at once, ${concurrent} simultaneous, ${scope}`,
     ...(rule.tokens_per_minute === undefined ? [] : [`${rule.tokens_per_minute} tokens a minute`]),
-    ...(rule.priority === 'low' ? ['yields to other traffic'] : []),
+    ...(rule.priority === 'low'
+      ? ['low priority: an upstream is full to it at three quarters of its max_queue_depth']
+      : []),
   ]
 }
 

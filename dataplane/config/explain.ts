@@ -51,7 +51,7 @@ function summarize(names: readonly string[]): string {
   return rest > 0 ? `${shown} and ${rest} more` : shown
 }
 
-function explainClocks({ gateway, upstreams }: Section, route: RouteSection): string[] {
+function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection): string[] {
   const limits = [
     { seconds: gateway.request_timeout_seconds, source: 'gateway.request_timeout_seconds' },
     ...(route.timeout_seconds === undefined
@@ -60,6 +60,7 @@ function explainClocks({ gateway, upstreams }: Section, route: RouteSection): st
   ]
   const whole = limits.reduce((least, one) => (one.seconds < least.seconds ? one : least))
   const silence = gateway.load_balancer_idle_seconds
+  const objective = route.slo ?? slo
   const first = upstreamsOf(route).flatMap((name) => {
     const upstream = upstreams.find((one) => one.name === name)
     if (upstream === undefined) return []
@@ -72,6 +73,11 @@ function explainClocks({ gateway, upstreams }: Section, route: RouteSection): st
     ...(silence === undefined
       ? []
       : [`an answer that is not a stream: within ${Math.min(silence, whole.seconds)} s`]),
+    ...(objective === undefined
+      ? []
+      : [
+          `objective: 95 % of streams begin within ${objective.ttft_p95_ms} ms, over ${objective.window_seconds} s; else an alert`,
+        ]),
     `heartbeat: ": keepalive" every ${gateway.sse.heartbeat_seconds} s on a stream`,
   ]
 }

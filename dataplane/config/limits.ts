@@ -16,11 +16,13 @@ const limitFields = {
   priority: z
     .enum(['low', 'normal'])
     .optional()
-    .describe('low yields to other traffic under contention; advisory.'),
+    .describe('low finds an upstream full at three quarters of its max_queue_depth; advisory.'),
 }
 
 const Redis = z.strictObject({
-  url: text().describe('redis://, rediss://, unix:// or sentinel URL, usually ${env:REDIS_URL}.'),
+  url: text().describe(
+    'redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// URL, usually ${env:REDIS_URL}.',
+  ),
   key_prefix: z
     .string()
     .min(1)

@@ -7,12 +7,15 @@ import { type Locator, makeLocator } from './locate.ts'
 import { type Finding, hasErrors, type Problem, sortProblems } from './problems.ts'
 import {
   besideFile,
+  filesReferredTo,
   type Host,
   type ReferenceUse,
+  type Resolution,
   resolveReferences,
   type Unresolved,
 } from './references.ts'
-import type { Configuration } from './schema.ts'
+import type { Configuration, Section } from './schema.ts'
+import type { Delivered } from './snapshot.ts'
 import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
 import { isMap, valueAt } from './tree.ts'
 import { type Purpose, unresolvedFinding, withoutUnresolved } from './unresolved.ts'
@@ -29,6 +32,10 @@ export interface Loaded {
   readonly ownKeys: number
   /** The file of further keys, as it has to be opened. */
   readonly keysFile?: string
+  /** Files that `${file:}` and `${secret:}` lead to. */
+  readonly referredFiles?: readonly string[]
+  /** What only a configuration has that was delivered to a pod. */
+  readonly delivered?: Delivered
 }
 
 export function loadConfiguration(
@@ -59,7 +66,7 @@ export function loadConfiguration(
   )
   const configuration = judgement.configuration && {
     ...judgement.configuration,
-    gw: placeTlsFiles(judgement.configuration.gw, (path) => besideFile(file, path)),
+    gw: placeFiles(judgement.configuration.gw, (path) => besideFile(file, path)),
   }
   const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
   const found = sortProblems(file, [
@@ -77,6 +84,10 @@ export function loadConfiguration(
     ownKeys,
     referenceAt: (path) => resolution.uses.get(locator.sourceTextOf(path)),
     ...(keys === undefined ? {} : { keysFile: keysPath(keys) }),
+    referredFiles: [
+      ...referredFiles(resolution, host, file),
+      ...(keysFile === undefined ? [] : referredFiles(keysFile.resolution, host, keysFile.file)),
+    ],
     ...(configuration === undefined || hasErrors(found) ? {} : { configuration }),
   }
 }
@@ -91,6 +102,17 @@ function tlsFindings(
   const findings = readTlsFiles(configuration.gw, (path) => host.readText(path))
   if (purpose === 'run') return findings
   return findings.map((finding) => ({ ...finding, severity: 'warning' }))
+}
+
+/** Relative paths are relative to the configuration, wherever the process was started. */
+function placeFiles(section: Section, place: (path: string) => string): Section {
+  const { state_dir } = section
+  const placed = placeTlsFiles(section, place)
+  return state_dir === undefined ? placed : { ...placed, state_dir: place(state_dir) }
+}
+
+function referredFiles({ uses }: Resolution, host: Host, file: string): string[] {
+  return [...uses.values()].flatMap(({ text }) => filesReferredTo(text, host, file))
 }
 
 function nothingLoaded(file: string, problems: readonly Problem[]): Loaded {

@@ -112,9 +112,21 @@ function lookUp({ kind, target }: Reference, host: Host, file: string): LookUp {
     if (value === undefined) return { why: `environment variable ${target} is not set` }
     return value === '' ? { why: `environment variable ${target} is empty` } : { value }
   }
+  return readValue(fileOf(kind, target, host, file), host)
+}
+
+function fileOf(kind: 'file' | 'secret', target: string, host: Host, file: string): string {
+  if (kind === 'file') return besideFile(file, target)
   const directory = host.env.GW_SECRETS_DIR || SECRETS_DIRECTORY
-  const secret = `${directory.replace(/\/+$/, '')}/${target}`
-  return readValue(kind === 'file' ? besideFile(file, target) : secret, host)
+  return `${directory.replace(/\/+$/, '')}/${target}`
+}
+
+/** The files that the references of a text lead to: what to watch. */
+export function filesReferredTo(text: string, host: Host, file = ''): string[] {
+  return splitReferences(text).flatMap((piece) => {
+    if (!('reference' in piece) || piece.reference.kind === 'env') return []
+    return [fileOf(piece.reference.kind, piece.reference.target, host, file)]
+  })
 }
 
 /** Relative paths in a configuration are relative to the file they stand in. */

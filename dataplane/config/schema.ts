@@ -34,7 +34,9 @@ export const GatewaySection = z.strictObject({
   aliases: Aliases.default({}).describe('Real model name to route name.'),
   api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
   api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
-  rate_limits: RateLimits.optional().describe('Request, token and concurrency limits by tenant.'),
+  rate_limits: RateLimits.optional().describe(
+    'Request, token and concurrency limits by tenant; 120 / 30 / 16 for each if absent.',
+  ),
   budgets: z.array(Budget).max(10_000).default([]).describe('Token and money budgets by tenant.'),
   pricing: Pricing.optional().describe('What tokens cost.'),
   tls: Tls.optional().describe('How upstreams are verified.'),
@@ -56,7 +58,9 @@ export const GatewaySection = z.strictObject({
   alerts: Alerts.optional().describe('Where alerts go, besides log and metric.'),
   state_dir: text()
     .optional()
-    .describe('Folder in which a stand-alone gateway keeps budgets over restarts.'),
+    .describe(
+      'Folder in which a stand-alone gateway keeps budgets over restarts; relative to this file.',
+    ),
   telemetry: Telemetry.prefault({}).describe('Log and traces.'),
 })
 

@@ -13,6 +13,8 @@ import type { Configuration, RouteSection, Section, UpstreamSection } from './sc
 
 export interface UpstreamSettings extends Dialect {
   readonly name: string
+  /** Why it is never asked; undefined where it is. */
+  readonly disabled: string | undefined
   readonly provider: Provider
   /** Scheme, host and port; where the connection pool goes. */
   readonly origin: string
@@ -80,14 +82,28 @@ export interface Snapshot {
   readonly models: ReadonlyMap<string, Route>
   /** By lower-case hex SHA-256 of the whole key. */
   readonly keys: ReadonlyMap<string, KeyEntry>
-  /** undefined: the file limits nothing. */
-  readonly limits: Limits | undefined
+  readonly limits: Limits
+}
+
+/** What a pod knows beside the configuration it was delivered. */
+export interface Delivered {
+  /** SHA-256 of what the user wrote, hex: the same in every pod, whatever their secrets are. */
+  readonly hash: string
+  /** The keys of a document of their own. They change in place: a revocation waits for no configuration. */
+  readonly keys: ReadonlyMap<string, KeyEntry>
+  /** Upstreams that cannot be used, and why. */
+  readonly disabled: ReadonlyMap<string, string>
 }
 
 /** Compiles a checked configuration; throws only for a mistake of the checks. */
-export function compile(configuration: Configuration): Snapshot {
+export function compile(configuration: Configuration, delivered?: Delivered): Snapshot {
   const section = configuration.gw
-  const upstreams = new Map(section.upstreams.map((entry) => [entry.name, upstreamOf(entry)]))
+  const upstreams = new Map(
+    section.upstreams.map((entry) => [
+      entry.name,
+      upstreamOf(entry, delivered?.disabled.get(entry.name)),
+    ]),
+  )
   const routes = new Map(
     section.routes.map((entry) => [entry.name, routeOf(entry, section, upstreams)]),
   )
@@ -95,22 +111,23 @@ export function compile(configuration: Configuration): Snapshot {
   for (const [alias, name] of Object.entries(section.aliases))
     models.set(alias, known(routes, name))
   return Object.freeze({
-    hash: hash('sha256', JSON.stringify(configuration.gw)),
+    hash: delivered?.hash ?? hash('sha256', JSON.stringify(configuration.gw)),
     configuration,
     section,
     upstreams,
     routes,
     models,
     limits: limitsOf(section, routes),
-    keys: new Map(
-      section.api_keys.map((record) => [record.hash.slice('sha256:'.length), keyOf(record)]),
-    ),
+    keys:
+      delivered?.keys ??
+      new Map(
+        section.api_keys.map((record) => [record.hash.slice('sha256:'.length), keyOf(record)]),
+      ),
   })
 }
 
-/** A file without these sections limits nothing; with one of them, what it leaves out is 120 / 30 / 16. */
-function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits | undefined {
-  if (section.rate_limits === undefined && section.budgets.length === 0) return undefined
+/** Every tenant has limits: what a file leaves out is 120 / 30 / 16. */
+function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits {
   const prices = compilePrices(section.pricing)
   const downgrades = new Map<string, Route>()
   for (const { tenant, on_exceeded, downgrade_route } of section.budgets) {
@@ -129,12 +146,13 @@ function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits 
   }
 }
 
-function upstreamOf(section: UpstreamSection): UpstreamSettings {
+function upstreamOf(section: UpstreamSection, disabled: string | undefined): UpstreamSettings {
   const provider = known(PROVIDERS_BY_NAME, section.provider)
   const { origin, basePath } = splitEndpoint(section.endpoint ?? provider.defaultEndpoint ?? '')
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
     name: section.name,
+    disabled,
     provider,
     origin,
     basePath,
@@ -149,9 +167,10 @@ function upstreamOf(section: UpstreamSection): UpstreamSettings {
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
     contextWindow: section.context_window,
     headers: lowerCaseNames(section.headers ?? {}),
-    healthPath: probed
-      ? (section.health_check?.path ?? provider.healthPath ?? '/health')
-      : undefined,
+    healthPath:
+      probed && disabled === undefined
+        ? (section.health_check?.path ?? provider.healthPath ?? '/health')
+        : undefined,
   })
 }
 
@@ -177,7 +196,7 @@ function routeOf(
   })
 }
 
-function keyOf(record: ApiKeyRecord): KeyEntry {
+export function keyOf(record: ApiKeyRecord): KeyEntry {
   return Object.freeze({
     record,
     expiresAt: record.expires_at ? Date.parse(record.expires_at) : Number.POSITIVE_INFINITY,

@@ -7,7 +7,7 @@ import { isMap } from './tree.ts'
 
 const SUPPORTED_PROVIDERS = Object.keys(PROVIDERS)
 
-const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES, 'redis', 'embedding'])
+const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES, 'embedding'])
 
 interface Row {
   /** Fields from `gw` down; `*` stands for each entry of a list. */
@@ -17,15 +17,10 @@ interface Row {
 }
 
 const NOT_SUPPORTED_YET: readonly Row[] = [
-  { field: 'rate_limits.backend', values: ['memory'] },
-  { field: 'rate_limits.redis' },
-  { field: 'rate_limits.default.priority' },
-  { field: 'rate_limits.tenants.*.priority' },
   { field: 'context' },
   { field: 'vector_stores' },
   { field: 'retrieval' },
   { field: 'guardrails' },
-  { field: 'slo' },
   { field: 'telemetry.otlp_endpoint' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
   { field: 'upstreams.*.tokenizer_revision' },
@@ -35,7 +30,6 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'routes.*.semantic.embedding' },
   { field: 'routes.*.retrieval' },
   { field: 'routes.*.guardrails' },
-  { field: 'routes.*.slo' },
 ]
 
 /** Looks at what was written: a default that nobody wrote is not refused. */

@@ -27,7 +27,7 @@ export interface Decision {
   readonly route: Route
   readonly quote: Quote
   readonly maxTokens: number | undefined
-  readonly lease: Lease | undefined
+  readonly lease: Lease
 }
 
 /** What the request may cost on a route. */
@@ -134,8 +134,9 @@ function downgradeOffer(limited: Limited, visit: Visit): Offer | undefined {
   const now = visit.gateway.clock.now()
   // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
   const needed = quote.prompt + (request.maxTokens ?? 1)
+  const yields = limits.rules.yields(caller.tenant)
   const mayServe = (target: Target) =>
-    target.standing(now) === 'ready' && needed <= windowOf(target)
+    target.standing(now, yields) === 'ready' && needed <= windowOf(target)
   if (!lane.targets.some(mayServe)) return undefined
   return offerOf(route, quoteOf(request, lane, route), limited, visit)
 }

@@ -21,9 +21,15 @@ export function wholeSeconds(ms: number): number {
 
 /** Every digit that is there and no exponent: `12.5`, `0.00000015`. */
 export function usdText(nanos: number): string {
-  const whole = Math.floor(nanos / NANOS_PER_USD)
-  const fraction = String(nanos % NANOS_PER_USD).padStart(9, '0')
-  return `${whole}.${fraction}`.replace(/\.?0+$/, '')
+  const whole = String(Math.floor(nanos / NANOS_PER_USD))
+  let fraction = nanos % NANOS_PER_USD
+  if (fraction === 0) return whole
+  let digits = 9
+  while (fraction % 10 === 0) {
+    fraction /= 10
+    digits--
+  }
+  return `${whole}.${String(fraction).padStart(digits, '0')}`
 }
 
 function remaining({ limit, settled }: BudgetFigure): number {

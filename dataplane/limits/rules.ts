@@ -15,6 +15,8 @@ export const DEFAULT_LIMITS = {
 
 export interface TenantRules {
   of(tenant: string): Rules
+  /** `priority: low`: leaves the last quarter of a full upstream's places to the others. */
+  yields(tenant: string): boolean
 }
 
 /** Tenants without a rule of their own share one object. */
@@ -32,7 +34,18 @@ export function compileRules({
       rulesOf(whole, own.get(tenant) ?? {}, caps.get(tenant)),
     ]),
   )
-  return { of: (tenant) => rules.get(tenant) ?? others }
+  const lowByDefault = whole.priority === 'low'
+  const low = new Set(
+    [...own.values()].filter((rule) => isLow(rule) ?? lowByDefault).map(({ tenant }) => tenant),
+  )
+  return {
+    of: (tenant) => rules.get(tenant) ?? others,
+    yields: (tenant) => low.has(tenant) || (lowByDefault && !own.has(tenant)),
+  }
+}
+
+function isLow({ priority }: LimitFields): boolean | undefined {
+  return priority === undefined ? undefined : priority === 'low'
 }
 
 function rulesOf(whole: LimitFields, own: LimitFields, budget: BudgetRule | undefined): Rules {

@@ -1,52 +1,78 @@
 /** How tenants stand, for those who ask: answers that were not admitted, the admin API, gauges. */
+import { closeHours } from '../budgets/gauges.ts'
 import type { Gateway, Visit } from '../gateway.ts'
 import type { BucketFigure, BudgetFigure } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
 
+/** Who sends requests that are refused before they are counted must not make the shared store work for each. */
+const TOLD_AGE_MS = 1_000
+
 /** Every answer to an authenticated request says how its tenant stands; admission has said it already where it ran. */
 export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
-  const { limits } = active.snapshot
-  if (limits === undefined || trace.tenant === undefined || response.limits !== undefined) return
-  const rules = limits.rules.of(trace.tenant)
-  response.limits = limitHeaders(await gateway.store.read(trace.tenant, rules))
+  if (trace.tenant === undefined || response.limits !== undefined) return
+  const rules = active.snapshot.limits.rules.of(trace.tenant)
+  response.limits = limitHeaders(await gateway.store.read(trace.tenant, rules, TOLD_AGE_MS))
 }
 
-/** Body of GET /limits/{tenant}: every figure with its window and reset. undefined: nothing is limited. */
-export async function limitsOf(tenant: string, { active, store, clock, infra }: Gateway) {
-  const { limits } = active.snapshot
-  if (limits === undefined) return undefined
-  const figures = await store.read(tenant, limits.rules.of(tenant))
+/** Body of GET /limits/{tenant}: every figure with its window and reset. */
+export async function limitsOf(tenant: string, gateway: Gateway) {
+  const { active, store, clock } = gateway
+  const rules = active.snapshot.limits.rules.of(tenant)
+  const { requests, tokenRate, concurrency, tokens, spend } = await store.read(tenant, rules)
   const now = clock.wall()
+  const infra = infraCostOf(tenant, gateway)
   return {
     tenant,
-    requests_per_minute: bucket(figures.requests, now),
-    ...(figures.tokenRate === undefined
-      ? {}
-      : { tokens_per_minute: bucket(figures.tokenRate, now) }),
-    concurrent_requests: figures.concurrency,
-    ...(figures.tokens === undefined
-      ? {}
-      : { tokens_per_day: { window: 'day', ...tokens(figures.tokens) } }),
-    ...(figures.spend === undefined
-      ? {}
-      : { spend_per_month_usd: { window: 'month', ...spend(figures.spend) } }),
-    infra_tokens_this_hour: infra.tokens.get(tenant) ?? 0,
+    requests_per_minute: { ...bucket(requests, rules.burst, now), burst: rules.burst },
+    ...(tokenRate && { tokens_per_minute: bucket(tokenRate, tokenRate.limit, now) }),
+    concurrent_requests: {
+      window: 'running',
+      ...concurrency,
+      remaining: Math.max(0, concurrency.limit - concurrency.used),
+      resets_at: null,
+    },
+    ...(tokens && { tokens_per_day: budget('day', tokens, Number) }),
+    ...(spend && { spend_per_month_usd: budget('month', spend, usdText) }),
+    ...(infra && { infra_cost_usd: infra }),
   }
 }
 
-function bucket({ limit, remaining, resetMs }: BucketFigure, now: number) {
-  return { window: 'minute', limit, remaining, resets_at: new Date(now + resetMs).toISOString() }
+function bucket({ limit, remaining, resetMs }: BucketFigure, capacity: number, now: number) {
+  const resets_at = new Date(now + resetMs).toISOString()
+  return { window: 'minute', limit, used: Math.max(0, capacity - remaining), remaining, resets_at }
 }
 
-function tokens({ limit, settled, reserved, resetsAt }: BudgetFigure) {
-  return { limit, used: settled, reserved, resets_at: new Date(resetsAt).toISOString() }
-}
-
-function spend({ limit, settled, reserved, resetsAt }: BudgetFigure) {
+/** What remains is told as the headers tell it: what requests hold mostly comes back. */
+function budget<Shown>(
+  window: 'day' | 'month',
+  { limit, settled, reserved, resetsAt }: BudgetFigure,
+  show: (amount: number) => Shown,
+) {
   return {
-    limit: usdText(limit),
-    used: usdText(settled),
-    reserved: usdText(reserved),
+    window,
+    limit: show(limit),
+    used: show(settled),
+    reserved: show(reserved),
+    remaining: show(Math.max(0, limit - settled)),
     resets_at: new Date(resetsAt).toISOString(),
+  }
+}
+
+/** The share of the running hour as it would be now, and what earlier hours have cost since the start of the process. */
+function infraCostOf(tenant: string, gateway: Gateway) {
+  const { active, clock, infra, metrics } = gateway
+  const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd
+  if (perHour === undefined) return undefined
+  closeHours(gateway)
+  const { tokens, nanos, endsAt } = infra.sofar(tenant, clock.wall(), perHour * 1e9)
+  // Asking must not make a series of a tenant that does not exist.
+  const charged = metrics.infraCost.entries().find(([labels]) => labels.tenant === tenant)
+  const earlier = Math.round((charged?.[1].value ?? 0) * 1e9)
+  return {
+    window: 'hour',
+    used: usdText(nanos),
+    tokens,
+    earlier_hours: usdText(earlier),
+    resets_at: new Date(endsAt).toISOString(),
   }
 }

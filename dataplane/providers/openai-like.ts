@@ -1,7 +1,7 @@
 /**
  * The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data.
  */
-import type { ChatBody, ChatRequest } from '../call.ts'
+import type { ChatBody } from '../call.ts'
 import type { Dialect, Provider } from './contract.ts'
 import { classifyAnswer, type Recogniser } from './failures.ts'
 import type { ProviderName } from './names.ts'
@@ -50,6 +50,7 @@ export interface OpenAiLike {
 
 export function openAiLike(options: OpenAiLike): Provider {
   const { name, summary, hosted, defaultEndpoint, healthPath, recognisers } = options
+  const headersOf = headersFor(options.authentication ?? bearer)
   return {
     name,
     summary,
@@ -59,13 +60,7 @@ export function openAiLike(options: OpenAiLike): Provider {
     passesBytes: options.repair === undefined && options.dropsEmptyChoices !== true,
     encode: (request, dialect, maxTokens) => ({
       path: options.path?.(dialect) ?? '/chat/completions',
-      headers: {
-        'content-type': 'application/json',
-        accept: accepted(request),
-        // Compressed events would arrive in blocks.
-        'accept-encoding': 'identity',
-        ...(options.authentication ?? bearer)(dialect),
-      },
+      headers: headersOf(dialect)[request.stream ? 'stream' : 'whole'],
       body: encodeBody(request, dialect, maxTokens, options),
     }),
     decode: (body, request) => readAnswer(body, request, options),
@@ -74,8 +69,25 @@ export function openAiLike(options: OpenAiLike): Provider {
   }
 }
 
-function accepted(request: ChatRequest): string {
-  return request.stream ? 'text/event-stream' : 'application/json'
+type Headers = Readonly<Record<string, string>>
+
+/** They are the same for every request of an upstream, so they are made once for it. */
+function headersFor(authentication: (dialect: Dialect) => Headers) {
+  const made = new WeakMap<Dialect, { readonly stream: Headers; readonly whole: Headers }>()
+  return (dialect: Dialect) => {
+    const known = made.get(dialect)
+    if (known !== undefined) return known
+    const make = (accept: string): Headers => ({
+      'content-type': 'application/json',
+      accept,
+      // Compressed events would arrive in blocks.
+      'accept-encoding': 'identity',
+      ...authentication(dialect),
+    })
+    const fresh = { stream: make('text/event-stream'), whole: make('application/json') }
+    made.set(dialect, fresh)
+    return fresh
+  }
 }
 
 function bearer(dialect: Dialect): Record<string, string> {

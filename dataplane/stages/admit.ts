@@ -21,8 +21,10 @@ export interface Admission {
   readonly maxTokens: number | undefined
   /** Whether prompt and answer fit the target's context window. */
   readonly fits: (target: Target) => boolean
-  /** What it holds in the store; undefined where nothing is limited. */
-  readonly lease: Lease | undefined
+  /** Whether it leaves the last places of an upstream to others: its tenant's priority is low. */
+  readonly yields: boolean
+  /** What it holds in the store. */
+  readonly lease: Lease
   /** Counted down by settle: the series may have been forgotten and made anew by a reload. */
   readonly inFlight: Cell
 }
@@ -38,15 +40,12 @@ export function admit(
   trace.stream = request.stream
   const meter = new Meter()
   const { limits } = active.snapshot
-  const rules = limits?.rules.of(caller.tenant)
+  const rules = limits.rules.of(caller.tenant)
   const quote = quoteOf(
     request,
     laneOf(route, visit),
-    rules?.budget !== undefined ? route : undefined,
+    rules.budget !== undefined ? route : undefined,
   )
-  if (limits === undefined || rules === undefined) {
-    return admission({ quote, route, maxTokens: undefined, lease: undefined }, caller, meter, visit)
-  }
   const limited: Limited = { request, caller, route, quote, rules, limits, meter }
   const decision = decide(limited, visit)
   if (decision instanceof Promise)
@@ -55,13 +54,13 @@ export function admit(
 }
 
 function admission(decision: Decision, caller: Caller, meter: Meter, visit: Visit): Admission {
-  const { gateway, trace, response } = visit
+  const { gateway, trace, response, active } = visit
   const { route, quote, maxTokens, lease } = decision
   response.route = route.name
   trace.strategy = route.strategy.name
   const inFlight = gateway.metrics.inFlight.at(route.name)
   inFlight.value++
-  const needed = neededTokens(quote, maxTokens)
+  const needed = quote.fitsAll ? 0 : neededTokens(quote, maxTokens)
   return {
     caller,
     route,
@@ -69,15 +68,20 @@ function admission(decision: Decision, caller: Caller, meter: Meter, visit: Visi
     meter,
     totalAt: gateway.clock.now() + route.timeoutMs,
     maxTokens,
-    fits: (target) => needed <= windowOf(target),
+    fits: quote.fitsAll ? fitsAnywhere : (target) => needed <= windowOf(target),
+    yields: active.snapshot.limits.rules.yields(caller.tenant),
     lease,
     inFlight,
   }
 }
 
+function fitsAnywhere(): boolean {
+  return true
+}
+
 /** An injected limit may be smaller than what was reckoned with. */
 function neededTokens(quote: Quote, maxTokens: number | undefined): number {
-  return quote.fitsAll ? 0 : quote.prompt + (maxTokens ?? quote.answer / quote.choices)
+  return quote.prompt + (maxTokens ?? quote.answer / quote.choices)
 }
 
 function laneOf(route: Route, { active }: Visit): Lane {

@@ -2,6 +2,7 @@
 import type { ChatRequest } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
+import type { MeteredAttempt } from '../meter.ts'
 import type { AttemptTrace } from '../telemetry/traces.ts'
 import { Attempt, type Outcome } from '../upstream/attempt.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'
@@ -20,41 +21,55 @@ export async function attempt(
   const { response, active } = visit
   if (request.stream)
     response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
-  const { route, lane, fits, totalAt } = admission
-  const journey = new Journey({ request, route, lane, fits }, visit)
-  // An attempt that begins when the time is up would only hurt the upstream's breaker.
-  const isLate = () => visit.gateway.clock.now() >= totalAt
+  const { route, lane, fits, yields, totalAt } = admission
+  const { clock } = visit.gateway
+  const journey = new Journey({ request, route, lane, fits, yields }, visit)
   for (;;) {
-    const next = nextAttempt(journey.plan)
+    const next = nextAttempt(journey)
     if (next.kind === 'none') throw endOf(next.why, journey, admission)
-    if (isLate()) throw endOf('attempts_spent', journey, admission)
+    // An attempt that begins when the time is up would only hurt the upstream's breaker.
+    if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission)
     if (next.spill !== undefined) journey.spilled(next.spill)
-    if (next.repeat) await journey.pause(next.candidate, totalAt)
-    else next.candidate.state.retryBudget.request(visit.gateway.clock.now())
-    if (isLate()) throw endOf('attempts_spent', journey, admission)
+    if (next.repeat) {
+      await journey.pause(next.candidate, totalAt)
+      if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission)
+    } else next.candidate.state.retryBudget.request(clock.now())
     // A drain may have refused the request before its body was whole.
-    const outcome =
-      response.state === 'ended'
-        ? LEFT
-        : await attemptOnce(request, next.candidate, admission, visit)
-    if (outcome.kind === 'left') throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
+    if (response.state === 'ended') throw left()
+    const running = begin(request, next.candidate, admission, visit)
+    const outcome = running === undefined ? REFUSED : await running.one.outcome
+    if (running !== undefined) conclude(running, outcome, visit)
+    if (outcome.kind === 'left') throw left()
     if (outcome.kind !== 'failed') return outcome
     journey.failed(next.candidate, outcome.failure)
   }
 }
+const REFUSED: Outcome = {
+  kind: 'failed',
+  failure: { class: 'connect', message: 'its breaker is open' },
+}
 
-const LEFT: Outcome = { kind: 'left' }
+function left(): GatewayError {
+  return new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
+}
 
-async function attemptOnce(
+/** An attempt under way, and where it is written down. */
+interface Running {
+  readonly one: Attempt
+  readonly metered: MeteredAttempt
+  readonly entry: AttemptTrace
+}
+
+/** undefined when the breaker has opened since the attempt was planned. */
+function begin(
   request: ChatRequest,
   target: Target,
   admission: Admission,
   { call, response, trace, gateway }: Visit,
-): Promise<Outcome> {
+): Running | undefined {
   const now = gateway.clock.now()
   const permit = target.state.breaker.permit(now)
-  if (permit === undefined)
-    return { kind: 'failed', failure: { class: 'connect', message: 'its breaker is open' } }
+  if (permit === undefined) return undefined
   response.upstream = target.name
   const entry = openEntry(target.name, now - call.receivedAt)
   trace.attempts.push(entry)
@@ -63,7 +78,14 @@ async function attemptOnce(
   const one = new Attempt({ request, target, permit, maxTokens, metered, gateway, totalAt })
   response.onLeave = () => one.leave()
   one.send(call.id)
-  const outcome = await one.outcome
+  return { one, metered, entry }
+}
+
+function conclude(
+  { metered, entry }: Running,
+  outcome: Outcome,
+  { call, trace, gateway }: Visit,
+): void {
   const spent = gateway.clock.now() - call.receivedAt
   if (outcome.kind === 'whole') {
     metered.usage = outcome.usage
@@ -71,8 +93,7 @@ async function attemptOnce(
   }
   if (outcome.kind === 'stream') trace.ttft_ms = spent
   closeEntry(entry, outcome, spent)
-  gateway.metrics.attempts.at(target.name, entry.outcome).value++
-  return outcome
+  gateway.metrics.attempts.at(entry.upstream, entry.outcome).value++
 }
 
 function openEntry(upstream: string, started_ms: number): AttemptTrace {
@@ -95,7 +116,8 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
   entry.reason = outcome.failure.message
 }
 
-function endOf(why: Ending, { last }: Journey, { route, lane }: Admission): GatewayError {
+function endOf(why: Ending, { last }: Journey, admission: Admission): GatewayError {
+  const { route, lane, yields } = admission
   if (last !== undefined) {
     return refusalOf(last.failure, last.target.name)
   }
@@ -103,7 +125,7 @@ function endOf(why: Ending, { last }: Journey, { route, lane }: Admission): Gate
   if (why === 'saturated') {
     return new GatewayError(
       'ERR_GW_QUEUE_SATURATED',
-      `Every eligible upstream of route "${route.name}" (${names}) is full.`,
+      `Every eligible upstream of route "${route.name}" (${names}) is full${yields ? ' for requests of low priority' : ''}.`,
       {
         retryAfterSeconds: 1,
       },

@@ -8,6 +8,7 @@ import type { Visit } from '../gateway.ts'
 
 const KEY_LENGTH_MAX = 512
 const BEARER = /^bearer +(\S+)$/i
+const OTHER_HEADERS = ['api-key', 'x-api-key']
 
 /** One answer for every bad key, so that nobody learns which keys exist. The reason is for the trace. */
 const MESSAGE =
@@ -29,19 +30,24 @@ export function authenticate({ call, trace, gateway, active }: Visit): Caller {
 
 /** `Authorization: Bearer`, or the `api-key` and `x-api-key` headers that other SDKs send. */
 function presentedKey(headers: IncomingHttpHeaders): string | undefined {
-  const bearer =
+  let presented =
     headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1]
-  const presented = new Set<string>()
-  for (const value of [bearer, headers['api-key'], headers['x-api-key']]) {
-    if (typeof value === 'string' && value !== '') presented.add(value)
+  for (const name of OTHER_HEADERS) {
+    const value = headers[name]
+    if (typeof value !== 'string' || value === '' || value === presented) continue
+    if (presented !== undefined) {
+      throw new GatewayError('ERR_GW_INVALID_REQUEST', 'Two different keys were sent; send one.')
+    }
+    presented = value
   }
-  if (presented.size > 1) {
-    throw new GatewayError('ERR_GW_INVALID_REQUEST', 'Two different keys were sent; send one.')
-  }
-  return [...presented][0]
+  return presented
 }
 
-function unusable({ record, usable, expiresAt }: KeyEntry, wallNow: number): string | undefined {
+/** Why a known key is refused, if it is. */
+export function unusable(
+  { record, usable, expiresAt }: KeyEntry,
+  wallNow: number,
+): string | undefined {
   if (!usable)
     return `key ${record.id} is ${record.rotated_to === undefined ? 'revoked' : 'rotated'}`
   if (wallNow >= expiresAt) return `key ${record.id} has expired`

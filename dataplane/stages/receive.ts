@@ -13,22 +13,22 @@ const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
 
 /** Throws 413, 415, 400; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete. */
-export async function receive(
-  { call, trace, gateway }: Visit,
-  bytesMax: number,
-): Promise<ChatRequest> {
+export function receive({ call, trace, gateway }: Visit, bytesMax: number): Promise<ChatRequest> {
   const { incoming } = call
   requireJson(incoming)
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
   if (incoming.headers.expect !== undefined) call.outgoing.writeContinue()
-  const began = gateway.clock.now()
-  const bytes = await readBody(incoming, bytesMax)
-  trace.body_ms = gateway.clock.now() - began
-  return parseChat(bytes, Math.floor(gateway.clock.wall() / 1000))
+  const { clock } = gateway
+  const began = clock.now()
+  return readBody(incoming, bytesMax, (bytes) => {
+    trace.body_ms = clock.now() - began
+    return parseChat(bytes, Math.floor(clock.wall() / 1000))
+  })
 }
 
 function requireJson({ headers }: IncomingMessage): void {
   const type = headers['content-type'] ?? ''
+  if (type === 'application/json' && headers['content-encoding'] === undefined) return
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
   const plain = parameters.every((parameter) => /^(charset="?utf-8"?)?$/.test(parameter))
   if (essence !== 'application/json' || !plain) {
@@ -46,7 +46,12 @@ function requireJson({ headers }: IncomingMessage): void {
   }
 }
 
-function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
+/** Resolves with what `parse` makes of the whole body; rejects with what it throws. */
+function readBody(
+  incoming: IncomingMessage,
+  bytesMax: number,
+  parse: (bytes: Buffer) => ChatRequest,
+): Promise<ChatRequest> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -61,18 +66,20 @@ function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> 
         chunks.push(chunk)
       }
     })
-    incoming.on('end', () =>
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-    )
-    const leave = () => {
+    incoming.on('end', () => {
+      try {
+        resolve(parse(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+      } catch (error) {
+        reject(error)
+      }
+    })
+    incoming.on(BODY_BROKEN, reject)
+    incoming.on('close', () => {
       if (incoming.complete) return
       reject(
         new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left before its body was complete.'),
       )
-    }
-    incoming.on(BODY_BROKEN, reject)
-    incoming.on('error', leave)
-    incoming.on('close', leave)
+    })
   })
 }
 
@@ -91,7 +98,8 @@ function tooLarge(bytesMax: number): GatewayError {
 export function parseChat(bytes: Buffer, createdSeconds: number): ChatRequest {
   if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.')
   const spans = scan(bytes)
-  const body = parseJson(bytes)
+  const text = bytes.toString('utf8')
+  const body = parseJson(text)
   checkShape(body)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? undefined
   return {
@@ -102,6 +110,7 @@ export function parseChat(bytes: Buffer, createdSeconds: number): ChatRequest {
     includeUsage: body.stream_options?.include_usage === true,
     maxTokens,
     createdSeconds,
+    sparse: text.length === bytes.length && !text.includes('\\u'),
   }
 }
 
@@ -114,10 +123,10 @@ function scan(bytes: Buffer): ChatRequest['spans'] {
   }
 }
 
-function parseJson(bytes: Buffer): ChatBody {
+function parseJson(text: string): ChatBody {
   try {
     // The shape is checked next; until then only the name of the type is claimed.
-    return JSON.parse(bytes.toString('utf8')) as ChatBody
+    return JSON.parse(text) as ChatBody
   } catch (error) {
     throw invalid(`The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
   }
@@ -130,14 +139,15 @@ function checkShape(body: ChatBody): void {
   if (!Array.isArray(messages) || messages.length === 0) {
     throw invalid('"messages" must be an array of at least one message.', 'messages')
   }
-  for (const [index, message] of messages.entries()) {
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index]
     if (!isObject(message) || typeof message.role !== 'string') {
       throw invalid(
         `"messages[${index}]" must be an object with a "role".`,
         `messages[${index}].role`,
       )
     }
-    checkContent(message.content, `messages[${index}].content`)
+    checkContent(message.content, index)
   }
   if (stream != null && typeof stream !== 'boolean')
     throw invalid('"stream" must be true or false.', 'stream')
@@ -148,8 +158,9 @@ function checkShape(body: ChatBody): void {
   checkCount(body, 'n', CHOICES_MAX)
 }
 
-function checkContent(content: unknown, param: string): void {
+function checkContent(content: unknown, index: number): void {
   if (content == null || typeof content === 'string' || Array.isArray(content)) return
+  const param = `messages[${index}].content`
   throw invalid(`"${param}" must be a string or an array of parts.`, param)
 }
 

@@ -8,15 +8,18 @@ import type { Outcome } from '../upstream/attempt.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 
-export async function relay(reply: Reply, { response, gateway }: Visit): Promise<void> {
-  if (reply.kind === 'whole') {
-    response.send(200, 'application/json', reply.body)
-    return
-  }
+/** Sends an answer that is there at once; resolves at the end of a stream. */
+export function relay(reply: Reply, visit: Visit): Promise<void> | undefined {
+  if (reply.kind === 'stream') return relayStream(reply.stream, visit)
+  visit.response.send(200, 'application/json', reply.body)
+  return undefined
+}
+
+async function relayStream(stream: UpstreamStream, { response, gateway }: Visit): Promise<void> {
   const open = gateway.metrics.streamsOpen.at()
   open.value++
   try {
-    const failure = await flow(reply.stream, response)
+    const failure = await flow(stream, response)
     if (failure !== undefined) throw cut(failure)
     if (response.left) throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     response.end()

@@ -10,7 +10,7 @@ export function settle(
   admission: Admission,
   { trace, gateway }: Visit,
 ): void {
-  if (admission.lease !== undefined) charge(admission.lease, gateway)
+  charge(admission.lease, gateway)
   const { metrics } = gateway
   const route = admission.route.name
   admission.inFlight.value--

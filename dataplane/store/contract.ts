@@ -122,6 +122,11 @@ export interface Settling extends Hold {
   readonly used: Amount
   /** Caps and thresholds for alerts, as configured now. */
   readonly budget: BudgetRule | undefined
+  /**
+   * Of a request that was admitted without the store, in milliseconds since the epoch: it is charged to the windows of
+   * that moment. Any other is charged to those that it was admitted in.
+   */
+  readonly admittedAt?: number
 }
 
 export interface Settlement {
@@ -165,6 +170,6 @@ export interface Store {
   renew(beats: readonly Beat[]): Soon<readonly string[]>
   /** Ends a hold and charges its window, once per id however often it is called, even after the hold expired. */
   settle(settling: Settling): Soon<Settlement>
-  /** How a tenant stands, charging nothing. */
-  read(tenant: string, rules: Rules): Soon<Figures>
+  /** How a tenant stands, charging nothing; or how it stood at most `ageMsMax` ago, where asking costs a round trip. */
+  read(tenant: string, rules: Rules, ageMsMax?: number): Soon<Figures>
 }

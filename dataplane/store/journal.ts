@@ -1,6 +1,6 @@
 /** The file in `state_dir` that outlives the process: one row for each tenant and window. */
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { dayOf, monthOf, type Window } from '../budgets/windows.ts'
 import { Ledger } from './ledger.ts'
@@ -44,7 +44,7 @@ export class Journal {
     const path = join(folder, FILE_NAME)
     let database: DatabaseSync | undefined
     try {
-      mkdirSync(folder, { recursive: true })
+      makeFolder(folder)
       database = new DatabaseSync(path)
       database.exec(SETTINGS)
       prepare(database)
@@ -98,6 +98,15 @@ export class Journal {
   close(): void {
     this.#database.close()
   }
+}
+
+/** Not by `recursive`: where a file system says that a parent which is there is not, as /proc does, that never ends. */
+function makeFolder(folder: string): void {
+  const path = resolve(folder)
+  const parent = dirname(path)
+  if (existsSync(path)) return
+  if (!existsSync(parent)) makeFolder(parent)
+  mkdirSync(path)
 }
 
 function before(window: Window, windowOf: (wallMs: number) => Window): Window {

@@ -1,12 +1,14 @@
-/** Which store a process counts in: memory alone, or memory with a journal under `state_dir`. */
+/** Which store a process counts in: memory alone, memory with a journal under `state_dir`, or one that replicas share. */
 import type { Clock, Deadlines } from '../clock.ts'
+import type { Section } from '../config/schema.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Store } from './contract.ts'
 import { DiskStore } from './disk.ts'
 import { MemoryStore } from './memory.ts'
+import type { RedisWorld } from './open-redis.ts'
 
-interface World {
+export interface StoreWorld {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly metrics: Metrics
@@ -15,14 +17,37 @@ interface World {
 
 export interface OpenStore {
   readonly store: Store
+  /** A member of GET /status. */
+  status(): Readonly<Record<string, unknown>>
+  /** Resolves once it answers; a shared one that is away is not waited for longer than a second. */
+  start(): Promise<void>
   /** Writes what is left; nothing may be counted afterwards. */
-  close(): void
+  close(): Promise<void>
 }
 
 /** Throws a StateError when the folder cannot be used. */
-export function openStore(stateDir: string | undefined, world: World): OpenStore {
-  const { clock, deadlines, metrics, log } = world
-  if (stateDir === undefined) return { store: new MemoryStore({ clock }), close: () => undefined }
+export async function openStore(
+  { rate_limits, state_dir }: Pick<Section, 'rate_limits' | 'state_dir'>,
+  world: RedisWorld,
+): Promise<OpenStore> {
+  if (rate_limits?.backend === 'redis' && rate_limits.redis !== undefined) {
+    // Whoever has no Redis need not load its client.
+    const { openRedis } = await import('./open-redis.ts')
+    return openRedis(rate_limits.redis, world)
+  }
+  return state_dir === undefined ? openMemory(world) : openDisk(state_dir, world)
+}
+
+function openMemory({ clock }: StoreWorld): OpenStore {
+  return {
+    store: new MemoryStore({ clock }),
+    status: () => ({ backend: 'memory' }),
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  }
+}
+
+function openDisk(stateDir: string, { clock, deadlines, metrics, log }: StoreWorld): OpenStore {
   const onFailure = (error: Error | undefined) => {
     metrics.storeFailing.at().value = error === undefined ? 0 : 1
     if (error === undefined) log.event('info', 'store', 'Counters are written to state_dir again.')
@@ -30,5 +55,12 @@ export function openStore(stateDir: string | undefined, world: World): OpenStore
   }
   const store = new DiskStore({ stateDir, clock, onFailure })
   deadlines.add(store)
-  return { store, close: () => store.close() }
+  return {
+    store,
+    status: () => ({ backend: 'memory', state_dir: stateDir }),
+    start: () => Promise.resolve(),
+    async close() {
+      store.close()
+    },
+  }
 }

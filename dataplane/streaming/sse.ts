@@ -15,7 +15,6 @@ const BLANK_LINE = Buffer.from('\n\n')
  */
 export class SseFramer {
   #tail: Buffer = EMPTY
-  #overflowed = false
 
   /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
   push(chunk: Buffer): Buffer | undefined {
@@ -23,17 +22,12 @@ export class SseFramer {
     // The boundary may begin in the tail, so a little of it is searched again.
     const cut = lastBoundary(bytes, Math.max(0, this.#tail.length - 3))
     if (cut === 0) {
-      this.#tail = bytes
-      return bytes.length > EVENT_BYTES_MAX ? this.#overflow() : undefined
+      const fits = bytes.length <= EVENT_BYTES_MAX
+      this.#tail = fits ? bytes : EMPTY
+      return fits ? undefined : bytes
     }
     this.#tail = cut === bytes.length ? EMPTY : bytes.subarray(cut)
-    this.#overflowed = false
     return cut === bytes.length ? bytes : bytes.subarray(0, cut)
-  }
-
-  /** Whether bytes of an unfinished event have been let through: nothing may be put between them. */
-  get insideEvent(): boolean {
-    return this.#overflowed
   }
 
   /** What is left when the upstream has ended: an event without its blank line, or nothing. */
@@ -41,13 +35,6 @@ export class SseFramer {
     const left = this.#tail
     this.#tail = EMPTY
     return left
-  }
-
-  #overflow(): Buffer {
-    const piece = this.#tail
-    this.#tail = EMPTY
-    this.#overflowed = true
-    return piece
   }
 }
 

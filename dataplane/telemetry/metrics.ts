@@ -16,6 +16,21 @@ export const METRICS = {
     'route',
     'upstream',
   ),
+  firstTokenP95: gauge(
+    'gw_ttft_p95_seconds',
+    "95th percentile of the time to first token in the window of the route's objective.",
+    'route',
+  ),
+  sloBreached: gauge(
+    'gw_ttft_slo_breached',
+    '1 while the objective for the time to first token is missed.',
+    'route',
+  ),
+  sloBreaches: counter(
+    'gw_ttft_slo_breaches_total',
+    'How often an objective for the time to first token began to be missed.',
+    'route',
+  ),
   overhead: histogram(
     'gw_overhead_seconds',
     'From the headers of a request to its first attempt, less the wait for its body.',
@@ -100,6 +115,21 @@ export const METRICS = {
     'tenant',
   ),
   storeFailing: gauge('gw_store_failing', '1 while counters cannot be written to state_dir.'),
+  storeUp: gauge('gw_store_up', '1 while the shared store answers; absent without one.', 'backend'),
+  storeFailures: counter(
+    'gw_store_failures_total',
+    'Calls and probes without an answer of the shared store.',
+    'reason',
+  ),
+  storeReplicas: gauge('gw_store_replicas', 'Gateways that share the store, as it told last.'),
+  storeWaiting: gauge(
+    'gw_store_settlements_waiting',
+    'Settlements that the shared store has not taken yet.',
+  ),
+  localAdmissions: counter(
+    'gw_store_local_admissions_total',
+    'Requests admitted from the local share while the shared store was away.',
+  ),
   reloads: counter('gw_config_reload_total', 'Attempts to take a new configuration.', 'result'),
   reloadedAt: gauge(
     'gw_config_last_reload_timestamp_seconds',

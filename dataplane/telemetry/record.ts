@@ -13,6 +13,9 @@ export function record({ call, response, trace, gateway, active }: Visit): void 
   metrics.duration.at(route, upstream).observe(duration / 1000)
   if (trace.ttft_ms !== undefined) {
     metrics.firstToken.at(route, upstream).observe(trace.ttft_ms / 1000)
+    gateway.objectives.met(route, trace.ttft_ms)
+  } else if (trace.stream === true && trace.attempts.length > 0) {
+    gateway.objectives.ended(route, duration)
   }
   const first = trace.attempts[0]
   if (first !== undefined) {

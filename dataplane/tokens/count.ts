@@ -16,10 +16,11 @@ interface MediaPart {
   readonly input_audio?: { readonly data?: unknown } | null
 }
 
-export function estimatePromptTokens({ body }: ChatRequest): number {
+export function estimatePromptTokens({ body, sparse }: ChatRequest): number {
+  const count = sparse ? sparseTokens : textTokens
   let tokens = 0
-  for (const message of body.messages) tokens += PER_MESSAGE + messageTokens(message)
-  if (body.tools !== undefined) tokens += textTokens(JSON.stringify(body.tools))
+  for (const message of body.messages) tokens += PER_MESSAGE + messageTokens(message, count)
+  if (body.tools !== undefined) tokens += count(JSON.stringify(body.tools))
   return Math.ceil(tokens)
 }
 
@@ -47,14 +48,22 @@ function mediaLength(part: MediaPart | null): number {
   return typeof data === 'string' ? data.length : 0
 }
 
-function messageTokens({ content, tool_calls: calls }: ChatMessage): number {
-  let tokens = calls === undefined ? 0 : textTokens(JSON.stringify(calls))
-  if (typeof content === 'string') return tokens + textTokens(content)
+function messageTokens(
+  { content, tool_calls: calls }: ChatMessage,
+  count: (text: string) => number,
+): number {
+  let tokens = calls === undefined ? 0 : count(JSON.stringify(calls))
+  if (typeof content === 'string') return tokens + count(content)
   if (!Array.isArray(content)) return tokens
   for (const part of content as readonly { text?: unknown }[]) {
-    if (typeof part?.text === 'string') tokens += textTokens(part.text)
+    if (typeof part?.text === 'string') tokens += count(part.text)
   }
   return tokens
+}
+
+/** Of text that has no dense character, which need not be looked at. */
+function sparseTokens(text: string): number {
+  return text.length / CHARACTERS_PER_TOKEN
 }
 
 function textTokens(text: string): number {

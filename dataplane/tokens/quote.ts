@@ -33,18 +33,30 @@ export function quoteOf(request: ChatRequest, lane: Lane, bounded: Route | undef
   const choices = typeof request.body.n === 'number' ? request.body.n : 1
   // A token has at least one byte: most prompts fit every window without being counted.
   const most = request.bytes.length + answer
-  const fitsAll = lane.targets.every((target) => most <= windowOf(target))
+  const fitsAll = most <= narrowestWindow(lane, 0)
   if (fitsAll && bounded === undefined)
     return { prompt: 0, answer: answer * choices, choices, injected: undefined, fitsAll }
   const prompt = estimatePromptTokens(request)
-  const largest = Math.max(0, ...lane.targets.map(windowOf))
   // A limit that nobody asked for must not send a request past an upstream that has room for its prompt.
-  const narrowest = Math.min(...lane.targets.map(windowOf).filter((window) => window > prompt))
+  const narrowest = narrowestWindow(lane, prompt)
   const left = Math.max(1, narrowest - prompt)
   const injected = own === undefined && bounded !== undefined ? Math.min(answer, left) : undefined
   const least = own ?? (bounded === undefined ? 0 : 1)
-  if (!fitsAll && prompt + least > largest) throw overflow(largest, prompt, own ?? 0)
+  if (!fitsAll) {
+    const largest = Math.max(0, ...lane.targets.map(windowOf))
+    if (prompt + least > largest) throw overflow(largest, prompt, own ?? 0)
+  }
   return { prompt, answer: (injected ?? answer) * choices, choices, injected, fitsAll }
+}
+
+/** The smallest window above `tokens`; Infinity when there is none. */
+function narrowestWindow({ targets }: Lane, tokens: number): number {
+  let narrowest = Number.POSITIVE_INFINITY
+  for (const target of targets) {
+    const window = windowOf(target)
+    if (window > tokens && window < narrowest) narrowest = window
+  }
+  return narrowest
 }
 
 export function windowOf(target: Target): number {

@@ -19,11 +19,11 @@ export interface Plan<T extends AttemptTarget> {
    * anyway.
    */
   readonly spill: Spill<T> | undefined
-  readonly standing: (candidate: T) => Standing
+  standing(candidate: T): Standing
   /** Whether an earlier `Retry-After` still runs: such a one is tried last. */
-  readonly cooled: (candidate: T) => boolean
+  cooled(candidate: T): boolean
   /** Asked last, and only when the answer would be a repeat: may take it out of a budget. */
-  readonly mayRepeat: (candidate: T) => boolean
+  mayRepeat(candidate: T): boolean
 }
 
 /**
@@ -128,7 +128,8 @@ function repeatable<T extends AttemptTarget>(
   return plan.mayRepeat(last.candidate)
 }
 
-function anyFull<T extends AttemptTarget>({ candidates, spill, standing }: Plan<T>): boolean {
-  if (spill !== undefined && standing(spill.primary) === 'full') return true
-  return candidates.some((candidate) => standing(candidate) === 'full')
+function anyFull<T extends AttemptTarget>(plan: Plan<T>): boolean {
+  const { candidates, spill } = plan
+  if (spill !== undefined && plan.standing(spill.primary) === 'full') return true
+  return candidates.some((candidate) => plan.standing(candidate) === 'full')
 }

@@ -1,5 +1,6 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
 import type { ChatRequest, Usage } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
@@ -22,6 +23,8 @@ export type Outcome =
 /** Largest whole answer; no chat completion is near it. */
 const ANSWER_BYTES_MAX = 33_554_432
 const FAILURE_BYTES_MAX = 65_536
+
+type Sent = Dispatcher.DispatchOptions
 
 export interface AttemptParts {
   readonly request: ChatRequest
@@ -50,6 +53,7 @@ export class Attempt implements Receiver, Listener {
   #chunks: Buffer[] = []
   #bytes = 0
   #judged = false
+  #sent: Sent | undefined
 
   constructor(parts: AttemptParts) {
     const { target, gateway, totalAt } = parts
@@ -82,14 +86,17 @@ export class Attempt implements Receiver, Listener {
       settings,
       maxTokens,
     )
-    const all = {
-      ...headers,
-      ...settings.headers,
-      'accept-encoding': 'identity',
-      'x-request-id': requestId,
-    }
-    const options = { path: settings.basePath + path, method: 'POST', headers: all, body } as const
-    state.pool.dispatch(options, this.#exchange)
+    const all = [...target.headersOf(headers), 'x-request-id', requestId]
+    const { origin, basePath } = settings
+    // Without the origin the pool would ask its URL for it, which puts it together anew each time.
+    this.#sent = { origin, path: basePath + path, method: 'POST', headers: all, body }
+    state.pool.dispatch(this.#sent, this.#exchange)
+  }
+
+  /** The same attempt: it counts neither as a repeat nor against the breaker. */
+  resend(): void {
+    // Only what was sent can come back.
+    this.#parts.target.state.dispatchAnew(this.#sent as Sent, this.#exchange)
   }
 
   /** The client left: the upstream is told at once, and the attempt is nobody's failure. */

@@ -1,24 +1,30 @@
 /** Connection pools to upstreams, direct or through the egress proxy. The only file that knows undici. */
 import { TLSSocket } from 'node:tls'
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import type { Section } from '../config/schema.ts'
+import type { Section, UpstreamSection } from '../config/schema.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import { type Tls, tlsOf } from '../config/tls-files.ts'
 import { AddressDeniedError, checkedLookup, isDeniedHost } from './addresses.ts'
 import { type EgressProxy, proxyFor } from './egress-proxy.ts'
 import { watchHandshakeEnd } from './handshake-end.ts'
 import { secureContextOf } from './secure-context.ts'
+import { watchStaleness } from './stale-connection.ts'
 
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000
 const HEADER_BYTES_MAX = 65_536
+
+/** What has to be known of an upstream, or of anything else that is reached in the same way. */
+export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
+  readonly section: Pick<UpstreamSection, 'connect_timeout_seconds' | 'tls'>
+}
 
 /**
  * Never throws: where no connection may or can be made, every request fails with the reason. The
  * exchange keeps its own clocks: undici's do not fire while the client reads slowly.
  */
 export function openPool(
-  upstream: UpstreamSettings,
+  upstream: Destination,
   whole: Section,
   connections: number | undefined,
 ): Dispatcher {
@@ -120,6 +126,7 @@ function watched(connect: buildConnector.connector): buildConnector.connector {
         return
       }
       if (socket instanceof TLSSocket) watchHandshakeEnd(socket)
+      watchStaleness(socket)
       callback(null, socket)
     })
 }

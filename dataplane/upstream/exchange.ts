@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock, Deadline, Deadlines } from '../clock.ts'
 import type { Failure } from '../providers/contract.ts'
 import { failureOf } from './connection-failures.ts'
+import { isStale } from './stale-connection.ts'
 
 /** What the owner of an exchange is told; `end` or `fail` is called once and is the last call. */
 export interface Receiver {
@@ -11,6 +12,8 @@ export interface Receiver {
   data(chunk: Buffer): void
   end(): void
   fail(failure: Failure): void
+  /** The kept connection had been given up before the request came: it is to be sent once more, on a new one. */
+  resend(): void
   /** The upstream is no longer busy with it; called once, before or with the last call. */
   released(): void
 }
@@ -26,6 +29,8 @@ export interface ExchangeClocks {
 
 /** Interim answers before the real one; more are a flood. */
 const HINTS_MAX = 32
+/** A connection that was given up while it was idle shows it at once; later it is the request that it broke over. */
+const STALE_MS = 1000
 /** How long an upstream may keep its connection after its answer was complete. */
 const LINGER_MS = 2000
 
@@ -46,6 +51,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   #idleMs: number
   #lastByteAt = 0
   #hints = 0
+  #resent = false
+  readonly #startedAt: number
 
   constructor(receiver: Receiver, clocks: ExchangeClocks, clock: Clock, deadlines: Deadlines) {
     this.#receiver = receiver
@@ -53,7 +60,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
     this.#clock = clock
     this.#deadlines = deadlines
     this.#idleMs = clocks.idleMs
-    this.due = Math.min(clock.now() + clocks.firstMs, clocks.totalAt)
+    this.#startedAt = clock.now()
+    this.due = Math.min(this.#startedAt + clocks.firstMs, clocks.totalAt)
     deadlines.add(this)
   }
 
@@ -136,7 +144,17 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
   }
 
   onResponseError(_: Controller, error: Error): void {
+    if (this.#mayResend(error)) {
+      this.#resent = true
+      this.#receiver.resend()
+      return
+    }
     this.#fail(failureOf(error))
+  }
+
+  #mayResend(error: Error): boolean {
+    if (this.#over || this.#resent || !isStale(error)) return false
+    return this.#clock.now() - this.#startedAt < STALE_MS
   }
 
   #fail(failure: Failure): void {

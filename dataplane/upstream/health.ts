@@ -41,6 +41,13 @@ export class HealthCheck {
     this.#settings = settings
   }
 
+  /** As if it had never been probed. */
+  forget(): void {
+    this.#state = 'healthy'
+    this.#contrary = 0
+    this.#observedAt = undefined
+  }
+
   observe(ok: boolean, now: number): void {
     this.#observedAt = now
     const healthy = this.#state === 'healthy'

@@ -5,9 +5,9 @@ import type { Route } from '../config/snapshot.ts'
 import type { Visit } from '../gateway.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { Plan } from './attempt-plan.ts'
-import type { FailedAttempt } from './attempts.ts'
+import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
-import { type Spill, type SpillReason, spillReasons } from './spill.ts'
+import type { Spill, SpillReason } from './spill.ts'
 import type { Lane, Target } from './targets.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
@@ -18,34 +18,48 @@ export interface JourneyStart {
   readonly lane: Lane
   /** Whether the request fits the target's context window. */
   readonly fits: (target: Target) => boolean
+  /** Whether it leaves the last places of an upstream to others. */
+  readonly yields: boolean
 }
 
-export class Journey {
-  readonly plan: Plan<Target>
+/** It is the plan of its own attempts: one object a request. */
+export class Journey implements Plan<Target> {
+  readonly candidates: readonly Target[]
+  readonly attempts: FailedAttempt<Target>[] = []
+  readonly attemptsMax: number
+  readonly repeats: boolean
+  readonly spill: Spill<Target> | undefined
   /** The failure the client is told of when nothing is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
-  readonly #attempts: FailedAttempt<Target>[] = []
   readonly #route: Route
   readonly #visit: Visit
+  readonly #yields: boolean
   #delayMs = 0
   /** The moment at which the next attempt is planned; one reading serves all questions. */
   #now: number
 
   constructor(start: JourneyStart, visit: Visit) {
-    const { route, lane } = start
+    const { route, lane, yields } = start
     this.#route = route
     this.#visit = visit
+    this.#yields = yields
     this.#now = visit.gateway.clock.now()
-    this.plan = {
-      candidates: orderOf(start, visit, this.#now),
-      attempts: this.#attempts,
-      attemptsMax: route.attemptsMax,
-      repeats: route.section.retry?.max_attempts !== undefined,
-      spill: spillOf(route, lane, start.fits),
-      standing: (target) => target.standing(this.#now),
-      cooled: (target) => target.state.cooledUntil > this.#now,
-      mayRepeat: (target) => target.state.retryBudget.take(this.#now),
-    }
+    this.candidates = orderOf(start, visit, this.#now)
+    this.attemptsMax = route.attemptsMax
+    this.repeats = route.section.retry?.max_attempts !== undefined
+    this.spill = lane.spill !== undefined && start.fits(lane.spill.primary) ? lane.spill : undefined
+  }
+
+  standing(target: Target): Standing {
+    return target.standing(this.#now, this.#yields)
+  }
+
+  cooled(target: Target): boolean {
+    return target.state.cooledUntil > this.#now
+  }
+
+  mayRepeat(target: Target): boolean {
+    return target.state.retryBudget.take(this.#now)
   }
 
   /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
@@ -54,7 +68,7 @@ export class Journey {
     this.#now = gateway.clock.now()
     const { initial_delay_ms, respect_retry_after } = this.#route.section.retry ?? RETRY_DEFAULTS
     const delayed = retryDelayMs({
-      attempt: this.#attempts.filter(({ candidate }) => candidate === target).length + 1,
+      attempt: this.attempts.filter(({ candidate }) => candidate === target).length + 1,
       initialDelayMs: initial_delay_ms,
       random: gateway.random,
       retryAfterMs: failure.retryAfterMs,
@@ -62,7 +76,7 @@ export class Journey {
     })
     if (delayed.kind === 'move_on') target.state.cooledUntil = this.#now + delayed.coolMs
     this.#delayMs = delayed.kind === 'wait' ? delayed.delayMs : 0
-    this.#attempts.push({
+    this.attempts.push({
       candidate: target,
       failure: failure.class,
       moveOn: delayed.kind === 'move_on',
@@ -86,14 +100,12 @@ export class Journey {
 }
 
 /** The strategy's order of those that are eligible now; all members when none is, for the reason's sake. */
-function orderOf(
-  { request, route, lane, fits }: JourneyStart,
-  visit: Visit,
-  now: number,
-): readonly Target[] {
+function orderOf(start: JourneyStart, visit: Visit, now: number): readonly Target[] {
+  const { request, route, lane, fits, yields } = start
   const turn = lane.turn++
-  const eligible = lane.targets.filter((target) => target.standing(now) === 'ready' && fits(target))
-  if (eligible.length < lane.targets.length) notePassedOver(lane, fits, visit, now)
+  const isEligible = (target: Target) => target.standing(now, yields) === 'ready' && fits(target)
+  const eligible = lane.targets.every(isEligible) ? lane.targets : lane.targets.filter(isEligible)
+  if (eligible.length < lane.targets.length) notePassedOver(start, visit, now)
   if (eligible.length === 0) return lane.targets.filter(fits)
   return route.strategy.order({
     route: route.section,
@@ -104,32 +116,19 @@ function orderOf(
   })
 }
 
-function notePassedOver(
-  lane: Lane,
-  fits: JourneyStart['fits'],
-  { trace }: Visit,
-  now: number,
-): void {
+function notePassedOver(start: JourneyStart, { trace }: Visit, now: number): void {
+  const { lane, fits, yields } = start
   trace.passed_over = []
   for (const target of lane.targets) {
     const why = fits(target)
-      ? (target.state.outBecause(now) ?? whyFull(target, now))
+      ? (target.state.outBecause(now) ?? whyFull(target, now, yields))
       : 'context window too small'
     if (why !== undefined) trace.passed_over.push({ upstream: target.name, why })
   }
 }
 
-function whyFull(target: Target, now: number): string | undefined {
-  return target.standing(now) === 'full' ? `full: ${target.inFlight} in flight` : undefined
-}
-
-function spillOf(
-  { section }: Route,
-  lane: Lane,
-  fits: JourneyStart['fits'],
-): Spill<Target> | undefined {
-  if (section.strategy !== 'primary_with_fallback') return undefined
-  const primary = lane.targets.find((target) => target.name === section.primary)
-  if (primary === undefined || !fits(primary)) return undefined
-  return { primary, reasons: spillReasons(section.overflow) }
+function whyFull(target: Target, now: number, yields: boolean): string | undefined {
+  if (target.standing(now, yields) !== 'full') return undefined
+  const isFull = target.standing(now, false) === 'full'
+  return `${isFull ? 'full' : 'full for low priority'}: ${target.inFlight} in flight`
 }

@@ -1,24 +1,30 @@
-/** Posts an alert to a webhook; true when it was taken. */
-import { Agent, request } from 'undici'
-import { checkedLookup } from './addresses.ts'
+/** Posts alerts to webhooks, over the same way out as requests to upstreams: proxy, trusted authorities, denied addresses. */
+import type { Post } from '../budgets/webhook.ts'
+import type { Section } from '../config/schema.ts'
+import { openPool } from './client.ts'
 
 const POST_TIMEOUT_MS = 5000
+const CONNECT_TIMEOUT_SECONDS = 2
 
-/** Addresses that are never dialled for upstreams are not dialled for alerts either. */
-const agent = new Agent({ connect: { lookup: checkedLookup() }, keepAliveTimeout: 1000 })
-
-export async function post(
-  url: string,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<boolean> {
-  const answer = await request(url, {
-    method: 'POST',
-    body,
-    headers,
-    dispatcher: agent,
-    signal: AbortSignal.timeout(POST_TIMEOUT_MS),
-  })
-  await answer.body.dump()
-  return answer.statusCode >= 200 && answer.statusCode < 300
+/** `section` is asked for each post: the way out may have changed. Resolves with whether the alert was taken. */
+export function postThrough(section: () => Section): Post {
+  return async (url, body, headers) => {
+    const { origin, pathname, search } = new URL(url)
+    const destination = {
+      origin,
+      timeoutMs: POST_TIMEOUT_MS,
+      section: { connect_timeout_seconds: CONNECT_TIMEOUT_SECONDS },
+    }
+    // Alerts are rare: a connection that is kept would be stale when the next one comes.
+    const pool = openPool(destination, section(), 1)
+    try {
+      const signal = AbortSignal.timeout(POST_TIMEOUT_MS)
+      const path = pathname + search
+      const answer = await pool.request({ origin, path, method: 'POST', body, headers, signal })
+      await answer.body.dump()
+      return answer.statusCode >= 200 && answer.statusCode < 300
+    } finally {
+      await pool.destroy()
+    }
+  }
 }

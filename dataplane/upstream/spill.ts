@@ -35,8 +35,8 @@ export interface Leaving {
 export interface Situation<T extends AttemptTarget> {
   readonly spill: Spill<T> | undefined
   readonly attempts: readonly FailedAttempt<T>[]
-  readonly standing: (candidate: T) => Standing
-  readonly cooled: (candidate: T) => boolean
+  standing(candidate: T): Standing
+  cooled(candidate: T): boolean
 }
 
 const FREE: Leaving = { allowed: true, reason: undefined }

@@ -70,11 +70,22 @@ export class TargetState {
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
       this.#prober = undefined
+      // What its probes said counts no more, now or when it is probed again.
+      this.health.forget()
+      this.#world.metrics.healthy.at(this.#name).value = 1
       return
     }
     this.#prober ??= this.#createProber()
     this.#prober.configure(healthSettings(settings))
     this.#prober.start()
+  }
+
+  /** On a connection that nobody has used before: kept ones may all have gone stale at once. */
+  dispatchAnew(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    const pool = openPool(this.#settings, this.#whole, 1)
+    pool.dispatch(options, handler)
+    // Closes once the request is done.
+    pool.close().catch(() => undefined)
   }
 
   /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
@@ -104,7 +115,8 @@ export class TargetState {
   }
 
   /** Why no request may go there now; undefined when it may. */
-  outBecause(now: number): 'unhealthy' | 'breaker open' | undefined {
+  outBecause(now: number): 'reference unresolved' | 'unhealthy' | 'breaker open' | undefined {
+    if (this.#settings.disabled !== undefined) return 'reference unresolved'
     if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
     return this.breaker.permits(now) ? undefined : 'breaker open'
   }

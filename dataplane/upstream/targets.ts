@@ -1,16 +1,22 @@
 /** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
-import type { Snapshot, UpstreamSettings } from '../config/snapshot.ts'
+import type { Route, Snapshot, UpstreamSettings } from '../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../config/tls-files.ts'
 import type { Candidate } from '../strategies/contract.ts'
 import type { Standing } from './attempts.ts'
 import { hasQueueGauges } from './queue-gauges.ts'
+import { type Spill, spillReasons } from './spill.ts'
 import { TargetState, type World } from './target-state.ts'
+
+type Headers = Readonly<Record<string, string>>
 
 /** An upstream as one route of one configuration sees it. */
 export class Target implements Candidate {
   readonly settings: UpstreamSettings
   readonly weight: number
   readonly state: TargetState
+  /** The provider's headers of an earlier request, and what was made of them. */
+  #provided: Headers | undefined
+  #sent: readonly string[] = []
 
   constructor(settings: UpstreamSettings, weight: number, state: TargetState) {
     this.settings = settings
@@ -34,13 +40,33 @@ export class Target implements Candidate {
     return this.settings.contextWindow
   }
 
-  standing(now: number): Standing {
+  /**
+   * All headers of a request but its id, name and value alternating: the provider's under the configured ones. A
+   * provider mostly gives the same object again.
+   */
+  headersOf(provided: Headers): readonly string[] {
+    if (provided === this.#provided) return this.#sent
+    const all = { ...provided, ...this.settings.headers, 'accept-encoding': 'identity' }
+    this.#provided = provided
+    this.#sent = Object.entries(all)
+      .filter(([name]) => name !== 'x-request-id')
+      .flat()
+    return this.#sent
+  }
+
+  /** To a request that yields, an upstream is full while a quarter of its places is still free for the others. */
+  standing(now: number, yields: boolean): Standing {
     if (this.state.outBecause(now) !== undefined) return 'out'
     const { max_queue_depth } = this.settings.section
-    return max_queue_depth !== undefined && this.state.inFlight >= max_queue_depth
-      ? 'full'
-      : 'ready'
+    if (max_queue_depth === undefined) return 'ready'
+    const places = yields ? yieldingPlaces(max_queue_depth) : max_queue_depth
+    return this.state.inFlight >= places ? 'full' : 'ready'
   }
+}
+
+/** Of so many places, those that requests of low priority may fill: three quarters, and never none. */
+export function yieldingPlaces(places: number): number {
+  return Math.max(1, Math.floor((places * 3) / 4))
 }
 
 /** How often the queue is asked for where the configuration does not say. */
@@ -49,6 +75,8 @@ const QUEUE_INTERVAL_SECONDS = 2
 /** The upstreams of a route, and how many requests it has had: what rotates. */
 export interface Lane {
   readonly targets: readonly Target[]
+  /** Where the strategy has a primary that may be left. */
+  readonly spill?: Spill<Target> | undefined
   turn: number
 }
 
@@ -83,7 +111,7 @@ export class Targets {
         // Every member is one of the snapshot's upstreams, so its state has just been found.
         return new Target(upstream, weight, stateOf.get(upstream) as TargetState)
       })
-      lanes.set(route.name, { targets, turn: 0 })
+      lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0 })
     }
     const gone = [...this.#states].filter(([identity]) => !states.has(identity))
     this.#states = states
@@ -96,6 +124,12 @@ export class Targets {
   }
 }
 
+function spillOf({ section }: Route, targets: readonly Target[]): Spill<Target> | undefined {
+  if (section.strategy !== 'primary_with_fallback') return undefined
+  const primary = targets.find((target) => target.name === section.primary)
+  return primary === undefined ? undefined : { primary, reasons: spillReasons(section.overflow) }
+}
+
 /** Upstreams whose queue decides where a request goes. */
 function steeringUpstreams({ routes }: Snapshot): ReadonlySet<string> {
   const names = new Set<string>()
@@ -106,8 +140,10 @@ function steeringUpstreams({ routes }: Snapshot): ReadonlySet<string> {
   return names
 }
 
-function queueIntervalMs({ provider, section }: UpstreamSettings): number | undefined {
+function queueIntervalMs(settings: UpstreamSettings): number | undefined {
+  const { provider, section, disabled } = settings
   if (section.queue_metrics?.enabled === false || !hasQueueGauges(provider.name)) return undefined
+  if (disabled !== undefined) return undefined
   return (section.queue_metrics?.interval_seconds ?? QUEUE_INTERVAL_SECONDS) * 1000
 }
 

@@ -8,10 +8,17 @@ import { MEASURED_CORE, type Process, startProcess, untilReady } from './process
 export const KEY = 'gw_bench_k1_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG'
 export const ROUTE = 'bench'
 
+/** Every request is counted against these, and none is refused. */
+const PLENTY = {
+  requests_per_minute: 100_000_000,
+  burst: 100_000_000,
+  concurrent_requests: 1_000_000,
+}
+
 /** Each entry is a column of the table. What its function returns joins the `gw` section of the
     configuration, so that limits and budgets can be measured beside the bare gateway. */
 export const VARIANTS: Readonly<Record<string, () => object>> = {
-  gw: () => ({}),
+  gw: () => ({ rate_limits: { default: PLENTY } }),
 }
 
 export interface GatewayOptions {

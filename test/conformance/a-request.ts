@@ -25,6 +25,7 @@ export function aRequestOf(text: string): ChatRequest {
     includeUsage: body.stream_options?.include_usage === true,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     createdSeconds: 1_767_323_045,
+    sparse: false,
   }
 }
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Front, failing, startUpstream, whole } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
-import { keysOf, PLENTY, PRICES, startLimited, windowEnds } from './limits/limited-gateway.ts'
+import { PLENTY, until } from './gateway-process.ts'
+import { keysOf, PRICES, startLimited, windowEnds } from './limits/limited-gateway.ts'
 
 const [upstream, receiver] = await Promise.all([startUpstream(), startUpstream()])
 const gateway = await startLimited(

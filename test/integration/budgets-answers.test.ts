@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { errorOf, type Heard, startUpstream, streaming, whole } from './fake-upstream.ts'
-import { keysOf, PLENTY, PRICES, startLimited } from './limits/limited-gateway.ts'
+import { PLENTY } from './gateway-process.ts'
+import { keysOf, PRICES, startLimited } from './limits/limited-gateway.ts'
 
 const WINDOW = 1000
 

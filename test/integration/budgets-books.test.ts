@@ -4,8 +4,8 @@ import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Asked, event, failing, type Reply, startUpstream, whole } from './fake-upstream.ts'
 import { aRandom } from './faults/random.ts'
-import { until } from './gateway-process.ts'
-import { keysOf, PLENTY, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
+import { PLENTY, until } from './gateway-process.ts'
+import { keysOf, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
 
 const REQUESTS = 3000
 const AT_ONCE = 24

@@ -11,14 +11,13 @@ import {
   whole,
 } from './fake-upstream.ts'
 import { aRandom } from './faults/random.ts'
-import { until } from './gateway-process.ts'
+import { PLENTY, until } from './gateway-process.ts'
 import {
   ANSWER_TOKENS,
   ANSWER_USD,
   assertLimited,
   assertSpent,
   keysOf,
-  PLENTY,
   PRICES,
   standing,
   startLimited,

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { failing, startUpstream, streaming } from './fake-upstream.ts'
+import { PLENTY } from './gateway-process.ts'
 import {
   ANSWER_TOKENS,
   assertSpent,
   keysOf,
-  PLENTY,
   PRICES,
   standing,
   startLimited,

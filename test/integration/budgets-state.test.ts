@@ -1,17 +1,16 @@
 /** What a gateway with a state_dir knows after its end: all of it after SIGTERM, nearly all after kill -9. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Front, startUpstream, streaming, whole } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { PLENTY, until } from './gateway-process.ts'
 import {
   ANSWER_TOKENS,
   assertSpent,
   keysOf,
   type Limited,
-  PLENTY,
   PRICES,
   standing,
   startLimited,
@@ -170,4 +169,15 @@ test('a state_dir that cannot be used ends the start with one sentence', async (
   await writeFile(file, 'not a folder')
   await assertRefuses(file, /state_dir .* cannot be written .*; give a folder/)
   await assertRefuses(join(file, 'below'), /state_dir .*below cannot be written .*; give a folder/)
+  // There making a folder fails as if its parent were missing, which is there.
+  await assertRefuses('/proc/gw', /state_dir \/proc\/gw cannot be written .*; give a folder/)
+  await assertRefuses('/proc/gw/below', /state_dir \/proc\/gw\/below cannot be .*; give a folder/)
+})
+
+test('a relative state_dir is beside the configuration', async () => {
+  const gateway = await start('state/below')
+  const { configFile } = gateway.as('acme').process
+  const names = await readdir(join(dirname(configFile), 'state', 'below'))
+  assert.ok(names.includes('budgets.sqlite'), names.join())
+  await end(gateway, 'SIGTERM')
 })

@@ -11,8 +11,8 @@ import {
   whole,
   wordsOf,
 } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
-import { keysOf, PLENTY, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
+import { PLENTY, until } from './gateway-process.ts'
+import { keysOf, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
 
 const [first, second] = await Promise.all([startUpstream(), startUpstream()])
 const gateway = await startLimited(

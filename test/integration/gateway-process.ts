@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>
 export type ConfigDocument = Fields & { readonly gw?: Fields & { readonly gateway?: Fields } }
 
 export interface GatewayOptions {
-  /** The document or its YAML; address and ports are added where it names none. */
+  /** The document or its YAML; address, ports and `PLENTY` are added where it says nothing of them. */
   readonly config: ConfigDocument | string
   readonly env?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
@@ -37,6 +37,13 @@ export interface GatewayProcess {
 }
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+/** Limits that never stand in the way of a test about something else. `rate_limits: undefined` leaves them out. */
+export const PLENTY = {
+  requests_per_minute: 1_000_000,
+  burst: 1_000_000,
+  concurrent_requests: 100_000,
+}
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -109,11 +116,12 @@ async function withPorts(config: ConfigDocument | string) {
     admin_port: await freePort(),
     ...document.gw?.gateway,
   }
-  return { document: { ...document, gw: { ...document.gw, gateway } }, gateway }
+  const gw = { rate_limits: { default: PLENTY }, ...document.gw, gateway }
+  return { document: { ...document, gw }, gateway }
 }
 
 /** Below the range of outgoing connections, so that none of them takes the port in between. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const port = randomInt(12_000, 32_000)
   const server = createServer().listen(port, '127.0.0.1')
   const isFree = await once(server, 'listening').catch(() => false)
@@ -121,7 +129,7 @@ async function freePort(): Promise<number> {
   return isFree ? port : freePort()
 }
 
-function collectOutput(child: ChildProcessWithoutNullStreams): () => string {
+export function collectOutput(child: ChildProcessWithoutNullStreams): () => string {
   const pieces: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
@@ -129,7 +137,7 @@ function collectOutput(child: ChildProcessWithoutNullStreams): () => string {
   return () => pieces.join('')
 }
 
-async function untilExit(child: ChildProcess, folder: string): Promise<Exit> {
+export async function untilExit(child: ChildProcess, folder: string): Promise<Exit> {
   const killChild = () => child.kill('SIGKILL')
   process.once('exit', killChild)
   const [code, signal] = await once(child, 'close')
@@ -138,11 +146,11 @@ async function untilExit(child: ChildProcess, folder: string): Promise<Exit> {
   return { code, signal }
 }
 
-function isOver(child: ChildProcess): boolean {
+export function isOver(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-async function stop(child: ChildProcess, exited: Promise<Exit>): Promise<void> {
+export async function stop(child: ChildProcess, exited: Promise<Exit>): Promise<void> {
   child.kill('SIGTERM')
   const timer = setTimeout(() => child.kill('SIGKILL'), 5000)
   await exited

@@ -108,6 +108,17 @@ for (const [name, value] of [
   })
 }
 
+test('variables that are empty are not set', async () => {
+  const names = ['GW_ADMIN_PORT', 'GW_DRAIN_TIMEOUT_SECONDS', 'GW_DRAIN_DELAY_SECONDS']
+  const env = Object.fromEntries(names.map((name) => [name, '']))
+  const front = await startFront({ upstreams: [UPSTREAM], routes: ROUTES }, { env })
+  const { process } = front
+  assert.equal((await front.admin('/status')).state, 'serving')
+  process.signal('SIGTERM')
+  assert.deepEqual(await process.exited, { code: 0, signal: null })
+  assert.match(process.output(), /"delay":0,"timeout":30/)
+})
+
 test('SIGTERM during the start ends it with 0 and without a crash', async () => {
   const front = await startFront({ upstreams: [UPSTREAM], routes: ROUTES })
   const text = await readFile(front.process.configFile, 'utf8')

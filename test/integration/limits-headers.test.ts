@@ -1,9 +1,17 @@
 /** How a tenant stands is on every answer to it, exactly, and on no answer to a stranger. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { failing, type Heard, startFront, startUpstream, streaming } from './fake-upstream.ts'
-import { aKey } from './gateway-process.ts'
-import { keysOf, PRICES, startLimited, told } from './limits/limited-gateway.ts'
+import {
+  after as afterwards,
+  failing,
+  type Heard,
+  startFront,
+  startUpstream,
+  streaming,
+  whole,
+} from './fake-upstream.ts'
+import { aKey, until } from './gateway-process.ts'
+import { assertLimited, keysOf, PRICES, startLimited, told } from './limits/limited-gateway.ts'
 
 /** Requests that fit the bucket of a tenant without a rule of its own. */
 const CAPACITY = 100
@@ -176,19 +184,27 @@ test('401 tells nothing, whoever the key belonged to', async () => {
   }
 })
 
-test('a file with neither limits nor budgets tells nothing and limits nothing', async () => {
+test('a file without limits has the default ones, and tells how its tenants stand', async () => {
   const front = await startFront({
     upstreams: [{ name: 'up', endpoint: upstream.url }],
     routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+    rate_limits: undefined,
   })
+  const { promise: release, resolve } = Promise.withResolvers<void>()
   try {
-    const answers = await Promise.all(Array.from({ length: 40 }, () => front.chat()))
-    for (const answer of answers) {
-      assert.equal(answer.status, 200)
-      assert.deepEqual(told(answer), {})
-    }
-    assert.match((await front.admin('/limits/acme')).error.message, /limits nothing/)
+    const { 'ratelimit-reset': _, ...others } = told(await front.chat())
+    assert.deepEqual(others, { 'ratelimit-limit': '120', 'ratelimit-remaining': '29' })
+    upstream.script.push(...Array.from({ length: 16 }, () => afterwards(release, whole())))
+    const running = Array.from({ length: 16 }, () => front.chat())
+    await until('sixteen run', async () => {
+      return (await front.admin('/limits/acme')).concurrent_requests.used === 16
+    })
+    const { limit, used } = assertLimited(await front.chat(), 'concurrency')
+    assert.deepEqual([limit, used], [16, 16])
+    resolve()
+    for (const one of running) assert.equal((await one).status, 200)
   } finally {
+    resolve()
     await front.process.stop()
   }
 })

@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { stringify } from 'yaml'
 import { after as afterwards, startUpstream, whole } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { PLENTY, until } from './gateway-process.ts'
 import {
   ANSWER_TOKENS,
   assertLimited,
   assertSpent,
   keysOf,
   limitedDocument,
-  PLENTY,
   PRICES,
   standing,
   startLimited,
@@ -175,7 +174,7 @@ test('a request in flight settles over a reload: its hold goes, and alerts are j
   assert.equal(await front.value(name), 0)
 })
 
-test('sections that are removed limit nobody, and find what was used when they come back', async () => {
+test('sections that are removed leave the defaults, and find what was used when they come back', async () => {
   const front = gateway.as('free')
   const budgets = [{ tenant: 'free', tokens_per_day: 1000 }]
   await apply({ budgets })
@@ -186,10 +185,12 @@ test('sections that are removed limit nobody, and find what was used when they c
   const running = front.chat()
   await until('the upstream is asked', () => upstream.asked.length > asked)
   await apply({ rate_limits: undefined })
-  assert.deepEqual(told(await front.chat()), {})
+  const { 'ratelimit-limit': limit, ...others } = told(await front.chat())
+  assert.equal(limit, '120')
+  assert.deepEqual(Object.keys(others).sort(), ['ratelimit-remaining', 'ratelimit-reset'])
   resolve()
   await running
   await apply({ budgets })
   await untilIdle(front, 'free')
-  assert.equal((await standing(front, 'free')).tokens_per_day.used, 2 * ANSWER_TOKENS)
+  assert.equal((await standing(front, 'free')).tokens_per_day.used, 3 * ANSWER_TOKENS)
 })

@@ -64,3 +64,21 @@ test('an unhealthy upstream stays out over a change that is not about it', async
   old.healthy = true
   await until('it is back', async () => (await front.chat()).status === 200)
 })
+
+test('an upstream whose health check is removed is in again, and what the probes had said is forgotten', async () => {
+  const health_check = { path: '/health', interval_seconds: 60, unhealthy_threshold: 1 }
+  const quick = { ...health_check, interval_seconds: 1 }
+  const upstream = anUpstream({ name: 'old', endpoint: old.url })
+  const gauge = () => front.value('gw_upstream_healthy{upstream="old"}')
+  old.reply = whole()
+  old.healthy = false
+  await serve({ upstreams: [{ ...upstream, health_check: quick }] })
+  await until('it is out', async () => (await gauge()) === 0)
+  await serve({ upstreams: [upstream] })
+  assert.equal(await gauge(), 1)
+  assert.equal((await front.chat()).status, 200)
+  old.healthy = true
+  await serve({ upstreams: [{ ...upstream, health_check }] })
+  assert.equal(await gauge(), 1)
+  assert.equal((await front.chat()).status, 200)
+})

@@ -2,32 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { aKey, startGateway, until } from './gateway-process.ts'
-import { SCRIPTED_TEXT, SCRIPTED_TOKENS, startModelServer } from './model-server.ts'
+import { aKey, until } from './gateway-process.ts'
+import { SCRIPTED_TEXT, SCRIPTED_TOKENS } from './model-server.ts'
+import { startSdkGateway } from './sdk-gateway.ts'
 
-const allowed = aKey({ id: 'allowed', routes: ['chat', 'endless'] })
-const narrow = aKey({ id: 'narrow', routes: ['endless'] })
-const script = await startModelServer()
-// Slow enough that its answer would take far longer than the tests wait for it to stop.
-const loop = await startModelServer({ model: 'loop', slowLayers: 2 })
-const gateway = await startGateway({
-  config: {
-    apiVersion: 'inference.gw/v1',
-    kind: 'GatewayConfig',
-    gw: {
-      upstreams: [
-        { name: 'script', provider: 'llamacpp', endpoint: script.url, model: 'tiny' },
-        { name: 'loop', provider: 'llamacpp', endpoint: loop.url, model: 'tiny' },
-      ],
-      routes: [
-        { name: 'chat', strategy: 'single', primary: 'script' },
-        { name: 'endless', strategy: 'single', primary: 'loop' },
-      ],
-      api_keys: [allowed.record, narrow.record],
-    },
-  },
-})
-after(() => Promise.all([gateway.stop(), script.stop(), loop.stop()]))
+const { gateway, allowed, narrow, loop, stop } = await startSdkGateway()
+after(stop)
 
 const client = clientWith(allowed.key)
 const question = { model: 'chat', messages: [{ role: 'user' as const, content: 'hello' }] }

@@ -1,6 +1,7 @@
 /** Rate limits and the store that counts them. */
 import { didYouMean } from '../nearest.ts'
 import { type Path, refuse, warn } from '../problems.ts'
+import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../redis-url.ts'
 import type { Section } from '../schema.ts'
 import { valueAt } from '../tree.ts'
 import { at, type Check, quoted } from './contract.ts'
@@ -34,11 +35,26 @@ const redisIsUsed: Check = ({ rate_limits }) =>
 
 const redisUrlIsReadable: Check = ({ rate_limits }) => {
   const url = rate_limits?.redis?.url
-  if (url === undefined || url.includes('${') || /^(rediss?|unix|sentinel):\/\/./.test(url))
+  if (url === undefined || url.includes('${')) return []
+  try {
+    parseRedisUrl(url)
     return []
-  const fix = 'Write redis://host:6379, rediss:// for TLS, unix:// or sentinel://.'
-  return [refuse(at('rate_limits', 'redis', 'url'), 'is not a Redis URL', fix)]
+  } catch (error) {
+    if (!(error instanceof RedisUrlError)) throw error
+    return [refuse(at('rate_limits', 'redis', 'url'), error.message, REDIS_URL_FORMS)]
+  }
 }
+
+const stateDirIsUsed: Check = ({ rate_limits, state_dir }) =>
+  rate_limits?.backend === 'redis' && state_dir !== undefined
+    ? [
+        refuse(
+          at('state_dir'),
+          'cannot take effect: counters are kept in Redis',
+          'Remove state_dir, or use backend: memory.',
+        ),
+      ]
+    : []
 
 const ruleLimitsSomething: Check = ({ rate_limits }) =>
   rulesOf(rate_limits).flatMap(({ rule, path }) => {
@@ -64,14 +80,24 @@ const burstIsSensible: Check = ({ rate_limits }) =>
     ]
   })
 
+const priorityCanYield: Check = ({ rate_limits, upstreams }) => {
+  if (upstreams.some(({ max_queue_depth }) => max_queue_depth !== undefined)) return []
+  return rulesOf(rate_limits).flatMap(({ rule, path }) => {
+    if (rule.priority !== 'low') return []
+    const message = 'low has no effect: no upstream has a max_queue_depth, so none is ever full'
+    return [warn([...path, 'priority'], message, 'Give the upstreams a max_queue_depth.')]
+  })
+}
+
+/** Without the section the defaults apply, and they are counted too. */
 const countersAreShared: Check = ({ rate_limits, budgets }, { written }) => {
   const replicas = Math.max(
     numberAt(written, ['spec', 'replicas']),
     numberAt(written, ['spec', 'autoscaling', 'maxReplicas']),
   )
-  const counts = rate_limits !== undefined || budgets.length > 0
-  if (replicas <= 1 || !counts || rate_limits?.backend === 'redis') return []
-  const path = rate_limits === undefined ? at('budgets') : at('rate_limits')
+  if (replicas <= 1 || rate_limits?.backend === 'redis') return []
+  const hasBudgetsOnly = rate_limits === undefined && budgets.length > 0
+  const path = hasBudgetsOnly ? at('budgets') : at('rate_limits')
   const message = `counters are per replica: ${replicas} replicas admit ${replicas} times the limit`
   return [warn(path, message, 'Use backend: redis, which shares them.')]
 }
@@ -97,8 +123,10 @@ export const limitChecks = [
   redisIsConfigured,
   redisIsUsed,
   redisUrlIsReadable,
+  stateDirIsUsed,
   ruleLimitsSomething,
   burstIsSensible,
+  priorityCanYield,
   countersAreShared,
   tenantsHaveKeys,
 ]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alertOf, type BudgetAlert, reachedThresholds } from '../../../dataplane/budgets/alerts.ts'
-import { AlertWebhook, type Post } from '../../../dataplane/budgets/webhook.ts'
+import { type Alert, AlertWebhook, type Post } from '../../../dataplane/budgets/webhook.ts'
 import { aBudget, aClock } from '../store/world.ts'
 
 test('a threshold is reached at its fraction of the cap, and told to nobody twice', () => {
@@ -83,7 +83,7 @@ function aWebhook() {
       answer = (taken) => (taken instanceof Error ? reject(taken) : resolve(taken))
     })
   }
-  const onDrop = (_: BudgetAlert, reason: string) => void dropped.push(reason)
+  const onDrop = (_: Alert, reason: string) => void dropped.push(reason)
   const webhook = new AlertWebhook({ post, clock, random: () => 1, onDrop })
   return {
     clock,

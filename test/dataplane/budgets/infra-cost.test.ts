@@ -12,7 +12,12 @@ test("an hour's cost is split by the tokens used in it", () => {
   cost.add('other', 100)
   cost.add('acme', 200)
   assert.deepEqual(cost.close(TEN + HOUR - 1, 6_000_000_000), [])
-  assert.equal(cost.tokens.get('acme'), 500)
+  assert.deepEqual(cost.sofar('acme', TEN + HOUR / 2, 6_000_000_000), {
+    tokens: 500,
+    nanos: 2_500_000_000,
+    endsAt: TEN + HOUR,
+  })
+  assert.partialDeepStrictEqual(cost.sofar('nobody', TEN, 6_000_000_000), { tokens: 0, nanos: 0 })
   assert.deepEqual(cost.close(TEN + HOUR, 6_000_000_000), [
     { tenant: 'acme', nanos: 5_000_000_000 },
     { tenant: 'other', nanos: 1_000_000_000 },

@@ -3,11 +3,11 @@ import { type Row, testRefusals } from './documents.ts'
 
 const LIMITS: Row[] = [
   {
-    name: 'priority, which does not work yet',
-    yaml: '  rate_limits: {default: {priority: low}} # here',
+    name: 'a priority that does not exist',
+    yaml: '  rate_limits: {default: {priority: high}} # here',
     path: 'gw.rate_limits.default.priority',
-    says: 'not supported yet',
-    fix: 'Remove it',
+    says: 'unknown priority',
+    fix: '"low"',
   },
   {
     name: 'redis without a URL',
@@ -22,6 +22,20 @@ const LIMITS: Row[] = [
     path: 'gw.rate_limits.redis',
     says: 'backend is memory',
     fix: 'backend: redis',
+  },
+  {
+    name: 'a Redis URL that cannot be read',
+    yaml: '  rate_limits:\n    backend: redis\n    redis: {url: "http://h"} # here',
+    path: 'gw.rate_limits.redis.url',
+    says: 'is not a Redis URL',
+    fix: 'redis+sentinel://',
+  },
+  {
+    name: 'a state_dir beside redis',
+    yaml: '  state_dir: /tmp/x # here\n  rate_limits:\n    backend: redis\n    redis: {url: "redis://h"}',
+    path: 'gw.state_dir',
+    says: 'counters are kept in Redis',
+    fix: 'Remove state_dir',
   },
   {
     name: 'a tenant rule that limits nothing',

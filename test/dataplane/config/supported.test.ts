@@ -4,10 +4,6 @@ import { test } from 'node:test'
 import { refuseUnsupported } from '../../../dataplane/config/supported.ts'
 
 const REFUSED: [string, unknown][] = [
-  ['backend', { rate_limits: { backend: 'redis' } }],
-  ['redis', { rate_limits: { redis: { url: 'redis://a' } } }],
-  ['priority', { rate_limits: { default: { priority: 'low' } } }],
-  ['priority', { rate_limits: { tenants: [{ tenant: 't', priority: 'normal' }] } }],
   ['context', { context: { reserve_completion_tokens: 1 } }],
   ['vector_stores', { vector_stores: [{}] }],
   ['retrieval', { retrieval: [{}] }],
@@ -43,8 +39,9 @@ const ACCEPTED: unknown[] = [
         burst: 1,
         concurrent_requests: 1,
         tokens_per_minute: 1,
+        priority: 'low',
       },
-      tenants: [{ tenant: 't', requests_per_minute: 1, tokens_per_minute: 1 }],
+      tenants: [{ tenant: 't', requests_per_minute: 1, tokens_per_minute: 1, priority: 'normal' }],
     },
   },
   {
@@ -66,6 +63,7 @@ const ACCEPTED: unknown[] = [
       infra_cost_per_hour_usd: 1,
     },
   },
+  { rate_limits: { backend: 'redis', redis: { url: 'redis://a' } } },
   { alerts: { webhook_url: 'http://a', headers: { a: 'b' } } },
   { state_dir: '/a' },
   { telemetry: { trace_ring: 2000, access_log: true } },

@@ -40,6 +40,16 @@ const ROWS: Row[] = [
     fix: 'Correct the name',
   },
   {
+    name: 'a low priority that nothing can make yield',
+    yaml: `  upstreams:
+    - {name: a, provider: vllm, endpoint: "http://a:8000", model: m, context_window: 8192}
+    - {name: b, provider: vllm, endpoint: "http://b:8000", model: m, context_window: 8192}
+  rate_limits: {tenants: [{tenant: t, priority: low}]} # here`,
+    path: 'gw.rate_limits.tenants[0].priority',
+    says: 'no upstream has a max_queue_depth',
+    fix: 'Give the upstreams a max_queue_depth',
+  },
+  {
     name: 'counters of several replicas',
     yaml: `${aDocument('  rate_limits: {default: {burst: 30}} # here')}spec: {replicas: 3}\n`,
     whole: true,

@@ -75,6 +75,24 @@ test('the largest cap is exact, and the smallest is one nano-dollar', () => {
   assert.equal(cap(0.1), 100_000_000)
 })
 
+test('low priority is of the rule, else of the default', () => {
+  const rows: readonly [limits: unknown, yields: readonly boolean[]][] = [
+    [undefined, [false, false]],
+    [{ default: { priority: 'low' } }, [true, true]],
+    [{ tenants: [{ tenant: 'acme', priority: 'low' }] }, [true, false]],
+    [{ default: { priority: 'low' }, tenants: [{ tenant: 'acme', burst: 5 }] }, [true, true]],
+    [
+      { default: { priority: 'low' }, tenants: [{ tenant: 'acme', priority: 'normal' }] },
+      [false, true],
+    ],
+  ]
+  for (const [limits, expected] of rows) {
+    const rate_limits = limits === undefined ? undefined : RateLimits.parse(limits)
+    const rules = compileRules({ rate_limits, budgets: [] })
+    assert.deepEqual(['acme', 'other'].map(rules.yields), expected, JSON.stringify(limits))
+  }
+})
+
 test('tenants without a rule share one, and names of the language are names', () => {
   const rules = compileRules({ rate_limits: undefined, budgets: [] })
   assert.equal(rules.of('one'), rules.of('constructor'))

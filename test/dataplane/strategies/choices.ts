@@ -23,6 +23,7 @@ export function aRequest(content: unknown, members: Record<string, unknown> = {}
     includeUsage: false,
     maxTokens: undefined,
     createdSeconds: 0,
+    sparse: false,
   }
 }
 

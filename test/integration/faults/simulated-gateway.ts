@@ -18,6 +18,7 @@ import { Leases } from '../../../dataplane/limits/leases.ts'
 import { Roster } from '../../../dataplane/roster.ts'
 import { MemoryStore } from '../../../dataplane/store/memory.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
+import { Objectives } from '../../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../../dataplane/telemetry/traces.ts'
 import { Targets } from '../../../dataplane/upstream/targets.ts'
 import { serve } from '../../../dataplane/visit.ts'
@@ -59,9 +60,11 @@ export function simulate(failureThreshold = 10_000): Simulation {
     metrics,
     log,
     store,
+    storeStatus: () => ({ backend: 'memory' }),
     leases: new Leases(store, clock),
     webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
     infra: new InfraCost(0),
+    objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),
     visits: new Roster<Visit>(),
     draining: false,

@@ -53,13 +53,6 @@ export function limitedDocument(
   return aDocument({ api_keys: records, ...gw, upstreams: gw.upstreams.map(anUpstream) })
 }
 
-/** So much that it never stands in the way of a test about something else. */
-export const PLENTY = {
-  requests_per_minute: 1_000_000,
-  burst: 1_000_000,
-  concurrent_requests: 10_000,
-}
-
 /** A budget counts prompt and answer of the default usage: seven and three tokens. */
 export const ANSWER_TOKENS = 10
 

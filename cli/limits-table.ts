@@ -1,0 +1,30 @@
+/** How a tenant stands, as the admin API tells it and as a table. */
+import { z } from 'zod'
+import { printTable } from './output.ts'
+
+const Amount = z.union([z.number(), z.string()])
+
+const Figure = z.looseObject({
+  window: z.string(),
+  limit: Amount.optional(),
+  burst: z.number().optional(),
+  used: Amount,
+  reserved: Amount.optional(),
+  remaining: Amount.optional(),
+  resets_at: z.string().nullable(),
+})
+
+/** A gateway may be newer than the tool: limits that the tool does not know are shown all the same. */
+export const Standing = z.object({ tenant: z.string() }).catchall(Figure)
+export type Standing = z.output<typeof Standing>
+
+const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS AT']
+
+export function printStanding({ tenant: _, ...figures }: Standing): void {
+  const rows = Object.entries(figures).map(([name, figure]) => {
+    const { window, limit, burst, used, reserved, remaining, resets_at } = Figure.parse(figure)
+    const most = burst === undefined ? limit : `${limit}, ${burst} at once`
+    return [name, window, most, used, reserved, remaining, resets_at]
+  })
+  printTable(HEAD, rows)
+}

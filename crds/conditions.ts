@@ -1,0 +1,66 @@
+/** What a status says in sentences: each condition, for which generation it holds, why, and what to do. */
+import { z } from 'zod'
+import { moment } from './fields.ts'
+
+/** Messages longer than this would be refused by the API server. */
+export const MESSAGE_LENGTH_MAX = 32_768
+
+export const Condition = z.object({
+  type: z.string().min(1).max(316).describe('Which condition it is.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The metadata.generation that was judged.'),
+  lastTransitionTime: moment().describe('When status last changed.'),
+  reason: z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+    .describe('One word for programs.'),
+  message: z.string().max(MESSAGE_LENGTH_MAX).describe('A sentence that says what to do.'),
+})
+
+export type Condition = z.output<typeof Condition>
+
+/** Conditions of a GatewayConfig, and the reasons that each may have. */
+export const CONDITIONS = {
+  /** Schema and checks passed for this generation. */
+  Accepted: ['Accepted', 'Pending', 'Invalid', 'Paused'],
+  /** Every Secret that the configuration refers to could be read by the pods. */
+  ResolvedRefs: ['ResolvedRefs', 'Pending', 'SecretUnresolved'],
+  /** The pods that the gateway needs are there and ready. */
+  WorkloadAvailable: [
+    'Available',
+    'Pending',
+    'RolloutInProgress',
+    'NoReplicasAvailable',
+    'ApplyFailed',
+    'Conflict',
+  ],
+  /** Every ready pod has acknowledged the configuration of this generation. */
+  Programmed: [
+    'Programmed',
+    'Pending',
+    'Progressing',
+    'Invalid',
+    'Rejected',
+    'PodUnreachable',
+    'NoPods',
+  ],
+  /** True: something serves, but not what was asked for. */
+  Degraded: [
+    'AsConfigured',
+    'Pending',
+    'UsingLastKnownGood',
+    'FieldsIgnored',
+    'UpstreamsDisabled',
+    'StoreUnavailable',
+  ],
+  /** The summary: the first of the others that does not hold gives its reason. */
+  Ready: ['Ready', 'Pending'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type ConditionType = keyof typeof CONDITIONS

@@ -1,0 +1,225 @@
+/** A CustomResourceDefinition: the names, the schema, the columns that kubectl prints. */
+import { API_VERSION } from '../dataplane/config/schema.ts'
+import { isMap, type Tree } from '../dataplane/config/tree.ts'
+import { GatewayStatus } from './gateway-config.ts'
+import { GatewayKeySpec, GatewayKeyStatus, KEY_KIND, KEY_TRANSITIONS } from './gateway-key.ts'
+import { makeGatewaySection } from './gateway-section.ts'
+import { makeStructural } from './structural.ts'
+import { WorkloadSpec } from './workload.ts'
+
+interface Column {
+  readonly name: string
+  readonly jsonPath: string
+  readonly description: string
+  readonly type?: 'string' | 'integer' | 'date'
+  /** Shown by -o wide only. */
+  readonly wide?: true
+}
+
+interface Names {
+  readonly kind: string
+  readonly plural: string
+  readonly singular: string
+  readonly shortName: string
+}
+
+interface Definition extends Names {
+  readonly description: string
+  readonly properties: Tree
+  readonly required: readonly string[]
+  readonly columns: readonly Column[]
+  readonly subresources: Tree
+}
+
+const [GROUP = '', VERSION = ''] = API_VERSION.split('/')
+const own = { references: false }
+
+const condition = (type: string, member: string) =>
+  `.status.conditions[?(@.type=="${type}")].${member}`
+
+const AGE: Column = {
+  name: 'Age',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since it was made.',
+  type: 'date',
+}
+
+export function makeGatewayConfigDefinition(): Tree {
+  const spec = makeStructural(WorkloadSpec, own)
+  return makeDefinition({
+    kind: 'GatewayConfig',
+    plural: 'gatewayconfigs',
+    singular: 'gatewayconfig',
+    shortName: 'gwc',
+    description: 'An inference gateway: what it does (gw) and how it runs in the cluster (spec).',
+    properties: {
+      spec: withReplicasDefault({
+        ...spec,
+        description: 'Kubernetes shape of the data plane; has no effect outside a cluster.',
+      }),
+      gw: { ...makeGatewaySection(), description: 'What the gateway does.' },
+      status: {
+        ...makeStructural(GatewayStatus, own),
+        description: 'Written by the operator: what every pod enforces.',
+      },
+    },
+    required: ['gw'],
+    columns: GATEWAY_COLUMNS,
+    subresources: {
+      status: {},
+      scale: {
+        specReplicasPath: '.spec.replicas',
+        statusReplicasPath: '.status.replicas',
+        labelSelectorPath: '.status.selector',
+      },
+    },
+  })
+}
+
+const GATEWAY_COLUMNS: readonly Column[] = [
+  {
+    name: 'Ready',
+    jsonPath: condition('Ready', 'status'),
+    description: 'Whether everything is as it was asked for.',
+  },
+  {
+    name: 'Reason',
+    jsonPath: condition('Ready', 'reason'),
+    description: 'Why it is, or is not.',
+  },
+  {
+    name: 'Programmed',
+    jsonPath: condition('Programmed', 'status'),
+    description: 'Whether every pod enforces the newest configuration.',
+  },
+  {
+    name: 'Replicas',
+    jsonPath: '.status.readyReplicas',
+    type: 'integer',
+    description: 'Pods that take requests.',
+  },
+  { name: 'Address', jsonPath: '.status.address', description: 'What clients put before /v1.' },
+  AGE,
+  {
+    name: 'Hash',
+    jsonPath: '.status.activeHash',
+    description: 'The newest configuration that was accepted.',
+    wide: true,
+  },
+  {
+    name: 'Message',
+    jsonPath: condition('Ready', 'message'),
+    description: 'What to do.',
+    wide: true,
+  },
+]
+
+export function makeGatewayKeyDefinition(): Tree {
+  return makeDefinition({
+    kind: KEY_KIND,
+    plural: 'gatewaykeys',
+    singular: 'gatewaykey',
+    shortName: 'gwk',
+    description: 'A key that may call a gateway, as its hash; the key itself is nowhere.',
+    properties: {
+      spec: withTransitions({
+        ...makeStructural(GatewayKeySpec, own),
+        description: 'The record of the key.',
+      }),
+      status: {
+        ...makeStructural(GatewayKeyStatus, own),
+        description: 'Written by the operator.',
+      },
+    },
+    required: ['spec'],
+    columns: KEY_COLUMNS,
+    subresources: { status: {} },
+  })
+}
+
+const KEY_COLUMNS: readonly Column[] = [
+  { name: 'State', jsonPath: '.status.state', description: 'Whether the key works.' },
+  {
+    name: 'Accepted',
+    jsonPath: condition('Accepted', 'status'),
+    description: 'Whether the gateway takes it.',
+  },
+  { name: 'Gateway', jsonPath: '.spec.gateway', description: 'Where it counts.' },
+  { name: 'Tenant', jsonPath: '.spec.tenant', description: 'Whose limits it uses.' },
+  { name: 'Expires', jsonPath: '.spec.expiresAt', description: 'When it stops working.' },
+  AGE,
+  { name: 'Prefix', jsonPath: '.spec.prefix', description: 'How the key begins.', wide: true },
+  {
+    name: 'Message',
+    jsonPath: condition('Accepted', 'message'),
+    description: 'Why it is not taken.',
+    wide: true,
+  },
+]
+
+/** `/scale` cannot be read where the number is absent, so this one default is the API server's. */
+function withReplicasDefault(spec: Tree): Tree {
+  const { properties } = spec
+  const replicas = isMap(properties) ? properties.replicas : undefined
+  if (!isMap(properties) || !isMap(replicas)) throw new Error('spec has no replicas')
+  return {
+    ...spec,
+    default: {},
+    properties: { ...properties, replicas: { ...replicas, default: 1 } },
+  }
+}
+
+function withTransitions(spec: Tree): Tree {
+  const rules = spec['x-kubernetes-validations']
+  return {
+    ...spec,
+    'x-kubernetes-validations': [...(Array.isArray(rules) ? rules : []), ...KEY_TRANSITIONS],
+  }
+}
+
+function makeDefinition(definition: Definition): Tree {
+  const { kind, plural, singular, shortName, description, properties, required } = definition
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${GROUP}` },
+    spec: {
+      group: GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular,
+        shortNames: [shortName],
+        categories: ['gateway'],
+      },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description,
+              required,
+              properties: {
+                apiVersion: { type: 'string', maxLength: 253, description: `${API_VERSION}.` },
+                kind: { type: 'string', maxLength: 253, description: `Always ${kind}.` },
+                metadata: { type: 'object' },
+                ...properties,
+              },
+            },
+          },
+          additionalPrinterColumns: definition.columns.map(printed),
+          subresources: definition.subresources,
+        },
+      ],
+    },
+  }
+}
+
+function printed({ name, jsonPath, description, type = 'string', wide }: Column): Tree {
+  return { name, jsonPath, description, type, ...(wide === true ? { priority: 1 } : {}) }
+}

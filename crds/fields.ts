@@ -1,0 +1,104 @@
+/** The kinds of field that both resources are made of, and what only an API server understands. */
+import { z } from 'zod'
+
+/** A rule in the Common Expression Language, checked by the API server. */
+export interface Rule {
+  readonly rule: string
+  /** What is wrong and what to write instead. */
+  readonly message: string
+  /** The field of the object that is to blame. */
+  readonly fieldPath?: string
+}
+
+/** The same twice: for the API server, and for whoever validates without one. */
+export interface SharedRule<Value> extends Rule {
+  readonly holds: (value: Value) => boolean
+}
+
+export function ruled<Schema extends z.ZodType>(
+  schema: Schema,
+  ...list: readonly SharedRule<z.output<Schema>>[]
+): Schema {
+  const checked = list.reduce(
+    (before, { holds, message }) => before.refine(holds, { error: message }),
+    schema,
+  )
+  return checked.meta(rules(...list.map(({ rule, message }) => ({ rule, message }))))
+}
+
+export function rules(...list: readonly Rule[]): { 'x-kubernetes-validations': readonly Rule[] } {
+  return { 'x-kubernetes-validations': list }
+}
+
+/** Entries are told apart by these fields, and several writers may own different entries. */
+export function listMap(...keys: readonly string[]) {
+  return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys }
+}
+
+/** A list whose entries are told apart by their names. */
+export function namedList<Entry extends z.ZodType<{ name: string }>>(entry: Entry, most: number) {
+  return z
+    .array(entry)
+    .max(most)
+    .refine((entries) => new Set(entries.map(({ name }) => name)).size === entries.length, {
+      error: 'has two entries of one name',
+    })
+    .meta(listMap('name'))
+}
+
+/** A name as the API server wants it for most objects: lower case, as in a host name. */
+export const objectName = () =>
+  z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be lower-case letters, digits, - and .')
+
+/** A name of a namespace, a port or a container: one part of a host name. */
+export const label = () =>
+  z
+    .string()
+    .min(1)
+    .max(63)
+    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'must be lower-case letters, digits and -')
+
+export const line = (most = 253) => z.string().max(most)
+
+/** A map with a bound on its entries, which JSON schema and the API server both understand. */
+export const map = (entriesMax: number, valueLengthMax: number) =>
+  z
+    .record(z.string().max(317), z.string().max(valueLengthMax))
+    .refine((entries) => Object.keys(entries).length <= entriesMax, {
+      error: `must have at most ${entriesMax} entries`,
+    })
+    .meta({ maxProperties: entriesMax })
+
+export const labels = () => map(64, 63)
+export const annotations = () => map(64, 16_384)
+
+/** A count, or a share such as 25%. */
+export const countOrShare = () =>
+  z
+    .union([z.int().min(0).max(10_000), z.string().regex(/^(100|[1-9]?[0-9])%$/, 'such as 25%')])
+    .meta({
+      'x-kubernetes-int-or-string': true,
+      ...rules({
+        rule: "type(self) == int ? self >= 0 && self <= 10000 : self.matches('^(100|[1-9]?[0-9])%$')",
+        message: 'must be a count such as 1 or a share such as 25%',
+      }),
+    })
+
+export const moment = () => z.iso.datetime({ offset: true })
+
+/** What every object has; the rest of it is the API server's. */
+export const Metadata = z.looseObject({
+  name: z.string(),
+  namespace: z.string().default('default'),
+  uid: z.string().default(''),
+  generation: z.int().default(0),
+  creationTimestamp: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  labels: z.record(z.string(), z.string()).default({}),
+  annotations: z.record(z.string(), z.string()).default({}),
+})

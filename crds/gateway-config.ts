@@ -1,0 +1,96 @@
+/** The resource that users write: what the operator reads of it, and what it writes to its status. */
+import { z } from 'zod'
+import { API_VERSION, KIND } from '../dataplane/config/schema.ts'
+import { Condition } from './conditions.ts'
+import { listMap, Metadata, moment } from './fields.ts'
+import { WorkloadSpec } from './workload.ts'
+
+/** A status with more pods would outgrow the object; those in trouble come first. */
+export const PODS_MAX = 200
+export const PROBLEMS_MAX = 20
+
+const hash = () => z.string().max(128)
+const sequence = () => z.int().min(0)
+
+export const PodStatus = z.object({
+  name: z.string().max(253).describe('Name of the pod.'),
+  ready: z.boolean().describe('Whether it takes requests.'),
+  state: z
+    .enum(['Pending', 'Programmed', 'Rejected', 'Unreachable'])
+    .optional()
+    .describe('Where it stands with the newest configuration.'),
+  hash: hash().optional().describe('The configuration that it enforces.'),
+  generation: z.int().min(0).optional().describe('The generation which that came from.'),
+  sequence: sequence().optional().describe('Its number in the order of configurations.'),
+  keysSequence: sequence().optional().describe('Number of the keys that it enforces.'),
+  error: z.string().max(4096).optional().describe('Why it refused the newest one, or is silent.'),
+})
+
+export type PodStatus = z.output<typeof PodStatus>
+
+const StatusProblem = z.object({
+  severity: z.enum(['error', 'warning']).describe('Errors keep the configuration out.'),
+  path: z.string().max(1024).describe('The field.'),
+  message: z.string().max(4096).describe('What is wrong.'),
+  fix: z.string().max(4096).describe('What to write instead.'),
+})
+
+export type StatusProblem = z.output<typeof StatusProblem>
+
+const KeysStatus = z.object({
+  hash: hash().optional().describe('The keys that every pod should enforce.'),
+  sequence: sequence().optional().describe('Their number in the order of keys.'),
+  count: z.int().min(0).optional().describe('How many there are, revoked ones included.'),
+})
+
+export const GatewayStatus = z.object({
+  observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
+  conditions: z
+    .array(Condition)
+    .max(16)
+    .default([])
+    .meta(listMap('type'))
+    .describe('Accepted, ResolvedRefs, WorkloadAvailable, Programmed, Degraded, Ready.'),
+  address: z.string().max(1024).optional().describe('What clients put before /v1.'),
+  replicas: z.int().min(0).optional().describe('Pods that exist.'),
+  readyReplicas: z.int().min(0).optional().describe('Pods that take requests.'),
+  programmedReplicas: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Pods that enforce the newest configuration.'),
+  selector: z.string().max(4096).optional().describe('Labels of the pods, for /scale.'),
+  activeHash: hash().optional().describe('The newest configuration that was accepted.'),
+  activeGeneration: z.int().min(0).optional().describe('The generation which that came from.'),
+  activeSequence: sequence().optional().describe('Its number in the order of configurations.'),
+  lastKnownGoodHash: hash()
+    .optional()
+    .describe('The last configuration that every ready pod acknowledged.'),
+  programmedAt: moment().optional().describe('When every ready pod had acknowledged it.'),
+  keys: KeysStatus.optional().describe('The keys, which travel apart from the configuration.'),
+  problems: z
+    .array(StatusProblem)
+    .max(PROBLEMS_MAX)
+    .default([])
+    .describe('What is wrong with the newest generation, errors first.'),
+  pods: z
+    .array(PodStatus)
+    .max(PODS_MAX)
+    .default([])
+    .meta(listMap('name'))
+    .describe('What each pod enforces; those in trouble first.'),
+})
+
+export type GatewayStatus = z.output<typeof GatewayStatus>
+
+/** `gw` stays as it was written: `compile` judges it, and the pods get what the user wrote. */
+export const GatewayConfig = z.looseObject({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal(KIND),
+  metadata: Metadata,
+  spec: WorkloadSpec.prefault({}),
+  gw: z.record(z.string(), z.unknown()),
+  status: GatewayStatus.prefault({}),
+})
+
+export type GatewayConfig = z.output<typeof GatewayConfig>

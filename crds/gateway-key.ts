@@ -1,0 +1,91 @@
+/** A key as its own resource, for self-service: the record of the file, never the key itself. */
+import { z } from 'zod'
+import { ApiKey, SCOPES } from '../dataplane/config/keys.ts'
+import { API_VERSION } from '../dataplane/config/schema.ts'
+import { Condition } from './conditions.ts'
+import { listMap, Metadata, moment, type Rule, ruled } from './fields.ts'
+
+export const KEY_KIND = 'GatewayKey'
+
+const GATEWAY = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
+
+const record = ApiKey.shape
+const SCOPES_MEANING = 'What the key may do; both if absent.'
+
+const Revocation = z.strictObject({
+  at: moment().describe('When; from then on the key answers 401.'),
+  reason: record.reason.describe('Why.'),
+})
+
+export const GatewayKeySpec = ruled(
+  z.strictObject({
+    gateway: z
+      .string()
+      .min(1)
+      .max(317)
+      .regex(GATEWAY, 'must be NAME or NAMESPACE/NAME of a GatewayConfig')
+      .describe(
+        'The GatewayConfig: its name, or NAMESPACE/NAME where it lives in another namespace and allows this one in spec.keys.from.',
+      ),
+    tenant: record.tenant,
+    hash: record.hash,
+    prefix: record.prefix,
+    scopes: record.scopes
+      .unwrap()
+      .min(1)
+      .default([...SCOPES])
+      .describe(SCOPES_MEANING),
+    routes: record.routes,
+    expiresAt: moment().optional().describe('From this moment on 401.'),
+    revoked: Revocation.optional().describe('A revoked key answers 401, and stays revoked.'),
+    rotatedTo: z
+      .string()
+      .min(1)
+      .max(253)
+      .optional()
+      .describe('Name of the GatewayKey that replaces it; a rotated key answers 401.'),
+  }),
+  {
+    rule: "size(self.routes) == 1 || !self.routes.exists(name, name == '*')",
+    message: 'routes: "*" means all routes; keep it alone, or only the names',
+    holds: ({ routes }) => routes.length === 1 || !routes.includes('*'),
+  },
+  {
+    rule: "!has(self.prefix) || !self.prefix.matches('^gw_.+_[0-9A-Za-z]{49}$')",
+    message:
+      'prefix: is a whole key, which must never be stored; keep its first characters, and replace the exposed key',
+    holds: ({ prefix }) => prefix === undefined || !/^gw_.+_[0-9A-Za-z]{49}$/.test(prefix),
+  },
+)
+
+/** Rules on what an edit may change, which only the API server can check. */
+export const KEY_TRANSITIONS: readonly Rule[] = [
+  {
+    rule: 'self.hash == oldSelf.hash',
+    message: 'hash: a key cannot become another one; create a new GatewayKey',
+  },
+  {
+    rule: '!has(oldSelf.revoked) || has(self.revoked)',
+    message: 'revoked: a revoked key stays revoked; create a new GatewayKey',
+  },
+]
+
+export const KEY_STATES = ['ACTIVE', 'EXPIRED', 'REVOKED', 'ROTATED'] as const
+
+export const GatewayKeyStatus = z.object({
+  observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
+  state: z.enum(KEY_STATES).optional().describe('Whether the key works.'),
+  conditions: z.array(Condition).max(8).default([]).meta(listMap('type')).describe('Accepted.'),
+})
+
+export type GatewayKeyStatus = z.output<typeof GatewayKeyStatus>
+
+export const GatewayKey = z.looseObject({
+  apiVersion: z.literal(API_VERSION),
+  kind: z.literal(KEY_KIND),
+  metadata: Metadata,
+  spec: GatewayKeySpec,
+  status: GatewayKeyStatus.prefault({}),
+})
+
+export type GatewayKey = z.output<typeof GatewayKey>

@@ -1,0 +1,171 @@
+/** Parts of a pod and of its objects that users may set, in the shape Kubernetes gave them. */
+import { z } from 'zod'
+import { label, line, map, objectName, ruled } from './fields.ts'
+
+const QUANTITY = /^[0-9]+(\.[0-9]{1,9})?([munkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$/
+
+const quantity = () =>
+  z.union([z.int().min(0), z.string().max(32).regex(QUANTITY, 'such as 500m or 1Gi')]).meta({
+    'x-kubernetes-int-or-string': true,
+    maxLength: 32,
+    pattern: QUANTITY.source,
+  })
+
+const quantities = () =>
+  z
+    .record(z.string().max(317), quantity())
+    .meta({ maxProperties: 16 })
+    .describe('Amounts by name, such as cpu: 500m and memory: 512Mi.')
+
+export const Resources = z.strictObject({
+  requests: quantities().optional(),
+  limits: quantities().optional(),
+})
+
+export const ObjectReference = z.strictObject({ name: objectName() })
+
+const KeyReference = z.strictObject({
+  name: objectName(),
+  key: line().min(1),
+  optional: z.boolean().optional(),
+})
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+const variableName = () => z.string().min(1).max(253).regex(VARIABLE, 'letters, digits and _')
+
+const ValueFrom = ruled(
+  z.strictObject({
+    secretKeyRef: KeyReference.optional(),
+    configMapKeyRef: KeyReference.optional(),
+    fieldRef: z
+      .strictObject({ fieldPath: line().min(1), apiVersion: line(32).optional() })
+      .optional(),
+  }),
+  {
+    rule: '[has(self.secretKeyRef), has(self.configMapKeyRef), has(self.fieldRef)].filter(x, x).size() == 1',
+    message: 'valueFrom needs exactly one of secretKeyRef, configMapKeyRef, fieldRef',
+    holds: (from) => Object.values(from).filter((source) => source !== undefined).length === 1,
+  },
+)
+
+export const Variable = ruled(
+  z.strictObject({
+    name: variableName(),
+    value: line(32_768).optional(),
+    valueFrom: ValueFrom.optional(),
+  }),
+  {
+    rule: '!(has(self.value) && has(self.valueFrom))',
+    message: 'give value or valueFrom, not both',
+    holds: ({ value, valueFrom }) => value === undefined || valueFrom === undefined,
+  },
+)
+
+const SourceReference = z.strictObject({ name: objectName(), optional: z.boolean().optional() })
+
+export const VariableSource = ruled(
+  z.strictObject({
+    prefix: line().optional(),
+    secretRef: SourceReference.optional(),
+    configMapRef: SourceReference.optional(),
+  }),
+  {
+    rule: 'has(self.secretRef) != has(self.configMapRef)',
+    message: 'needs exactly one of secretRef, configMapRef',
+    holds: ({ secretRef, configMapRef }) =>
+      (secretRef === undefined) !== (configMapRef === undefined),
+  },
+)
+
+export const Toleration = z.strictObject({
+  key: line(317).optional(),
+  operator: z.enum(['Equal', 'Exists']).optional(),
+  value: line(63).optional(),
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).optional(),
+  tolerationSeconds: z.int().optional(),
+})
+
+const Requirement = z.strictObject({
+  key: line(317).min(1),
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+  values: z.array(line(63)).max(64).optional(),
+})
+
+export const LabelSelector = z.strictObject({
+  matchLabels: map(64, 63).optional(),
+  matchExpressions: z.array(Requirement).max(32).optional(),
+})
+
+const NodeRequirement = z.strictObject({
+  key: line(317).min(1),
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
+  values: z.array(line(63)).max(64).optional(),
+})
+
+const NodeSelectorTerm = z.strictObject({
+  matchExpressions: z.array(NodeRequirement).max(32).optional(),
+  matchFields: z.array(NodeRequirement).max(32).optional(),
+})
+
+const PodTerm = z.strictObject({
+  labelSelector: LabelSelector.optional(),
+  namespaceSelector: LabelSelector.optional(),
+  namespaces: z.array(label()).max(64).optional(),
+  topologyKey: line(317).min(1),
+  matchLabelKeys: z.array(line(317)).max(16).optional(),
+  mismatchLabelKeys: z.array(line(317)).max(16).optional(),
+})
+
+const weight = () => z.int().min(1).max(100)
+
+const PodAffinity = z.strictObject({
+  requiredDuringSchedulingIgnoredDuringExecution: z.array(PodTerm).max(16).optional(),
+  preferredDuringSchedulingIgnoredDuringExecution: z
+    .array(z.strictObject({ weight: weight(), podAffinityTerm: PodTerm }))
+    .max(16)
+    .optional(),
+})
+
+export const Affinity = z.strictObject({
+  nodeAffinity: z
+    .strictObject({
+      requiredDuringSchedulingIgnoredDuringExecution: z
+        .strictObject({ nodeSelectorTerms: z.array(NodeSelectorTerm).min(1).max(16) })
+        .optional(),
+      preferredDuringSchedulingIgnoredDuringExecution: z
+        .array(z.strictObject({ weight: weight(), preference: NodeSelectorTerm }))
+        .max(16)
+        .optional(),
+    })
+    .optional(),
+  podAffinity: PodAffinity.optional(),
+  podAntiAffinity: PodAffinity.optional(),
+})
+
+export const TopologySpread = z.strictObject({
+  maxSkew: z.int().min(1).max(1000),
+  topologyKey: line(317).min(1),
+  whenUnsatisfiable: z.enum(['DoNotSchedule', 'ScheduleAnyway']),
+  labelSelector: LabelSelector.optional(),
+  matchLabelKeys: z.array(line(317)).max(16).optional(),
+  minDomains: z.int().min(1).max(1000).optional(),
+  nodeAffinityPolicy: z.enum(['Honor', 'Ignore']).optional(),
+  nodeTaintsPolicy: z.enum(['Honor', 'Ignore']).optional(),
+})
+
+/** Who is meant by a rule of a NetworkPolicy. */
+export const Peer = ruled(
+  z.strictObject({
+    podSelector: LabelSelector.optional(),
+    namespaceSelector: LabelSelector.optional(),
+    ipBlock: z
+      .strictObject({ cidr: line(64).min(1), except: z.array(line(64)).max(32).optional() })
+      .optional(),
+  }),
+  {
+    rule: 'has(self.ipBlock) != (has(self.podSelector) || has(self.namespaceSelector))',
+    message: 'needs podSelector, namespaceSelector or both, or else ipBlock alone',
+    holds: ({ podSelector, namespaceSelector, ipBlock }) =>
+      (ipBlock !== undefined) !== (podSelector !== undefined || namespaceSelector !== undefined),
+  },
+)

@@ -1,0 +1,114 @@
+/** A zod schema as the API server takes it: typed at every node, bounded, without defaults. */
+import { z } from 'zod'
+import { isMap, type Tree } from '../dataplane/config/tree.ts'
+import { rules } from './fields.ts'
+
+/** What the schema bounds by its form alone, such as a hash, still needs a length. */
+const STRING_LENGTH_MAX = 4096
+const NAME_LENGTH_MAX = 253
+
+/** References are resolved in the pods, so that any text may be one. */
+const REFERENCE = '\\$\\{.+\\}'
+
+export interface StructuralOptions {
+  /** Whether `${env:NAME}` may stand wherever a text does. */
+  readonly references: boolean
+}
+
+export function makeStructural(schema: z.ZodType, options: StructuralOptions): Tree {
+  const json: unknown = z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    io: 'input',
+    reused: 'inline',
+  })
+  return structural(json, options)
+}
+
+function structural(node: unknown, options: StructuralOptions): Tree {
+  if (!isMap(node)) throw new Error('a schema must be an object')
+  const { default: initial, description, propertyNames: _names, $schema: _url, ...rest } = node
+  const meaning = describe(description, initial)
+  const typed = withChildren(merged(rest), options)
+  const shaped = typed.type === 'string' ? boundText(typed, options) : typed
+  return { ...(meaning === undefined ? {} : { description: meaning }), ...shaped }
+}
+
+/** The API server would write defaults into what users wrote; pods apply them, so they are told. */
+function describe(description: unknown, initial: unknown): string | undefined {
+  const isTold = initial !== undefined && !(typeof initial === 'object' && isEmpty(initial))
+  const told = isTold ? `Default: ${JSON.stringify(initial)}.` : undefined
+  const parts = [description, told].filter((part) => part !== undefined)
+  return parts.length === 0 ? undefined : parts.join(' ')
+}
+
+function isEmpty(value: object | null): boolean {
+  return value === null || Object.keys(value).length === 0
+}
+
+/** Alternatives are either a number or a text, or texts of several forms. */
+function merged(node: Tree): Tree {
+  const { anyOf, ...rest } = node
+  if (!Array.isArray(anyOf)) return node
+  if (rest['x-kubernetes-int-or-string'] === true) return rest
+  const choices = anyOf.filter(isMap)
+  if (!choices.every(({ type }) => type === 'string')) {
+    throw new Error(`alternatives of different types are not structural: ${JSON.stringify(anyOf)}`)
+  }
+  const lengths = choices.map(({ maxLength }) => Number(maxLength ?? 0))
+  return {
+    ...rest,
+    type: 'string',
+    minLength: 1,
+    maxLength: Math.max(...lengths),
+    pattern: choices.map(patternOf).join('|'),
+  }
+}
+
+function patternOf({ pattern, enum: values }: Tree): string {
+  if (typeof pattern === 'string') return pattern
+  if (!Array.isArray(values)) return '^.+$'
+  return values.map((value) => `^${String(value).replace(/[^A-Za-z0-9]/g, '\\$&')}$`).join('|')
+}
+
+function withChildren(node: Tree, options: StructuralOptions): Tree {
+  const { properties, items, additionalProperties, ...rest } = node
+  if (Array.isArray(rest.required) && rest.required.length === 0) delete rest.required
+  return {
+    ...rest,
+    ...(isMap(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, child]) => [name, structural(child, options)]),
+          ),
+        }
+      : {}),
+    ...(items === undefined ? {} : { items: structural(items, options) }),
+    ...(isMap(additionalProperties) && properties === undefined
+      ? { additionalProperties: structural(additionalProperties, options) }
+      : {}),
+  }
+}
+
+function boundText(node: Tree, { references }: StructuralOptions): Tree {
+  const { format, pattern, enum: values, ...rest } = node
+  if (Array.isArray(values)) {
+    return references ? { ...rest, ...namesOrReference(values) } : { ...rest, enum: values }
+  }
+  const bounded = { maxLength: STRING_LENGTH_MAX, ...rest }
+  // A format says what the pattern says, and the API server knows its formats.
+  if (format === 'date-time') {
+    return references
+      ? { ...bounded, anyOf: [{ format }, { pattern: REFERENCE }] }
+      : { ...bounded, format }
+  }
+  if (typeof pattern !== 'string') return bounded
+  return { ...bounded, pattern: references ? `${pattern}|${REFERENCE}` : pattern }
+}
+
+/** As a rule it says in one line what may stand there; alternatives would say it in three. */
+function namesOrReference(values: readonly unknown[]): Tree {
+  const names = values.map((value) => `'${value}'`).join(', ')
+  const rule = `self.contains('\${') || self in [${names}]`
+  const message = `must be one of: ${values.join(', ')}`
+  return { maxLength: NAME_LENGTH_MAX, ...rules({ rule, message }) }
+}

@@ -1,0 +1,163 @@
+/** `spec`: the Kubernetes shape of the data plane. It has no effect outside a cluster. */
+import { z } from 'zod'
+import { annotations, countOrShare, label, labels, line, namedList, ruled } from './fields.ts'
+import {
+  Affinity,
+  ObjectReference,
+  Peer,
+  Resources,
+  Toleration,
+  TopologySpread,
+  Variable,
+  VariableSource,
+} from './kubernetes.ts'
+
+const REPLICAS_MAX = 1000
+
+const Autoscaling = ruled(
+  z.strictObject({
+    mode: z
+      .enum(['HorizontalPodAutoscaler', 'External'])
+      .default('HorizontalPodAutoscaler')
+      .describe('External: something else, such as KEDA, sets the replicas of the Deployment.'),
+    minReplicas: z.int().min(1).max(REPLICAS_MAX).optional().describe('1 if absent.'),
+    maxReplicas: z.int().min(1).max(REPLICAS_MAX).optional().describe('Needed unless External.'),
+    targetCPUUtilizationPercentage: z
+      .int()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Of the requested CPU, over all pods; 70 if absent.'),
+  }),
+  {
+    rule: "(has(self.mode) && self.mode == 'External') || has(self.maxReplicas)",
+    message: 'maxReplicas is required; only mode: External goes without',
+    holds: ({ mode, maxReplicas }) => mode === 'External' || maxReplicas !== undefined,
+  },
+  {
+    rule: "!(has(self.mode) && self.mode == 'External') || !(has(self.minReplicas) || has(self.maxReplicas) || has(self.targetCPUUtilizationPercentage))",
+    message:
+      'mode: External leaves the number to something else; remove minReplicas, maxReplicas and targetCPUUtilizationPercentage',
+    holds: ({ mode, ...numbers }) =>
+      mode !== 'External' || Object.values(numbers).every((number) => number === undefined),
+  },
+  {
+    rule: '!has(self.minReplicas) || !has(self.maxReplicas) || self.minReplicas <= self.maxReplicas',
+    message: 'minReplicas must not be above maxReplicas',
+    holds: ({ minReplicas = 1, maxReplicas = REPLICAS_MAX }) => minReplicas <= maxReplicas,
+  },
+)
+
+const Service = z.strictObject({
+  type: z
+    .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
+    .default('ClusterIP')
+    .describe('How the gateway is reached from outside the cluster, if at all.'),
+  port: z.int().min(1).max(65535).default(80).describe('Port that clients call.'),
+  annotations: annotations().default({}).describe('For the load balancer of the cloud.'),
+})
+
+const PodDisruptionBudget = ruled(
+  z.strictObject({
+    enabled: z.boolean().default(true).describe('Whether there is one.'),
+    minAvailable: countOrShare().optional().describe('Pods that must stay.'),
+    maxUnavailable: countOrShare().optional().describe('Pods that may go at once; 1 if absent.'),
+  }),
+  {
+    rule: '!(has(self.minAvailable) && has(self.maxUnavailable))',
+    message: 'give minAvailable or maxUnavailable, not both',
+    holds: ({ minAvailable, maxUnavailable }) =>
+      minAvailable === undefined || maxUnavailable === undefined,
+  },
+)
+
+const NetworkPolicy = z.strictObject({
+  enabled: z.boolean().default(true).describe('Whether there is one.'),
+  clients: z
+    .array(Peer)
+    .max(64)
+    .optional()
+    .describe('Who may call the client port; everybody if absent.'),
+  metrics: z
+    .array(Peer)
+    .max(64)
+    .optional()
+    .describe('Who may read the metrics port; everybody if absent.'),
+})
+
+const EVERY = z.literal('*')
+
+/** Which GatewayKeys of other namespaces count. Those of the own namespace always do. */
+const KeySource = z.strictObject({
+  namespaces: z
+    .array(z.union([EVERY, label()]))
+    .min(1)
+    .max(256)
+    .describe('Namespaces whose GatewayKeys count here; ["*"] means all.'),
+  tenants: z
+    .array(z.union([EVERY, line().min(1)]))
+    .min(1)
+    .max(1024)
+    .describe('Tenants that these keys may name; ["*"] means all.'),
+})
+
+export const WorkloadSpec = z.strictObject({
+  replicas: z
+    .int()
+    .min(0)
+    .max(REPLICAS_MAX)
+    .default(1)
+    .describe('Pods of the data plane; without effect where autoscaling is written.'),
+  autoscaling: Autoscaling.optional().describe('Lets the load decide the number of pods.'),
+  image: line(1024)
+    .min(1)
+    .optional()
+    .describe("Image of the data plane; the operator's own release if absent."),
+  imagePullSecrets: namedList(ObjectReference, 16)
+    .default([])
+    .describe('Secrets with which the image is pulled.'),
+  resources: Resources.optional().describe('CPU and memory of a pod; one event loop uses one CPU.'),
+  service: Service.prefault({}).describe('The address that clients use.'),
+  envFrom: z
+    .array(VariableSource)
+    .max(32)
+    .default([])
+    .describe('Secrets and ConfigMaps whose entries ${env:NAME} can name.'),
+  env: namedList(Variable, 128).default([]).describe('Variables that ${env:NAME} can name.'),
+  drainTimeoutSeconds: z
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe(
+      'What requests in flight get when a pod ends; request_timeout_seconds + 10 if absent.',
+    ),
+  podDisruptionBudget: PodDisruptionBudget.prefault({}).describe('Bounds voluntary evictions.'),
+  networkPolicy: NetworkPolicy.prefault({}).describe('Who may open which port of the pods.'),
+  nodeSelector: labels().default({}).describe('Labels of the nodes that may run a pod.'),
+  tolerations: z.array(Toleration).max(64).default([]).describe('Taints that pods tolerate.'),
+  affinity: Affinity.optional().describe('Where pods prefer or have to run.'),
+  topologySpreadConstraints: z
+    .array(TopologySpread)
+    .max(16)
+    .default([])
+    .describe('How pods are spread over zones and nodes.'),
+  podAnnotations: annotations().default({}).describe('Added to every pod.'),
+  podLabels: labels().default({}).describe('Added to every pod; the own ones win.'),
+  paused: z
+    .boolean()
+    .default(false)
+    .describe('true: the operator changes nothing, and the pods keep what they have.'),
+  keys: z
+    .strictObject({
+      from: z
+        .array(KeySource)
+        .max(64)
+        .default([])
+        .describe('Namespaces and tenants whose GatewayKeys count here.'),
+    })
+    .prefault({})
+    .describe('Which GatewayKeys of other namespaces count.'),
+})
+
+export type WorkloadSpec = z.output<typeof WorkloadSpec>

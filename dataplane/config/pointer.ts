@@ -1,0 +1,17 @@
+/** JSON pointers (RFC 6901) to places in the resource, and problems told by them. */
+import type { Finding, Path } from './problems.ts'
+
+/** A fault as an operator can put it on the field of the resource. */
+export interface PointedProblem {
+  readonly pointer: string
+  readonly message: string
+  readonly fix: string
+}
+
+export function pointerOf(path: Path): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+export function pointed({ path, message, fix }: Finding): PointedProblem {
+  return { pointer: pointerOf(path), message, fix }
+}

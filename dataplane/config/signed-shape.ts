@@ -1,0 +1,68 @@
+/** What a proven document must look like. Members that this release does not know are let through: the signer may be newer. */
+import { z } from 'zod'
+
+const sequence = () => z.int().min(1).max(Number.MAX_SAFE_INTEGER)
+
+const gateway = z.object({
+  uid: z.string().min(1).max(253),
+  namespace: z.string().max(253),
+  name: z.string().max(253),
+})
+
+/** Only what names a document; the payload is judged on its own. */
+const Configuration = z.object({
+  kind: z.literal('Configuration'),
+  gateway,
+  sequence: sequence(),
+  generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+  payload: z.object({
+    apiVersion: z.string(),
+    kind: z.string(),
+    metadata: z.looseObject({}).optional(),
+    gw: z.record(z.string(), z.unknown()),
+  }),
+})
+
+const RECORDS_MAX = 100_000
+/** Records are judged one by one: a bad one must not hold back the revocation of another. */
+const records = () => z.array(z.unknown()).max(RECORDS_MAX)
+
+const Keys = z.object({
+  kind: z.literal('Keys'),
+  gateway,
+  sequence: sequence(),
+  keys: records(),
+})
+
+const KeyChanges = z.object({
+  kind: z.literal('Keys'),
+  gateway,
+  sequence: sequence(),
+  changes: z.object({
+    base: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    put: records(),
+    remove: z.array(z.string().max(128)).max(RECORDS_MAX),
+  }),
+})
+
+export type ReadConfiguration = z.output<typeof Configuration>
+export type ReadKeys = z.output<typeof Keys> | z.output<typeof KeyChanges>
+
+export type Read<T> = { readonly document: T } | { readonly fault: string }
+
+export function readConfigurationDocument(value: unknown): Read<ReadConfiguration> {
+  return read(Configuration, value)
+}
+
+export function readKeysDocument(value: unknown): Read<ReadKeys> {
+  const isChange = typeof value === 'object' && value !== null && 'changes' in value
+  return isChange ? read(KeyChanges, value) : read(Keys, value)
+}
+
+function read<T>(schema: z.ZodType<T>, value: unknown): Read<T> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { document: parsed.data }
+  const [issue] = parsed.error.issues
+  const place = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `
+  return { fault: `${place}${issue?.message ?? 'not a document of this kind'}` }
+}

@@ -1,0 +1,222 @@
+/** The two documents that an operator signs and a pod checks: the configuration and the keys. */
+import {
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  sign as signBytes,
+  verify as verifyBytes,
+} from 'node:crypto'
+
+/** Where a pod takes documents, unless GW_PUSH_PORT says otherwise. Plain HTTP: the documents carry their own proof. */
+export const PUSH_PORT = 9092
+
+/** Bounds of a body, as sent and as unpacked; a ConfigMap holds at most 1 MiB of either. */
+export const CONFIGURATION_BYTES_MAX = 4_194_304
+export const KEYS_BYTES_MAX = 4_194_304
+export const KEYS_UNPACKED_BYTES_MAX = 33_554_432
+
+/** Names in the mounted folder. The keys are gzipped. */
+export const BUNDLE_FILES = {
+  desired: 'config.json',
+  lastKnownGood: 'lkg-config.json',
+  keys: 'keys.json.gz',
+} as const
+
+/** Deeper trees are refused: whatever walks them recurses. */
+const DEPTH_MAX = 64
+
+/** Whom a document is for. */
+export interface GatewayIdentity {
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** What the user wrote, references unresolved. Of `metadata` name and namespace only, and no `api_keys`: they are keys. */
+export interface Payload {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly gw: Readonly<Record<string, unknown>>
+}
+
+export interface ConfigurationDocument {
+  readonly kind: 'Configuration'
+  readonly gateway: GatewayIdentity
+  readonly sequence: number
+  /** `metadata.generation` of what the user wrote. */
+  readonly generation: number
+  readonly payload: Payload
+}
+
+/** As in `gw.api_keys`: never the key, only its hash. */
+export interface KeyRecord {
+  readonly id: string
+  readonly tenant: string
+  /** `sha256:` and 64 hex digits. */
+  readonly hash: string
+  readonly prefix?: string
+  readonly scopes?: readonly string[]
+  readonly routes: readonly string[]
+  readonly expires_at?: string
+  readonly revoked_at?: string
+  readonly reason?: string
+  readonly rotated_to?: string
+}
+
+/** All keys. */
+export interface KeysDocument {
+  readonly kind: 'Keys'
+  readonly gateway: GatewayIdentity
+  readonly sequence: number
+  readonly keys: readonly KeyRecord[]
+}
+
+/** What leads from the keys of sequence `base` to those of `sequence`. */
+export interface KeyChangesDocument {
+  readonly kind: 'Keys'
+  readonly gateway: GatewayIdentity
+  readonly sequence: number
+  readonly changes: {
+    readonly base: number
+    readonly put: readonly KeyRecord[]
+    /** `hash` of each record that goes. */
+    readonly remove: readonly string[]
+  }
+}
+
+export type SignedDocument = ConfigurationDocument | KeysDocument | KeyChangesDocument
+
+export interface Envelope {
+  /** Canonical JSON. */
+  readonly document: string
+  /** SHA-256 of the document's bytes, hex. */
+  readonly sha256: string
+  /** Which public key proves it; see `keyIdOf`. */
+  readonly keyId: string
+  /** Ed25519 over the document's bytes, base64. */
+  readonly signature: string
+}
+
+/** Public keys by their id. */
+export type Trust = ReadonlyMap<string, KeyObject>
+
+export type Verdict =
+  /** What the document says has still to be checked. */
+  | { readonly ok: true; readonly document: unknown }
+  | {
+      readonly ok: false
+      readonly reason: 'malformed' | 'untrusted_key' | 'bad_signature'
+      readonly message: string
+    }
+
+/** Signs with an Ed25519 private key: a KeyObject, or PKCS #8 in PEM. */
+export function sign(document: SignedDocument, privateKey: KeyObject | string): Envelope {
+  const key = typeof privateKey === 'string' ? createPrivateKey(privateKey) : privateKey
+  const text = canonicalJson(document)
+  return {
+    document: text,
+    sha256: hash('sha256', text),
+    keyId: keyIdOf(createPublicKey(key)),
+    signature: signBytes(null, Buffer.from(text), key).toString('base64'),
+  }
+}
+
+/** Whether a trusted key signed exactly these bytes. */
+export function verify(envelope: unknown, trust: Trust): Verdict {
+  if (!isEnvelope(envelope)) {
+    const message = 'The body must be {document, sha256, keyId, signature}, each of them text.'
+    return { ok: false, reason: 'malformed', message }
+  }
+  const { document, sha256, keyId, signature } = envelope
+  const key = trust.get(keyId)
+  if (key === undefined) {
+    const message = 'No trusted public key has this keyId; mount the public key, then send again.'
+    return { ok: false, reason: 'untrusted_key', message }
+  }
+  const bytes = Buffer.from(document)
+  const isProven =
+    hash('sha256', bytes) === sha256 &&
+    verifyBytes(null, bytes, key, Buffer.from(signature, 'base64'))
+  if (!isProven) {
+    const message = 'The hash or the signature does not fit the document; sign it again.'
+    return { ok: false, reason: 'bad_signature', message }
+  }
+  try {
+    return { ok: true, document: JSON.parse(document) }
+  } catch {
+    return { ok: false, reason: 'malformed', message: 'The document is not JSON.' }
+  }
+}
+
+function isEnvelope(value: unknown): value is Envelope {
+  if (typeof value !== 'object' || value === null) return false
+  return ['document', 'sha256', 'keyId', 'signature'].every(
+    (name) =>
+      name in value && typeof Object.getOwnPropertyDescriptor(value, name)?.value === 'string',
+  )
+}
+
+/** The first 16 hex digits of the SHA-256 of the public key (SPKI, DER). */
+export function keyIdOf(publicKey: KeyObject): string {
+  return hash('sha256', publicKey.export({ type: 'spki', format: 'der' })).slice(0, 16)
+}
+
+/** Throws where a text is no Ed25519 public key in PEM. */
+export function trustOf(pems: readonly string[]): Trust {
+  return new Map(
+    pems.map((pem) => {
+      // A private key in this place would be read as its public half; it must not be here at all.
+      if (pem.includes('PRIVATE KEY')) throw new Error('is a private key; mount the public one')
+      const key = createPublicKey(pem)
+      if (key.asymmetricKeyType !== 'ed25519') throw new Error('is not an Ed25519 public key')
+      return [keyIdOf(key), key]
+    }),
+  )
+}
+
+/** One text for one value: members sorted by name, no spaces, members without a value left out. */
+export function canonicalJson(value: unknown): string {
+  return write(value, 0)
+}
+
+/** SHA-256 of the canonical JSON, hex. Of a payload it is the configuration hash that status compares. */
+export function hashOf(value: unknown): string {
+  return hash('sha256', canonicalJson(value))
+}
+
+/** The same for the same set of records in any order. It adds up, so that a change need not read all the others. */
+export function keysHashOf(records: Iterable<KeyRecord>): string {
+  let sum = 0n
+  for (const record of records) sum ^= recordDigest(record)
+  return showDigest(sum)
+}
+
+export function recordDigest(record: KeyRecord): bigint {
+  return BigInt(`0x${hashOf(record)}`)
+}
+
+export function showDigest(sum: bigint): string {
+  return sum.toString(16).padStart(64, '0')
+}
+
+function write(value: unknown, depth: number): string {
+  if (depth > DEPTH_MAX) throw new RangeError(`the document is nested deeper than ${DEPTH_MAX}`)
+  if (Array.isArray(value)) {
+    return `[${value.map((entry) => write(entry ?? null, depth + 1)).join(',')}]`
+  }
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, entry]) => entry !== undefined)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, entry]) => `${JSON.stringify(name)}:${write(entry, depth + 1)}`)
+    return `{${members.join(',')}}`
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new RangeError('the document holds a number that JSON cannot write')
+  }
+  const text = JSON.stringify(value)
+  if (text === undefined) throw new TypeError(`the document holds a ${typeof value}`)
+  return text
+}

@@ -1,0 +1,82 @@
+/** Whether the shared store is worth asking: open after failures, closed again by good probes, never by a request. */
+import type { Clock } from '../clock.ts'
+
+/** In a row. */
+const FAILURES_MAX = 3
+
+/** Half of the answers of a second, if there were this many. */
+const WINDOW_MS = 1_000
+const WINDOW_OUTCOMES_MIN = 20
+
+/** Good probes in a row that close it. */
+const PROBES = 3
+
+/** A store that was away again so soon after it came back has to be good for twice as long, up to a bound. */
+const FLAP_MS = 10_000
+const PROBES_MAX = 24
+
+export class Breaker {
+  #isOpen = true
+  #failures = 0
+  #probes = 0
+  /** The very first answer is enough: nothing has failed yet. */
+  #probesNeeded = 1
+  #closedAt = Number.NEGATIVE_INFINITY
+  #windowEnd = 0
+  #windowGood = 0
+  #windowBad = 0
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  succeeded(): void {
+    this.#failures = 0
+    this.#windowGood++
+  }
+
+  /** True when this failure opened it. */
+  failed(): boolean {
+    if (this.#isOpen) return false
+    this.#roll()
+    this.#failures++
+    this.#windowBad++
+    const outcomes = this.#windowBad + this.#windowGood
+    const isMostly = outcomes >= WINDOW_OUTCOMES_MIN && this.#windowBad * 2 >= outcomes
+    if (this.#failures < FAILURES_MAX && !isMostly) return false
+    this.#open()
+    return true
+  }
+
+  /** True when this probe closed it. */
+  probed(isGood: boolean): boolean {
+    if (!this.#isOpen) return false
+    this.#probes = isGood ? this.#probes + 1 : 0
+    if (this.#probes < this.#probesNeeded) return false
+    this.#isOpen = false
+    this.#failures = 0
+    this.#windowEnd = 0
+    this.#closedAt = this.#clock.now()
+    return true
+  }
+
+  #open(): void {
+    const isFlapping = this.#clock.now() - this.#closedAt < FLAP_MS && this.#probesNeeded >= PROBES
+    this.#probesNeeded = isFlapping ? Math.min(PROBES_MAX, this.#probesNeeded * 2) : PROBES
+    this.#isOpen = true
+    this.#probes = 0
+  }
+
+  #roll(): void {
+    const now = this.#clock.now()
+    if (now < this.#windowEnd) return
+    this.#windowEnd = now + WINDOW_MS
+    this.#windowGood = 0
+    this.#windowBad = 0
+  }
+}

@@ -1,0 +1,84 @@
+/** The numbers of a local share: where its buckets begin, and what a tenant is told of it. */
+import type { BucketFigure, BudgetFigure, Figures, Rules } from './contract.ts'
+import type { Ledger } from './ledger.ts'
+import type { Tenant } from './tenant.ts'
+
+/** What the store told last of a tenant, and when. */
+export interface LastKnown {
+  readonly figures: Figures | undefined
+  readonly at: number
+}
+
+/** This replica's part of a tenant's limits: of each at least one request. */
+export function cutRules(
+  whole: Rules,
+  tenant: Tenant,
+  { figures, part }: Pick<LastKnown, 'figures'> & { readonly part: number },
+): Rules {
+  const cut = (limit: number) => Math.max(1, Math.floor(limit * part))
+  const { tokensPerMinute } = whole
+  return {
+    requestsPerMinute: cut(whole.requestsPerMinute),
+    burst: cut(whole.burst),
+    concurrentRequests: cut(whole.concurrentRequests),
+    tokensPerMinute: tokensPerMinute === undefined ? undefined : cut(tokensPerMinute),
+    budget: cutBudget(whole.budget, tenant, { figures, part }),
+  }
+}
+
+/** Of what was last known to remain in the window of now; a new window is whole. */
+export function cutBudget(
+  whole: Rules['budget'],
+  tenant: Tenant,
+  { figures, part }: Pick<LastKnown, 'figures'> & { readonly part: number },
+): Rules['budget'] {
+  if (whole === undefined) return undefined
+  const cut = (limit: number | undefined, told: BudgetFigure | undefined, { window }: Ledger) => {
+    if (limit === undefined) return undefined
+    const settled = told?.resetsAt === window.resetsAt ? told.settled : 0
+    return Math.ceil(Math.max(0, limit - settled) * part)
+  }
+  return {
+    ...whole,
+    tokensPerDay: cut(whole.tokensPerDay, figures?.tokens, tenant.day),
+    nanosPerMonth: cut(whole.nanosPerMonth, figures?.spend, tenant.month),
+  }
+}
+
+/** The bucket begins as full as the shared one was, less what has leaked since; or as its own last outage left it. */
+export function takeOver(
+  tenant: Tenant,
+  { figures, at }: LastKnown,
+  { rules, part, now }: { readonly rules: Rules; readonly part: number; readonly now: number },
+): void {
+  if (figures === undefined) return
+  const passed = Math.max(0, now - at)
+  const fill = (bucket: Tenant['tokens'], capacity: number, told: BucketFigure | undefined) => {
+    if (bucket === undefined || told === undefined) return
+    const inUse = (Math.max(0, told.resetMs - passed) * told.limit) / 60_000
+    const missing = Math.min(capacity, Math.ceil(inUse * part)) - (capacity - bucket.remaining(now))
+    if (missing > 0) bucket.charge(missing, now)
+  }
+  fill(tenant.requests, rules.burst, figures.requests)
+  fill(tenant.tokens, rules.tokensPerMinute ?? 0, figures.tokenRate)
+}
+
+/** The tenant is told its own limits, and what this replica has left of them. */
+export function shownOf(
+  tenant: Tenant,
+  whole: Rules,
+  { rules, now }: { readonly rules: Rules; readonly now: number },
+): Figures {
+  const { requests, tokenRate, concurrency, tokens, spend } = tenant.figures(rules, now)
+  return {
+    requests: { ...requests, limit: whole.requestsPerMinute },
+    tokenRate: tokenRate && { ...tokenRate, limit: whole.tokensPerMinute ?? 0 },
+    concurrency,
+    tokens: tokens && ofWhole(tokens, whole.budget?.tokensPerDay ?? 0),
+    spend: spend && ofWhole(spend, whole.budget?.nanosPerMonth ?? 0),
+  }
+}
+
+function ofWhole(figure: BudgetFigure, limit: number): BudgetFigure {
+  return { ...figure, limit, settled: limit - Math.max(0, figure.limit - figure.settled) }
+}

@@ -1,0 +1,120 @@
+/** Puts the shared store together: connection, scripts, local share, and what is told of its state. */
+import type { SecureContext } from 'node:tls'
+import { parseRedisUrl } from '../config/redis-url.ts'
+import type { Section } from '../config/schema.ts'
+import type { Script } from './link.ts'
+import { LocalShare } from './local-share.ts'
+import type { OpenStore, StoreWorld } from './open.ts'
+import { RedisStore } from './redis.ts'
+import { openClient } from './redis-client.ts'
+import { RedisLink } from './redis-link.ts'
+import { Replicas } from './replicas.ts'
+import { SharedStore } from './shared.ts'
+import { SharedState } from './shared-state.ts'
+
+export type RedisSection = NonNullable<NonNullable<Section['rate_limits']>['redis']>
+
+export interface RedisWorld extends StoreWorld {
+  readonly random: () => number
+  /** Of this process; no other has it. */
+  readonly replica: string
+  /** How many replicas the configuration speaks of. */
+  readonly replicas: number
+  readonly secureContext: () => SecureContext
+}
+
+/** A start waits so long for the first answer, so that the first requests are counted where all others are. */
+const START_MS = 1_000
+
+/** An end waits so long for the last settlements. */
+const FLUSH_MS = 1_000
+
+const MEMORY: Script = { name: 'memory', lua: "return redis.call('INFO', 'memory')" }
+
+export function openRedis(section: RedisSection, world: RedisWorld): OpenStore {
+  const { clock, metrics, log, replica } = world
+  const { key_prefix: keyPrefix, fail_open: failOpen } = section
+  const place = parseRedisUrl(section.url)
+  const replicas = new Replicas({ keyPrefix, replica, expected: world.replicas, clock })
+  const state = new SharedState({ clock, metrics, log, place: place.shown, failOpen, replicas })
+  const link = new RedisLink({
+    open: (connectMs, on) =>
+      openClient({ place, secureContext: world.secureContext, connectMs, ...on }),
+    clock,
+    random: world.random,
+    timeoutMs: section.timeout_ms,
+    async probe(send) {
+      await replicas.announce(send)
+      metrics.storeReplicas.at().value = replicas.count
+      store.deliver()
+    },
+    onChange(isUp, why) {
+      if (isUp) came()
+      else {
+        state.went(why)
+        store.left()
+      }
+    },
+    onFailure: (away) => state.failed(away),
+  })
+  const store = sharedStore(link, replicas, { section, world })
+
+  function came(): void {
+    state.came()
+    replicas.returned()
+    store.returned()
+    void link.run(MEMORY, [], []).then(
+      (reply) => state.warnOfEviction(reply),
+      () => undefined,
+    )
+  }
+
+  return {
+    store,
+    status: () => state.status(),
+    async start() {
+      await link.start(START_MS)
+      if (link.isAway) state.went()
+    },
+    async close() {
+      const left = await store.flush(FLUSH_MS)
+      if (left > 0) {
+        const message = `The shared store is away: ${left} settlements could not be told.`
+        log.event('error', 'store', message, { settlements_waiting: left })
+      }
+      if (!link.isAway) await replicas.leave(link.run.bind(link)).catch(() => undefined)
+      link.close()
+    },
+  }
+}
+
+interface Settings {
+  readonly section: RedisSection
+  readonly world: RedisWorld
+}
+
+function sharedStore(
+  link: RedisLink,
+  replicas: Replicas,
+  { section, world }: Settings,
+): SharedStore {
+  const { clock, metrics, replica } = world
+  let sums = 0
+  const options = {
+    store: new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock }),
+    local: new LocalShare(clock, () => replicas.fraction),
+    failOpen: section.fail_open,
+    isAway: () => link.isAway,
+    newId: () => `${replica}-sum-${(++sums).toString(36)}`,
+    onAdmitted(isLocal: boolean) {
+      replicas.admissions++
+      if (isLocal) metrics.localAdmissions.at().value++
+    },
+    onUnavailable: (tenant: string) =>
+      void metrics.rejected.at(tenant, 'store_unavailable').value++,
+    onWaiting(waiting: number) {
+      metrics.storeWaiting.at().value = waiting
+    },
+  }
+  return new SharedStore(options, clock.wall)
+}

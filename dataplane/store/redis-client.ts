@@ -1,0 +1,135 @@
+/** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: who uses it does. */
+import type { SecureContext } from 'node:tls'
+import { Cluster, Redis } from 'ioredis'
+import type { RedisPlace } from '../config/redis-url.ts'
+
+export interface ClientOptions {
+  readonly place: RedisPlace
+  /** What TLS is made with; asked anew for each connection, so that renewed files are used. */
+  readonly secureContext: () => SecureContext
+  readonly connectMs: number
+  /** The connection has failed or ended, and will not come back; called once. */
+  readonly onEnd: (error: Error | undefined) => void
+  readonly onReady: () => void
+}
+
+export interface RedisClient {
+  readonly isReady: boolean
+  runCached(sha: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
+  /** The same with the whole text, which the server keeps. */
+  runWhole(lua: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
+  close(): void
+}
+
+export type Argument = string | number
+
+/** So `CLIENT LIST` says whose connection it is. */
+const CONNECTION_NAME = 'gw'
+
+/** A sentinel that does not answer must not use up the time of the next one. */
+const SENTINEL_MS = 250
+
+/** What was asked before goes lost with a connection that is given up; so long its socket may take to close. */
+const DISCONNECT_MS = 50
+
+const NEVER = () => null
+
+export function openClient(options: ClientOptions): RedisClient {
+  const { place, onReady, onEnd } = options
+  const connection = place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
+  let error: Error | undefined
+  let isOver = false
+  const end = () => {
+    if (isOver) return
+    isOver = true
+    onEnd(error)
+  }
+  connection.on('error', (said: Error) => {
+    error = said
+  })
+  connection.on('ready', () => {
+    if (!isOver) onReady()
+  })
+  connection.on('close', end)
+  connection.on('end', end)
+  connection.connect().catch((said: Error) => {
+    error ??= said
+    end()
+  })
+  return {
+    get isReady() {
+      return !isOver && connection.status === 'ready'
+    },
+    runCached: (sha, keys, args) => connection.evalsha(sha, keys.length, ...keys, ...args),
+    runWhole: (lua, keys, args) => connection.eval(lua, keys.length, ...keys, ...args),
+    close() {
+      isOver = true
+      connection.disconnect()
+    },
+  }
+}
+
+function redisOf({ place, secureContext, connectMs }: ClientOptions): Redis {
+  const { kind, nodes, path, tls, sentinelUsername, sentinelPassword } = place
+  const shared = { ...sharedOptions(place, connectMs), lazyConnect: true, retryStrategy: NEVER }
+  const secure = tls ? { tls: { secureContext: secureContext() } } : {}
+  if (kind === 'unix') return new Redis({ ...shared, path })
+  if (kind === 'standalone') return new Redis({ ...shared, ...secure, ...nodes[0] })
+  return new Redis({
+    ...shared,
+    ...secure,
+    sentinels: nodes.map((node) => ({ ...node })),
+    name: place.primary,
+    role: 'master',
+    enableTLSForSentinelMode: tls,
+    ...(tls && { sentinelTLS: { secureContext: secureContext() } }),
+    ...(sentinelUsername !== '' && { sentinelUsername }),
+    ...(sentinelPassword !== '' && { sentinelPassword }),
+    sentinelCommandTimeout: SENTINEL_MS,
+    sentinelRetryStrategy: NEVER,
+    updateSentinels: false,
+    failoverDetector: false,
+  })
+}
+
+function clusterOf({ place, secureContext, connectMs }: ClientOptions): Cluster {
+  const { nodes, tls } = place
+  return new Cluster([...nodes], {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    enableReadyCheck: false,
+    clusterRetryStrategy: NEVER,
+    clusterNodeRetryStrategy: null,
+    // A slot that moves costs one more round trip; more than a few are no topology but a mistake.
+    maxRedirections: 4,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnTryAgain: 5,
+    slotsRefreshTimeout: connectMs,
+    slotsRefreshInterval: 1_000,
+    redisOptions: {
+      ...sharedOptions(place, connectMs),
+      ...(tls && { tls: { secureContext: secureContext() } }),
+    },
+  })
+}
+
+function sharedOptions({ username, password, db }: RedisPlace, connectMs: number) {
+  return {
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
+    db,
+    // AUTH is open to every user; HELLO, which the newer protocol begins with, needs a permission.
+    protocol: 2,
+    connectTimeout: connectMs,
+    disconnectTimeout: DISCONNECT_MS,
+    enableOfflineQueue: false,
+    // Whether a server can be used is told by a script that writes, not by INFO.
+    enableReadyCheck: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectionName: CONNECTION_NAME,
+    disableClientInfo: true,
+    keepAlive: 10_000,
+  } as const
+}

@@ -1,0 +1,61 @@
+/** What an error of Redis means for the store: why it is away, and whether a script may have run all the same. */
+import { type AwayReason, StoreAway } from './link.ts'
+
+interface Meaning {
+  readonly pattern: RegExp
+  readonly reason: AwayReason
+  readonly maybeApplied: boolean
+}
+
+/** Looked for at the beginning of the message; servers before 7 put the words of a script's command behind its own. */
+const MEANINGS: readonly Meaning[] = [
+  { pattern: /^(READONLY|MASTERDOWN|NOREPLICAS)\b/, reason: 'readonly', maybeApplied: false },
+  { pattern: /-(READONLY|NOREPLICAS) /, reason: 'readonly', maybeApplied: true },
+  { pattern: /^OOM\b(?!.* script: )/, reason: 'oom', maybeApplied: false },
+  { pattern: /^OOM\b|-OOM /, reason: 'oom', maybeApplied: true },
+  { pattern: /^(NOAUTH|WRONGPASS)\b/, reason: 'noperm', maybeApplied: false },
+  // A script may have written before it came to the command that it may not use.
+  {
+    pattern: /^NOPERM\b|-NOPERM |ACL failure in script|The user executing the script can't/,
+    reason: 'noperm',
+    maybeApplied: true,
+  },
+  {
+    pattern: /^(LOADING|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY)\b|^Too many Cluster redirections/,
+    reason: 'connection',
+    maybeApplied: false,
+  },
+  // Never sent.
+  {
+    pattern: /enableOfflineQueue options is false|Cluster isn't ready|Cluster is ended/,
+    reason: 'connection',
+    maybeApplied: false,
+  },
+  {
+    pattern:
+      /^Connection is closed|^Command aborted|^Reached the max retries|^connect E|ECONN|EPIPE/,
+    reason: 'connection',
+    maybeApplied: true,
+  },
+]
+
+export function awayBecause(error: unknown): StoreAway {
+  if (error instanceof StoreAway) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const meaning = MEANINGS.find(({ pattern }) => pattern.test(message))
+  if (meaning === undefined) return new StoreAway('other', true, { cause: error })
+  return new StoreAway(meaning.reason, meaning.maybeApplied, { cause: error })
+}
+
+export function isScriptUnknown(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+const SILENCE = 'no answer in time'
+
+/** The sentence for a log line: what the server or the network said, cut short. It never holds keys or values. */
+export function wordsOf(error: unknown): string {
+  const said = error instanceof StoreAway ? (error.cause ?? SILENCE) : error
+  const message = said instanceof Error ? said.message : String(said)
+  return message.replaceAll(/\s+/g, ' ').slice(0, 200)
+}

@@ -1,0 +1,269 @@
+/**
+ * The way to Redis: each script once, within a deadline of its own; a breaker, so that an outage costs nothing after its
+ * first moments; a timer that probes, drops what does not answer and connects anew. Nothing waits for a connection.
+ */
+import { hash } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import { type Member, Roster } from '../roster.ts'
+import { Breaker } from './breaker.ts'
+import { type Link, type Script, StoreAway } from './link.ts'
+import type { Argument, RedisClient } from './redis-client.ts'
+import { awayBecause, isScriptUnknown } from './redis-errors.ts'
+
+/** While all is well: how soon a gateway without requests finds out that it is not. */
+const BEAT_MS = 1_000
+/** While it is not. */
+const PROBE_MS = 150
+/** A connection attempt gets this long, or twice the deadline of a command where that is more. */
+const CONNECT_MS = 600
+
+type Send = Link['run']
+
+export interface LinkOptions {
+  readonly open: (connectMs: number, on: ClientEvents) => RedisClient
+  readonly clock: Clock
+  readonly random: () => number
+  readonly timeoutMs: number
+  /** Writes something through what it is given: a server that only reads, or is full, is away. */
+  readonly probe: (send: Send) => Promise<unknown>
+  /** The store can be asked again, or no longer. */
+  readonly onChange: (isUp: boolean, why: StoreAway | undefined) => void
+  /** Each failure, also of probes, except those of a breaker that is open. */
+  readonly onFailure: (away: StoreAway) => void
+}
+
+export interface ClientEvents {
+  readonly onReady: () => void
+  readonly onEnd: (error: Error | undefined) => void
+}
+
+/** A script that was sent and not answered. */
+class Asked implements Member {
+  seat = -1
+  timer: NodeJS.Timeout | undefined
+  readonly resolve: (reply: unknown) => void
+  readonly reject: (away: StoreAway) => void
+
+  constructor(resolve: Asked['resolve'], reject: Asked['reject']) {
+    this.resolve = resolve
+    this.reject = reject
+  }
+}
+
+export class RedisLink implements Link {
+  readonly #options: LinkOptions
+  readonly #breaker: Breaker
+  readonly #asked = new Roster<Asked>()
+  readonly #shas = new WeakMap<Script, string>()
+  readonly #connectMs: number
+  #client: RedisClient | undefined
+  #openedAt = 0
+  #attempts = 0
+  #timer: NodeJS.Timeout | undefined
+  #isProbing = false
+  #isClosed = false
+  #first: (() => void) | undefined
+
+  constructor(options: LinkOptions) {
+    this.#options = options
+    this.#breaker = new Breaker(options.clock)
+    this.#connectMs = Math.max(CONNECT_MS, 2 * options.timeoutMs)
+  }
+
+  /** Resolves with the first good answer, or after `mostMs` without one; it goes on trying in any case. */
+  async start(mostMs: number): Promise<void> {
+    const first = new Promise<void>((resolve) => {
+      this.#first = resolve
+    })
+    this.#tick()
+    const timer = setTimeout(() => this.#first?.(), mostMs)
+    await first
+    clearTimeout(timer)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#client?.close()
+    this.#client = undefined
+    this.#failAll('connection')
+  }
+
+  /** Whether scripts are refused unasked. */
+  get isAway(): boolean {
+    return this.#breaker.isOpen
+  }
+
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    if (this.#breaker.isOpen) return Promise.reject(new StoreAway('open', false))
+    return this.#send(script, keys, args).then(
+      (reply) => {
+        this.#breaker.succeeded()
+        return reply
+      },
+      (away: StoreAway) => {
+        this.#failed(away)
+        throw away
+      },
+    )
+  }
+
+  #send: Send = (script, keys, args) => {
+    const client = this.#client
+    if (client === undefined || !client.isReady) {
+      return Promise.reject(new StoreAway('connection', false))
+    }
+    return new Promise((resolve, reject) => {
+      const asked = new Asked(resolve, reject)
+      this.#asked.add(asked)
+      asked.timer = setTimeout(lateness, this.#options.timeoutMs, this, asked)
+      client
+        .runCached(this.#shaOf(script), keys, args)
+        .catch((error: unknown) => {
+          // After a restart, a flush or a promotion; told before anything of it ran.
+          if (!isScriptUnknown(error)) throw error
+          return client.runWhole(script.lua, keys, args)
+        })
+        .then(
+          (reply) => {
+            this.#forget(asked)
+            resolve(reply)
+          },
+          (error: unknown) => {
+            this.#forget(asked)
+            reject(awayBecause(error))
+          },
+        )
+    })
+  }
+
+  /** Called by the timer of a script. */
+  late(asked: Asked): void {
+    if (asked.seat === -1) return
+    this.#forget(asked)
+    asked.reject(new StoreAway('timeout', true))
+  }
+
+  #forget(asked: Asked): void {
+    clearTimeout(asked.timer)
+    this.#asked.remove(asked)
+  }
+
+  #failed(away: StoreAway): void {
+    this.#options.onFailure(away)
+    // A key of the wrong kind, a script that fails: the answer of a server that is there.
+    if (away.reason === 'other') return
+    if (!this.#breaker.failed()) return
+    this.#options.onChange(false, away)
+    // Whoever was asked on the same connection would wait in vain until its own deadline.
+    this.#failAll(away.reason === 'timeout' ? 'timeout' : 'connection')
+    this.#schedule(0)
+  }
+
+  #failAll(reason: 'timeout' | 'connection'): void {
+    for (const asked of this.#asked.list()) {
+      this.#forget(asked)
+      asked.reject(new StoreAway(reason, true))
+    }
+  }
+
+  #tick(): void {
+    if (this.#isClosed) return
+    const client = this.#client
+    const now = this.#options.clock.now()
+    if (client === undefined) this.#connect(now)
+    else if (client.isReady) void this.#probe(client)
+    else if (now - this.#openedAt > this.#connectMs) this.#drop(client)
+    const isCalm = !this.#breaker.isOpen && this.#client?.isReady === true
+    this.#schedule(isCalm ? BEAT_MS : PROBE_MS)
+  }
+
+  /** At most one timer is there; jittered, so that replicas do not fall upon a store that comes back together. */
+  #schedule(ms: number): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    const jittered = ms * (0.75 + this.#options.random() / 2)
+    this.#timer = setTimeout(() => this.#tick(), jittered).unref()
+  }
+
+  #connect(now: number): void {
+    this.#openedAt = now
+    try {
+      const client: RedisClient = this.#options.open(this.#connectMs, {
+        onReady: () => {
+          if (this.#client !== client) return
+          this.#attempts = 0
+          this.#schedule(0)
+        },
+        onEnd: (error) => this.#ended(client, error),
+      })
+      this.#client = client
+    } catch (error) {
+      // Files of TLS that cannot be read now may be there at the next attempt.
+      this.#failed(new StoreAway('connection', false, { cause: error }))
+    }
+  }
+
+  #drop(client: RedisClient): void {
+    client.close()
+    this.#ended(client, undefined)
+  }
+
+  #ended(client: RedisClient, error: Error | undefined): void {
+    if (this.#client !== client) return
+    this.#client = undefined
+    this.#failAll('connection')
+    this.#failed(new StoreAway('connection', false, { cause: error }))
+    this.#attempts++
+    // The first attempt follows at once; a server that was restarted is there in a moment.
+    this.#schedule(Math.min(250, 25 * 2 ** Math.min(this.#attempts, 10)))
+  }
+
+  async #probe(client: RedisClient): Promise<void> {
+    if (this.#isProbing) return
+    this.#isProbing = true
+    try {
+      await this.#options.probe(this.#send)
+      this.#breaker.succeeded()
+      if (this.#breaker.probed(true)) this.#opened()
+    } catch (error) {
+      const away = awayBecause(error)
+      this.#breaker.probed(false)
+      if (this.#breaker.isOpen) {
+        this.#options.onFailure(away)
+        // Another connection may lead to another server; where permission or memory lacks, it would not help.
+        if (away.reason !== 'noperm' && away.reason !== 'oom' && this.#client === client) {
+          this.#drop(client)
+        }
+      } else {
+        this.#failed(away)
+        this.#schedule(PROBE_MS)
+      }
+    } finally {
+      this.#isProbing = false
+    }
+  }
+
+  #opened(): void {
+    this.#first?.()
+    this.#options.onChange(true, undefined)
+    this.#schedule(BEAT_MS)
+  }
+
+  #shaOf(script: Script): string {
+    let sha = this.#shas.get(script)
+    if (sha === undefined) {
+      sha = hash('sha1', script.lua)
+      this.#shas.set(script, sha)
+    }
+    return sha
+  }
+}
+
+/**
+ * When this process itself was busy, the answer may be in the socket's buffer: it is read before the verdict. A function
+ * of the module, so that a request makes no closure for it.
+ */
+function lateness(link: RedisLink, asked: Asked): void {
+  setImmediate(() => link.late(asked))
+}

@@ -1,0 +1,70 @@
+/** From the store's numbers to the answers of the contract. */
+import type { Window } from '../budgets/windows.ts'
+import type { AdmitResult, BudgetFigure, Figures, Refusal, Rules } from './contract.ts'
+
+/** Where the figures of a window begin, if there are any. */
+const WINDOWS_AT = 10
+
+const REFUSALS: Readonly<Record<number, Refusal>> = {
+  11: 'rpm',
+  12: 'tpm',
+  13: 'concurrency',
+  14: 'budget_reserved',
+  15: 'budget_tokens',
+  16: 'budget_spend',
+}
+
+/** The windows that the reply is about. */
+export interface Windows {
+  readonly day: Window
+  readonly month: Window
+}
+
+/** Numbers, but for the names of windows that a script misses. */
+export function checkedReply(reply: unknown): readonly (number | string)[] {
+  const isReply = (value: unknown): value is readonly (number | string)[] =>
+    Array.isArray(value) && value.length >= 2 && typeof value[0] === 'number'
+  if (isReply(reply)) return reply
+  throw new TypeError('A script of the shared store answered with something that is not its reply.')
+}
+
+export function admission(reply: readonly number[], rules: Rules, present: Windows): AdmitResult {
+  const figures = figuresOf(reply, rules, present)
+  const [code = 0, , retryAfterMs = 0] = reply
+  const by = REFUSALS[code]
+  if (by !== undefined) return { outcome: 'refused', by, retryAfterMs, figures }
+  if (code === 1) return { outcome: 'admitted', figures }
+  return { outcome: 'downgraded', by: code === 2 ? 'budget_tokens' : 'budget_spend', figures }
+}
+
+export function figuresOf(reply: readonly number[], rules: Rules, present: Windows): Figures {
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests, budget } = rules
+  const at = (index: number) => reply[index] ?? 0
+  const [day, month] = windowsIn(rules)
+  const figure = (
+    limit: number | undefined,
+    place: number | undefined,
+    reserved: number,
+    { resetsAt }: Window,
+  ): BudgetFigure | undefined =>
+    limit === undefined || place === undefined
+      ? undefined
+      : { limit, settled: at(place), reserved, resetsAt }
+  return {
+    requests: { limit: requestsPerMinute, remaining: at(3), resetMs: at(4) },
+    tokenRate:
+      tokensPerMinute === undefined
+        ? undefined
+        : { limit: tokensPerMinute, remaining: at(5), resetMs: at(6) },
+    concurrency: { limit: concurrentRequests, used: at(7) },
+    tokens: figure(budget?.tokensPerDay, day, at(8), present.day),
+    spend: figure(budget?.nanosPerMonth, month, at(9), present.month),
+  }
+}
+
+/** Where the day's and the month's figures are: only windows with a cap are looked at. */
+export function windowsIn({ budget }: Rules): readonly [number | undefined, number | undefined] {
+  const day = budget?.tokensPerDay === undefined ? undefined : WINDOWS_AT
+  if (budget?.nanosPerMonth === undefined) return [day, undefined]
+  return [day, day === undefined ? WINDOWS_AT : WINDOWS_AT + 4]
+}

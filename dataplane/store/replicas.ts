@@ -1,0 +1,105 @@
+/** How many gateways share the store, and which fraction of the admissions this one makes: what its local share is. */
+import type { Clock } from '../clock.ts'
+import type { Link, Script } from './link.ts'
+
+/** A replica that has not been heard of for so long is gone. */
+const PRESENT_MS = 15_000
+
+/** Admissions are forgotten with this time constant. */
+const MEMORY_MS = 60_000
+
+/**
+ * One hash for all replicas: id to weight and expiry. It writes, so that a server that cannot is found out by it.
+ * Answers how many there are, and the sum of their weights.
+ */
+const ANNOUNCE: Script = {
+  name: 'announce',
+  lua: `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local me, weight, present = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+if present == 0 then
+  redis.call('HDEL', KEYS[1], me)
+  return {0, 0}
+end
+redis.call('HSET', KEYS[1], me, string.format('%.0f:%.0f', weight, now + present))
+redis.call('PEXPIRE', KEYS[1], present)
+local count, sum, gone = 0, 0, {}
+local all = redis.call('HGETALL', KEYS[1])
+for i = 1, #all, 2 do
+  local one, expires = string.match(all[i + 1], '^(%d+):(%d+)$')
+  if one == nil or tonumber(expires) <= now then
+    gone[#gone + 1] = all[i]
+  else
+    count = count + 1
+    sum = sum + tonumber(one)
+  end
+end
+if #gone > 0 and #gone <= 1000 then redis.call('HDEL', KEYS[1], unpack(gone)) end
+return {count, sum}
+`,
+}
+
+export interface ReplicasOptions {
+  readonly keyPrefix: string
+  /** Of this process. */
+  readonly replica: string
+  /** How many there are as far as the configuration says; counts until the store has told. */
+  readonly expected: number
+  readonly clock: Clock
+}
+
+export class Replicas {
+  /** Admissions of the last minute, roughly; the store's owner counts them up. */
+  admissions = 0
+  count: number
+  /** Fractions of all replicas add up to 1. */
+  fraction: number
+  readonly #keys: readonly string[]
+  readonly #replica: string
+  readonly #clock: Clock
+  #beatAt: number
+  /** Peers come back one by one after an outage: fewer than before are not believed until then. */
+  #believesFewerAt = 0
+
+  constructor({ keyPrefix, replica, expected, clock }: ReplicasOptions) {
+    this.#keys = [`${keyPrefix}:v1:replicas`]
+    this.#replica = replica
+    this.#clock = clock
+    this.count = Math.max(1, expected)
+    this.fraction = 1 / this.count
+    this.#beatAt = clock.now()
+  }
+
+  /** Told when the store is back. */
+  returned(): void {
+    this.#believesFewerAt = this.#clock.now() + PRESENT_MS
+  }
+
+  /** Everybody has a weight of at least 1, so that who has just come has a share too. */
+  async announce(run: Link['run']): Promise<void> {
+    const now = this.#clock.now()
+    this.admissions *= Math.exp((this.#beatAt - now) / MEMORY_MS)
+    this.#beatAt = now
+    const weight = 1 + Math.round(this.admissions)
+    const reply = await run(ANNOUNCE, this.#keys, [this.#replica, weight, PRESENT_MS])
+    const [count, sum] = countsOf(reply)
+    if (count < this.count && now < this.#believesFewerAt) return
+    this.count = count
+    this.fraction = weight / sum
+  }
+
+  async leave(run: Link['run']): Promise<void> {
+    await run(ANNOUNCE, this.#keys, [this.#replica, 0, 0])
+  }
+}
+
+function countsOf(reply: unknown): [count: number, sum: number] {
+  if (Array.isArray(reply)) {
+    const [count, sum] = reply.map(Number)
+    if (Number.isSafeInteger(count) && Number.isSafeInteger(sum)) {
+      return [Math.max(1, count ?? 1), Math.max(1, sum ?? 1)]
+    }
+  }
+  throw new Error('The store answered an announcement with something else.')
+}

@@ -1,0 +1,112 @@
+/** What happens to leases while they run: they are renewed, and they grow. */
+import type { Script } from '../link.ts'
+import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
+
+/**
+ * Windows: all that the leases are in. Own ARGV from `o`, ten for each lease: id, whether it may be put back (1) where it is
+ * gone, day, month, tokens and nanos reserved, tokens and nanos used, tokens charged to the rate (-1: none), and what
+ * downgraded it (0, 1, 2).
+ *
+ * A lease that is gone is put back only for a caller that knows why it is gone: the store lost it, or could not be
+ * asked for longer than leases last. Else a late call would take back a slot that is somebody else's by now.
+ * Reply: 1, the time, and for each: 1 renewed, 2 expired, 3 unknown.
+ */
+export const RENEW: Script = {
+  name: 'renew',
+  lua: `${BEGINNING}${LEDGERS}${EXPIRY}
+for i = o + 1, #ARGV, 10 do
+  if ARGV[i + 1] == '1' then ledger(ARGV[i + 2]) ledger(ARGV[i + 3]) end
+end
+local missing = expire()
+if missing then return missing end
+
+local reply = { 1, now }
+for i = o + 1, #ARGV, 10 do
+  local id, back = ARGV[i], ARGV[i + 1] == '1'
+  local usedTokens, usedNanos = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7])
+  local known = call('HGET', LEASES, id)
+  local answer = 1
+  if known then
+    local _, _, d, m, tokens, nanos, tokensBefore, nanosBefore, rated, by = unpack_(known)
+    usedTokens, usedNanos = max(usedTokens, tokensBefore), max(usedNanos, nanosBefore)
+    local newTokens, newNanos = max(tokens, usedTokens), max(nanos, usedNanos)
+    hold(d, newTokens - tokens, m, newNanos - nanos)
+    lease('HSET', id, d, m, newTokens, newNanos, usedTokens, usedNanos, rated, by)
+    changed = true
+  else
+    local buried = call('HGET', GRAVES, id)
+    answer = buried and 2 or 3
+    if back and not (buried and #buried == 1) then
+      local d, m, rated, by = ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 8]), tonumber(ARGV[i + 9])
+      if buried then
+        local tokens, nanos, ratedLast = unpack_(buried)
+        call('HDEL', GRAVES, id)
+        if tokens > 0 then add(ledger(d), -tokens, true) end
+        if nanos > 0 then add(ledger(m), -nanos, true) end
+        rated = ratedLast
+        usedTokens, usedNanos = max(usedTokens, tokens), max(usedNanos, nanos)
+      end
+      local tokens = max(tonumber(ARGV[i + 4]), usedTokens)
+      local nanos = max(tonumber(ARGV[i + 5]), usedNanos)
+      start(id, d, m, tokens, nanos, usedTokens, usedNanos, rated, by)
+      answer = 1
+    end
+  end
+  reply[#reply + 1] = answer
+end
+if running > 0 then call('PEXPIRE', LEASES, '3024000000') end
+if changed then save() end
+writeWindows()
+return reply
+`,
+}
+
+/**
+ * Windows: the day and the month of the hold. Own ARGV from `o`: id, tokens and nanos wanted, caps of day and month (-1:
+ * none). Reply: 1, the time, 1 if it grew.
+ */
+export const EXTEND: Script = {
+  name: 'extend',
+  lua: `${BEGINNING}${LEDGERS}${EXPIRY}
+local function arg(i) return tonumber(ARGV[o + i]) end
+local known = call('HGET', LEASES, ARGV[o + 1])
+if known then ledger(ARGV[5]) ledger(ARGV[6]) end
+local missing = expire()
+if missing then return missing end
+
+-- What a window's leases hold, also where it is not the present one.
+local function heldIn(name, present, held, index)
+  if name == present then return held end
+  local sum, all = 0, call('HVALS', LEASES)
+  for i = 1, #all do
+    local one = { unpack_(all[i]) }
+    if one[index] == name then sum = sum + one[index + 2] end
+  end
+  return sum
+end
+
+local function leavesRoom(name, cap, held, by)
+  if cap < 0 then return true end
+  local w = ledger(name)
+  if w.sum >= cap then return by > 0 end
+  return w.sum + held < cap
+end
+
+local grew = 0
+known = known and call('HGET', LEASES, ARGV[o + 1])
+if known then
+  local ends, at, d, m, tokens, nanos, usedTokens, usedNanos, rated, by = unpack_(known)
+  local newTokens, newNanos = max(tokens, arg(2)), max(nanos, arg(3))
+  if (newTokens == tokens or leavesRoom(d, arg(4), heldIn(d, day, dayHeld, 3), by))
+    and (newNanos == nanos or leavesRoom(m, arg(5), heldIn(m, month, monthHeld, 4), by)) then
+    hold(d, newTokens - tokens, m, newNanos - nanos)
+    call('HSET', LEASES, ARGV[o + 1], pack(ends, at, d, m, newTokens, newNanos, usedTokens, usedNanos, rated, by))
+    changed = true
+    grew = 1
+  end
+end
+if changed then save() end
+writeWindows()
+return { 1, now, grew }
+`,
+}

@@ -1,0 +1,65 @@
+/** What the API server refuses with, and what the writer may do about it. */
+import { isObject, valueBelow } from './objects.ts'
+import type { Answer } from './transport.ts'
+
+export class ApiError extends Error {
+  readonly status: number
+  /** CamelCase, as the server gives it: NotFound, Conflict, Expired ... */
+  readonly reason: string
+  readonly retryAfterMs: number | undefined
+
+  constructor(message: string, facts: { status: number; reason: string; retryAfterMs?: number }) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = facts.status
+    this.reason = facts.reason
+    this.retryAfterMs = facts.retryAfterMs
+  }
+}
+
+/** Thrown before anything is sent, when this process is not the one that may write. */
+export class NotLeaderError extends Error {
+  constructor() {
+    super('this operator is not the leader; it does not write')
+    this.name = 'NotLeaderError'
+  }
+}
+
+export function errorOf(what: string, { status, headers, body }: Answer): ApiError {
+  const text = body.subarray(0, 65_536).toString()
+  const parsed = parse(text)
+  const message = valueBelow(parsed, 'message')
+  const reason = valueBelow(parsed, 'reason')
+  const says = typeof message === 'string' && message !== '' ? message : text.slice(0, 200)
+  const retryAfterMs = retryAfterOf(headers['retry-after'])
+  return new ApiError(`${what}: ${status} ${says.trim()}`.slice(0, 2000), {
+    status,
+    reason: typeof reason === 'string' && reason !== '' ? reason : `Status${status}`,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  })
+}
+
+/** An ERROR event of a watch carries the same object as a refusal. */
+export function errorOfStatus(what: string, status: unknown): ApiError {
+  const code = valueBelow(status, 'code')
+  const body = Buffer.from(JSON.stringify(isObject(status) ? status : {}))
+  return errorOf(what, { status: typeof code === 'number' ? code : 500, headers: {}, body })
+}
+
+export function isStatus(error: unknown, status: number): error is ApiError {
+  return error instanceof ApiError && error.status === status
+}
+
+function retryAfterOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const seconds = Number(header)
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 120) * 1000 : undefined
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

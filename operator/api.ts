@@ -1,0 +1,290 @@
+/** The verbs of the API server that the operator uses, with deadlines, patience and a fence for writers. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
+import type { Cluster, Credentials } from './cluster.ts'
+import {
+  apiVersionOf,
+  isObject,
+  type KubeObject,
+  type Place,
+  pathOf,
+  type Resource,
+  valueBelow,
+} from './objects.ts'
+import { type Answer, type Request, readStart, type Stream, Transport } from './transport.ts'
+
+export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete'
+
+/** One permission that a call needs. */
+export interface Asked {
+  readonly verb: Verb
+  readonly group: string
+  /** With its subresource, as RBAC writes it: `gatewayconfigs/status`. */
+  readonly resource: string
+  readonly namespace: string | undefined
+}
+
+export interface ApiOptions {
+  readonly cluster: Cluster
+  readonly random?: () => number
+  /** False stops every write before it is sent. */
+  readonly mayWrite?: () => boolean
+  readonly onAsked?: (asked: Asked) => void
+  readonly onAnswer?: (status: number | 'error', verb: Verb) => void
+  readonly deadlineMs?: number
+  readonly attemptsMax?: number
+}
+
+export interface ListPage {
+  readonly items: readonly KubeObject[]
+  readonly resourceVersion: string
+  readonly next: string | undefined
+}
+
+export interface Selection {
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** Only metadata: less memory, and no contents that are none of our business. */
+  readonly metadataOnly?: boolean | undefined
+}
+
+export interface ApplyOptions {
+  readonly manager: string
+  readonly subresource?: string
+}
+
+const CREDENTIALS_MS_MAX = 60_000
+const JSON_TYPE = 'application/json'
+const METADATA = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+const METADATA_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
+
+export class ApiClient {
+  readonly #options: ApiOptions
+  readonly #transport = new Transport()
+  #credentials: Credentials | undefined
+  #credentialsAt = 0
+
+  constructor(options: ApiOptions) {
+    this.#options = options
+  }
+
+  async get(resource: Resource, place: Place): Promise<KubeObject | undefined> {
+    this.#ask('get', resource, place)
+    const request = { method: 'GET', path: pathOf(resource, place) } as const
+    try {
+      return objectOf(await this.#send('get', request))
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  async list(
+    resource: Resource,
+    selection: Selection,
+    page: { limit: number; next?: string | undefined },
+  ): Promise<ListPage> {
+    this.#ask('list', resource, selection)
+    const query = queryOf(selection, { limit: String(page.limit), continue: page.next })
+    const path = `${pathOf(resource, selection)}?${query}`
+    const accept = selection.metadataOnly ? `${JSON_TYPE};${METADATA_LIST}` : JSON_TYPE
+    const answer = await this.#send('list', { method: 'GET', path, headers: { accept } })
+    const body: unknown = JSON.parse(answer.body.toString())
+    const items = valueBelow(body, 'items')
+    const resourceVersion = valueBelow(body, 'metadata', 'resourceVersion')
+    if (typeof resourceVersion !== 'string') throw new Error(`the list of ${path} has no version`)
+    const next = valueBelow(body, 'metadata', 'continue')
+    return {
+      items: Array.isArray(items) ? items.filter(isObject).map(withMetadata) : [],
+      resourceVersion,
+      next: typeof next === 'string' && next !== '' ? next : undefined,
+    }
+  }
+
+  /** The stream of changes after a version; its lines are the reader's to parse. */
+  async watch(
+    resource: Resource,
+    selection: Selection,
+    options: { resourceVersion: string; seconds: number; signal: AbortSignal },
+  ): Promise<Stream> {
+    this.#ask('watch', resource, selection)
+    const query = queryOf(selection, {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: options.resourceVersion,
+      timeoutSeconds: String(options.seconds),
+    })
+    const accept = selection.metadataOnly ? `${JSON_TYPE};${METADATA}` : JSON_TYPE
+    const path = `${pathOf(resource, selection)}?${query}`
+    const { authorization } = await this.#authenticate()
+    const stream = await this.#transport.stream({
+      origin: this.#options.cluster.server,
+      method: 'GET',
+      path,
+      headers: { accept, ...(authorization === undefined ? {} : { authorization }) },
+      deadlineMs: this.#options.deadlineMs ?? 30_000,
+      signal: options.signal,
+    })
+    this.#options.onAnswer?.(stream.status, 'watch')
+    if (stream.status === 200) return stream
+    if (stream.status === 401) this.#credentials = undefined
+    const body = await readStart(stream)
+    throw errorOf(`watch ${resource.plural}`, { ...stream, body })
+  }
+
+  async create(resource: Resource, object: KubeObject, manager: string): Promise<KubeObject> {
+    const { namespace } = object.metadata
+    this.#mayWrite()
+    this.#ask('create', resource, { namespace })
+    const path = `${pathOf(resource, { namespace })}?fieldManager=${manager}&fieldValidation=Strict`
+    return objectOf(await this.#send('create', { method: 'POST', path, body: jsonOf(object) }))
+  }
+
+  /** Fails with 409 where the stored object is not of the `resourceVersion` that is sent. */
+  async update(resource: Resource, object: KubeObject, manager: string): Promise<KubeObject> {
+    const { namespace, name } = object.metadata
+    this.#mayWrite()
+    this.#ask('update', resource, { namespace })
+    const place = pathOf(resource, { namespace, name })
+    const path = `${place}?fieldManager=${manager}&fieldValidation=Strict`
+    return objectOf(await this.#send('update', { method: 'PUT', path, body: jsonOf(object) }))
+  }
+
+  /** Server-side apply of exactly these fields; fields of ours that are not sent are removed. */
+  async apply(
+    resource: Resource,
+    object: KubeObject,
+    { manager, subresource }: ApplyOptions,
+  ): Promise<KubeObject> {
+    const { namespace, name } = object.metadata
+    this.#mayWrite()
+    const where = subresource === undefined ? { namespace } : { namespace, subresource }
+    this.#ask('patch', resource, where)
+    // An apply that makes the object needs the permission to create it.
+    if (subresource === undefined) this.#ask('create', resource, where)
+    const place = pathOf(resource, { name, ...where })
+    const path = `${place}?fieldManager=${manager}&force=true&fieldValidation=Strict`
+    const body = jsonOf({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object })
+    const headers = { 'content-type': 'application/apply-patch+yaml' }
+    return objectOf(await this.#send('patch', { method: 'PATCH', path, headers, body }))
+  }
+
+  /** Deletes only this very object; one that is gone or has been replaced is left alone. */
+  async delete(resource: Resource, { metadata }: KubeObject): Promise<void> {
+    const { namespace, name, uid } = metadata
+    this.#mayWrite()
+    this.#ask('delete', resource, { namespace })
+    const body = JSON.stringify({ preconditions: { uid }, propagationPolicy: 'Background' })
+    const path = pathOf(resource, { namespace, name })
+    try {
+      await this.#send('delete', { method: 'DELETE', path, body })
+    } catch (error) {
+      const isDone = error instanceof ApiError && (error.status === 404 || error.status === 409)
+      if (!isDone) throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close()
+  }
+
+  #mayWrite(): void {
+    if (this.#options.mayWrite?.() === false) throw new NotLeaderError()
+  }
+
+  #ask(verb: Verb, { group, plural }: Resource, place: Omit<Place, 'name'>): void {
+    const resource = place.subresource === undefined ? plural : `${plural}/${place.subresource}`
+    this.#options.onAsked?.({ verb, group, resource, namespace: place.namespace })
+  }
+
+  /** Repeats what the server was too busy for; everything else is the caller's to repeat. */
+  async #send(
+    verb: Verb,
+    call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
+  ): Promise<Answer> {
+    const attemptsMax = this.#options.attemptsMax ?? 3
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#sendOnce(verb, call)
+      if (answer.status < 300) return answer
+      if (answer.status === 401 && attempt < attemptsMax) {
+        this.#credentials = undefined
+        continue
+      }
+      const error = errorOf(`${verb} ${call.path.replace(/\?.*/, '')}`, answer)
+      const isBusy = answer.status === 429 && verb !== 'list'
+      if (!isBusy || attempt >= attemptsMax) throw error
+      const waitMs = Math.min(error.retryAfterMs ?? 1000, 10_000)
+      await delay(waitMs * (1 + (this.#options.random ?? Math.random)() / 4))
+    }
+  }
+
+  async #sendOnce(
+    verb: Verb,
+    call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
+  ): Promise<Answer> {
+    const { authorization } = await this.#authenticate()
+    const headers = {
+      accept: JSON_TYPE,
+      'content-type': JSON_TYPE,
+      ...(authorization === undefined ? {} : { authorization }),
+      ...call.headers,
+    }
+    try {
+      const answer = await this.#transport.call({
+        ...call,
+        origin: this.#options.cluster.server,
+        headers,
+        deadlineMs: this.#options.deadlineMs ?? 30_000,
+      })
+      this.#options.onAnswer?.(answer.status, verb)
+      return answer
+    } catch (error) {
+      this.#options.onAnswer?.('error', verb)
+      throw error
+    }
+  }
+
+  async #authenticate(): Promise<Credentials> {
+    const now = performance.now()
+    if (this.#credentials !== undefined && now - this.#credentialsAt < CREDENTIALS_MS_MAX) {
+      return this.#credentials
+    }
+    const before = this.#credentials
+    const fresh = await this.#options.cluster.credentials()
+    this.#credentialsAt = now
+    this.#credentials = fresh
+    if (before === undefined || !isSameTls(before, fresh)) this.#transport.secureWith(fresh.tls)
+    return fresh
+  }
+}
+
+function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+function objectOf({ body }: Answer): KubeObject {
+  const parsed: unknown = JSON.parse(body.toString())
+  if (!isObject(parsed)) throw new Error('the API server answered with something that is no object')
+  return withMetadata(parsed)
+}
+
+function withMetadata(object: Readonly<Record<string, unknown>>): KubeObject {
+  if (!isObject(object.metadata) || typeof object.metadata.name !== 'string') {
+    throw new Error('the API server answered with an object that has no name')
+  }
+  // The name was just looked at; the other members of metadata are the API server's own.
+  return object as unknown as KubeObject
+}
+
+function queryOf(selection: Selection, more: Readonly<Record<string, string | undefined>>): string {
+  const { labelSelector, fieldSelector } = selection
+  const fields = Object.entries({ labelSelector, fieldSelector, ...more })
+  const query = new URLSearchParams()
+  for (const [name, value] of fields) if (value !== undefined) query.set(name, value)
+  return query.toString()
+}
+
+function jsonOf(object: KubeObject): string {
+  return JSON.stringify(object)
+}

@@ -1,0 +1,161 @@
+/** The two documents of a gateway: signed, and stored in the ConfigMap that its pods mount. */
+import { gunzipSync, gzipSync } from 'node:zlib'
+import {
+  type ConfigurationDocument,
+  type Envelope,
+  type GatewayIdentity,
+  hashOf,
+  KEYS_UNPACKED_BYTES_MAX,
+  type KeyRecord,
+  keysHashOf,
+  type Payload,
+  sign,
+  trustOf,
+  verify,
+} from '../dataplane/config/signed.ts'
+import { digestOf, digestOfOne } from './key-digests.ts'
+import { type Needs, needsOf } from './needs.ts'
+import { isObject, type KubeObject, valueBelow } from './objects.ts'
+import type { SigningKeys } from './signing-keys.ts'
+
+/** One document as it goes to a pod, and what the pod answers when it has it. */
+export interface Outgoing {
+  readonly sequence: number
+  /** What a pod that enforces it reports. */
+  readonly hash: string
+  readonly documentHash: string
+  readonly keyId: string
+  /** The envelope as JSON. */
+  readonly text: string
+}
+
+export interface OutgoingConfiguration extends Outgoing {
+  readonly generation: number
+  readonly needs: Needs
+}
+
+export interface OutgoingKeys extends Outgoing {
+  readonly records: readonly KeyRecord[]
+  /** Gzipped `text`. */
+  readonly packed: Buffer
+  /** The same as a step from the keys before, for pods that have those. */
+  readonly changes?: { readonly base: number; readonly text: string }
+}
+
+export interface Stored {
+  readonly configuration?: OutgoingConfiguration
+  readonly keys?: OutgoingKeys
+}
+
+const CONFIGURATION_MEMBER = 'config.json'
+const KEYS_MEMBER = 'keys.json.gz'
+
+export function signConfiguration(
+  payload: Payload,
+  facts: { gateway: GatewayIdentity; sequence: number; generation: number },
+  keys: SigningKeys,
+): OutgoingConfiguration {
+  const envelope = sign({ kind: 'Configuration', payload, ...facts }, keys.privateKey)
+  return {
+    ...outgoing(envelope, facts.sequence, hashOf(payload)),
+    generation: facts.generation,
+    needs: needsOf(payload),
+  }
+}
+
+export function signKeys(
+  records: readonly KeyRecord[],
+  facts: { gateway: GatewayIdentity; sequence: number; before?: OutgoingKeys | undefined },
+  keys: SigningKeys,
+): OutgoingKeys {
+  const { gateway, sequence, before } = facts
+  const full = sign({ kind: 'Keys', gateway, sequence, keys: records }, keys.privateKey)
+  const whole = outgoing(full, sequence, digestOf(records))
+  const packed = gzipSync(whole.text)
+  if (before === undefined) return { ...whole, records, packed }
+  const changes = { base: before.sequence, ...difference(before.records, records) }
+  const step = sign({ kind: 'Keys', gateway, sequence, changes }, keys.privateKey)
+  return {
+    ...whole,
+    records,
+    packed,
+    changes: { base: before.sequence, text: JSON.stringify(step) },
+  }
+}
+
+function difference(before: readonly KeyRecord[], after: readonly KeyRecord[]) {
+  const old = new Map(before.map((record) => [record.hash, record]))
+  const put = after.filter((record) => {
+    const known = old.get(record.hash)
+    return known === undefined || digestOfOne(known) !== digestOfOne(record)
+  })
+  const kept = new Set(after.map(({ hash }) => hash))
+  return { put, remove: before.map(({ hash }) => hash).filter((hash) => !kept.has(hash)) }
+}
+
+function outgoing(envelope: Envelope, sequence: number, hash: string): Outgoing {
+  const { sha256, keyId } = envelope
+  return { sequence, hash, documentHash: sha256, keyId, text: JSON.stringify(envelope) }
+}
+
+export function bundleData({ configuration, keys }: Stored) {
+  return {
+    ...(configuration && { data: { [CONFIGURATION_MEMBER]: configuration.text } }),
+    ...(keys && { binaryData: { [KEYS_MEMBER]: keys.packed.toString('base64') } }),
+  }
+}
+
+/** What a ConfigMap holds for this gateway; a document that does not prove itself is as good as none. */
+export function readStored(configMap: KubeObject, uid: string, keys: SigningKeys): Stored {
+  const trust = trustOf(Object.values(keys.trusted))
+  const open = (text: string) => {
+    const envelope: unknown = JSON.parse(text)
+    const verdict = verify(envelope, trust)
+    const isOurs = verdict.ok && valueBelow(verdict.document, 'gateway', 'uid') === uid
+    if (!verdict.ok || !isOurs) return undefined
+    // Proven to have been made by `sign` above.
+    return { envelope: envelope as Envelope, document: verdict.document }
+  }
+  return {
+    ...attempt(() => readConfiguration(configMap, open)),
+    ...attempt(() => readKeys(configMap, open)),
+  }
+}
+
+type Open = (text: string) => { envelope: Envelope; document: unknown } | undefined
+
+function readConfiguration(configMap: KubeObject, open: Open): Stored {
+  const text = valueBelow(configMap, 'data', CONFIGURATION_MEMBER)
+  const opened = typeof text === 'string' ? open(text) : undefined
+  if (opened === undefined) return {}
+  const { payload, sequence, generation } = opened.document as ConfigurationDocument
+  return {
+    configuration: {
+      ...outgoing(opened.envelope, sequence, hashOf(payload)),
+      generation,
+      needs: needsOf(payload),
+    },
+  }
+}
+
+function readKeys(configMap: KubeObject, open: Open): Stored {
+  const encoded = valueBelow(configMap, 'binaryData', KEYS_MEMBER)
+  if (typeof encoded !== 'string') return {}
+  const packed = Buffer.from(encoded, 'base64')
+  const opened = open(
+    gunzipSync(packed, { maxOutputLength: KEYS_UNPACKED_BYTES_MAX * 2 }).toString(),
+  )
+  if (opened === undefined || !isObject(opened.document)) return {}
+  const records = opened.document.keys as readonly KeyRecord[]
+  const sequence = Number(opened.document.sequence)
+  const whole = outgoing(opened.envelope, sequence, keysHashOf(records))
+  return { keys: { ...whole, records, packed } }
+}
+
+function attempt(read: () => Stored): Stored {
+  try {
+    return read()
+  } catch {
+    return {}
+  }
+}

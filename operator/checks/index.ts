@@ -1,0 +1,12 @@
+/** What cannot work in a cluster, or not as meant. The order is the order in messages. */
+import type { Finding } from '../../dataplane/config/problems.ts'
+import type { ClusterCheck, ClusterFacts } from './contract.ts'
+import { filesOfOurOwn } from './files.ts'
+import { reachableListener } from './listener.ts'
+import { documentFits } from './size.ts'
+
+const CHECKS: readonly ClusterCheck[] = [filesOfOurOwn, reachableListener, documentFits]
+
+export function checkInCluster(facts: ClusterFacts): Finding[] {
+  return CHECKS.flatMap((check) => check(facts))
+}

@@ -1,0 +1,16 @@
+/** A configuration travels in a ConfigMap, which holds a mebibyte. */
+
+import { refuse } from '../../dataplane/config/problems.ts'
+import { canonicalJson } from '../../dataplane/config/signed.ts'
+import type { ClusterCheck } from './contract.ts'
+
+/** As text in text; the rest of the mebibyte is for ten thousand keys. */
+const DOCUMENT_BYTES_MAX = 320 * 1024
+
+export const documentFits: ClusterCheck = ({ gateway }) => {
+  const { api_keys: _, ...rest } = gateway.gw as Readonly<Record<string, unknown>>
+  const bytes = Buffer.byteLength(JSON.stringify(canonicalJson(rest)))
+  if (bytes <= DOCUMENT_BYTES_MAX) return []
+  const message = `the configuration takes ${bytes} bytes; ${DOCUMENT_BYTES_MAX} fit into a ConfigMap beside the keys`
+  return [refuse(['gw'], message, 'Split it into two gateways, or shorten it.')]
+}

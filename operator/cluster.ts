@@ -1,0 +1,95 @@
+/** Where the cluster is and who we are in it. The only file that knows client-node. */
+import { readFile } from 'node:fs/promises'
+import type { TlsSettings } from './transport.ts'
+
+export interface Credentials {
+  /** The whole header, with its scheme. */
+  readonly authorization?: string
+  readonly tls: TlsSettings
+}
+
+export interface Cluster {
+  readonly server: string
+  /** The namespace of the context or of the pod we run in. */
+  readonly namespace: string
+  /** Asked again when the old ones are refused, and every minute. */
+  credentials(): Promise<Credentials>
+}
+
+export interface ClusterOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly kubeconfig?: string | undefined
+  readonly context?: string | undefined
+}
+
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** Throws an error that says what to set where no cluster is configured. */
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const { env, kubeconfig, context } = options
+  const isInside = kubeconfig === undefined && env.KUBECONFIG === undefined
+  const host = env.KUBERNETES_SERVICE_HOST
+  // Inside a pod the credentials are three files; the library would cost over 100 MiB for reading them.
+  if (isInside && host) return inCluster(host, env.KUBERNETES_SERVICE_PORT ?? '443')
+  return await fromKubeconfig(kubeconfig, context)
+}
+
+async function inCluster(host: string, port: string): Promise<Cluster> {
+  const namespace = await readFile(`${ACCOUNT}/namespace`, 'utf8')
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    namespace: namespace.trim(),
+    async credentials() {
+      // The kubelet replaces the token long before it expires.
+      const token = await readFile(`${ACCOUNT}/token`, 'utf8')
+      const ca = await readFile(`${ACCOUNT}/ca.crt`, 'utf8')
+      return { authorization: `Bearer ${token.trim()}`, tls: { ca } }
+    },
+  }
+}
+
+async function fromKubeconfig(
+  file: string | undefined,
+  context: string | undefined,
+): Promise<Cluster> {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const load = () => {
+    const config = new KubeConfig()
+    if (file === undefined) config.loadFromDefault()
+    else config.loadFromFile(file)
+    if (context !== undefined) {
+      if (config.getContextObject(context) === null) {
+        const known = config.getContexts().map(({ name }) => name)
+        throw new Error(`no context "${context}" in the kubeconfig; it has ${known.join(', ')}`)
+      }
+      config.setCurrentContext(context)
+    }
+    return config
+  }
+  const config = load()
+  const server = config.getCurrentCluster()?.server
+  if (server === undefined) {
+    throw new Error('no cluster configured; set KUBECONFIG, or run inside a pod')
+  }
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? 'default'
+  return { server, namespace, credentials: () => credentialsOf(load()) }
+}
+
+interface AppliedOptions extends TlsSettings {
+  auth?: string
+  headers?: Record<string, unknown>
+}
+
+async function credentialsOf(config: {
+  applyToHTTPSOptions(options: object): Promise<void>
+}): Promise<Credentials> {
+  const options: AppliedOptions = {}
+  await config.applyToHTTPSOptions(options)
+  const { ca, cert, key, servername, rejectUnauthorized, auth, headers } = options
+  const basic = auth === undefined ? undefined : `Basic ${Buffer.from(auth).toString('base64')}`
+  const authorization = headers?.Authorization ?? basic
+  return {
+    ...(typeof authorization === 'string' ? { authorization } : {}),
+    tls: { ca, cert, key, servername, rejectUnauthorized },
+  }
+}

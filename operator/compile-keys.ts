@@ -1,0 +1,182 @@
+/** Keys of a gateway: those in its own document, and GatewayKeys that may count. */
+import { ApiKey, type ApiKeyRecord } from '../dataplane/config/keys.ts'
+import type { KeyRecord } from '../dataplane/config/signed.ts'
+import { isObject, type KubeObject, keyOf, valueBelow } from './objects.ts'
+
+export type KeyState = 'ACTIVE' | 'EXPIRED' | 'REVOKED' | 'ROTATED'
+
+export interface KeyVerdict {
+  readonly accepted: boolean
+  /** CamelCase, for the condition. */
+  readonly reason: 'Accepted' | 'InvalidSpec' | 'NotPermitted' | 'DuplicateHash' | 'GatewayNotFound'
+  readonly message: string
+  readonly state: KeyState
+  /** When the state will change by itself. */
+  readonly expiresAt?: number
+}
+
+export interface KeySources {
+  readonly gateway: KubeObject
+  readonly keys: readonly KubeObject[]
+  readonly now: number
+  readonly keptKeys: readonly KeyRecord[]
+}
+
+export interface CompiledKeys {
+  readonly records: readonly KeyRecord[]
+  readonly verdicts: ReadonlyMap<string, KeyVerdict>
+}
+
+export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): CompiledKeys {
+  const byHash = new Map<string, KeyRecord>()
+  for (const record of ownKeys(gateway, keptKeys)) {
+    if (!byHash.has(record.hash)) byHash.set(record.hash, record)
+  }
+  const verdicts = new Map<string, KeyVerdict>()
+  for (const key of [...keys].sort(byAge)) {
+    const { record, fault } = readKey(key, gateway)
+    const state = record === undefined ? 'ACTIVE' : stateOf(record, now)
+    if (record === undefined || !isPermitted(gateway, key, record.tenant)) {
+      verdicts.set(keyOf(key), refusal(key, gateway, fault))
+    } else if (byHash.has(record.hash)) {
+      verdicts.set(keyOf(key), { ...DUPLICATE, state })
+    } else {
+      byHash.set(record.hash, record)
+      verdicts.set(keyOf(key), { ...ACCEPTED, message: acceptedMessage(state), state })
+    }
+  }
+  return { records: [...byHash.values()], verdicts }
+}
+
+/** `namespace/name` of the gateway that a key is for. */
+export function gatewayOf(key: KubeObject): string {
+  const gateway = String(valueBelow(key, 'spec', 'gateway') ?? '')
+  return gateway.includes('/') ? gateway : `${key.metadata.namespace ?? ''}/${gateway}`
+}
+
+export function stateOf(record: KeyRecord, now: number): KeyState {
+  if (record.rotated_to !== undefined) return 'ROTATED'
+  if (record.revoked_at !== undefined) return 'REVOKED'
+  const isExpired = record.expires_at !== undefined && Date.parse(record.expires_at) <= now
+  return isExpired ? 'EXPIRED' : 'ACTIVE'
+}
+
+/** Of a resource on its own: for keys whose gateway is not there. */
+export function keyStateOf(key: KubeObject, now: number): KeyState {
+  const { record } = parseKey(key, key.metadata.name)
+  return record === undefined ? 'ACTIVE' : stateOf(record, now)
+}
+
+const ACCEPTED = { accepted: true, reason: 'Accepted' } as const
+
+const DUPLICATE = {
+  accepted: false,
+  reason: 'DuplicateHash',
+  message:
+    'An older record has the same hash, and the older one counts. Make a new key with `gw keys create`, and delete this record.',
+} as const
+
+function acceptedMessage(state: KeyState): string {
+  if (state === 'ACTIVE') return 'The key may call its routes.'
+  return `The key is ${state.toLowerCase()} and answers 401.`
+}
+
+function refusal(key: KubeObject, gateway: KubeObject, fault: string | undefined): KeyVerdict {
+  const isForeign = key.metadata.namespace !== gateway.metadata.namespace
+  if (fault !== undefined && !isForeign) {
+    return { accepted: false, reason: 'InvalidSpec', message: fault, state: 'ACTIVE' }
+  }
+  return NOT_PERMITTED
+}
+
+/** The same words whether the gateway exists or not: a stranger learns nothing. */
+export const NOT_PERMITTED: KeyVerdict = {
+  accepted: false,
+  reason: 'NotPermitted',
+  message:
+    'No gateway of that name takes this key: its spec.keys.from must list this namespace and tenant.',
+  state: 'ACTIVE',
+}
+
+/** Records of `gw.api_keys`; where one is unreadable, what it said before stays in force. */
+function ownKeys(gateway: KubeObject, kept: readonly KeyRecord[]): KeyRecord[] {
+  const own = valueBelow(gateway, 'gw', 'api_keys')
+  if (!Array.isArray(own)) return []
+  return own.flatMap((entry: unknown) => {
+    const parsed = ApiKey.safeParse(entry)
+    if (parsed.success) return [recordOf(parsed.data)]
+    const id = valueBelow(entry, 'id')
+    return kept.filter((record) => record.id === id)
+  })
+}
+
+interface ReadKey {
+  readonly record?: KeyRecord
+  readonly fault?: string
+}
+
+/** Ids of other namespaces carry theirs, so that nobody's key can pass for another in logs. */
+function readKey(key: KubeObject, gateway: KubeObject): ReadKey {
+  const isForeign = key.metadata.namespace !== gateway.metadata.namespace
+  return parseKey(key, isForeign ? keyOf(key) : key.metadata.name)
+}
+
+function parseKey(key: KubeObject, id: string): ReadKey {
+  const spec = isObject(key.spec) ? key.spec : {}
+  const revoked = isObject(spec.revoked) ? spec.revoked : undefined
+  const parsed = ApiKey.safeParse(
+    withoutAbsent({
+      id,
+      tenant: spec.tenant,
+      hash: spec.hash,
+      prefix: spec.prefix,
+      scopes: spec.scopes,
+      routes: spec.routes,
+      expires_at: spec.expiresAt,
+      // Whoever writes `revoked: {}` means it, whenever it was.
+      revoked_at: revoked && (revoked.at ?? key.metadata.creationTimestamp),
+      reason: revoked?.reason,
+      rotated_to: spec.rotatedTo,
+    }),
+  )
+  if (parsed.success) return { record: recordOf(parsed.data) }
+  const [issue] = parsed.error.issues
+  return { fault: `spec.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}.` }
+}
+
+/** Undefined members are left out: canonical JSON and the receiver want it so. */
+function recordOf(record: ApiKeyRecord): KeyRecord {
+  // The schema's optional members are the same; only `undefined` as a value is gone.
+  return withoutAbsent(record) as unknown as KeyRecord
+}
+
+function withoutAbsent(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+function isPermitted(gateway: KubeObject, key: KubeObject, tenant: string): boolean {
+  if (key.metadata.namespace === gateway.metadata.namespace) return true
+  const from = valueBelow(gateway, 'spec', 'keys', 'from')
+  if (!Array.isArray(from)) return false
+  return from.some(
+    (grant) =>
+      lists(grant, 'namespaces', key.metadata.namespace ?? '') && lists(grant, 'tenants', tenant),
+  )
+}
+
+/** A grant without a list, or with an empty one, grants nothing. */
+function lists(grant: unknown, member: string, value: string): boolean {
+  const entries = valueBelow(grant, member)
+  return Array.isArray(entries) && (entries.includes(value) || entries.includes('*'))
+}
+
+/** The older record of a hash counts; a name decides between two of one second. */
+function byAge(one: KubeObject, other: KubeObject): number {
+  const ages = [one, other].map(({ metadata }) => metadata.creationTimestamp ?? '')
+  return compareText(ages[0] ?? '', ages[1] ?? '') || compareText(keyOf(one), keyOf(other))
+}
+
+function compareText(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}

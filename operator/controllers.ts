@@ -1,0 +1,197 @@
+/** The queues of gateways and keys, what works them off, and what fills them. */
+import { randomBytes } from 'node:crypto'
+import type { ApiClient } from './api.ts'
+import { NotLeaderError } from './api-error.ts'
+import { Compilations, isSameSpec } from './compilations.ts'
+import { gatewayOf } from './compile-keys.ts'
+import { Events } from './events.ts'
+import { messageOf } from './log.ts'
+import { type KubeObject, keyOf } from './objects.ts'
+import type { OperatorOptions } from './program.ts'
+import { Pusher } from './pusher.ts'
+import { type Outcome, WorkQueue } from './queue.ts'
+import { SIGNING_SECRET_NAME } from './rbac.ts'
+import { ConfigReconciler } from './reconcilers/config.ts'
+import { GatewayReconciler } from './reconcilers/gateway.ts'
+import { KeysReconciler } from './reconcilers/keys.ts'
+import { StatusReconciler } from './reconcilers/status.ts'
+import { WorkloadReconciler } from './reconcilers/workload.ts'
+import { SigningKeeper } from './signing-keeper.ts'
+import type { Transport } from './transport.ts'
+import { gatewayOfChild, type World } from './world.ts'
+
+export interface ControllerParts {
+  readonly api: ApiClient
+  readonly world: World
+  /** To the pods. */
+  readonly transport: Transport
+}
+
+export interface Controllers {
+  /** Begins to write, once everything is known. */
+  lead(): Promise<void>
+  /** Resolves when nothing is under way any more. */
+  stop(): Promise<void>
+}
+
+const CONCURRENCY = 4
+
+export function makeControllers(options: OperatorOptions, parts: ControllerParts): Controllers {
+  const { api, world } = parts
+  const compilations = new Compilations(world, Date.now)
+  const keyReconciler = new KeysReconciler({ api, world, compilations, wallClock: Date.now })
+  const signing = new SigningKeeper({
+    api,
+    place: { namespace: options.namespace, name: SIGNING_SECRET_NAME },
+    onChange() {
+      for (const gateway of world.stores.gatewayConfigs.list()) gateways.add(keyOf(gateway))
+    },
+    onError: (error) => options.log.event('error', 'signing_key', messageOf(error)),
+  })
+  const pusher = makePusher(options, parts.transport, (gateway) => gateways.add(gateway))
+  const gatewayReconciler = new GatewayReconciler({
+    ...writersOf(options, { ...parts, signing }),
+    world,
+    compilations,
+    pusher,
+    random: Math.random,
+    release: options.release,
+    honoursPushAddress: options.honoursPushAddress,
+    signingKeys: () => signing.keys,
+    onCompiled(gateway) {
+      const isGone = world.stores.gatewayConfigs.get(gateway) === undefined
+      for (const key of world.keysOf.get(gateway)) {
+        if (isGone || keyReconciler.isOutdated(key)) keys.add(keyOf(key))
+      }
+    },
+    ...(options.timings?.gateway && { timings: options.timings.gateway }),
+  })
+  const gateways = makeQueue('gateway', options, (key) => gatewayReconciler.reconcile(key))
+  const keys = makeQueue('key', options, (key) => keyReconciler.reconcile(key))
+  feed(world, gateways, keys)
+  let isStopped = false
+  return {
+    async lead() {
+      await Promise.all([signing.obtain(), world.synced()])
+      if (isStopped) return
+      gateways.start()
+      keys.start()
+    },
+    async stop() {
+      isStopped = true
+      signing.stop()
+      await Promise.all([gateways.stop(), keys.stop()])
+      pusher.close()
+    },
+  }
+}
+
+function writersOf(
+  { log, telemetry, identity, rolloutsMax }: OperatorOptions,
+  { api, world, signing }: ControllerParts & { signing: SigningKeeper },
+) {
+  const events = new Events({
+    api,
+    instance: identity,
+    wallClock: Date.now,
+    newId: () => randomBytes(6).toString('hex'),
+    onError: (error) => log.event('warn', 'event', messageOf(error)),
+  })
+  return {
+    config: new ConfigReconciler({ api, world, signingKeys: () => signing.keys }),
+    workload: new WorkloadReconciler({
+      api,
+      world,
+      rolloutsMax,
+      onApply: (kind, result) => telemetry.applies.inc({ kind, result }),
+    }),
+    status: new StatusReconciler({
+      api,
+      events,
+      wallClock: Date.now,
+      onWrite: () => telemetry.statusUpdates.inc(),
+    }),
+  }
+}
+
+function makePusher(
+  { telemetry, timings }: OperatorOptions,
+  transport: Transport,
+  onChange: (gateway: string) => void,
+): Pusher {
+  return new Pusher({
+    transport,
+    random: Math.random,
+    onChange,
+    onPush: (document, result, seconds) => {
+      telemetry.pushes.inc({ document, result })
+      telemetry.pushSeconds.observe({ document }, seconds)
+    },
+    ...(timings?.pusher && { timings: timings.pusher }),
+  })
+}
+
+/** Levels, not edges: what changed only says where to look. */
+function feed({ stores }: World, gateways: WorkQueue, keys: WorkQueue): void {
+  stores.gatewayConfigs.onChange((before, after) => {
+    if (!isSameSpec(before, after)) addBoth(gateways, keyOf, [before, after])
+  })
+  stores.gatewayKeys.onChange((before, after) => {
+    if (isSameSpec(before, after)) return
+    addBoth(gateways, gatewayOf, [before, after])
+    if (after !== undefined) keys.add(keyOf(after))
+  })
+  const children = [
+    stores.pods,
+    stores.deployments,
+    stores.services,
+    stores.configMaps,
+    stores.serviceAccounts,
+    stores.budgets,
+    stores.networkPolicies,
+    stores.autoscalers,
+  ]
+  for (const store of children) {
+    store.onChange((before, after) => addBoth(gateways, gatewayOfChild, [before, after]))
+  }
+}
+
+function addBoth(
+  queue: WorkQueue,
+  nameOf: (object: KubeObject) => string,
+  objects: readonly (KubeObject | undefined)[],
+): void {
+  for (const object of objects) if (object !== undefined) queue.add(nameOf(object))
+}
+
+function makeQueue(
+  controller: string,
+  { telemetry, log }: OperatorOptions,
+  reconcile: (key: string) => Promise<Outcome>,
+): WorkQueue {
+  const queue: WorkQueue = new WorkQueue({
+    concurrency: CONCURRENCY,
+    random: Math.random,
+    async process(key) {
+      const end = telemetry.reconcileSeconds.startTimer({ controller })
+      telemetry.queueDepth.set({ name: controller }, queue.depth)
+      try {
+        const outcome = await reconcile(key)
+        telemetry.reconciles.inc({ controller, result: 'success' })
+        return outcome
+      } catch (error) {
+        telemetry.reconciles.inc({ controller, result: 'error' })
+        throw error
+      } finally {
+        end()
+        telemetry.activeWorkers.set({ controller }, queue.active)
+      }
+    },
+    onError(key, error, retryMs) {
+      if (error instanceof NotLeaderError) return
+      const retry = { retry_ms: Math.round(retryMs) }
+      log.event('error', 'reconcile', `${controller} ${key}: ${messageOf(error)}`, retry)
+    },
+  })
+  return queue
+}

@@ -1,0 +1,88 @@
+/** Events beside the status: one for each change that somebody may want to be told of. */
+import type { Condition } from '../crds/conditions.ts'
+import type { ApiClient } from './api.ts'
+import { type KubeObject, RESOURCES } from './objects.ts'
+import { MANAGER } from './workload/names.ts'
+
+export interface EventOptions {
+  readonly api: Pick<ApiClient, 'create'>
+  readonly instance: string
+  readonly wallClock: () => number
+  readonly newId: () => string
+  readonly onError: (error: unknown) => void
+}
+
+const NOTE_LENGTH_MAX = 1024
+/** The same words about the same object are not repeated within this time. */
+const REPEAT_MS = 5 * 60_000
+const REMEMBERED_MAX = 10_000
+
+const REASONS: Readonly<Record<string, { readonly True?: string; readonly False?: string }>> = {
+  Accepted: { True: 'ConfigAccepted', False: 'ConfigRejected' },
+  ResolvedRefs: { False: 'RefNotResolved' },
+  WorkloadAvailable: { True: 'WorkloadAvailable' },
+  Programmed: { True: 'Programmed' },
+}
+
+/** Reasons of a False condition that are news of their own; a rollout on its way is not. */
+const FAILURES: Readonly<Record<string, string>> = {
+  Rejected: 'ConfigNacked',
+  PodUnreachable: 'ConfigPushFailed',
+  Conflict: 'WorkloadConflict',
+  ApplyFailed: 'WorkloadApplyFailed',
+}
+
+export class Events {
+  readonly #options: EventOptions
+  readonly #told = new Map<string, number>()
+
+  constructor(options: EventOptions) {
+    this.#options = options
+  }
+
+  tellOfChanges(
+    object: KubeObject,
+    before: readonly Condition[],
+    after: readonly Condition[],
+  ): void {
+    for (const condition of after) {
+      const { type, status, reason, message } = condition
+      const known = before.find((one) => one.type === type)
+      if (known?.status === status && known.reason === reason) continue
+      const told = FAILURES[reason] ?? (status === 'Unknown' ? undefined : REASONS[type]?.[status])
+      if (told === undefined || type === 'Ready' || type === 'Degraded') continue
+      this.#tell(object, { reason: told, note: message, isWarning: status === 'False' })
+    }
+  }
+
+  #tell(object: KubeObject, event: { reason: string; note: string; isWarning: boolean }): void {
+    const { api, instance, wallClock, newId, onError } = this.#options
+    const now = wallClock()
+    const { uid, name, namespace } = object.metadata
+    const id = `${uid} ${event.reason} ${event.note}`
+    if (now - (this.#told.get(id) ?? 0) < REPEAT_MS) return
+    if (this.#told.size >= REMEMBERED_MAX) this.#told.clear()
+    this.#told.set(id, now)
+    const body = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: `${name}.${newId()}`, namespace: namespace ?? 'default' },
+      eventTime: new Date(now).toISOString().replace('Z', '000Z'),
+      reportingController: MANAGER,
+      reportingInstance: instance.slice(0, 128),
+      action: 'Reconcile',
+      reason: event.reason,
+      note: event.note.slice(0, NOTE_LENGTH_MAX),
+      type: event.isWarning ? 'Warning' : 'Normal',
+      regarding: {
+        apiVersion: object.apiVersion ?? 'inference.gw/v1',
+        kind: object.kind ?? 'GatewayConfig',
+        ...(namespace === undefined ? {} : { namespace }),
+        name,
+        ...(uid === undefined ? {} : { uid }),
+      },
+    }
+    // An event that is lost is a pity; one that is waited for would hold up what it tells of.
+    api.create(RESOURCES.events, body, MANAGER).catch(onError)
+  }
+}

@@ -1,0 +1,36 @@
+/** `/healthz`, `/readyz` and `/metrics` of the operator, on one port of its own. */
+import { createServer, type Server } from 'node:http'
+import type { Registry } from 'prom-client'
+
+export interface HealthOptions {
+  readonly isAlive: () => boolean
+  readonly isReady: () => boolean
+  readonly registry: Registry
+}
+
+/** Resolves when it listens. */
+export async function serveHealth(
+  { isAlive, isReady, registry }: HealthOptions,
+  listen: { readonly port: number; readonly host: string },
+): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0]
+    const say = (isGood: boolean) => {
+      response.writeHead(isGood ? 200 : 503, { 'content-type': 'text/plain' })
+      response.end(isGood ? 'ok\n' : 'not yet\n')
+    }
+    if (path === '/healthz') return say(isAlive())
+    if (path === '/readyz') return say(isReady())
+    if (path !== '/metrics') return response.writeHead(404).end()
+    response.writeHead(200, { 'content-type': registry.contentType })
+    return response.end(await registry.metrics())
+  })
+  server.headersTimeout = 10_000
+  server.requestTimeout = 10_000
+  server.maxConnections = 256
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(listen.port, listen.host, resolve)
+  })
+  return server
+}

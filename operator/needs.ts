@@ -1,0 +1,72 @@
+/** What a configuration needs of the pod it runs in: Secrets to mount, variables, ports. */
+import { splitReferences } from '../dataplane/config/reference-syntax.ts'
+import type { Payload } from '../dataplane/config/signed.ts'
+import { isObject, valueBelow } from './objects.ts'
+
+export interface Ports {
+  readonly listen: number
+  readonly metrics: number
+}
+
+export interface Needs {
+  /** Names of Secrets, sorted: each is mounted as a folder of its own. */
+  readonly secrets: readonly string[]
+  /** Names of environment variables, sorted. */
+  readonly variables: readonly string[]
+  readonly ports: Ports
+  /** As written: what a request may take, and so what a pod may take to end. */
+  readonly requestTimeoutSeconds?: number
+}
+
+/** Mirrors the defaults of the schema: the payload holds only what was written. */
+const PORTS: Ports = { listen: 8080, metrics: 9090 }
+
+export function needsOf({ gw }: Payload): Needs {
+  const secrets = new Set<string>()
+  const variables = new Set<string>()
+  for (const text of textsOf(gw)) {
+    for (const piece of splitReferences(text)) {
+      if (!('reference' in piece)) continue
+      const { kind, target } = piece.reference
+      if (kind === 'env') variables.add(target)
+      // A name and a key, by the syntax of references.
+      if (kind === 'secret') secrets.add(target.slice(0, target.indexOf('/')))
+    }
+  }
+  const port = (member: string, absent: number) => {
+    const value = valueBelow(gw, 'gateway', member)
+    return typeof value === 'number' ? value : absent
+  }
+  const timeout = valueBelow(gw, 'gateway', 'request_timeout_seconds')
+  return {
+    ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
+    secrets: [...secrets].sort(),
+    variables: [...variables].sort(),
+    ports: {
+      listen: port('listen_port', PORTS.listen),
+      metrics: port('metrics_port', PORTS.metrics),
+    },
+  }
+}
+
+/** The pod serves the desired configuration or falls back to the last good one; it must be able to do both. */
+export function joinNeeds(desired: Needs, lastKnownGood: Needs | undefined): Needs {
+  if (lastKnownGood === undefined) return desired
+  const union = (one: readonly string[], other: readonly string[]) =>
+    [...new Set([...one, ...other])].sort()
+  return {
+    ...desired,
+    secrets: union(desired.secrets, lastKnownGood.secrets),
+    variables: union(desired.variables, lastKnownGood.variables),
+  }
+}
+
+function* textsOf(value: unknown): Generator<string> {
+  if (typeof value === 'string') {
+    if (value.includes('${')) yield value
+  } else if (Array.isArray(value)) {
+    for (const entry of value) yield* textsOf(entry)
+  } else if (isObject(value)) {
+    for (const entry of Object.values(value)) yield* textsOf(entry)
+  }
+}

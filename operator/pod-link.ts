@@ -1,0 +1,242 @@
+/** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
+import type { Outgoing, OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
+import { valueBelow } from './objects.ts'
+import { Lane, type LaneState, type LinkTimings, PENDING } from './pod-lane.ts'
+import {
+  number,
+  type PodProblem,
+  type PodReport,
+  readProblems,
+  readReport,
+  readTexts,
+  readUnresolved,
+} from './pod-reports.ts'
+import type { Answer, Request, Transport } from './transport.ts'
+
+export type Part = 'configuration' | 'keys'
+
+export interface LinkOptions {
+  readonly transport: Pick<Transport, 'call'>
+  readonly random: () => number
+  readonly timings: LinkTimings
+  /** Something about this pod is now known that was not before. */
+  readonly onChange: () => void
+  readonly onPush: (part: Part, result: string, seconds: number) => void
+}
+
+export interface Wanted {
+  readonly configuration: OutgoingConfiguration | undefined
+  readonly keys: OutgoingKeys | undefined
+}
+
+export class PodLink {
+  readonly #options: LinkOptions
+  readonly #origin: string
+  readonly #closing = new AbortController()
+  readonly #lanes: Readonly<Record<Part, Lane>>
+  #wanted: Wanted = { configuration: undefined, keys: undefined }
+  #report: PodReport | undefined
+  #asking: Promise<PodReport> | undefined
+  /** The highest sequences that this pod has seen of documents that are not the ones it should have. */
+  readonly #floors: Record<Part, number> = { configuration: 0, keys: 0 }
+
+  constructor(origin: string, options: LinkOptions) {
+    this.#options = options
+    this.#origin = origin
+    const lane = (part: Part) =>
+      new Lane({
+        random: options.random,
+        timings: options.timings,
+        attempt: (isVerification) => this.#attempt(part, isVerification),
+        onChange: options.onChange,
+      })
+    this.#lanes = { configuration: lane('configuration'), keys: lane('keys') }
+  }
+
+  want(wanted: Wanted): void {
+    const before = this.#wanted
+    this.#wanted = wanted
+    for (const part of ['keys', 'configuration'] as const) {
+      const isNew = before[part]?.documentHash !== wanted[part]?.documentHash
+      if (isNew && wanted[part] !== undefined) this.#lanes[part].begin()
+    }
+  }
+
+  get report(): PodReport | undefined {
+    return this.#report
+  }
+
+  laneOf(part: Part): LaneState {
+    return this.#lanes[part].state
+  }
+
+  floorOf(part: Part): number {
+    return this.#floors[part]
+  }
+
+  /** The pod has become ready or was replaced in place: what was known of it may be over. */
+  verify(): void {
+    this.#report = undefined
+    for (const lane of Object.values(this.#lanes)) lane.wake()
+  }
+
+  close(): void {
+    this.#closing.abort()
+    for (const lane of Object.values(this.#lanes)) lane.close()
+  }
+
+  async #attempt(part: Part, isVerification: boolean): Promise<LaneState> {
+    const wanted = this.#wanted[part]
+    if (wanted === undefined) return PENDING
+    const report = isVerification ? await this.#ask() : (this.#report ?? (await this.#ask()))
+    if (this.#has(part, report, wanted)) return { state: 'acknowledged' }
+    const refused = part === 'configuration' ? report.configuration.refused : undefined
+    if (isVerification && refused?.documentHash === wanted.documentHash) {
+      return rejected(refused.problems)
+    }
+    return await this.#push(part, wanted)
+  }
+
+  #has(part: Part, report: PodReport, wanted: Outgoing): boolean {
+    this.#raiseFloor(part, report, wanted)
+    if (part === 'keys') {
+      return report.keys.hash === wanted.hash && report.keys.sequence === wanted.sequence
+    }
+    const { hash, documentHash } = report.configuration
+    // The same content under another sequence is pushed all the same: what is stored must be what is newest.
+    return hash === wanted.hash && documentHash === wanted.documentHash
+  }
+
+  #raiseFloor(part: Part, report: PodReport, wanted: Outgoing): void {
+    if (part === 'keys') {
+      const { sequence, hash } = report.keys
+      const isOther =
+        sequence > wanted.sequence || (sequence === wanted.sequence && hash !== wanted.hash)
+      if (isOther) this.#floors.keys = sequence
+      return
+    }
+    const { newestSequence, documentHash, refused } = report.configuration
+    const isOurs = [documentHash, refused?.documentHash].includes(wanted.documentHash)
+    const isOther =
+      newestSequence > wanted.sequence || (newestSequence === wanted.sequence && !isOurs)
+    if (isOther) this.#floors.configuration = newestSequence
+  }
+
+  /** Both lanes wait for one question. */
+  #ask(): Promise<PodReport> {
+    this.#asking ??= this.#fetchReport().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #fetchReport(): Promise<PodReport> {
+    const answer = await this.#call({ method: 'GET', path: '/config/status' })
+    if (answer.status !== 200) throw new Error(`the pod answers its status with ${answer.status}`)
+    this.#report = readReport(jsonOf(answer))
+    return this.#report
+  }
+
+  async #push(part: Part, wanted: Outgoing): Promise<LaneState> {
+    const started = performance.now()
+    const observe = (result: string) =>
+      this.#options.onPush(part, result, (performance.now() - started) / 1000)
+    try {
+      const answer = await this.#send(part)
+      const state = this.#judge(part, wanted, answer)
+      observe(state.state)
+      return state
+    } catch (error) {
+      observe('unreachable')
+      throw error
+    }
+  }
+
+  async #send(part: Part): Promise<Answer> {
+    const { configuration, keys } = this.#wanted
+    if (part === 'configuration') {
+      const body = configuration?.text ?? ''
+      return await this.#call({ method: 'PUT', path: '/config', headers: JSON_BODY, body })
+    }
+    const changes = keys?.changes
+    if (changes !== undefined && changes.base === this.#report?.keys.sequence) {
+      const body = changes.text
+      const answer = await this.#call({ method: 'PUT', path: '/keys', headers: JSON_BODY, body })
+      if (answer.status !== 409) return answer
+    }
+    const headers = { ...JSON_BODY, 'content-encoding': 'gzip' }
+    const body = keys?.packed ?? Buffer.alloc(0)
+    return await this.#call({ method: 'PUT', path: '/keys', headers, body })
+  }
+
+  #judge(part: Part, wanted: Outgoing, answer: Answer): LaneState {
+    const body = jsonOf(answer)
+    if (answer.status === 200) {
+      this.#note(part, wanted, body)
+      const hash = valueBelow(body, 'hash')
+      if (hash === wanted.hash) return { state: 'acknowledged' }
+      return { state: 'rejected', error: 'the pod acknowledges another document' }
+    }
+    if (answer.status === 422) return rejected(readProblems(valueBelow(body, 'problems')))
+    if (answer.status === 409) {
+      this.#floors[part] = Math.max(number(valueBelow(body, 'have')), wanted.sequence)
+      this.#report = undefined
+      return PENDING
+    }
+    const message = valueBelow(body, 'message')
+    const says = typeof message === 'string' ? `: ${message.slice(0, 500)}` : ''
+    return { state: 'rejected', error: `the pod answers ${answer.status}${says}` }
+  }
+
+  /** What the answer says is as good as asking. */
+  #note(part: Part, wanted: Outgoing, body: unknown): void {
+    const report = this.#report
+    if (report === undefined) return
+    if (part === 'keys') {
+      const sequence = number(valueBelow(body, 'sequence'))
+      this.#report = { ...report, keys: { hash: wanted.hash, sequence } }
+      return
+    }
+    this.#report = {
+      ...report,
+      configuration: {
+        hash: wanted.hash,
+        documentHash: wanted.documentHash,
+        sequence: wanted.sequence,
+        generation: number(valueBelow(body, 'generation')),
+        newestSequence: wanted.sequence,
+        refused: undefined,
+        isLastKnownGood: false,
+      },
+      unresolved: readUnresolved(valueBelow(body, 'unresolved')),
+      ignored: readTexts(valueBelow(body, 'ignored')),
+    }
+  }
+
+  #call(request: Pick<Request, 'method' | 'path' | 'headers' | 'body'>): Promise<Answer> {
+    return this.#options.transport.call({
+      ...request,
+      origin: this.#origin,
+      deadlineMs: this.#options.timings.deadlineMs,
+      signal: this.#closing.signal,
+    })
+  }
+}
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+function rejected(problems: readonly PodProblem[]): LaneState {
+  const [first] = problems
+  if (first === undefined) return { state: 'rejected', error: 'the pod does not say why', problems }
+  const { pointer, message, fix } = first
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return { state: 'rejected', error: `${pointer} ${message}. ${fix}${more}`.trim(), problems }
+}
+
+function jsonOf({ body }: Answer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+/** What a pod says of itself at its push port, read without trusting it. */
+import { isObject, valueBelow } from './objects.ts'
+
+export interface PodReport {
+  readonly configuration: {
+    readonly hash: string | undefined
+    readonly documentHash: string | undefined
+    readonly sequence: number
+    readonly generation: number
+    /** Of the newest document that it has seen, refused ones included. */
+    readonly newestSequence: number
+    readonly refused: RefusedDocument | undefined
+    readonly isLastKnownGood: boolean
+  }
+  readonly keys: { readonly hash: string | undefined; readonly sequence: number }
+  readonly unresolved: readonly UnresolvedReference[]
+  readonly ignored: readonly string[]
+}
+
+export interface RefusedDocument {
+  readonly documentHash: string
+  readonly sequence: number
+  readonly problems: readonly PodProblem[]
+}
+
+export interface PodProblem {
+  readonly pointer: string
+  readonly message: string
+  readonly fix: string
+}
+
+export interface UnresolvedReference {
+  readonly upstream: string
+  readonly reference: string
+  readonly why: string
+}
+
+const LISTED_MAX = 50
+const TEXT_LENGTH_MAX = 1024
+
+export function readReport(body: unknown): PodReport {
+  const configuration = valueBelow(body, 'configuration')
+  const keys = valueBelow(body, 'keys')
+  const lastError = valueBelow(configuration, 'lastError')
+  return {
+    configuration: {
+      hash: text(valueBelow(configuration, 'hash')),
+      documentHash: text(valueBelow(configuration, 'documentHash')),
+      sequence: number(valueBelow(configuration, 'sequence')),
+      generation: number(valueBelow(configuration, 'generation')),
+      newestSequence: number(valueBelow(configuration, 'newestSequence')),
+      isLastKnownGood: valueBelow(configuration, 'origin') === 'last_known_good',
+      refused: isObject(lastError)
+        ? {
+            documentHash: text(lastError.documentHash) ?? '',
+            sequence: number(lastError.sequence),
+            problems: readProblems(lastError.problems),
+          }
+        : undefined,
+    },
+    keys: {
+      hash: text(valueBelow(keys, 'hash')),
+      sequence: number(valueBelow(keys, 'sequence')),
+    },
+    unresolved: readUnresolved(valueBelow(body, 'unresolved')),
+    ignored: readTexts(valueBelow(body, 'ignored')),
+  }
+}
+
+export function readProblems(value: unknown): PodProblem[] {
+  return list(value).map((problem) => ({
+    pointer: text(valueBelow(problem, 'pointer')) ?? '',
+    message: text(valueBelow(problem, 'message')) ?? 'not said why',
+    fix: text(valueBelow(problem, 'fix')) ?? '',
+  }))
+}
+
+export function readUnresolved(value: unknown): UnresolvedReference[] {
+  return list(value).map((one) => ({
+    upstream: text(valueBelow(one, 'upstream')) ?? '',
+    reference: text(valueBelow(one, 'reference')) ?? '',
+    why: text(valueBelow(one, 'why')) ?? '',
+  }))
+}
+
+export function readTexts(value: unknown): string[] {
+  return list(value).flatMap((entry) => text(entry) ?? [])
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value.slice(0, LISTED_MAX) : []
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, TEXT_LENGTH_MAX) : undefined
+}
+
+export function number(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}

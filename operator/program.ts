@@ -1,0 +1,149 @@
+/** Puts the parts together: every replica watches, the one that holds the lease writes. */
+import { ApiClient, type ApiOptions } from './api.ts'
+import type { Cluster } from './cluster.ts'
+import { makeControllers } from './controllers.ts'
+import { Lease, type LeaseTimings } from './lease.ts'
+import { type Log, messageOf } from './log.ts'
+import type { PusherOptions } from './pusher.ts'
+import { LEASE_NAME } from './rbac.ts'
+import type { GatewayTimings } from './reconcilers/gateway.ts'
+import type { ReflectorOptions } from './reflector.ts'
+import type { Telemetry } from './telemetry.ts'
+import { Transport } from './transport.ts'
+import type { Release } from './workload/settings.ts'
+import { World } from './world.ts'
+
+export interface OperatorOptions {
+  readonly cluster: Cluster
+  /** Where the Lease and the signing key are. */
+  readonly namespace: string
+  /** Whose gateways are looked after; empty: all. */
+  readonly watchNamespaces: readonly string[]
+  readonly identity: string
+  readonly release: Release
+  readonly rolloutsMax: number
+  readonly honoursPushAddress: boolean
+  readonly log: Log
+  readonly telemetry: Telemetry
+  readonly onAsked?: ApiOptions['onAsked']
+  readonly timings?: {
+    readonly reflector?: ReflectorOptions['timings']
+    readonly lease?: LeaseTimings
+    readonly pusher?: PusherOptions['timings']
+    readonly gateway?: Partial<GatewayTimings>
+  }
+}
+
+export interface Operator {
+  /** Every watch has been told of everything once. */
+  readonly isSynced: () => boolean
+  readonly isLeading: () => boolean
+  readonly silentMs: () => number
+  /** Resolves when the lead was lost: whoever runs the process ends it, and another one takes over. */
+  readonly lost: Promise<void>
+  stop(): Promise<void>
+}
+
+/** The lease decides who may write; a call that hangs must not outlast it. */
+const LEASE_CALL_MS = 4000
+const POD_CONNECT_MS = 2000
+const POD_ANSWER_BYTES_MAX = 1 << 20
+
+export function startOperator(options: OperatorOptions): Operator {
+  const { log, telemetry } = options
+  const fence: { lease?: Lease } = {}
+  const api = new ApiClient({
+    ...askingOf(options),
+    mayWrite: () => fence.lease?.mayWrite ?? false,
+  })
+  const leaseApi = new ApiClient({
+    ...askingOf(options),
+    deadlineMs: LEASE_CALL_MS,
+    attemptsMax: 1,
+  })
+  const transport = new Transport({
+    connections: 2,
+    connectTimeoutMs: POD_CONNECT_MS,
+    bodyBytesMax: POD_ANSWER_BYTES_MAX,
+  })
+  const world = watchWorld(options, api)
+  const controllers = makeControllers(options, { api, world, transport })
+  const lost = Promise.withResolvers<void>()
+  const lease = makeLease(options, leaseApi, {
+    onGained() {
+      telemetry.leader.set({ name: LEASE_NAME }, 1)
+      log.event('info', 'leader', 'This process leads.')
+      void controllers.lead()
+    },
+    onLost() {
+      telemetry.leader.set({ name: LEASE_NAME }, 0)
+      log.event('error', 'leader', 'The lead was lost; this process writes nothing any more.')
+      lost.resolve()
+    },
+  })
+  fence.lease = lease
+  world.start()
+  lease.start()
+  return {
+    isSynced: () => world.isSynced,
+    isLeading: () => lease.mayWrite,
+    silentMs: () => world.silentMs,
+    lost: lost.promise,
+    async stop() {
+      await controllers.stop()
+      await lease.release().catch(() => undefined)
+      await world.stop()
+      await Promise.all([api.close(), leaseApi.close(), transport.close()])
+    },
+  }
+}
+
+function askingOf({ cluster, telemetry, onAsked }: OperatorOptions): ApiOptions {
+  return {
+    cluster,
+    onAnswer: (status, verb) => telemetry.requests.inc({ code: String(status), method: verb }),
+    ...(onAsked && { onAsked }),
+  }
+}
+
+function makeLease(
+  { namespace, identity, log, timings }: OperatorOptions,
+  api: ApiClient,
+  changes: { onGained(): void; onLost(): void },
+): Lease {
+  return new Lease({
+    api,
+    namespace,
+    name: LEASE_NAME,
+    identity,
+    random: Math.random,
+    wallClock: Date.now,
+    onError: (error) => log.event('warn', 'leader', messageOf(error)),
+    ...changes,
+    ...(timings?.lease && { timings: timings.lease }),
+  })
+}
+
+function watchWorld(
+  { watchNamespaces, telemetry, log, timings }: OperatorOptions,
+  api: ApiClient,
+): World {
+  const listed = new Set<string>()
+  return new World({
+    api,
+    namespaces: watchNamespaces,
+    random: Math.random,
+    onList(resource, changes) {
+      telemetry.lists.inc({ resource })
+      if (listed.has(resource)) telemetry.missed.inc({ resource }, changes)
+      listed.add(resource)
+    },
+    onEnd(resource, reason, error) {
+      telemetry.watchEnds.inc({ resource, reason })
+      if (reason === 'end') return
+      const message = `The watch of ${resource} ended: ${messageOf(error)}`
+      log.event('warn', 'watch', message, { reason })
+    },
+    ...(timings?.reflector && { timings: timings.reflector }),
+  })
+}

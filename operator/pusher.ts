@@ -1,0 +1,103 @@
+/** Brings every pod of every gateway to the documents it should have, each on its own: one that hangs delays no other. */
+import type { LaneState, LinkTimings } from './pod-lane.ts'
+import { type LinkOptions, type Part, PodLink, type Wanted } from './pod-link.ts'
+import type { PodReport } from './pod-reports.ts'
+
+export interface Target {
+  /** Of the pod: a new pod of an old name is another one. */
+  readonly uid: string
+  readonly name: string
+  /** `http://address:port` of its push port. */
+  readonly origin: string
+  readonly ready: boolean
+}
+
+export interface PodState {
+  readonly target: Target
+  readonly report: PodReport | undefined
+  readonly configuration: LaneState
+  readonly keys: LaneState
+}
+
+export interface PusherOptions extends Pick<LinkOptions, 'transport' | 'random' | 'onPush'> {
+  /** Something about a pod of this gateway is now known that was not before. */
+  readonly onChange: (gateway: string) => void
+  readonly timings?: Partial<LinkTimings>
+}
+
+const TIMINGS: LinkTimings = {
+  deadlineMs: 8000,
+  verifyMs: 30_000,
+  backoffMs: 250,
+  backoffMsMax: 10_000,
+}
+
+interface Linked {
+  target: Target
+  readonly link: PodLink
+}
+
+export class Pusher {
+  readonly #options: PusherOptions
+  readonly #gateways = new Map<string, Map<string, Linked>>()
+
+  constructor(options: PusherOptions) {
+    this.#options = options
+  }
+
+  /** From now on these pods are to have these documents; pods that are not named are let go. */
+  program(gateway: string, targets: readonly Target[], wanted: Wanted): void {
+    const pods = this.#gateways.get(gateway) ?? new Map<string, Linked>()
+    this.#gateways.set(gateway, pods)
+    const named = new Set(targets.map(({ uid, origin }) => `${uid} ${origin}`))
+    for (const [id, { link }] of pods) {
+      if (named.has(id)) continue
+      link.close()
+      pods.delete(id)
+    }
+    for (const target of targets) {
+      const id = `${target.uid} ${target.origin}`
+      const known = pods.get(id) ?? { target, link: this.#open(gateway, target.origin) }
+      const becameReady = target.ready && !known.target.ready
+      known.target = target
+      pods.set(id, known)
+      known.link.want(wanted)
+      if (becameReady) known.link.verify()
+    }
+  }
+
+  statesOf(gateway: string): PodState[] {
+    return [...(this.#gateways.get(gateway)?.values() ?? [])].map(({ target, link }) => ({
+      target,
+      report: link.report,
+      configuration: link.laneOf('configuration'),
+      keys: link.laneOf('keys'),
+    }))
+  }
+
+  /** Documents below this sequence would be refused by some pod as old. */
+  floorOf(gateway: string, part: Part): number {
+    const links = [...(this.#gateways.get(gateway)?.values() ?? [])]
+    return links.reduce((most, { link }) => Math.max(most, link.floorOf(part)), 0)
+  }
+
+  forget(gateway: string): void {
+    for (const { link } of this.#gateways.get(gateway)?.values() ?? []) link.close()
+    this.#gateways.delete(gateway)
+  }
+
+  close(): void {
+    for (const gateway of [...this.#gateways.keys()]) this.forget(gateway)
+  }
+
+  #open(gateway: string, origin: string): PodLink {
+    const { transport, random, onPush, onChange, timings } = this.#options
+    return new PodLink(origin, {
+      transport,
+      random,
+      onPush,
+      timings: { ...TIMINGS, ...timings },
+      onChange: () => onChange(gateway),
+    })
+  }
+}

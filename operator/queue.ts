@@ -1,0 +1,107 @@
+/** Keys that wait to be reconciled: each at most once, one worker per key, failures later and later. */
+
+export type Outcome = undefined | { readonly againMs: number }
+
+export interface QueueOptions {
+  readonly concurrency: number
+  readonly random: () => number
+  /** Rejects when the key has to be tried again. */
+  readonly process: (key: string) => Promise<Outcome>
+  readonly onError?: (key: string, error: unknown, retryMs: number) => void
+  readonly backoffMs?: { readonly first: number; readonly most: number }
+}
+
+/** A key that is added while it is worked on is worked on once more afterwards. */
+export class WorkQueue {
+  readonly #options: QueueOptions
+  /** In order of arrival; a Set keeps it and forgets duplicates. */
+  readonly #waiting = new Set<string>()
+  readonly #running = new Set<string>()
+  readonly #again = new Set<string>()
+  readonly #timers = new Map<string, { at: number; timer: NodeJS.Timeout }>()
+  readonly #failures = new Map<string, number>()
+  #idle: (() => void)[] = []
+  #open = false
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  /** Keys added before are kept and worked on from now. */
+  start(): void {
+    this.#open = true
+    this.#fill()
+  }
+
+  add(key: string): void {
+    if (this.#running.has(key)) this.#again.add(key)
+    else this.#waiting.add(key)
+    this.#fill()
+  }
+
+  /** Adds it later; of two delays the shorter one counts. */
+  addAfter(key: string, delayMs: number): void {
+    const at = performance.now() + delayMs
+    const pending = this.#timers.get(key)
+    if (pending !== undefined && pending.at <= at) return
+    clearTimeout(pending?.timer)
+    const timer = setTimeout(() => {
+      this.#timers.delete(key)
+      this.add(key)
+    }, delayMs)
+    this.#timers.set(key, { at, timer })
+  }
+
+  get depth(): number {
+    return this.#waiting.size + this.#again.size
+  }
+
+  get active(): number {
+    return this.#running.size
+  }
+
+  /** Takes nothing new and resolves when what is under way has ended. */
+  async stop(): Promise<void> {
+    this.#open = false
+    for (const { timer } of this.#timers.values()) clearTimeout(timer)
+    this.#timers.clear()
+    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  #fill(): void {
+    if (!this.#open) return
+    for (const key of this.#waiting) {
+      if (this.#running.size >= this.#options.concurrency) return
+      this.#waiting.delete(key)
+      this.#running.add(key)
+      void this.#work(key)
+    }
+  }
+
+  async #work(key: string): Promise<void> {
+    try {
+      const outcome = await this.#options.process(key)
+      this.#failures.delete(key)
+      if (outcome !== undefined && this.#open) this.addAfter(key, outcome.againMs)
+    } catch (error) {
+      const delay = this.#delayAfterFailure(key)
+      this.#options.onError?.(key, error, delay)
+      if (this.#open) this.addAfter(key, delay)
+    }
+    this.#running.delete(key)
+    if (this.#again.delete(key)) this.#waiting.add(key)
+    if (this.#running.size === 0) {
+      for (const resolve of this.#idle) resolve()
+      this.#idle = []
+    }
+    this.#fill()
+  }
+
+  #delayAfterFailure(key: string): number {
+    const { first, most } = this.#options.backoffMs ?? { first: 100, most: 60_000 }
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    const bound = Math.min(most, first * 2 ** Math.min(failures, 20))
+    return bound * (0.5 + this.#options.random() / 2)
+  }
+}

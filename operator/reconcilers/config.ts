@@ -1,0 +1,203 @@
+/** Writes the documents of a gateway before anything is pushed: a sequence that a pod saw is never given to other content. */
+import type { GatewayIdentity } from '../../dataplane/config/signed.ts'
+import type { ApiClient } from '../api.ts'
+import {
+  bundleData,
+  type OutgoingConfiguration,
+  type OutgoingKeys,
+  readStored,
+  type Stored,
+  signConfiguration,
+  signKeys,
+} from '../bundle.ts'
+import type { Compiled } from '../compile.ts'
+import { type KubeObject, keyOf, RESOURCES } from '../objects.ts'
+import type { SigningKeys } from '../signing-keys.ts'
+import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
+import type { World } from '../world.ts'
+
+export interface ConfigOptions {
+  readonly api: ApiClient
+  readonly world: World
+  readonly signingKeys: () => SigningKeys
+}
+
+/** Sequences that pods have seen of other documents. */
+export interface Floors {
+  readonly configuration: number
+  readonly keys: number
+}
+
+interface Known {
+  readonly uid: string | undefined
+  readonly object: KubeObject
+  readonly stored: Stored
+}
+
+export class ForeignObjectError extends Error {
+  constructor(kind: string, name: string) {
+    super(`${kind} ${name} exists and does not belong to this gateway. Delete or rename it.`)
+    this.name = 'ForeignObjectError'
+  }
+}
+
+export class ConfigReconciler {
+  readonly #options: ConfigOptions
+  readonly #known = new Map<string, Known>()
+
+  constructor(options: ConfigOptions) {
+    this.#options = options
+  }
+
+  /** What is stored now, before anything new is decided. */
+  async read(gateway: KubeObject): Promise<Stored> {
+    const known = await this.#read(gateway, names.config(gateway.metadata.name))
+    return known?.stored ?? {}
+  }
+
+  /** Returns the documents that the pods should have. */
+  async reconcile(gateway: KubeObject, compiled: Compiled, floors: Floors): Promise<Stored> {
+    const name = names.config(gateway.metadata.name)
+    const known = await this.#read(gateway, name)
+    const stored = known?.stored ?? {}
+    const next = this.#next(gateway, compiled, { stored, floors })
+    const isSame = next.configuration === stored.configuration && next.keys === stored.keys
+    if (isSame && known !== undefined) return stored
+    await this.#write(gateway, name, known, next)
+    return next
+  }
+
+  /** Keeps what every ready pod enforces, for pods that start while something newer is refused. */
+  async keepLastKnownGood(
+    gateway: KubeObject,
+    configuration: OutgoingConfiguration,
+  ): Promise<void> {
+    const name = names.lastKnownGood(gateway.metadata.name)
+    const known = await this.#read(gateway, name)
+    if (known?.stored.configuration?.documentHash === configuration.documentHash) return
+    await this.#write(gateway, name, known, { configuration })
+  }
+
+  lastKnownGood(gateway: KubeObject): OutgoingConfiguration | undefined {
+    const known = this.#peek(gateway, names.lastKnownGood(gateway.metadata.name))
+    return known?.stored.configuration
+  }
+
+  forget({ namespace, name }: { namespace: string; name: string }): void {
+    this.#known.delete(`${namespace}/${names.config(name)}`)
+    this.#known.delete(`${namespace}/${names.lastKnownGood(name)}`)
+  }
+
+  #next(
+    gateway: KubeObject,
+    compiled: Compiled,
+    { stored, floors }: { stored: Stored; floors: Floors },
+  ): Stored {
+    const { uid = '', namespace = '', name, generation = 0 } = gateway.metadata
+    const identity: GatewayIdentity = { uid, namespace, name }
+    const keys = this.#options.signingKeys()
+    const after = (sequence: number | undefined, floor: number) =>
+      Math.max(sequence ?? 0, floor) + 1
+    const isKept = (document: OutgoingConfiguration | OutgoingKeys | undefined, floor: number) =>
+      document !== undefined && document.keyId === keys.keyId && document.sequence > floor
+    const wanted = compiled.configuration
+    const isSame = stored.configuration?.hash === wanted?.hash
+    const configuration =
+      wanted === undefined || (isSame && isKept(stored.configuration, floors.configuration))
+        ? stored.configuration
+        : signConfiguration(
+            wanted.payload,
+            {
+              gateway: identity,
+              sequence: after(stored.configuration?.sequence, floors.configuration),
+              generation,
+            },
+            keys,
+          )
+    const newKeys =
+      stored.keys?.hash === compiled.keysHash && isKept(stored.keys, floors.keys)
+        ? stored.keys
+        : signKeys(
+            compiled.keys,
+            {
+              gateway: identity,
+              sequence: after(stored.keys?.sequence, floors.keys),
+              before: stored.keys,
+            },
+            keys,
+          )
+    return { ...(configuration && { configuration }), keys: newKeys }
+  }
+
+  /** Before something is written: an object that we do not watch may have the name. */
+  async #read(gateway: KubeObject, name: string): Promise<Known | undefined> {
+    const { namespace, uid } = gateway.metadata
+    const key = `${namespace}/${name}`
+    const { api, world } = this.#options
+    if (world.stores.configMaps.get(key) !== undefined) return this.#peek(gateway, name)
+    const object = await api.get(RESOURCES.configMaps, { namespace, name })
+    if (object !== undefined) return this.#take(gateway, object)
+    if (this.#known.get(key)?.uid === uid) this.#known.delete(key)
+    return undefined
+  }
+
+  /** What is watched or was written by ourselves, whichever is newer. */
+  #peek(gateway: KubeObject, name: string): Known | undefined {
+    const key = `${gateway.metadata.namespace}/${name}`
+    const remembered = this.#known.get(key)
+    const known = remembered?.uid === gateway.metadata.uid ? remembered : undefined
+    const cached = this.#options.world.stores.configMaps.get(key)
+    if (cached === undefined) return known
+    return known !== undefined && !isNewer(cached, known.object)
+      ? known
+      : this.#take(gateway, cached)
+  }
+
+  #take(gateway: KubeObject, object: KubeObject): Known {
+    const { uid = '' } = gateway.metadata
+    if (!isOwnedBy(object, gateway)) throw new ForeignObjectError('ConfigMap', object.metadata.name)
+    const remembered = this.#known.get(keyOf(object))
+    const isKnown = remembered?.uid === uid && !isNewer(object, remembered.object)
+    const stored = isKnown
+      ? remembered.stored
+      : readStored(object, uid, this.#options.signingKeys())
+    const found = { uid, object, stored }
+    this.#known.set(keyOf(object), found)
+    return found
+  }
+
+  async #write(
+    gateway: KubeObject,
+    name: string,
+    known: Known | undefined,
+    stored: Stored,
+  ): Promise<void> {
+    const { api } = this.#options
+    const { resourceVersion } = known?.object.metadata ?? {}
+    const metadata = metadataOf(gateway, name)
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...bundleData(stored) }
+    const write = async () =>
+      resourceVersion === undefined
+        ? await api.create(RESOURCES.configMaps, object, MANAGER)
+        : await api.update(
+            RESOURCES.configMaps,
+            { ...object, metadata: { ...metadata, resourceVersion } },
+            MANAGER,
+          )
+    const written = await write().catch((error: unknown) => {
+      // Somebody else wrote: what is there now has to be read before anything is decided.
+      this.#known.delete(`${gateway.metadata.namespace}/${name}`)
+      throw error
+    })
+    const { uid } = gateway.metadata
+    this.#known.set(keyOf(written), { uid, object: written, stored })
+  }
+}
+
+/** The store lags behind what we wrote ourselves a moment ago. */
+function isNewer(cached: KubeObject, known: KubeObject): boolean {
+  if (cached.metadata.uid !== known.metadata.uid) return true
+  const [one, other] = [cached, known].map(({ metadata }) => metadata.resourceVersion ?? '0')
+  if (one === other) return false
+  return BigInt(one ?? 0) > BigInt(other ?? 0)
+}

@@ -1,0 +1,188 @@
+/** One gateway from top to bottom: compile, write the documents, send them, shape the pods, say how it stands. */
+import type { Stored } from '../bundle.ts'
+import type { Compilations } from '../compilations.ts'
+import type { Compiled } from '../compile.ts'
+import { messageOf } from '../log.ts'
+import { joinNeeds } from '../needs.ts'
+import { type KubeObject, keyOf, splitKey, valueBelow } from '../objects.ts'
+import type { Pusher } from '../pusher.ts'
+import type { Outcome } from '../queue.ts'
+import type { SigningKeys } from '../signing-keys.ts'
+import { enforces, type StatusFacts } from '../status/facts.ts'
+import { targetsOf } from '../targets.ts'
+import { drainSecondsOf, type Release } from '../workload/settings.ts'
+import type { World } from '../world.ts'
+import { type ConfigReconciler, ForeignObjectError } from './config.ts'
+import type { StatusReconciler } from './status.ts'
+import type { WorkloadReconciler } from './workload.ts'
+
+export interface GatewayOptions {
+  readonly world: World
+  readonly compilations: Compilations
+  readonly config: ConfigReconciler
+  readonly workload: WorkloadReconciler
+  readonly status: StatusReconciler
+  readonly pusher: Pusher
+  readonly signingKeys: () => SigningKeys
+  readonly release: Release
+  readonly random: () => number
+  /** Pods are where an annotation says: only in tests. */
+  readonly honoursPushAddress: boolean
+  /** The gateway was compiled anew: keys may have another verdict. */
+  readonly onCompiled: (key: string) => void
+  readonly timings?: Partial<GatewayTimings>
+}
+
+export interface GatewayTimings {
+  readonly resyncMs: number
+  /** A configuration that every pod has taken is kept as the last good one after this time. */
+  readonly soakMs: number
+}
+
+const TIMINGS: GatewayTimings = { resyncMs: 600_000, soakMs: 5000 }
+
+type Workload = StatusFacts['workload']
+
+export class GatewayReconciler {
+  readonly #options: GatewayOptions
+  readonly #timings: GatewayTimings
+  /** Since when every ready pod enforces a document. */
+  readonly #goodSince = new Map<string, { documentHash: string; at: number }>()
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    this.#timings = { ...TIMINGS, ...options.timings }
+  }
+
+  async reconcile(key: string): Promise<Outcome> {
+    const { world, config } = this.#options
+    const gateway = world.stores.gatewayConfigs.get(key)
+    if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
+      this.#forget(key)
+      return undefined
+    }
+    const isPaused = valueBelow(gateway, 'spec', 'paused') === true
+    const faults: unknown[] = []
+    let stored: Stored = {}
+    let compiled: Compiled | undefined
+    let keysWaitMs: number | undefined
+    let workload: Workload = { kind: 'applied' }
+    try {
+      stored = await config.read(gateway)
+      if (!isPaused) {
+        const compilation = this.#options.compilations.of(gateway, stored.keys?.records)
+        if (compilation.isNew) this.#options.onCompiled(key)
+        compiled = compilation.compiled
+        keysWaitMs = compilation.againMs
+        stored = await config.reconcile(gateway, compiled, this.#floors(key))
+      }
+      this.#program(key, stored)
+      if (compiled !== undefined) workload = await this.#shape(gateway, compiled, stored)
+    } catch (error) {
+      // A status that says what went wrong is worth more than one that says nothing.
+      if (!(error instanceof ForeignObjectError)) faults.push(error)
+      const kind = error instanceof ForeignObjectError ? 'conflict' : 'failed'
+      workload = { kind, message: messageOf(error) }
+    }
+    const waits = await this.#finish(gateway, { isPaused, compiled, stored, workload })
+    if (faults.length > 0) throw faults[0]
+    return { againMs: Math.min(...waits, keysWaitMs ?? Infinity, this.#resyncMs(workload)) }
+  }
+
+  #floors(key: string) {
+    const { pusher } = this.#options
+    return {
+      configuration: pusher.floorOf(key, 'configuration'),
+      keys: pusher.floorOf(key, 'keys'),
+    }
+  }
+
+  #program(key: string, { configuration, keys }: Stored): void {
+    const { pusher, world, honoursPushAddress } = this.#options
+    const targets = targetsOf(world.podsOf.get(key), honoursPushAddress)
+    pusher.program(key, targets, { configuration, keys })
+  }
+
+  async #shape(gateway: KubeObject, compiled: Compiled, stored: Stored): Promise<Workload> {
+    const { workload, config, release, signingKeys } = this.#options
+    const { configuration } = stored
+    const { spec } = compiled
+    if (configuration === undefined || spec === undefined) return { kind: 'applied' }
+    const lastKnownGood = config.lastKnownGood(gateway)
+    const needs = joinNeeds(configuration.needs, lastKnownGood?.needs)
+    const drainSeconds = drainSecondsOf(spec, needs.requestTimeoutSeconds)
+    const settings = { gateway, spec, needs, drainSeconds, release }
+    return await workload.reconcile(settings, signingKeys().trusted)
+  }
+
+  /** Returns after which times it should be looked at again. */
+  async #finish(
+    gateway: KubeObject,
+    found: {
+      readonly isPaused: boolean
+      readonly compiled: Compiled | undefined
+      readonly stored: Stored
+      readonly workload: Workload
+    },
+  ): Promise<number[]> {
+    const { status, world, pusher, config } = this.#options
+    const { isPaused, compiled, stored, workload } = found
+    const key = keyOf(gateway)
+    const pods = pusher.statesOf(key)
+    const soak = isPaused ? undefined : await this.#keepWhatIsGood(gateway, stored, pods)
+    const again = await status.reconcile({
+      gateway,
+      isPaused,
+      compiled,
+      documents: stored,
+      lastKnownGoodHash:
+        workload.kind === 'conflict' ? undefined : config.lastKnownGood(gateway)?.hash,
+      pods,
+      deployment: world.stores.deployments.get(key),
+      service: world.stores.services.get(key),
+      workload,
+    })
+    return [soak, again].filter((waitMs) => waitMs !== undefined)
+  }
+
+  async #keepWhatIsGood(
+    gateway: KubeObject,
+    { configuration }: Stored,
+    pods: ReturnType<Pusher['statesOf']>,
+  ): Promise<number | undefined> {
+    const key = keyOf(gateway)
+    const ready = pods.filter(({ target }) => target.ready)
+    const isGood = ready.length > 0 && ready.every((pod) => enforces(pod, configuration?.hash))
+    if (configuration === undefined || !isGood) {
+      this.#goodSince.delete(key)
+      return undefined
+    }
+    const now = performance.now()
+    const { documentHash } = configuration
+    const known = this.#goodSince.get(key)
+    const since = known?.documentHash === documentHash ? known.at : now
+    this.#goodSince.set(key, { documentHash, at: since })
+    const waitMs = since + this.#timings.soakMs - now
+    if (waitMs > 0) return waitMs
+    await this.#options.config.keepLastKnownGood(gateway, configuration)
+    return undefined
+  }
+
+  #resyncMs(workload: Workload): number {
+    if (workload.kind === 'waiting') return 2000
+    // What stands in the way is not watched.
+    const everyMs = workload.kind === 'conflict' ? 15_000 : this.#timings.resyncMs
+    return everyMs * (0.9 + this.#options.random() / 5)
+  }
+
+  #forget(key: string): void {
+    const { pusher, status, workload, config, compilations, onCompiled } = this.#options
+    pusher.forget(key)
+    status.forget(key)
+    workload.forget(key)
+    config.forget(splitKey(key))
+    compilations.forget(key)
+    this.#goodSince.delete(key)
+    onCompiled(key)
+  }
+}

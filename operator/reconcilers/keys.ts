@@ -1,0 +1,128 @@
+/** Says on each GatewayKey whether it counts, and whether it still works. */
+import { GatewayKeyStatus } from '../../crds/gateway-key.ts'
+import { hashOf } from '../../dataplane/config/signed.ts'
+import type { ApiClient } from '../api.ts'
+import { isStatus } from '../api-error.ts'
+import type { Compilations } from '../compilations.ts'
+import { gatewayOf, type KeyVerdict, keyStateOf, NOT_PERMITTED } from '../compile-keys.ts'
+import { type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'
+import type { Outcome } from '../queue.ts'
+import { STATUS_MANAGER } from '../workload/names.ts'
+import type { World } from '../world.ts'
+import { isoSeconds } from './status.ts'
+
+export interface KeysOptions {
+  readonly api: ApiClient
+  readonly world: World
+  readonly compilations: Compilations
+  readonly wallClock: () => number
+}
+
+/** Longer timers overflow; the key is looked at again then. */
+const WAIT_MS_MAX = 24 * 3600_000
+
+export class KeysReconciler {
+  readonly #options: KeysOptions
+
+  constructor(options: KeysOptions) {
+    this.#options = options
+  }
+
+  async reconcile(name: string): Promise<Outcome> {
+    const { api, world, wallClock } = this.#options
+    const key = world.stores.gatewayKeys.get(name)
+    if (key === undefined || key.metadata.deletionTimestamp !== undefined) return undefined
+    const verdict = this.#verdict(key)
+    // The gateway is compiled soon, and tells us then.
+    if (verdict === undefined) return undefined
+    const before = statusOf(key)
+    const status = nextStatus(key, verdict, before, isoSeconds(wallClock()))
+    if (hashOf(status) !== hashOf(before)) await this.#write(api, key, status)
+    return this.#untilExpiry(key)
+  }
+
+  /** Whether the status of the key says something else than the verdict. */
+  isOutdated(key: KubeObject): boolean {
+    const verdict = this.#verdict(key)
+    if (verdict === undefined) return false
+    const before = statusOf(key)
+    const [accepted] = before.conditions
+    return (
+      before.state !== verdict.state ||
+      before.observedGeneration !== key.metadata.generation ||
+      accepted?.reason !== verdict.reason ||
+      accepted.message !== verdict.message
+    )
+  }
+
+  async #write(api: ApiClient, key: KubeObject, status: GatewayKeyStatus): Promise<void> {
+    const { name, namespace, uid } = key.metadata
+    const body = {
+      metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) },
+      status,
+    }
+    try {
+      const options = { manager: STATUS_MANAGER, subresource: 'status' }
+      await api.apply(RESOURCES.gatewayKeys, body, options)
+    } catch (error) {
+      if (!isStatus(error, 404) && !isStatus(error, 409)) throw error
+    }
+  }
+
+  #verdict(key: KubeObject): KeyVerdict | undefined {
+    const { world, compilations, wallClock } = this.#options
+    const gateway = gatewayOf(key)
+    const state = keyStateOf(key, wallClock())
+    const found = compilations.verdictOf(gateway, keyOf(key))
+    if (found !== undefined)
+      return found.accepted
+        ? { ...found, state, message: acceptedMessage(state) }
+        : { ...found, state }
+    if (world.stores.gatewayConfigs.get(gateway) !== undefined) return undefined
+    const isForeign = !gateway.startsWith(`${key.metadata.namespace}/`)
+    if (isForeign) return { ...NOT_PERMITTED, state }
+    const message = `There is no GatewayConfig ${gateway.slice(gateway.indexOf('/') + 1)} in this namespace yet. Create it, or correct spec.gateway.`
+    return { accepted: false, reason: 'GatewayNotFound', message, state }
+  }
+
+  #untilExpiry(key: KubeObject): Outcome {
+    const expiresAt = valueBelow(key, 'spec', 'expiresAt')
+    if (typeof expiresAt !== 'string') return undefined
+    const waitMs = Date.parse(expiresAt) - this.#options.wallClock()
+    return waitMs > 0 ? { againMs: Math.min(waitMs + 50, WAIT_MS_MAX) } : undefined
+  }
+}
+
+function acceptedMessage(state: KeyVerdict['state']): string {
+  if (state === 'ACTIVE') return 'The key may call its routes.'
+  return `The key is ${state.toLowerCase()} and answers 401.`
+}
+
+function statusOf(key: KubeObject): GatewayKeyStatus {
+  const parsed = GatewayKeyStatus.safeParse(key.status ?? {})
+  return parsed.success ? parsed.data : GatewayKeyStatus.parse({})
+}
+
+function nextStatus(
+  key: KubeObject,
+  verdict: KeyVerdict,
+  before: GatewayKeyStatus,
+  now: string,
+): GatewayKeyStatus {
+  const status = verdict.accepted ? 'True' : 'False'
+  const known = before.conditions.find(({ type }) => type === 'Accepted')
+  return {
+    observedGeneration: key.metadata.generation ?? 0,
+    state: verdict.state,
+    conditions: [
+      {
+        type: 'Accepted',
+        status,
+        observedGeneration: key.metadata.generation ?? 0,
+        lastTransitionTime: known?.status === status ? known.lastTransitionTime : now,
+        reason: verdict.reason,
+        message: verdict.message,
+      },
+    ],
+  }
+}

@@ -1,0 +1,85 @@
+/** Writes the status of a gateway when it says something new, and not more often than somebody can read it. */
+import { GatewayStatus } from '../../crds/gateway-config.ts'
+import { hashOf } from '../../dataplane/config/signed.ts'
+import type { ApiClient } from '../api.ts'
+import { isStatus } from '../api-error.ts'
+import type { Events } from '../events.ts'
+import { type KubeObject, keyOf, RESOURCES } from '../objects.ts'
+import type { StatusFacts } from '../status/facts.ts'
+import { gatewayStatus } from '../status/gateway-status.ts'
+import { STATUS_MANAGER } from '../workload/names.ts'
+
+export interface StatusOptions {
+  readonly api: ApiClient
+  readonly events: Events
+  readonly wallClock: () => number
+  readonly onWrite?: () => void
+  /** Two writes for one gateway are at least this far apart; what comes in between is written together. */
+  readonly intervalMs?: number
+}
+
+interface Written {
+  readonly uid: string | undefined
+  readonly status: GatewayStatus
+  readonly hash: string
+  readonly at: number
+}
+
+export class StatusReconciler {
+  readonly #options: StatusOptions
+  readonly #written = new Map<string, Written>()
+
+  constructor(options: StatusOptions) {
+    this.#options = options
+  }
+
+  /** What was written last: by us, or by the one who led before. */
+  before(gateway: KubeObject): GatewayStatus {
+    const written = this.#written.get(keyOf(gateway))
+    if (written !== undefined && written.uid === gateway.metadata.uid) return written.status
+    const parsed = GatewayStatus.safeParse(gateway.status ?? {})
+    return parsed.success ? parsed.data : GatewayStatus.parse({})
+  }
+
+  /** Returns in how many milliseconds it wants to be called again, if it does. */
+  async reconcile(facts: Omit<StatusFacts, 'before' | 'now'>): Promise<number | undefined> {
+    const { api, events, wallClock, onWrite, intervalMs = 300 } = this.#options
+    const { gateway } = facts
+    const before = this.before(gateway)
+    const status = gatewayStatus({ ...facts, before, now: isoSeconds(wallClock()) })
+    const hash = hashOf(status)
+    const written = this.#written.get(keyOf(gateway))
+    const isOfThis = written?.uid === gateway.metadata.uid
+    if (hash === (isOfThis ? written?.hash : hashOf(before))) return undefined
+    const waitMs = isOfThis && written ? written.at + intervalMs - performance.now() : 0
+    if (waitMs > 0) return waitMs
+    const { uid, name, namespace } = gateway.metadata
+    const body = {
+      metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) },
+      status,
+    }
+    try {
+      await api.apply(RESOURCES.gatewayConfigs, body, {
+        manager: STATUS_MANAGER,
+        subresource: 'status',
+      })
+    } catch (error) {
+      // It was deleted meanwhile, or is another one of the same name by now.
+      if (isStatus(error, 404) || isStatus(error, 409)) return undefined
+      throw error
+    }
+    onWrite?.()
+    this.#written.set(keyOf(gateway), { uid, status, hash, at: performance.now() })
+    events.tellOfChanges(gateway, before.conditions, status.conditions)
+    return undefined
+  }
+
+  forget(key: string): void {
+    this.#written.delete(key)
+  }
+}
+
+/** Times in conditions have no fractions. */
+export function isoSeconds(now: number): string {
+  return `${new Date(now).toISOString().slice(0, 19)}Z`
+}

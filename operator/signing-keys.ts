@@ -1,0 +1,82 @@
+/** The key that signs documents: a Secret beside the operator, the only Secret that it may touch. */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { keyIdOf } from '../dataplane/config/signed.ts'
+import type { ApiClient } from './api.ts'
+import { isStatus } from './api-error.ts'
+import { isObject, type KubeObject, RESOURCES } from './objects.ts'
+import { MANAGED_LABEL, MANAGER } from './workload/names.ts'
+
+/** The member that signs; every other `*.pem` is only trusted, so that a key can be replaced in two steps. */
+const SIGNING = 'signing.pem'
+
+export interface SigningKeys {
+  readonly privateKey: KeyObject
+  readonly keyId: string
+  /** Public halves in PEM by file name: what pods mount. */
+  readonly trusted: Readonly<Record<string, string>>
+}
+
+export interface SigningPlace {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Makes the Secret where there is none. Throws where it is there and cannot be used: making another would cut off all pods. */
+export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Promise<SigningKeys> {
+  const stored = await api.get(RESOURCES.secrets, place)
+  if (stored !== undefined) return readSigningKeys(stored)
+  try {
+    return readSigningKeys(await api.create(RESOURCES.secrets, newSecret(place), MANAGER))
+  } catch (error) {
+    // Another operator was faster; what it made is the key.
+    if (!isStatus(error, 409)) throw error
+    const made = await api.get(RESOURCES.secrets, place)
+    if (made === undefined) throw error
+    return readSigningKeys(made)
+  }
+}
+
+export function readSigningKeys(secret: KubeObject): SigningKeys {
+  const { namespace, name } = secret.metadata
+  const data = isObject(secret.data) ? secret.data : {}
+  const trusted: Record<string, string> = {}
+  let privateKey: KeyObject | undefined
+  for (const [member, encoded] of Object.entries(data)) {
+    if (!member.endsWith('.pem') || typeof encoded !== 'string') continue
+    const pem = Buffer.from(encoded, 'base64').toString()
+    const key = readPem(pem, `${namespace}/${name}: ${member}`)
+    if (member === SIGNING && key.type === 'private') privateKey = key
+    const publicKey = key.type === 'private' ? createPublicKey(key) : key
+    const id = keyIdOf(publicKey)
+    trusted[`${id}.pem`] = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  }
+  if (privateKey === undefined) {
+    throw new Error(
+      `the Secret ${namespace}/${name} has no private key in ${SIGNING}; restore it, or delete the Secret to have a new one made`,
+    )
+  }
+  return { privateKey, keyId: keyIdOf(createPublicKey(privateKey)), trusted }
+}
+
+/** Names the place and never the contents. */
+function readPem(pem: string, where: string): KeyObject {
+  try {
+    const key = pem.includes('PRIVATE KEY') ? createPrivateKey(pem) : createPublicKey(pem)
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${where} is not an Ed25519 key in PEM`)
+}
+
+function newSecret({ namespace, name }: SigningPlace): KubeObject {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name, labels: { [MANAGED_LABEL]: MANAGER } },
+    type: 'Opaque',
+    data: { [SIGNING]: Buffer.from(pem).toString('base64') },
+  }
+}

@@ -1,0 +1,124 @@
+/** The conditions of a gateway: each is judged alone, the summary follows from them. */
+import type { Condition, ConditionType } from '../../crds/conditions.ts'
+import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
+import { showFinding } from '../compile.ts'
+import { valueBelow } from '../objects.ts'
+import { isRolling } from '../reconcilers/workload.ts'
+import { enforces, type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
+import { judgeProgrammed } from './programmed.ts'
+
+export function conditionsOf(facts: StatusFacts): Condition[] {
+  const judgements: Record<Exclude<ConditionType, 'Ready'>, Judgement> = {
+    Accepted: judgeAccepted(facts),
+    ResolvedRefs: judgeReferences(facts),
+    WorkloadAvailable: judgeWorkload(facts),
+    Programmed: judgeProgrammed(facts),
+    Degraded: judgeDegraded(facts),
+  }
+  const all = { ...judgements, Ready: summary(judgements) }
+  return Object.entries(all).map(([type, judgement]) => conditionOf(facts, type, judgement))
+}
+
+/** The time moves only when the status does: else each write would be the cause of the next. */
+function conditionOf(facts: StatusFacts, type: string, judgement: Judgement): Condition {
+  const before = facts.before.conditions.find((condition) => condition.type === type)
+  const isSame = before?.status === judgement.status
+  return {
+    type,
+    status: judgement.status,
+    observedGeneration: facts.gateway.metadata.generation ?? 0,
+    lastTransitionTime: isSame ? before.lastTransitionTime : facts.now,
+    reason: judgement.reason,
+    message: judgement.message.slice(0, MESSAGE_LENGTH_MAX),
+  }
+}
+
+function summary(judgements: Readonly<Record<string, Judgement>>): Judgement {
+  const order = ['Accepted', 'WorkloadAvailable', 'Programmed', 'ResolvedRefs']
+  const needed = order.flatMap((type) => judgements[type] ?? [])
+  const failing =
+    needed.find(({ status }) => status === 'False') ??
+    needed.find(({ status }) => status === 'Unknown')
+  return failing ?? yes('Ready', 'The gateway serves as configured.')
+}
+
+function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
+  if (isPaused) {
+    const message = 'spec.paused is true: the pods keep what they have. Set it to false to go on.'
+    return unknown(message, 'Paused')
+  }
+  if (compiled === undefined) return unknown('The configuration has not been looked at yet.')
+  const errors = compiled.problems.filter(({ severity }) => severity === 'error')
+  const [first] = errors
+  if (first !== undefined) {
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see status.problems)` : ''
+    return no('Invalid', `${showFinding(first)}${more}`)
+  }
+  const warnings = compiled.problems.length
+  const said = warnings === 0 ? '' : ` ${warnings} warnings, see status.problems.`
+  return yes('Accepted', `The configuration is valid.${said}`)
+}
+
+function judgeReferences({ pods }: StatusFacts): Judgement {
+  const reports = pods.flatMap(({ report }) => report ?? [])
+  if (reports.length === 0) return unknown('No pod has said yet which references it can resolve.')
+  const unresolved = reports.flatMap((report) => report.unresolved)
+  if (unresolved.length === 0) return yes('ResolvedRefs', 'Every reference leads somewhere.')
+  const texts = unresolved.map(
+    ({ upstream, reference, why }) => `upstream ${upstream}: ${reference} (${why})`,
+  )
+  const message = `${listed([...new Set(texts)])}. Only these upstreams are out; create the Secret or correct the reference, and they come back by themselves.`
+  return no('SecretUnresolved', message)
+}
+
+function judgeWorkload({ workload, deployment, documents }: StatusFacts): Judgement {
+  if (workload.kind === 'conflict') return no('Conflict', workload.message)
+  if (workload.kind === 'failed') return no('ApplyFailed', workload.message)
+  if (documents.configuration === undefined) {
+    return unknown('Pods are made when there is a first valid configuration.')
+  }
+  if (deployment === undefined) return unknown('The Deployment has just been asked for.')
+  const count = (...path: string[]) => Number(valueBelow(deployment, ...path) ?? 0)
+  const wanted = count('spec', 'replicas')
+  const available = count('status', 'availableReplicas')
+  const waits = workload.kind === 'waiting' ? ` ${workload.message}` : ''
+  if (available >= wanted && !isRolling(deployment)) {
+    return yes('Available', `${available} of ${wanted} pods are available.${waits}`)
+  }
+  if (available === 0 && wanted > 0) {
+    const message = `None of ${wanted} pods is available. Look at the pods' events and logs.${waits}`
+    return no('NoReplicasAvailable', message)
+  }
+  const updated = count('status', 'updatedReplicas')
+  return no(
+    'RolloutInProgress',
+    `${available} of ${wanted} pods are available, ${updated} are of the newest shape.${waits}`,
+  )
+}
+
+function judgeDegraded(facts: StatusFacts): Judgement {
+  const { documents, pods, compiled } = facts
+  const reports = pods.flatMap(({ report }) => report ?? [])
+  if (reports.length === 0) return unknown('No pod has said yet what it enforces.')
+  const isRefused = compiled !== undefined && compiled.configuration === undefined
+  const behind = pods.filter(
+    (pod) =>
+      pod.configuration.state === 'rejected' && !enforces(pod, documents.configuration?.hash),
+  )
+  if (isRefused || behind.length > 0) {
+    const who = isRefused ? 'the pods' : listed(behind.map(({ target }) => target.name))
+    const message = `The newest generation is not enforced; ${who} go on with the last good configuration. Correct what Accepted and Programmed name.`
+    return yes('UsingLastKnownGood', message)
+  }
+  const ignored = [...new Set(reports.flatMap((report) => report.ignored))]
+  if (ignored.length > 0) {
+    const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
+    return yes('FieldsIgnored', message)
+  }
+  const upstreams = reports.flatMap(({ unresolved }) => unresolved.map(({ upstream }) => upstream))
+  if (upstreams.length > 0) {
+    const message = `Without their credentials these upstreams are out: ${listed([...new Set(upstreams)])}. See ResolvedRefs.`
+    return yes('UpstreamsDisabled', message)
+  }
+  return no('AsConfigured', 'What is served is what was configured.')
+}

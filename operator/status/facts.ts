@@ -1,0 +1,52 @@
+/** What a status is computed from. */
+import type { GatewayStatus } from '../../crds/gateway-config.ts'
+import type { Stored } from '../bundle.ts'
+import type { Compiled } from '../compile.ts'
+import type { KubeObject } from '../objects.ts'
+import type { PodState } from '../pusher.ts'
+import type { WorkloadOutcome } from '../reconcilers/workload.ts'
+
+export interface StatusFacts {
+  readonly gateway: KubeObject
+  /** What was written last. */
+  readonly before: GatewayStatus
+  /** ISO 8601. */
+  readonly now: string
+  readonly isPaused: boolean
+  /** Absent while paused. */
+  readonly compiled: Compiled | undefined
+  readonly documents: Stored
+  readonly lastKnownGoodHash: string | undefined
+  readonly pods: readonly PodState[]
+  readonly deployment: KubeObject | undefined
+  readonly service: KubeObject | undefined
+  readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }
+}
+
+export interface Judgement {
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+}
+
+export function yes(reason: string, message: string): Judgement {
+  return { status: 'True', reason, message }
+}
+
+export function no(reason: string, message: string): Judgement {
+  return { status: 'False', reason, message }
+}
+
+export function unknown(message: string, reason = 'Pending'): Judgement {
+  return { status: 'Unknown', reason, message }
+}
+
+/** Whether the pod serves by the configuration that is wanted, whatever the number of the document. */
+export function enforces({ report }: PodState, hash: string | undefined): boolean {
+  return hash !== undefined && report?.configuration.hash === hash
+}
+
+export function listed(names: readonly string[], most = 3): string {
+  const shown = names.slice(0, most).join(', ')
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown
+}

@@ -1,0 +1,113 @@
+/** The whole status of a gateway. Pure: the same facts give the same status. */
+import {
+  type GatewayStatus,
+  PODS_MAX,
+  type PodStatus,
+  PROBLEMS_MAX,
+  type StatusProblem,
+} from '../../crds/gateway-config.ts'
+import { type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { isObject, valueBelow } from '../objects.ts'
+import type { PodState } from '../pusher.ts'
+import { GATEWAY_LABEL } from '../workload/names.ts'
+import { conditionsOf } from './conditions.ts'
+import { enforces, type StatusFacts } from './facts.ts'
+
+export function gatewayStatus(facts: StatusFacts): GatewayStatus {
+  const { gateway, before, documents, deployment, pods, compiled } = facts
+  const conditions = conditionsOf(facts)
+  const { configuration, keys } = documents
+  const count = (member: string) => Number(valueBelow(deployment, 'status', member) ?? 0)
+  const isProgrammed = conditions.some(({ type, status }) => {
+    return type === 'Programmed' && status === 'True'
+  })
+  const isSame = before.programmedAt !== undefined && before.activeHash === configuration?.hash
+  const programmedAt = isProgrammed && !isSame ? facts.now : before.programmedAt
+  return withoutAbsent({
+    observedGeneration: gateway.metadata.generation ?? 0,
+    conditions,
+    address: addressOf(facts),
+    replicas: count('replicas'),
+    readyReplicas: count('readyReplicas'),
+    programmedReplicas: pods.filter((pod) => enforces(pod, configuration?.hash)).length,
+    selector: `${GATEWAY_LABEL}=${gateway.metadata.name}`,
+    activeHash: configuration?.hash,
+    activeGeneration: configuration?.generation,
+    activeSequence: configuration?.sequence,
+    lastKnownGoodHash: facts.lastKnownGoodHash,
+    programmedAt,
+    keys: keys && { hash: keys.hash, sequence: keys.sequence, count: keys.records.length },
+    problems: compiled === undefined ? before.problems : problemsOf(compiled.problems),
+    pods: podsOf(pods),
+  })
+}
+
+function addressOf({ gateway, service }: StatusFacts): string | undefined {
+  const port = portOf(service)
+  if (service === undefined || typeof port !== 'number') return undefined
+  const suffix = port === 80 ? '' : `:${port}`
+  const ingress = valueBelow(service, 'status', 'loadBalancer', 'ingress')
+  const [first] = Array.isArray(ingress) ? ingress : []
+  const outside = valueBelow(first, 'hostname') ?? valueBelow(first, 'ip')
+  const { name, namespace } = gateway.metadata
+  const host = typeof outside === 'string' ? outside : `${name}.${namespace}.svc`
+  return `http://${host.includes(':') ? `[${host}]` : host}${suffix}`
+}
+
+function portOf(service: unknown): unknown {
+  const ports = valueBelow(service, 'spec', 'ports')
+  return Array.isArray(ports) && isObject(ports[0]) ? ports[0].port : undefined
+}
+
+function problemsOf(findings: readonly Finding[]): StatusProblem[] {
+  return findings
+    .toSorted((one, other) => Number(other.severity === 'error') - Number(one.severity === 'error'))
+    .slice(0, PROBLEMS_MAX)
+    .map(({ severity, path, message, fix }) => ({
+      severity,
+      path: showPath(path).slice(0, 1024),
+      message: message.slice(0, 4096),
+      fix: fix.slice(0, 4096),
+    }))
+}
+
+const STATES = {
+  pending: 'Pending',
+  acknowledged: 'Programmed',
+  rejected: 'Rejected',
+  unreachable: 'Unreachable',
+} as const
+
+/** Those in trouble first, so that a cut list holds them. */
+function podsOf(pods: readonly PodState[]): PodStatus[] {
+  const urgency = { Unreachable: 0, Rejected: 1, Pending: 2, Programmed: 3 }
+  return pods
+    .map((pod) => ({ state: STATES[pod.configuration.state], pod }))
+    .toSorted(
+      (one, other) =>
+        urgency[one.state] - urgency[other.state] ||
+        (one.pod.target.name < other.pod.target.name ? -1 : 1),
+    )
+    .slice(0, PODS_MAX)
+    .map(({ state, pod: { target, report, configuration, keys } }) =>
+      withoutAbsent({
+        name: target.name,
+        ready: target.ready,
+        state,
+        hash: report?.configuration.hash,
+        generation: report?.configuration.generation,
+        sequence: report?.configuration.sequence,
+        keysSequence: report?.keys.sequence,
+        error: (configuration.error ?? keys.error)?.slice(0, 4096),
+      }),
+    )
+}
+
+type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }
+
+/** Server-side apply takes `null` and absence for two things. */
+function withoutAbsent<T extends object>(fields: T): Present<T> {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined)
+  // Only members that were undefined are gone.
+  return Object.fromEntries(present) as Present<T>
+}

@@ -1,0 +1,89 @@
+/** Every metric of the operator. Where controllers of others have a name for it, it is that name. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface Telemetry {
+  readonly registry: Registry
+  readonly reconciles: Counter<'controller' | 'result'>
+  readonly reconcileSeconds: Histogram<'controller'>
+  readonly queueDepth: Gauge<'name'>
+  readonly activeWorkers: Gauge<'controller'>
+  readonly requests: Counter<'code' | 'method'>
+  readonly leader: Gauge<'name'>
+  readonly pushes: Counter<'document' | 'result'>
+  readonly pushSeconds: Histogram<'document'>
+  readonly pods: Gauge<'state'>
+  readonly gateways: Gauge<'ready'>
+  readonly statusUpdates: Counter
+  readonly applies: Counter<'kind' | 'result'>
+  readonly lists: Counter<'resource'>
+  readonly watchEnds: Counter<'resource' | 'reason'>
+  readonly missed: Counter<'resource'>
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function createTelemetry(): Telemetry {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers })
+  const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Histogram({ name, help, labelNames, registers, buckets: SECONDS })
+  return {
+    registry,
+    reconciles: counter(
+      'controller_runtime_reconcile_total',
+      'Reconciles by how they ended.',
+      'controller',
+      'result',
+    ),
+    reconcileSeconds: histogram(
+      'controller_runtime_reconcile_time_seconds',
+      'How long a reconcile took.',
+      'controller',
+    ),
+    queueDepth: gauge('workqueue_depth', 'Keys that wait to be reconciled.', 'name'),
+    activeWorkers: gauge(
+      'controller_runtime_active_workers',
+      'Reconciles under way.',
+      'controller',
+    ),
+    requests: counter(
+      'rest_client_requests_total',
+      'Requests to the API server by status code and verb.',
+      'code',
+      'method',
+    ),
+    leader: gauge('leader_election_master_status', '1 while this process leads.', 'name'),
+    pushes: counter(
+      'gw_config_push_total',
+      'Documents sent to pods, by how that ended.',
+      'document',
+      'result',
+    ),
+    pushSeconds: histogram(
+      'gw_config_push_duration_seconds',
+      'From sending a document to the answer of the pod.',
+      'document',
+    ),
+    pods: gauge('gw_config_pods', 'Pods by where they stand with their configuration.', 'state'),
+    gateways: gauge('gw_gateways', 'Gateways by whether they are ready.', 'ready'),
+    statusUpdates: counter('gw_status_update_total', 'Statuses written.'),
+    applies: counter('gw_resource_apply_total', 'Objects applied and deleted.', 'kind', 'result'),
+    lists: counter('gw_watch_lists_total', 'Whole lists asked of the API server.', 'resource'),
+    watchEnds: counter(
+      'gw_watch_restarts_total',
+      'Watches that ended, by why.',
+      'resource',
+      'reason',
+    ),
+    missed: counter(
+      'gw_watch_missed_events_total',
+      'Changes that only a later list told of; not counting the first one.',
+      'resource',
+    ),
+  }
+}

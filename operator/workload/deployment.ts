@@ -1,0 +1,182 @@
+/** The Deployment of a gateway. Nothing of the configuration stands in it but what a running pod cannot take. */
+import { hashOf, PUSH_PORT } from '../../dataplane/config/signed.ts'
+import type { KubeObject } from '../objects.ts'
+import { GATEWAY_LABEL, labelsOf, metadataOf, names } from './names.ts'
+import { DRAIN_DELAY_SECONDS, DRAIN_MARGIN_SECONDS, type WorkloadSettings } from './settings.ts'
+
+const FOLDERS = {
+  bundle: '/etc/gw/bundle',
+  trust: '/etc/gw/trust',
+  secrets: '/var/run/secrets/gw',
+} as const
+const USER = 65_532
+
+/** What the pods were made with; kept as they are while they suffice, so that nothing rolls for less. */
+export const MADE_WITH = {
+  secrets: 'inference.gw/secrets',
+  variables: 'inference.gw/variables',
+  drain: 'inference.gw/drain-seconds',
+} as const
+
+export function deploymentOf(settings: WorkloadSettings): KubeObject {
+  const { gateway, spec } = settings
+  // Where something scales the Deployment, a number from here would undo its work.
+  const replicas = spec.autoscaling === undefined ? { replicas: spec.replicas } : {}
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: metadataOf(gateway, gateway.metadata.name),
+    spec: {
+      ...replicas,
+      selector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
+      revisionHistoryLimit: 3,
+      minReadySeconds: 2,
+      progressDeadlineSeconds: 600,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: templateOf(settings),
+    },
+  }
+}
+
+export function templateHash(deployment: KubeObject): string {
+  return hashOf((deployment.spec as { template: unknown }).template)
+}
+
+function templateOf(settings: WorkloadSettings) {
+  const { gateway, spec, needs, drainSeconds } = settings
+  return {
+    metadata: {
+      labels: { ...spec.podLabels, ...labelsOf(gateway.metadata.name) },
+      annotations: {
+        ...spec.podAnnotations,
+        [MADE_WITH.secrets]: needs.secrets.join(','),
+        [MADE_WITH.variables]: needs.variables.join(','),
+        [MADE_WITH.drain]: String(drainSeconds),
+      },
+    },
+    spec: {
+      serviceAccountName: gateway.metadata.name,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: DRAIN_DELAY_SECONDS + drainSeconds + DRAIN_MARGIN_SECONDS,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: USER,
+        runAsGroup: USER,
+        fsGroup: USER,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      ...placement(settings),
+      containers: [containerOf(settings)],
+      volumes: volumesOf(settings),
+    },
+  }
+}
+
+function placement({ spec, gateway }: WorkloadSettings) {
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
+  }
+  const constraints = spec.topologySpreadConstraints
+  return {
+    ...(spec.imagePullSecrets.length === 0 ? {} : { imagePullSecrets: spec.imagePullSecrets }),
+    ...(Object.keys(spec.nodeSelector).length === 0 ? {} : { nodeSelector: spec.nodeSelector }),
+    ...(spec.tolerations.length === 0 ? {} : { tolerations: spec.tolerations }),
+    ...(spec.affinity === undefined ? {} : { affinity: spec.affinity }),
+    topologySpreadConstraints: constraints.length === 0 ? [spread] : constraints,
+  }
+}
+
+function containerOf(settings: WorkloadSettings) {
+  const { spec, needs, release } = settings
+  const probe = (path: string) => ({ httpGet: { path, port: 'http' }, timeoutSeconds: 5 })
+  return {
+    name: 'gateway',
+    image: spec.image ?? release.image,
+    imagePullPolicy: 'IfNotPresent',
+    env: environmentOf(settings),
+    ...(spec.envFrom.length === 0 ? {} : { envFrom: spec.envFrom }),
+    ports: [
+      { name: 'http', containerPort: needs.ports.listen, protocol: 'TCP' },
+      { name: 'metrics', containerPort: needs.ports.metrics, protocol: 'TCP' },
+      { name: 'push', containerPort: PUSH_PORT, protocol: 'TCP' },
+    ],
+    startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { ...probe('/readyz'), periodSeconds: 3, failureThreshold: 2 },
+    livenessProbe: { ...probe('/healthz'), periodSeconds: 10, failureThreshold: 6 },
+    resources: spec.resources ?? {
+      requests: { cpu: '500m', memory: '256Mi' },
+      limits: { memory: '1Gi' },
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [
+      { name: 'bundle', mountPath: FOLDERS.bundle, readOnly: true },
+      { name: 'trust', mountPath: FOLDERS.trust, readOnly: true },
+      { name: 'tmp', mountPath: '/tmp' },
+      ...needs.secrets.map((secret) => ({
+        name: volumeName(secret),
+        mountPath: `${FOLDERS.secrets}/${secret}`,
+        readOnly: true,
+      })),
+    ],
+  }
+}
+
+/** Ours come last: of two entries of one name the last one counts, and these may not be overridden. */
+function environmentOf({ gateway, spec, drainSeconds }: WorkloadSettings) {
+  const ours = [
+    { name: 'GW_POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    { name: 'GW_BUNDLE_DIR', value: FOLDERS.bundle },
+    { name: 'GW_TRUST_DIR', value: FOLDERS.trust },
+    { name: 'GW_SECRETS_DIR', value: FOLDERS.secrets },
+    { name: 'GW_GATEWAY_UID', value: gateway.metadata.uid ?? '' },
+    { name: 'GW_PUSH_PORT', value: String(PUSH_PORT) },
+    { name: 'GW_DRAIN_TIMEOUT_SECONDS', value: String(drainSeconds) },
+    { name: 'GW_DRAIN_DELAY_SECONDS', value: String(DRAIN_DELAY_SECONDS) },
+  ]
+  const taken = new Set(ours.map(({ name }) => name))
+  return [...spec.env.filter(({ name }) => !taken.has(name)), ...ours]
+}
+
+function volumesOf({ gateway, needs }: WorkloadSettings) {
+  const { name } = gateway.metadata
+  const configMap = (source: string, items: readonly { key: string; path: string }[]) => ({
+    configMap: { name: source, optional: true, items },
+  })
+  return [
+    {
+      name: 'bundle',
+      projected: {
+        sources: [
+          configMap(names.config(name), [
+            { key: 'config.json', path: 'config.json' },
+            { key: 'keys.json.gz', path: 'keys.json.gz' },
+          ]),
+          configMap(names.lastKnownGood(name), [{ key: 'config.json', path: 'lkg-config.json' }]),
+        ],
+      },
+    },
+    { name: 'trust', configMap: { name: names.trust(name), optional: true } },
+    { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
+    // Optional: a Secret that is missing costs one upstream, not the start of the pod.
+    ...needs.secrets.map((secret) => ({
+      name: volumeName(secret),
+      secret: { secretName: secret, optional: true, defaultMode: 0o440 },
+    })),
+  ]
+}
+
+/** Names of Secrets may be longer than names of volumes, and hold dots. */
+function volumeName(secret: string): string {
+  return `secret-${hashOf(secret).slice(0, 12)}`
+}

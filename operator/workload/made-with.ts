@@ -1,0 +1,51 @@
+/** Lets running pods be: they roll for what they lack, never to get rid of what they no longer need. */
+import type { KubeObject } from '../objects.ts'
+import { valueBelow } from '../objects.ts'
+import { deploymentOf, MADE_WITH, templateHash } from './deployment.ts'
+import { TEMPLATE_ANNOTATION } from './names.ts'
+import type { WorkloadSettings } from './settings.ts'
+
+/** The Deployment that should be. As the pods were made, if that suffices and nothing else rolls them anyway. */
+export function desiredDeployment(
+  settings: WorkloadSettings,
+  live: KubeObject | undefined,
+): KubeObject {
+  const fresh = deploymentOf(settings)
+  const kept = live === undefined ? undefined : asMade(settings, live)
+  if (live === undefined || kept === undefined) return marked(fresh)
+  const asItIs = deploymentOf(kept)
+  return marked(templateHash(asItIs) === templateHashOf(live) ? asItIs : fresh)
+}
+
+/** What the pods of a Deployment were rendered from, without the API server's defaults. */
+export function templateHashOf(deployment: KubeObject): string | undefined {
+  return deployment.metadata.annotations?.[TEMPLATE_ANNOTATION]
+}
+
+function marked(deployment: KubeObject): KubeObject {
+  const annotations = { [TEMPLATE_ANNOTATION]: templateHash(deployment) }
+  return { ...deployment, metadata: { ...deployment.metadata, annotations } }
+}
+
+function asMade(settings: WorkloadSettings, live: KubeObject): WorkloadSettings | undefined {
+  const annotation = (name: string) => {
+    const value = valueBelow(live, 'spec', 'template', 'metadata', 'annotations', name)
+    return typeof value === 'string' ? value : undefined
+  }
+  const secrets = annotation(MADE_WITH.secrets)
+  const variables = annotation(MADE_WITH.variables)
+  const drain = annotation(MADE_WITH.drain)
+  if (secrets === undefined || variables === undefined || drain === undefined) return undefined
+  const { needs, spec } = settings
+  const has = {
+    secrets: secrets.split(',').filter((name) => name !== ''),
+    variables: variables.split(',').filter((name) => name !== ''),
+  }
+  const suffices =
+    needs.secrets.every((name) => has.secrets.includes(name)) &&
+    needs.variables.every((name) => has.variables.includes(name))
+  if (!suffices) return undefined
+  // The user's own number counts at once; one that follows a timeout of the configuration waits for the next roll.
+  const drainSeconds = spec.drainTimeoutSeconds ?? Number(drain)
+  return { ...settings, drainSeconds, needs: { ...needs, ...has } }
+}

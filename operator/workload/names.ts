@@ -1,0 +1,58 @@
+/** What the objects of a gateway are called, and the labels by which they are found again. */
+import type { KubeObject, Metadata, OwnerReference } from '../objects.ts'
+
+export const MANAGER = 'gw-operator'
+export const STATUS_MANAGER = 'gw-operator-status'
+
+/** On everything that the operator makes. */
+export const MANAGED_LABEL = 'app.kubernetes.io/managed-by'
+/** On every pod: the name of its gateway. The selector of the Deployment, so it may never change. */
+export const GATEWAY_LABEL = 'inference.gw/gateway'
+/** Hash of what was applied: the same hash is not applied again. */
+export const APPLIED_ANNOTATION = 'inference.gw/applied-hash'
+/** On a Deployment: hash of the template from which its pods were rendered. */
+export const TEMPLATE_ANNOTATION = 'inference.gw/template-hash'
+/** Where a pod takes documents, when it is not at its own address. Honoured in tests only. */
+export const PUSH_ADDRESS_ANNOTATION = 'inference.gw/push-address'
+
+export const names = {
+  config: (gateway: string) => `${gateway}-config`,
+  lastKnownGood: (gateway: string) => `${gateway}-lkg`,
+  trust: (gateway: string) => `${gateway}-trust`,
+} as const
+
+export function labelsOf(gateway: string): Record<string, string> {
+  return {
+    'app.kubernetes.io/name': 'gw',
+    'app.kubernetes.io/instance': gateway,
+    'app.kubernetes.io/component': 'data-plane',
+    [MANAGED_LABEL]: MANAGER,
+    [GATEWAY_LABEL]: gateway,
+  }
+}
+
+/** Metadata of an object that goes when its gateway goes. */
+export function metadataOf(gateway: KubeObject, name: string): Metadata {
+  return {
+    name,
+    ...(gateway.metadata.namespace === undefined ? {} : { namespace: gateway.metadata.namespace }),
+    labels: labelsOf(gateway.metadata.name),
+    ownerReferences: [ownerReference(gateway)],
+  }
+}
+
+function ownerReference({ metadata }: KubeObject): OwnerReference {
+  return {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  }
+}
+
+export function isOwnedBy(object: KubeObject, gateway: KubeObject): boolean {
+  const owners = object.metadata.ownerReferences ?? []
+  return owners.some(({ uid, controller }) => controller === true && uid === gateway.metadata.uid)
+}

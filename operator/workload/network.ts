@@ -1,0 +1,61 @@
+/** How the pods of a gateway are reached, and by whom. */
+import { PUSH_PORT } from '../../dataplane/config/signed.ts'
+import type { KubeObject } from '../objects.ts'
+import { GATEWAY_LABEL, metadataOf } from './names.ts'
+import type { WorkloadSettings } from './settings.ts'
+
+export function serviceOf({ gateway, spec }: WorkloadSettings): KubeObject {
+  const { type, port, annotations } = spec.service
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { ...metadataOf(gateway, gateway.metadata.name), annotations },
+    spec: {
+      type,
+      selector: { [GATEWAY_LABEL]: gateway.metadata.name },
+      // By name: while pods with two ports exist, each is called at its own.
+      ports: [{ name: 'http', port, targetPort: 'http', protocol: 'TCP' }],
+    },
+  }
+}
+
+export function serviceAccountOf({ gateway }: WorkloadSettings): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: metadataOf(gateway, gateway.metadata.name),
+    automountServiceAccountToken: false,
+  }
+}
+
+/** Clients and metrics as the user wants; the push port for the operator alone. */
+export function networkPolicyOf(settings: WorkloadSettings): KubeObject | undefined {
+  const { gateway, spec, needs, release } = settings
+  const { enabled, clients, metrics } = spec.networkPolicy
+  if (!enabled) return undefined
+  const rule = (port: number, from: readonly unknown[] | undefined) => ({
+    ports: [{ port, protocol: 'TCP' }],
+    ...(from === undefined ? {} : { from }),
+  })
+  const operator = {
+    namespaceSelector: {
+      matchLabels: { 'kubernetes.io/metadata.name': release.operatorNamespace },
+    },
+    podSelector: { matchLabels: { 'app.kubernetes.io/component': 'operator' } },
+  }
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: metadataOf(gateway, gateway.metadata.name),
+    spec: {
+      podSelector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
+      policyTypes: ['Ingress'],
+      ingress: [
+        // An empty list of peers means nobody here, where Kubernetes would read everybody.
+        ...(clients?.length === 0 ? [] : [rule(needs.ports.listen, clients)]),
+        ...(metrics?.length === 0 ? [] : [rule(needs.ports.metrics, metrics)]),
+        rule(PUSH_PORT, [operator]),
+      ],
+    },
+  }
+}

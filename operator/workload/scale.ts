@@ -1,0 +1,47 @@
+/** How many pods there are, and how many may go at once. */
+import type { KubeObject } from '../objects.ts'
+import { GATEWAY_LABEL, metadataOf } from './names.ts'
+import type { WorkloadSettings } from './settings.ts'
+
+const CPU_PERCENT = 70
+
+export function disruptionBudgetOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
+  const { enabled, minAvailable, maxUnavailable } = spec.podDisruptionBudget
+  if (!enabled) return undefined
+  const bound =
+    minAvailable === undefined ? { maxUnavailable: maxUnavailable ?? 1 } : { minAvailable }
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: metadataOf(gateway, gateway.metadata.name),
+    spec: {
+      ...bound,
+      selector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
+      // A pod that is broken anyway must not hold up the drain of its node.
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    },
+  }
+}
+
+export function autoscalerOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
+  const { autoscaling } = spec
+  if (autoscaling === undefined || autoscaling.mode === 'External') return undefined
+  const { name } = gateway.metadata
+  const percent = autoscaling.targetCPUUtilizationPercentage ?? CPU_PERCENT
+  return {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: metadataOf(gateway, name),
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+      minReplicas: autoscaling.minReplicas ?? 1,
+      maxReplicas: autoscaling.maxReplicas ?? autoscaling.minReplicas ?? 1,
+      metrics: [
+        {
+          type: 'Resource',
+          resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: percent } },
+        },
+      ],
+    },
+  }
+}

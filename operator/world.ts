@@ -1,0 +1,135 @@
+/** What the operator watches, and which gateways a change concerns. */
+import type { ApiClient, Selection } from './api.ts'
+import { gatewayOf } from './compile-keys.ts'
+import { type KubeObject, keyOf, RESOURCES, type Resource } from './objects.ts'
+import { type Ending, Reflector, type ReflectorOptions } from './reflector.ts'
+import { type Index, Store } from './store.ts'
+import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
+
+export type Watched = Exclude<keyof typeof RESOURCES, 'secrets' | 'leases' | 'events'>
+
+export interface WorldOptions {
+  readonly api: ApiClient
+  /** Empty: the whole cluster. */
+  readonly namespaces: readonly string[]
+  readonly random: () => number
+  readonly timings?: ReflectorOptions['timings']
+  readonly onList?: (resource: string, changes: number) => void
+  readonly onEnd?: (resource: string, ending: Ending, error: unknown) => void
+}
+
+const OURS = `${MANAGED_LABEL}=${MANAGER}`
+
+const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
+  gatewayConfigs: {},
+  gatewayKeys: {},
+  pods: { labelSelector: GATEWAY_LABEL },
+  deployments: { labelSelector: OURS },
+  services: { labelSelector: OURS },
+  configMaps: { labelSelector: OURS },
+  serviceAccounts: { labelSelector: OURS },
+  autoscalers: { labelSelector: OURS },
+  // Of these the generation tells whether somebody changed them.
+  budgets: { labelSelector: OURS, metadataOnly: true },
+  networkPolicies: { labelSelector: OURS, metadataOnly: true },
+}
+
+export class World {
+  readonly stores: Readonly<Record<Watched, Store>>
+  /** By `namespace/name` of the gateway. */
+  readonly keysOf: Index
+  readonly podsOf: Index
+  readonly #reflectors: Reflector[]
+
+  constructor(options: WorldOptions) {
+    const kinds = Object.keys(SELECTIONS) as Watched[]
+    // Every kind is there: the keys are those of the record above.
+    this.stores = Object.fromEntries(kinds.map((kind) => [kind, new Store()])) as Record<
+      Watched,
+      Store
+    >
+    this.keysOf = this.stores.gatewayKeys.indexBy((key) => [gatewayOf(key)])
+    this.podsOf = this.stores.pods.indexBy((pod) => [gatewayOfChild(pod)])
+    const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces
+    this.#reflectors = kinds.flatMap((kind) => {
+      // Several reflectors would replace each other's objects in one store.
+      const parts = namespaces.map((namespace) => ({
+        namespace,
+        store: this.#part(kind, namespaces),
+      }))
+      return parts.map(({ namespace, store }) =>
+        reflectorOf(RESOURCES[kind], store, { ...SELECTIONS[kind], namespace }, options),
+      )
+    })
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors) reflector.start()
+  }
+
+  async synced(): Promise<void> {
+    await Promise.all(this.#reflectors.map(({ synced }) => synced))
+  }
+
+  get isSynced(): boolean {
+    return this.#reflectors.every(({ isSynced }) => isSynced)
+  }
+
+  /** The longest time for which some watch has heard nothing of the API server. */
+  get silentMs(): number {
+    return Math.max(0, ...this.#reflectors.map(({ silentMs }) => silentMs))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()))
+  }
+
+  /** With one namespace or all of them the store itself; with several a part that is copied into it. */
+  #part(kind: Watched, namespaces: readonly (string | undefined)[]): Store {
+    const whole = this.stores[kind]
+    if (namespaces.length === 1) return whole
+    const part = new Store()
+    part.onChange((before, after) => {
+      if (after !== undefined) whole.put(after)
+      else if (before !== undefined) whole.remove(keyOf(before))
+    })
+    return part
+  }
+}
+
+function reflectorOf(
+  resource: Resource,
+  store: Store,
+  selection: Selection,
+  { api, random, timings, onList, onEnd }: WorldOptions,
+): Reflector {
+  return new Reflector({
+    api,
+    resource,
+    selection,
+    store,
+    random,
+    trim: resource.plural === 'pods' ? trimPod : trim,
+    onList: (changes) => onList?.(resource.plural, changes),
+    onEnd: (ending, error) => onEnd?.(resource.plural, ending, error),
+    ...(timings === undefined ? {} : { timings }),
+  })
+}
+
+/** `namespace/name` of the gateway that an object of ours belongs to. */
+export function gatewayOfChild({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.labels?.[GATEWAY_LABEL] ?? ''}`
+}
+
+/** The bookkeeping of other writers is half of an object, and nothing here reads it. */
+function trim(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & {
+    managedFields?: unknown
+  }
+  return { ...object, metadata }
+}
+
+function trimPod(pod: KubeObject): KubeObject {
+  const { spec: _, ...rest } = trim(pod)
+  return rest
+}

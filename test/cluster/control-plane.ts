@@ -1,0 +1,262 @@
+/** A real API server with etcd and the controllers, on ports and in a folder of its own. */
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '../integration/gateway-process.ts'
+import { type Authority, makeAuthority, makeTokenKeys, type Pair } from './certificates.ts'
+import { type Daemon, startDaemon } from './daemon.ts'
+import { type Kubectl, makeKubectl } from './kubectl.ts'
+import { CONTROL_PLANE, providePrograms } from './programs.ts'
+import { sweepFormerRuns } from './sweep.ts'
+
+const READY_SECONDS_MAX = 120
+
+/** Nodes do not exist here, so nothing may judge the pods that tests bind to them. */
+const CONTROLLERS_OFF = [
+  'node-lifecycle-controller',
+  'pod-garbage-collector-controller',
+  'taint-eviction-controller',
+]
+
+export interface ControlPlane {
+  /** Origin of the API server. */
+  readonly url: string
+  /** Of a user who may do everything. */
+  readonly kubeconfig: string
+  readonly folder: string
+  readonly kubectl: Kubectl
+  readonly etcd: Daemon
+  readonly controllers: Daemon
+  /** The one that runs now. */
+  apiServer(): Daemon
+  /** Starts the API server again after it was stopped, on the same port. */
+  restartApiServer(): Promise<void>
+  /** Kubeconfig of a user with a certificate, who may do what was bound to it or its groups. */
+  user(name: string, groups?: readonly string[]): Promise<string>
+  /** Kubeconfig of a service account that is made here, with these rules in its namespace. */
+  serviceAccount(account: ServiceAccount): Promise<string>
+  /** Makes both kinds of resource known, and waits until they can be used. */
+  installDefinitions(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface ServiceAccount {
+  readonly namespace: string
+  readonly name: string
+  /** Of a Role in its namespace, or of a ClusterRole. */
+  readonly rules: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly clusterWide?: boolean
+}
+
+const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
+
+export async function startControlPlane(): Promise<ControlPlane> {
+  const programs = await providePrograms(CONTROL_PLANE)
+  await sweepFormerRuns()
+  const folder = await mkdtemp(join(tmpdir(), `gw-cluster-${process.pid}-`))
+  const started: Daemon[] = []
+  const stop = async () => {
+    await Promise.all(started.map((daemon) => daemon.stop('SIGKILL')))
+    await rm(folder, { recursive: true, force: true })
+  }
+  const start = async (name: string, args: readonly string[]) => {
+    const daemon = startDaemon(programs[name] ?? name, args, folder)
+    started.push(daemon)
+    await writeFile(join(folder, `${name}.pid`), String(daemon.pid))
+    return daemon
+  }
+  try {
+    return await assemble(folder, programs.kubectl ?? 'kubectl', start, stop)
+  } catch (error) {
+    const outputs = started.map((daemon) => `--- ${daemon.name}\n${daemon.output()}`).join('\n')
+    await stop()
+    throw new Error(`The control plane did not start:\n${outputs}`, { cause: error })
+  }
+}
+
+type Start = (name: string, args: readonly string[]) => Promise<Daemon>
+
+async function assemble(
+  folder: string,
+  program: string,
+  start: Start,
+  stop: () => Promise<void>,
+): Promise<ControlPlane> {
+  const authority = await makeAuthority(folder)
+  const tokens = await makeTokenKeys(folder)
+  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
+  const url = `https://127.0.0.1:${port}`
+  const [serving, administrator, controller] = await Promise.all([
+    authority.server('apiserver', SERVER_NAMES),
+    authority.client('admin', ['system:masters']),
+    authority.client('system:kube-controller-manager'),
+  ])
+  const configFor = (name: string, credential: object) =>
+    writeKubeconfig({ folder, name, url, certificate: authority.certificate }, credential)
+  const kubeconfig = await configFor('admin', certificateOf(administrator))
+  const controllerConfig = await configFor('controllers', certificateOf(controller))
+  const etcd = await start('etcd', etcdArguments(folder, etcdPort, peerPort))
+  const serverArguments = apiServerArguments({ etcdPort, port, serving, authority, tokens })
+  const ready = (daemon: Daemon) => untilReady(url, authority.certificate, administrator, daemon)
+  let apiServer = await start('kube-apiserver', serverArguments)
+  await ready(apiServer)
+  const controllers = await start('kube-controller-manager', [
+    `--kubeconfig=${controllerConfig}`,
+    '--leader-elect=false',
+    '--use-service-account-credentials=true',
+    `--service-account-private-key-file=${tokens.key}`,
+    `--root-ca-file=${authority.certificate}`,
+    `--controllers=*,${CONTROLLERS_OFF.map((name) => `-${name}`).join(',')}`,
+    '--secure-port=0',
+  ])
+  const kubectl = makeKubectl(program, kubeconfig)
+  return {
+    url,
+    kubeconfig,
+    folder,
+    kubectl,
+    etcd,
+    controllers,
+    apiServer: () => apiServer,
+    restartApiServer: async () => {
+      await apiServer.stop('SIGKILL')
+      apiServer = await start('kube-apiserver', serverArguments)
+      await ready(apiServer)
+    },
+    user: async (name, groups) => {
+      const credential = certificateOf(await authority.client(name, groups))
+      return await configFor(`user-${name.replace(/[^A-Za-z0-9-]/g, '-')}`, credential)
+    },
+    serviceAccount: async (account) => {
+      const token = await makeServiceAccount(kubectl, account)
+      return await configFor(`account-${account.namespace}-${account.name}`, { token })
+    },
+    installDefinitions: async () => {
+      await kubectl(['apply', '--server-side', '-f', DEFINITIONS])
+      await kubectl(['wait', '--for=condition=Established', '-f', DEFINITIONS, '--timeout=60s'])
+    },
+    stop,
+  }
+}
+
+const SERVER_NAMES =
+  'IP:127.0.0.1,IP:10.96.0.1,DNS:localhost,DNS:kubernetes,DNS:kubernetes.default.svc'
+
+function etcdArguments(folder: string, port: number, peerPort: number): string[] {
+  return [
+    `--data-dir=${join(folder, 'etcd')}`,
+    `--listen-client-urls=http://127.0.0.1:${port}`,
+    `--advertise-client-urls=http://127.0.0.1:${port}`,
+    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
+    '--unsafe-no-fsync',
+  ]
+}
+
+interface ServerParts {
+  readonly etcdPort: number
+  readonly port: number
+  readonly serving: Pair
+  readonly authority: Authority
+  readonly tokens: Pair
+}
+
+function apiServerArguments({ etcdPort, port, serving, authority, tokens }: ServerParts): string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${serving.certificate}`,
+    `--tls-private-key-file=${serving.key}`,
+    `--client-ca-file=${authority.certificate}`,
+    '--authorization-mode=RBAC',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    '--endpoint-reconciler-type=none',
+    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+    `--service-account-key-file=${tokens.certificate}`,
+    `--service-account-signing-key-file=${tokens.key}`,
+    '--allow-privileged=true',
+  ]
+}
+
+async function untilReady(url: string, ca: string, pair: Pair, daemon: Daemon): Promise<void> {
+  const options = {
+    ca: await readFile(ca),
+    cert: await readFile(pair.certificate),
+    key: await readFile(pair.key),
+    agent: false,
+  }
+  const ask = async () => {
+    if (daemon.isOver()) throw new Error(`${daemon.name} ended`)
+    const asked = request(`${url}/readyz`, { ...options, timeout: 2000 }).end()
+    asked.on('timeout', () => asked.destroy())
+    const answer = await once(asked, 'response').catch(() => [])
+    answer[0]?.resume()
+    return answer[0]?.statusCode === 200
+  }
+  await until('the API server is ready', ask, READY_SECONDS_MAX)
+}
+
+function certificateOf({ certificate, key }: Pair): object {
+  return { 'client-certificate': certificate, 'client-key': key }
+}
+
+interface Where {
+  readonly folder: string
+  readonly name: string
+  readonly url: string
+  readonly certificate: string
+}
+
+async function writeKubeconfig(where: Where, user: object): Promise<string> {
+  const path = join(where.folder, `${where.name}.kubeconfig`)
+  const cluster = { server: where.url, 'certificate-authority': where.certificate }
+  const content = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster }],
+    users: [{ name: where.name, user }],
+    contexts: [{ name: where.name, context: { cluster: 'test', user: where.name } }],
+    'current-context': where.name,
+  }
+  await writeFile(path, JSON.stringify(content, null, 2), { mode: 0o600 })
+  return path
+}
+
+/** A token of it; the account, its role and the binding stay until the cluster ends. */
+async function makeServiceAccount(kubectl: Kubectl, account: ServiceAccount): Promise<string> {
+  const { namespace, name, rules, clusterWide = false } = account
+  const scope = clusterWide ? 'ClusterRole' : 'Role'
+  const metadata = clusterWide ? { name } : { name, namespace }
+  const rbac = 'rbac.authorization.k8s.io'
+  const items = [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    { apiVersion: `${rbac}/v1`, kind: scope, metadata, rules },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: `${scope}Binding`,
+      metadata,
+      roleRef: { apiGroup: rbac, kind: scope, name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
+    },
+  ]
+  const documents = items.map((item) => JSON.stringify(item)).join('\n---\n')
+  await kubectl(['apply', '--server-side', '-f', '-'], { stdin: documents })
+  return (await kubectl(['create', 'token', name, '-n', namespace, '--duration=24h'])).trim()
+}
+
+/** Below the range of outgoing connections, so that none of them takes the port in between. */
+async function freePort(): Promise<number> {
+  const port = randomInt(12_000, 32_000)
+  const server = createServer().listen(port, '127.0.0.1')
+  const isFree = await once(server, 'listening').catch(() => false)
+  server.close()
+  return isFree ? port : freePort()
+}

@@ -1,0 +1,54 @@
+/** The real kubectl, as a function. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface KubectlOptions {
+  readonly stdin?: string
+  /** Of another user than the administrator. */
+  readonly kubeconfig?: string
+}
+
+/** What it prints; rejects with `KubectlError` where it does not end with 0. */
+export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<string>
+
+export class KubectlError extends Error {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+
+  constructor(args: readonly string[], code: number | null, stdout: string, stderr: string) {
+    super(`kubectl ${args.join(' ')} ended with ${code}:\n${stderr}`)
+    this.code = code
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+}
+
+export function makeKubectl(program: string, administrator: string): Kubectl {
+  return async (args, { stdin, kubeconfig = administrator } = {}) => {
+    const child = spawn(program, args, { env: { ...process.env, KUBECONFIG: kubeconfig } })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    child.stdin.on('error', () => undefined).end(stdin ?? '')
+    const [code] = await once(child, 'close')
+    if (code !== 0) throw new KubectlError(args, code, stdout, stderr)
+    return stdout
+  }
+}
+
+/** What kubectl says when it is refused; an error where it is not. */
+export async function refusalOf(action: Promise<unknown>): Promise<string> {
+  try {
+    await action
+  } catch (error) {
+    if (error instanceof KubectlError) return error.stderr
+    throw error
+  }
+  throw new Error('It was not refused.')
+}

@@ -1,0 +1,117 @@
+/** The real operator as a process, and what tests ask of gateways. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { GatewayStatus } from '../../crds/gateway-config.ts'
+import { answers, until } from '../integration/gateway-process.ts'
+import type { Kubectl } from './kubectl.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../operator/main.ts')
+
+export interface OperatorProcess {
+  readonly child: ChildProcess
+  readonly healthUrl: string
+  output(): string
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export interface OperatorOptions {
+  readonly kubeconfig: string
+  readonly namespace?: string
+  readonly args?: readonly string[]
+}
+
+export async function startOperatorProcess(options: OperatorOptions): Promise<OperatorProcess> {
+  const { kubeconfig, namespace = 'gw-system', args = [] } = options
+  const child = spawn(
+    process.execPath,
+    [PROGRAM, '--namespace', namespace, '--health-port', '0', '--kubeconfig', kubeconfig, ...args],
+    {
+      env: { ...process.env, GW_OPERATOR_PUSH_ADDRESS: 'annotation' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const pieces: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
+  }
+  const output = () => pieces.join('')
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('close', () => process.off('exit', kill))
+  let port: number | undefined
+  try {
+    await until(
+      'the operator is ready',
+      async () => {
+        if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode}`)
+        port ??= healthPortIn(output())
+        return port !== undefined && (await answers(`http://127.0.0.1:${port}/readyz`))
+      },
+      60,
+    )
+  } catch (cause) {
+    kill()
+    throw new Error(`The operator did not become ready:\n${output()}`, { cause })
+  }
+  return {
+    child,
+    healthUrl: `http://127.0.0.1:${port}`,
+    output,
+    async stop(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill(signal)
+        await once(child, 'close')
+      }
+      return child.exitCode
+    },
+  }
+}
+
+function healthPortIn(output: string): number | undefined {
+  const line = output.split('\n').find((one) => one.includes('"event":"start"'))
+  return line === undefined ? undefined : JSON.parse(line).health.port
+}
+
+export async function statusOf(
+  kubectl: Kubectl,
+  name: string,
+  namespace = 'ai',
+): Promise<GatewayStatus> {
+  const text = await kubectl(['get', 'gwc', name, '-n', namespace, '-o', 'json'])
+  return JSON.parse(text).status ?? { conditions: [] }
+}
+
+export function conditionIn({ conditions = [] }: Partial<GatewayStatus>, type: string) {
+  return conditions.find((condition) => condition.type === type)
+}
+
+/** Waits until a condition of this generation stands so; fails with the whole status. */
+export async function untilCondition(
+  kubectl: Kubectl,
+  name: string,
+  [type, status, reason]: readonly [string, string, string?],
+  secondsMax = 60,
+): Promise<GatewayStatus> {
+  let last: GatewayStatus | undefined
+  try {
+    await until(
+      `${type}=${status}`,
+      async () => {
+        const object = JSON.parse(await kubectl(['get', 'gwc', name, '-n', 'ai', '-o', 'json']))
+        last = object.status
+        const condition = conditionIn(last ?? {}, type)
+        return (
+          condition?.status === status &&
+          condition.observedGeneration === object.metadata.generation &&
+          (reason === undefined || condition.reason === reason)
+        )
+      },
+      secondsMax,
+    )
+  } catch (cause) {
+    throw new Error(`${type} is not ${status}: ${JSON.stringify(last, null, 2)}`, { cause })
+  }
+  if (last === undefined) throw new Error('there is no status')
+  return last
+}

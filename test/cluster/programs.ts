@@ -1,0 +1,161 @@
+/**
+ * The programs of a cluster: taken from KUBEBUILDER_ASSETS, or built once from their pinned sources and kept.
+ * As a program it builds those that it is given by name and prints where they are.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+interface Family {
+  /** The module whose version is that of its programs. */
+  readonly module: string
+  /** Program to package. */
+  readonly programs: Readonly<Record<string, string>>
+  readonly stamps?: (version: string) => readonly string[]
+}
+
+const KUBERNETES = [
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-proxy',
+  'kube-scheduler',
+  'kubectl',
+  'kubelet',
+]
+
+/** Each pulls dependencies of its own, so each is a Go module: the folder of its name. */
+const FAMILIES: Readonly<Record<string, Family>> = {
+  etcd: {
+    module: 'go.etcd.io/etcd/server/v3',
+    programs: { etcd: 'go.etcd.io/etcd/server/v3' },
+  },
+  kubernetes: {
+    module: 'k8s.io/kubernetes',
+    programs: Object.fromEntries(KUBERNETES.map((name) => [name, `k8s.io/kubernetes/cmd/${name}`])),
+    stamps: stampsOfKubernetes,
+  },
+  helm: { module: 'helm.sh/helm/v3', programs: { helm: 'helm.sh/helm/v3/cmd/helm' } },
+  coredns: {
+    module: 'github.com/coredns/coredns',
+    programs: { coredns: 'github.com/coredns/coredns' },
+  },
+}
+
+const SOURCES = join(import.meta.dirname, 'programs')
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-test')
+
+/** What the cluster API tier starts. */
+export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl']
+
+/** Paths of the programs by name; what is not there yet is built, which takes minutes once. */
+export async function providePrograms(names: readonly string[]): Promise<Record<string, string>> {
+  const paths: Record<string, string> = {}
+  for (const name of names) paths[name] = await provide(name)
+  return paths
+}
+
+async function provide(name: string): Promise<string> {
+  const found = Object.entries(FAMILIES).find(([, { programs }]) => Object.hasOwn(programs, name))
+  if (found === undefined) throw new Error(`No program ${name}; see FAMILIES in programs.ts.`)
+  const given = process.env.KUBEBUILDER_ASSETS
+  if (given && existsSync(join(given, name))) return join(given, name)
+  const [folder, family] = found
+  const version = versionOf(folder, family.module)
+  const path = join(CACHE, `${folder}-${version}`, name)
+  if (existsSync(path)) return path
+  await mkdir(dirname(path), { recursive: true })
+  await alone(`${path}.lock`, async () => {
+    if (!existsSync(path)) await build(folder, family, version, path)
+  })
+  return path
+}
+
+function versionOf(folder: string, module: string): string {
+  const text = readFileSync(join(SOURCES, folder, 'go.mod'), 'utf8')
+  const version = new RegExp(`${module.replaceAll('.', '\\.')} (v\\S+)`).exec(text)?.[1]
+  if (version === undefined) throw new Error(`programs/${folder}/go.mod does not pin ${module}.`)
+  return version
+}
+
+/** Without these kubectl and kubelet call themselves v0.0.0, and skew checks refuse them. */
+function stampsOfKubernetes(version: string): string[] {
+  const [major = '', minor = ''] = version.replace(/^v/, '').split('.')
+  const stamps = { gitVersion: version, gitMajor: major, gitMinor: minor }
+  return Object.entries(stamps).map(
+    ([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`,
+  )
+}
+
+async function build(folder: string, family: Family, version: string, path: string) {
+  const go = findGo()
+  const name = basename(path)
+  process.stderr.write(`building ${name} ${version} for ${path} (once; takes minutes)\n`)
+  const partial = `${path}.${process.pid}`
+  const flags = ['-s -w', ...(family.stamps?.(version) ?? [])].join(' ')
+  const target = family.programs[name] ?? ''
+  const child = spawn(go, ['build', '-trimpath', '-ldflags', flags, '-o', partial, target], {
+    cwd: join(SOURCES, folder),
+    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-4000)
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) {
+    await rm(partial, { force: true })
+    throw new Error(`${name} could not be built with ${go}:\n${errors}`)
+  }
+  await rename(partial, path)
+}
+
+function findGo(): string {
+  const found = spawnSync('bash', [join(SOURCES, 'go.sh')], { encoding: 'utf8' })
+  if (found.status === 0) return found.stdout.trim()
+  throw new Error(
+    `The cluster tests build their programs with Go, and there is none:\n${found.stderr}\n` +
+      'Install Go 1.24 or later, or python3-venv (which brings one), ' +
+      'or set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver and kubectl.',
+  )
+}
+
+/** One process at a time; the lock of one that died is taken over. */
+async function alone(lock: string, action: () => Promise<void>): Promise<void> {
+  while (!(await taken(lock))) {
+    const owner = Number(await readFile(lock, 'utf8').catch(() => ''))
+    if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true })
+    await delay(500)
+  }
+  try {
+    await action()
+  } finally {
+    await rm(lock, { force: true })
+  }
+}
+
+async function taken(lock: string): Promise<boolean> {
+  return await writeFile(lock, String(process.pid), { flag: 'wx' }).then(
+    () => true,
+    () => false,
+  )
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+if (import.meta.main) {
+  const names = process.argv.length > 2 ? process.argv.slice(2) : CONTROL_PLANE
+  for (const [name, path] of Object.entries(await providePrograms(names))) {
+    process.stdout.write(`${name} ${path}\n`)
+  }
+}

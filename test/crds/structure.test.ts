@@ -1,0 +1,85 @@
+/** What an API server demands of a schema, checked without one. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { isMap, type Tree, valueAt } from '../../dataplane/config/tree.ts'
+
+/** kubectl keeps the whole document in an annotation, which may have 256 KiB. */
+const BYTES_MAX = 200_000
+
+interface Node {
+  readonly path: string
+  readonly node: Tree
+}
+
+for (const name of ['gatewayconfigs', 'gatewaykeys']) {
+  const file = join(import.meta.dirname, `../../crds/manifests/${name}.yaml`)
+  const text = readFileSync(file, 'utf8')
+  const versions = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema']
+  const nodes = [...walk(valueAt(parse(text), versions), '')]
+
+  test(`${name}: every node has a type, or says that it has several forms`, () => {
+    for (const { path, node } of nodes) {
+      const isTyped =
+        typeof node.type === 'string' ||
+        node['x-kubernetes-preserve-unknown-fields'] === true ||
+        node['x-kubernetes-int-or-string'] === true
+      assert.ok(isTyped, `${path} has no type`)
+    }
+  })
+
+  test(`${name}: every text, list and map has a bound`, () => {
+    for (const { path, node } of nodes) {
+      if (path === '.metadata') continue
+      if (node.type === 'string') {
+        const isBound = node.enum !== undefined || node.maxLength !== undefined
+        assert.ok(isBound, `${path} has no maxLength`)
+      }
+      if (node.type === 'array') assert.ok(node.maxItems !== undefined, `${path} has no maxItems`)
+      if (node.additionalProperties !== undefined) {
+        assert.ok(node.maxProperties !== undefined, `${path} has no maxProperties`)
+      }
+    }
+  })
+
+  test(`${name}: nothing that a structural schema forbids`, () => {
+    const forbidden = ['$ref', 'definitions', 'dependencies', 'patternProperties', 'oneOf', 'not']
+    for (const { path, node } of nodes) {
+      for (const word of forbidden) assert.ok(!(word in node), `${path} has ${word}`)
+      assert.notEqual(node.additionalProperties, false, `${path} forbids further properties`)
+      assert.ok(!(node.properties && node.additionalProperties), `${path} is a map and an object`)
+    }
+  })
+
+  test(`${name}: every field says what it is for`, () => {
+    const own = nodes.filter(({ path }) => /^\.(gw|spec|status)\.[^.[\]]+$/.test(path))
+    assert.ok(own.length > 0)
+    for (const { path, node } of own) {
+      assert.ok(
+        typeof node.description === 'string' || 'x-kubernetes-preserve-unknown-fields' in node,
+        `${path} has no description`,
+      )
+    }
+  })
+
+  test(`${name}: the API server writes no default into what users wrote below gw`, () => {
+    const defaults = nodes.filter(({ node }) => 'default' in node).map(({ path }) => path)
+    assert.deepEqual(defaults, name === 'gatewayconfigs' ? ['.spec', '.spec.replicas'] : [])
+  })
+
+  test(`${name}: is small enough for kubectl apply`, () => {
+    assert.ok(JSON.stringify(parse(text)).length < BYTES_MAX)
+  })
+}
+
+function* walk(node: unknown, path: string): Generator<Node> {
+  if (!isMap(node)) return
+  yield { path, node }
+  for (const [name, child] of Object.entries(isMap(node.properties) ? node.properties : {})) {
+    yield* walk(child, `${path}.${name}`)
+  }
+  yield* walk(node.items, `${path}[]`)
+  yield* walk(node.additionalProperties, `${path}.*`)
+}

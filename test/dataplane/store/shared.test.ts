@@ -1,0 +1,190 @@
+/** What becomes of admissions and settlements while the store behind is away, and when it is back. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { GatewayError } from '../../../dataplane/errors.ts'
+import type { AdmitRequest, Beat, Settling } from '../../../dataplane/store/contract.ts'
+import { StoreAway } from '../../../dataplane/store/link.ts'
+import { LocalShare } from '../../../dataplane/store/local-share.ts'
+import { MemoryStore } from '../../../dataplane/store/memory.ts'
+import { type Adopting, SharedStore } from '../../../dataplane/store/shared.ts'
+import { aClock, aRule, NOON, tokens } from './world.ts'
+
+/** Counts in memory, unless it is away; says what it was told. */
+class Behind extends MemoryStore implements Adopting {
+  away: StoreAway | undefined
+  readonly adopted: AdmitRequest[] = []
+  readonly settled: Settling[] = []
+  readonly renewed: string[] = []
+  asked = 0
+
+  override admit(request: AdmitRequest) {
+    return this.#answer(() => super.admit(request)) as never
+  }
+
+  override settle(settling: Settling) {
+    return this.#answer(() => {
+      this.settled.push(settling)
+      return super.settle(settling)
+    }) as never
+  }
+
+  override renew(beats: readonly Beat[]) {
+    this.renewed.push(...beats.map(({ id }) => id))
+    return super.renew(beats)
+  }
+
+  adopt(request: AdmitRequest): void {
+    this.adopted.push(request)
+  }
+
+  async #answer<T>(run: () => T): Promise<T> {
+    this.asked++
+    if (this.away !== undefined) throw this.away
+    return run()
+  }
+}
+
+function aStore(failOpen: boolean) {
+  const clock = aClock()
+  const behind = new Behind({ clock })
+  const world = { isAway: false, waiting: 0, unavailable: 0 }
+  let ids = 0
+  const options = {
+    store: behind,
+    local: new LocalShare(clock, () => 1),
+    failOpen,
+    isAway: () => world.isAway,
+    newId: () => `sum-${ids++}`,
+    onAdmitted: () => undefined,
+    onUnavailable: () => void world.unavailable++,
+    onWaiting: (waiting: number) => {
+      world.waiting = waiting
+    },
+  }
+  const store = new SharedStore(options, clock.wall)
+  const aRequest = (id = `r${ids++}`): AdmitRequest => ({
+    tenant: 'acme',
+    id,
+    rules: aRule(),
+    estimate: tokens(10),
+  })
+  const settle = (id: string, used = 5) =>
+    store.settle({ tenant: 'acme', id, used: tokens(used), budget: undefined })
+  const leave = () => {
+    world.isAway = true
+    store.left()
+  }
+  const comeBack = () => {
+    world.isAway = false
+    behind.away = undefined
+    store.returned()
+  }
+  return { clock, behind, world, store, aRequest, settle, leave, comeBack }
+}
+
+test('closed: 503 at once, and a store that is known to be away is not asked', async () => {
+  const { behind, world, store, aRequest, leave } = aStore(false)
+  leave()
+  assert.throws(
+    () => store.admit(aRequest()),
+    (error: unknown) =>
+      error instanceof GatewayError &&
+      error.code === 'ERR_GW_LIMITER_UNAVAILABLE' &&
+      error.status === 503 &&
+      error.details.retryAfterSeconds === 1,
+  )
+  assert.deepEqual([behind.asked, world.unavailable], [0, 1])
+})
+
+test('closed: an admission whose answer got lost is undone once the store is back', async () => {
+  const { behind, store, aRequest, leave, comeBack } = aStore(false)
+  behind.away = new StoreAway('timeout', true)
+  const request = aRequest()
+  await assert.rejects(async () => await store.admit(request), GatewayError)
+  leave()
+  assert.deepEqual(behind.settled, [])
+  comeBack()
+  await store.flush(1_000)
+  assert.deepEqual(
+    behind.settled.map(({ id, used, admittedAt }) => [id, used.tokens, admittedAt]),
+    [[request.id, 0, undefined]],
+  )
+})
+
+test('open: an outage admits locally, and tells what was used and when, each once', async () => {
+  const { clock, behind, world, store, aRequest, settle, leave, comeBack } = aStore(true)
+  leave()
+  const [ended, running] = [aRequest(), aRequest()]
+  for (const request of [ended, running]) {
+    assert.equal((await store.admit(request)).outcome, 'admitted')
+  }
+  void settle(ended.id)
+  assert.equal(world.waiting, 1)
+  clock.pass(86_400_000)
+  comeBack()
+  assert.equal(await store.flush(1_000), 0)
+  assert.deepEqual(
+    behind.settled.map(({ id, used, admittedAt }) => [id, used.tokens, admittedAt]),
+    [[ended.id, 5, NOON]],
+  )
+  assert.deepEqual(
+    behind.adopted.map(({ id }) => id),
+    [running.id],
+    'what still runs is counted there',
+  )
+  await settle(running.id)
+  assert.equal(behind.settled.length, 2)
+})
+
+test('a settlement that gets no answer is told again, and its alerts reach who waits for them', async () => {
+  const { behind, store, aRequest, settle, comeBack, leave } = aStore(true)
+  const request = aRequest()
+  await store.admit(request)
+  behind.away = new StoreAway('timeout', true)
+  const settlement = settle(request.id)
+  await turn()
+  leave()
+  comeBack()
+  assert.deepEqual(await settlement, { charged: true, crossed: [] })
+})
+
+test('settlements stop at the first that finds the store away again, and go on later', async () => {
+  const { behind, world, store, aRequest, settle, leave, comeBack } = aStore(true)
+  leave()
+  for (let index = 0; index < 50; index++) {
+    const request = aRequest()
+    await store.admit(request)
+    void settle(request.id)
+  }
+  behind.away = new StoreAway('connection', false)
+  world.isAway = false
+  store.returned()
+  await turn()
+  assert.equal(world.waiting, 50)
+  assert.ok(behind.asked <= 16, `${behind.asked} were sent`)
+  comeBack()
+  await store.flush(1_000)
+  assert.deepEqual([world.waiting, behind.settled.length], [0, 50])
+})
+
+test('renewals are not sent to a store that is away', async () => {
+  const { behind, store, aRequest, leave } = aStore(true)
+  const request = aRequest()
+  await store.admit(request)
+  leave()
+  assert.deepEqual(await store.renew([{ ...request, used: tokens(1) }]), [])
+  assert.deepEqual(behind.renewed, [])
+})
+
+test('headers of other answers cost the store nothing while they are fresh', async () => {
+  const { clock, behind, store, aRequest } = aStore(true)
+  const request = aRequest()
+  await store.admit(request)
+  const figures = await store.read('acme', request.rules, 1_000)
+  assert.equal(figures.concurrency.used, 1)
+  clock.pass(5_000)
+  behind.settle({ ...request, used: tokens(0), budget: undefined })
+  await turn()
+  assert.equal((await store.read('acme', request.rules, 1_000)).concurrency.used, 0)
+})

@@ -1,0 +1,138 @@
+/** `gw limits show` and `gw explain` against a running gateway. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { parse } from 'yaml'
+import { gw } from '../cli/gw.ts'
+import { refusingUrl, startUpstream } from './fake-upstream.ts'
+import { aKey } from './gateway-process.ts'
+import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
+
+const upstream = await startUpstream()
+const keys = keysOf(['acme', 'plain'], { plain: ['other'] })
+const revoked = aKey({ id: 'old', tenant: 'acme', revoked_at: '2026-01-01T00:00:00Z' })
+const gateway = await startLimited(
+  {
+    api_keys: [...keys.records, revoked.record],
+    upstreams: [{ name: 'up', endpoint: upstream.url }],
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'up' },
+      { name: 'other', strategy: 'single', primary: 'up' },
+    ],
+    aliases: { 'gpt-4o': 'chat' },
+    rate_limits: {
+      default: { requests_per_minute: 1, burst: 9, concurrent_requests: 4 },
+      tenants: [{ tenant: 'acme', tokens_per_minute: 1 }],
+    },
+    budgets: [{ tenant: 'acme', tokens_per_day: 5000, spend_per_month_usd: 12.5 }],
+    pricing: { models: PRICES, infra_cost_per_hour_usd: 36_000 },
+  },
+  keys,
+)
+after(() => Promise.all([gateway.stop(), upstream.close()]))
+const front = gateway.as('acme')
+const { adminUrl } = front.process
+const key = keys.byTenant.get('acme') ?? ''
+assert.equal((await front.chat()).status, 200)
+
+const limits = (...args: readonly string[]) => gw('limits', 'show', '--admin', adminUrl, ...args)
+const explain = (...args: readonly string[]) => gw('explain', '--admin', adminUrl, ...args)
+
+/** Rows of the table by their first cell, each as its cells. */
+function rowsOf(text: string): Map<string, string[]> {
+  const rows = text.split('\n').map((line) => line.split(/ {2,}/))
+  return new Map(rows.map(([name = '', ...cells]) => [name, cells]))
+}
+
+test('gw limits show prints every figure with its window and its reset', async () => {
+  const { code, stdout, stderr } = await limits('--tenant', 'acme')
+  assert.deepEqual([code, stderr], [0, ''])
+  const rows = rowsOf(stdout)
+  const heads = ['WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS AT']
+  assert.deepEqual(rows.get('LIMIT'), heads)
+  const { requests_per_minute, tokens_per_minute, tokens_per_day, spend_per_month_usd } =
+    await standing(front, 'acme')
+  const [window, most, used, reserved, remaining, reset] = rows.get('requests_per_minute') ?? []
+  assert.deepEqual(
+    [window, most, used, reserved, remaining],
+    ['minute', '1, 9 at once', '1', '-', '8'],
+  )
+  // The bucket leaks; both are told to the millisecond.
+  const apart = Date.parse(reset ?? '') - Date.parse(requests_per_minute.resets_at)
+  assert.ok(Math.abs(apart) < 1000, `${apart} ms`)
+  assert.equal(rows.get('tokens_per_minute')?.[1], '1')
+  assert.ok(tokens_per_minute.used >= 0)
+  assert.deepEqual(rows.get('concurrent_requests'), ['running', '4', '0', '-', '4', '-'])
+  const day = ['day', '5000', '10', '0', '4990', tokens_per_day.resets_at]
+  assert.deepEqual(rows.get('tokens_per_day'), day)
+  const month = ['month', '12.5', '0.00013', '0', '12.49987', spend_per_month_usd.resets_at]
+  assert.deepEqual(rows.get('spend_per_month_usd'), month)
+  const [hour, , cost] = rows.get('infra_cost_usd') ?? []
+  assert.equal(hour, 'hour')
+  assert.ok(Number(cost) > 0, 'ten dollars a second, all of them used by this tenant')
+})
+
+test('gw limits show prints the same for programs', async () => {
+  const { stdout } = await limits('--tenant', 'plain', '-o', 'json')
+  const { requests_per_minute, ...others } = await standing(front, 'plain')
+  const { resets_at, ...bucket } = JSON.parse(stdout).requests_per_minute
+  assert.ok(Date.parse(resets_at) > 0)
+  assert.deepEqual(bucket, { window: 'minute', limit: 1, burst: 9, used: 0, remaining: 9 })
+  assert.equal(requests_per_minute.limit, 1)
+  const {
+    infra_cost_usd: _,
+    requests_per_minute: __,
+    ...rest
+  } = parse((await limits('--tenant', 'plain', '-o', 'yaml')).stdout)
+  const { infra_cost_usd: ___, ...expected } = others
+  assert.deepEqual(rest, expected)
+})
+
+test('gw explain says of a key what it may, how its tenant stands and how the upstreams are', async () => {
+  const { code, stdout, stderr } = await explain('--route', 'gpt-4o', '--key', key)
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^route chat\n {2}reached by model: chat, or by alias gpt-4o/)
+  assert.match(stdout, /\nkey acme of tenant acme: 200, it may call\n/)
+  const rows = rowsOf(stdout)
+  assert.deepEqual(rows.get('up')?.slice(0, 4), ['yes', 'not probed', 'closed', '0'])
+  assert.equal(rows.get('tokens_per_day')?.[2], '10')
+  assert.ok(!stdout.includes(key))
+})
+
+const refused: Readonly<Record<string, readonly [given: string, said: RegExp]>> = {
+  'a key on a route it may not use': [
+    keys.byTenant.get('plain') ?? '',
+    /key plain of tenant plain: 403, it may not use route "chat"/,
+  ],
+  'a revoked key': [revoked.key, /key old of tenant acme: 401, key old is revoked/],
+  'a key that nobody knows': ['gw_test_nobody_x', /key: 401, unknown key/],
+}
+
+for (const [what, [given, said]] of Object.entries(refused)) {
+  test(`gw explain ends with 1 for ${what}`, async () => {
+    const { code, stdout } = await explain('--route', 'chat', '--key', given)
+    assert.equal(code, 1)
+    assert.match(stdout, said)
+  })
+}
+
+test('gw explain of a tenant tells its limits, and of an unknown route that there is none', async () => {
+  const { stdout } = await explain('--route', 'chat', '--tenant', 'acme', '-o', 'json')
+  const explanation = JSON.parse(stdout)
+  assert.equal(explanation.limits.tokens_per_day.used, 10)
+  assert.equal(explanation.key, undefined)
+  const unknown = await explain('--route', 'nothing')
+  assert.equal(unknown.code, 1)
+  assert.equal(unknown.stderr, 'error: There is no route or alias "nothing".\n')
+})
+
+test('a gateway that cannot be asked is 2, a URL that is none is 64', async () => {
+  const nobody = await gw('limits', 'show', '--tenant', 'a', '--admin', await refusingUrl())
+  assert.equal(nobody.code, 2)
+  assert.match(nobody.stderr, /^error: No gateway answers at .*ECONNREFUSED.*--admin URL/)
+  const other = await gw('limits', 'show', '--tenant', 'a', '--admin', upstream.url)
+  assert.equal(other.code, 2)
+  assert.match(other.stderr, /is no gateway/)
+  const wrong = await gw('limits', 'show', '--tenant', 'a', '--admin', 'localhost')
+  assert.equal(wrong.code, 64)
+  assert.match(wrong.stderr, /Give a URL such as http:\/\/127\.0\.0\.1:9091/)
+})

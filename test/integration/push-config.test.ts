@@ -1,0 +1,286 @@
+/** Configurations pushed to a real pod: taken when they are proven, newer and valid; refused otherwise, and nothing changes. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { after, beforeEach, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { hashOf, sign } from '../../dataplane/config/signed.ts'
+import { startUpstream, whole } from './fake-upstream.ts'
+import { aKey, until } from './gateway-process.ts'
+import {
+  aConfiguration,
+  allKeys,
+  aSigner,
+  makeMounts,
+  mountBundle,
+  type Numbers,
+  type Pushed,
+  signed,
+  startPod,
+} from './pod.ts'
+
+const upstream = await startUpstream(whole())
+const { key, record } = aKey({ id: 'client' })
+const mounts = await makeMounts()
+let sequence = 1
+
+function withRoute(name: string, numbers: Partial<Numbers> = {}, more = {}) {
+  const gw = {
+    upstreams: [{ name: 'fake', endpoint: upstream.url }],
+    routes: [{ name, strategy: 'single', primary: 'fake' }],
+    ...more,
+  }
+  return aConfiguration(gw, { sequence, generation: sequence, ...numbers })
+}
+
+await mountBundle(mounts, 'config.json', signed(mounts, withRoute('chat')))
+await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([record], { sequence: 1 })))
+const pod = await startPod({ mounts, key })
+after(() => Promise.all([pod.process.stop(), upstream.close()]))
+
+const serves = async (model: string) => (await pod.chat({ model })).status === 200
+
+beforeEach(async () => {
+  sequence += 10
+  const { status } = await pod.push(withRoute('chat'))
+  assert.equal(status, 200)
+})
+
+/** Nothing but the configuration of before is enforced. */
+async function isKept(why: string): Promise<void> {
+  const { configuration } = await pod.status()
+  assert.equal(configuration.sequence, sequence, why)
+  assert.ok(await serves('chat'), why)
+  assert.ok(!(await serves('other')), why)
+}
+
+function refusedWith({ status, body }: Pushed, wanted: number, reason: string): void {
+  assert.equal(status, wanted, JSON.stringify(body))
+  assert.equal(body.reason, reason)
+  assert.ok(body.message.length > 10)
+}
+
+test('a pushed configuration is enforced when the answer comes', async () => {
+  sequence += 1
+  const document = withRoute('other')
+  const { status, body } = await pod.push(document)
+  assert.equal(status, 200)
+  assert.ok(document.kind === 'Configuration')
+  const hash = hashOf(document.payload)
+  const numbers = { hash, sequence, generation: sequence }
+  assert.deepEqual(body, { ...numbers, ignored: [], unresolved: [], waitsForStart: [] })
+  assert.ok(await serves('other'))
+  assert.ok(!(await serves('chat')))
+  const told = await pod.status()
+  assert.equal(told.ready, true)
+  assert.equal(told.pod, 'production-1')
+  assert.partialDeepStrictEqual(told.configuration, { ...numbers, origin: 'push' })
+  assert.equal(told.configuration.documentHash, signed(mounts, document).sha256)
+})
+
+test('the hash of the configuration is not moved by a new signature, sequence or generation', async () => {
+  const before = (await pod.status()).configuration
+  sequence += 1
+  await pod.push(withRoute('chat', { generation: 99 }))
+  const now = (await pod.status()).configuration
+  assert.equal(now.hash, before.hash)
+  assert.notEqual(now.documentHash, before.documentHash)
+  assert.equal(now.generation, 99)
+})
+
+test('a document that is not proven is refused', async () => {
+  const other = withRoute('other', { sequence: sequence + 1 })
+  const envelope = signed(mounts, other)
+  const changed = envelope.document.replaceAll('other', 'moved')
+  const stranger = sign(other, aSigner().privateKey)
+  const signature = randomBytes(64).toString('base64')
+  refusedWith(await pod.put('/config', stranger), 403, 'untrusted_key')
+  refusedWith(
+    await pod.put('/config', { ...stranger, keyId: envelope.keyId }),
+    401,
+    'bad_signature',
+  )
+  refusedWith(await pod.put('/config', { ...envelope, signature }), 401, 'bad_signature')
+  refusedWith(await pod.put('/config', { ...envelope, signature: '' }), 401, 'bad_signature')
+  refusedWith(await pod.put('/config', { ...envelope, document: changed }), 401, 'bad_signature')
+  refusedWith(await pod.put('/config', JSON.stringify(other)), 400, 'malformed')
+  refusedWith(await pod.put('/config', 'null'), 400, 'malformed')
+  refusedWith(await pod.put('/config', '{"document": '), 400, 'malformed')
+  await isKept('not proven')
+})
+
+test('a document for another gateway, or of another kind, is refused', async () => {
+  refusedWith(
+    await pod.push(withRoute('other', { sequence: sequence + 1, uid: 'another-uid' })),
+    403,
+    'other_gateway',
+  )
+  const keys = signed(mounts, allKeys([record], { sequence: 1000 }))
+  refusedWith(await pod.put('/config', keys), 400, 'malformed')
+  await isKept('for another')
+})
+
+test('an older document is refused, and the one in force may come again', async () => {
+  const inForce = withRoute('chat')
+  const older = await pod.push(withRoute('other', { sequence: sequence - 1 }))
+  refusedWith(older, 409, 'older_sequence')
+  assert.equal(older.body.have, sequence)
+  const same = await pod.push(withRoute('other'))
+  refusedWith(same, 409, 'sequence_conflict')
+  const again = await pod.push(inForce)
+  assert.equal(again.status, 200)
+  assert.equal(again.body.sequence, sequence)
+  await isKept('older')
+})
+
+test('an invalid configuration is answered with every problem and its fix', async () => {
+  const bad = {
+    upstreams: [{ name: 'fake', endpoint: upstream.url, timeout_seconds: 'soon' }],
+    routes: [{ name: 'other', strategy: 'single', primary: 'nobody' }],
+  }
+  const { status, body } = await pod.push(aConfiguration(bad, { sequence: sequence + 1 }))
+  assert.equal(status, 422)
+  const pointers = body.problems.map(({ pointer }: { pointer: string }) => pointer)
+  assert.ok(pointers.includes('/gw/routes/0/primary'), String(pointers))
+  assert.ok(pointers.includes('/gw/upstreams/0/timeout_seconds'), String(pointers))
+  for (const problem of body.problems) assert.ok(problem.message && problem.fix)
+  const { configuration } = await pod.status()
+  assert.equal(configuration.lastError.sequence, sequence + 1)
+  assert.deepEqual(configuration.lastError.problems, body.problems)
+  await isKept('invalid')
+  // What was refused is no reason to go back behind it.
+  const between = await pod.push(withRoute('other', { sequence: sequence + 1 }))
+  refusedWith(between, 409, 'sequence_conflict')
+  sequence += 2
+  assert.equal((await pod.push(withRoute('chat'))).status, 200)
+  assert.equal((await pod.status()).configuration.lastError, undefined)
+})
+
+test('fields of a newer operator are told of and change nothing', async () => {
+  sequence += 1
+  const more = {
+    from_the_future: { depth: 1 },
+    routes: [{ name: 'chat', strategy: 'single', primary: 'fake', sparkle: true }],
+    api_keys_file: 'keys.yaml',
+    state_dir: '/data',
+  }
+  const { status, body } = await pod.push(withRoute('chat', {}, more))
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.deepEqual(body.ignored.toSorted(), [
+    '/gw/api_keys_file',
+    '/gw/from_the_future',
+    '/gw/routes/0/sparkle',
+    '/gw/state_dir',
+  ])
+  assert.deepEqual((await pod.status()).ignored, body.ignored)
+  assert.ok(await serves('chat'))
+})
+
+test('a document that is too large is refused, as it is and unpacked', async () => {
+  const bytes = 5_000_000
+  refusedWith(await pod.put('/config', 'x'.repeat(bytes)), 413, 'too_large')
+  const bomb = gzipSync(Buffer.alloc(50_000_000))
+  assert.ok(bomb.length < 100_000)
+  refusedWith(await pod.put('/config', bomb, { 'content-encoding': 'gzip' }), 413, 'too_large')
+  const chunked = new Promise<number>((resolve, reject) => {
+    const outgoing = request(`${pod.pushUrl}/config`, { method: 'PUT' }, (incoming) => {
+      incoming.resume()
+      outgoing.off('error', reject).on('error', () => {})
+      resolve(incoming.statusCode ?? 0)
+    })
+    outgoing.on('error', reject)
+    const piece = Buffer.alloc(65_536, 'x')
+    // 100 MiB, of which only the first pieces are ever read.
+    let left = 1600
+    const more = () => {
+      while (left-- > 0) if (!outgoing.write(piece)) return void outgoing.once('drain', more)
+      outgoing.end()
+    }
+    more()
+  })
+  assert.equal(await chunked, 413)
+  await isKept('too large')
+})
+
+test('a document may come as gzip, and no other encoding is read', async () => {
+  sequence += 1
+  const text = JSON.stringify(signed(mounts, withRoute('chat')))
+  const packed = gzipSync(text)
+  const gzip = { 'content-encoding': 'gzip' }
+  refusedWith(await pod.put('/config', packed.subarray(0, 200), gzip), 400, 'malformed')
+  refusedWith(await pod.put('/config', text, { 'content-encoding': 'br' }), 415, 'encoding')
+  assert.equal((await pod.put('/config', packed, gzip)).status, 200)
+})
+
+test('half a body is cut off and changes nothing, and so is one whose sender left', async () => {
+  const { hostname, port } = new URL(pod.pushUrl)
+  const text = JSON.stringify(signed(mounts, withRoute('other', { sequence: sequence + 1 })))
+  const head = `PUT /config HTTP/1.1\r\nHost: pod\r\nContent-Length: ${text.length}\r\n\r\n`
+  const half = connect({ host: hostname, port: Number(port) })
+  half.write(head + text.slice(0, 100))
+  const left = connect({ host: hostname, port: Number(port) })
+  left.write(head + text.slice(0, 100), () => left.destroy())
+  half.on('error', () => {}).resume()
+  await until('the half body is cut', () => half.destroyed || half.readableEnded, 20)
+  half.destroy()
+  await isKept('half')
+})
+
+test('a nested document is refused without harm', async () => {
+  let deep: unknown = 1
+  for (let depth = 0; depth < 60; depth += 1) deep = { deep }
+  const { status } = await pod.push(
+    withRoute('chat', { sequence: sequence + 1 }, { vector_stores: deep }),
+  )
+  assert.equal(status, 422)
+  const document = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  refusedWith(
+    await pod.put('/config', { ...signed(mounts, withRoute('chat')), document }),
+    401,
+    'bad_signature',
+  )
+  await isKept('nested')
+})
+
+test('another path or method says what there is', async () => {
+  const other = await fetch(`${pod.pushUrl}/config`)
+  assert.equal(other.status, 405)
+  assert.match(await other.text(), /PUT/)
+  assert.equal((await fetch(`${pod.pushUrl}/`)).status, 404)
+})
+
+test('a new public key is trusted without a restart, and the old one no longer when it is gone', async () => {
+  const next = aSigner()
+  sequence += 1
+  const envelope = sign(withRoute('chat'), next.privateKey)
+  refusedWith(await pod.put('/config', envelope), 403, 'untrusted_key')
+  await writeFile(`${mounts.trust}/two.pem`, next.pem)
+  assert.equal((await pod.put('/config', envelope)).status, 200)
+  await rm(`${mounts.trust}/one.pem`)
+  refusedWith(await pod.push(withRoute('chat', { sequence: sequence + 1 })), 403, 'untrusted_key')
+  await writeFile(`${mounts.trust}/one.pem`, mounts.signer.pem)
+})
+
+test('the admin API is read-only', async () => {
+  const answer = await fetch(`${pod.process.adminUrl}/config`, { method: 'PUT', body: 'gw: {}' })
+  assert.equal(answer.status, 405)
+  assert.match(await answer.text(), /kubectl apply/)
+  const status = await pod.admin('/status')
+  assert.equal(status.config.hash, (await pod.status()).configuration.hash)
+  assert.equal(status.config.keys, 1)
+})
+
+test('an address that changed waits for a new pod', async () => {
+  sequence += 1
+  const gateway = { listen_port: 9999 }
+  const { status, body } = await pod.push(withRoute('chat', {}, { gateway }))
+  assert.equal(status, 200)
+  assert.deepEqual(body.waitsForStart, ['gw.gateway.listen_port'])
+  assert.deepEqual((await pod.status()).waitsForStart, body.waitsForStart)
+  const warned = () =>
+    pod.logged('config_reload').some(({ message }) => /listen_port/.test(String(message)))
+  await until('it warns', warned)
+  assert.ok(await serves('chat'))
+})

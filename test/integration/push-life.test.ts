@@ -1,0 +1,139 @@
+/** The life of a pod's process: its arguments, its end in the middle of a push, and the age of its clients' connections. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { after as afterwards, QUESTION, startUpstream, whole } from './fake-upstream.ts'
+import { aKey, until } from './gateway-process.ts'
+import {
+  aConfiguration,
+  allKeys,
+  makeMounts,
+  mountBundle,
+  type PodOptions,
+  type PodProcess,
+  removeMounts,
+  signed,
+  startPod,
+} from './pod.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
+const upstream = await startUpstream(whole())
+after(() => upstream.close())
+const { key, record } = aKey({ id: 'client' })
+const gw = {
+  upstreams: [{ name: 'fake', endpoint: upstream.url }],
+  routes: [{ name: 'chat', strategy: 'single', primary: 'fake' }],
+}
+
+async function aPod(env: PodOptions['env'] = {}): Promise<PodProcess> {
+  const mounts = await makeMounts()
+  await mountBundle(mounts, 'config.json', signed(mounts, aConfiguration(gw, { sequence: 1 })))
+  await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([record], { sequence: 1 })))
+  return await startPod({ mounts, key, env })
+}
+
+async function ending(args: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...env } })
+  const [[code], stderr] = await Promise.all([
+    once(child, 'close'),
+    Array.fromAsync(child.stderr.setEncoding('utf8')),
+  ])
+  return { code, said: stderr.join('') }
+}
+
+test('what is missing to be a pod ends it with one sentence', async () => {
+  const mounts = await makeMounts()
+  const env = { GW_GATEWAY_UID: 'uid', GW_TRUST_DIR: mounts.trust }
+  const bundle = ['--bundle', mounts.bundle]
+  const cases = [
+    { ...(await ending(bundle, { ...env, GW_GATEWAY_UID: '' })), code1: 1, word: 'GW_GATEWAY_UID' },
+    { ...(await ending(bundle, { ...env, GW_TRUST_DIR: '' })), code1: 1, word: 'GW_TRUST_DIR' },
+    { ...(await ending(bundle, { ...env, GW_PUSH_PORT: 'any' })), code1: 1, word: 'GW_PUSH_PORT' },
+    { ...(await ending([...bundle, '--config', 'x'], env)), code1: 64, word: '--bundle' },
+  ]
+  for (const { code, said, code1, word } of cases) {
+    assert.equal(code, code1, said)
+    assert.match(said, /^error: .*\n$/)
+    assert.ok(said.includes(word), said)
+  }
+  await removeMounts(mounts)
+})
+
+test('SIGTERM in the middle of a push ends it with 0, and the document is taken whole or not at all', async () => {
+  const pod = await aPod()
+  const { hostname, port } = new URL(pod.pushUrl)
+  const text = JSON.stringify(signed(pod.mounts, aConfiguration(gw, { sequence: 2 })))
+  const half = connect({ host: hostname, port: Number(port) }).on('error', () => {})
+  half.write(`PUT /config HTTP/1.1\r\nHost: pod\r\nContent-Length: ${text.length}\r\n\r\n{`)
+  const pushes = Array.from({ length: 20 }, (_, index) =>
+    pod.push(aConfiguration(gw, { sequence: 3 + index })).catch(() => undefined),
+  )
+  await Promise.race(pushes)
+  pod.process.signal('SIGTERM')
+  const { code, signal } = await pod.process.exited
+  assert.deepEqual({ code, signal }, { code: 0, signal: null })
+  for (const pushed of await Promise.all(pushes)) {
+    if (pushed !== undefined) assert.ok([200, 409, 503].includes(pushed.status))
+  }
+  half.destroy()
+  assert.equal(pod.logged('crash').length, 0)
+})
+
+test('SIGTERM while it waits ends it with 0', async () => {
+  const pod = await startPod({ mounts: await makeMounts(), until: 'waiting' })
+  pod.process.signal('SIGTERM')
+  assert.deepEqual(await pod.process.exited, { code: 0, signal: null })
+})
+
+test('while it drains, it still takes a revocation and says that it is not ready', async () => {
+  const pod = await aPod({ GW_DRAIN_DELAY_SECONDS: undefined, GW_DRAIN_TIMEOUT_SECONDS: '60' })
+  const hold = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(hold.promise, whole()))
+  const waiting = pod.ask()
+  await until('the upstream is asked', () => upstream.script.length === 0)
+  pod.process.signal('SIGTERM')
+  await until('it drains', async () => (await pod.status()).draining)
+  await until('it is logged', () => pod.logged('drain').length > 0)
+  assert.partialDeepStrictEqual(pod.logged('drain')[0], { delay: 10, timeout: 60 })
+  assert.equal((await pod.status()).ready, false)
+  assert.equal((await pod.push(allKeys([], { sequence: 2 }))).status, 200)
+  assert.equal((await pod.chat()).status, 401)
+  hold.resolve()
+  assert.equal((await waiting.over).status, 200)
+  pod.process.signal('SIGTERM')
+  assert.deepEqual(await pod.process.exited, { code: 0, signal: null })
+})
+
+test('a connection that has become old is closed behind an answer, and no request is lost', async () => {
+  const pod = await aPod({ GW_CONNECTION_AGE_SECONDS: '1' })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = async () => {
+    const outgoing = request(`${pod.process.url}/v1/chat/completions`, {
+      method: 'POST',
+      agent,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    })
+    outgoing.end(JSON.stringify(QUESTION))
+    const [incoming] = await once(outgoing, 'response')
+    await incoming.resume().toArray()
+    assert.equal(incoming.statusCode, 200)
+    return { port: outgoing.socket?.localPort, connection: incoming.headers.connection }
+  }
+  const first = await ask()
+  assert.notEqual(first.connection, 'close')
+  let last = first
+  await until('it is closed', async () => {
+    last = await ask()
+    return last.connection === 'close'
+  })
+  assert.equal(last.port, first.port)
+  const next = await ask()
+  assert.notEqual(next.port, first.port)
+  assert.notEqual(next.connection, 'close')
+  agent.destroy()
+  await pod.process.stop()
+})

@@ -1,0 +1,166 @@
+/** Every kind of place that a URL can name, each with a real server behind it. */
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { Certificates } from '../certificates.ts'
+import { until } from '../gateway-process.ts'
+import { type ALink, aLink, count, refusal } from './a-link.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+
+const closing: (() => unknown)[] = []
+after(async () => {
+  for (const close of closing.reverse()) await close()
+})
+
+async function redis(...options: Parameters<typeof startRedis>): Promise<RedisServer> {
+  const server = await startRedis(...options)
+  closing.push(() => server.stop())
+  return server
+}
+
+async function linkTo(...options: Parameters<typeof aLink>): Promise<ALink> {
+  const made = await aLink(...options)
+  closing.push(() => made.close())
+  return made
+}
+
+test('a server by TCP, in the database of the URL', async () => {
+  const server = await redis({ port: 'free' })
+  const link = await linkTo(`redis://127.0.0.1:${server.port}/3`)
+  assert.deepEqual([await count(link), await count(link)], [1, 2])
+  assert.match(await server.ask('INFO', 'keyspace'), /db3:keys=2/)
+  assert.match(await server.ask('CLIENT', 'LIST'), / name=gw /)
+  assert.deepEqual([link.told, link.failures], [['up'], []])
+})
+
+test('a server by unix socket, with an ACL user who may do no more than the scripts need', async () => {
+  const server = await redis()
+  const rights = ['~gw:*', '-@all', '+evalsha', '+eval', '+select', '+@read', '+@write', '+time']
+  await server.ask('ACL', 'SETUSER', 'gateway', 'on', '>se%cret', ...rights)
+  const link = await linkTo(`unix://gateway:se%25cret@${server.socket}`)
+  assert.equal(await count(link), 1)
+  const denied = await refusal(link.link.run({ name: 'n', lua: 'return 1' }, ['other:{t}'], []))
+  assert.equal(denied.reason, 'noperm')
+})
+
+test('a wrong password is told as such, and never shown', async () => {
+  const server = await redis({ args: ['--requirepass', 'right'] })
+  const { link, failures } = await linkTo(`unix://:wrong@${server.socket}`, { startMs: 300 })
+  assert.equal(link.isAway, true)
+  const said = failures.map(({ reason, cause }) => `${reason} ${cause}`).join('\n')
+  assert.match(said, /WRONGPASS/)
+  assert.doesNotMatch(said, /wrong@/)
+})
+
+test('a server by TLS, known by the CA bundle; without the bundle nothing is sent', async () => {
+  const certificates = new Certificates()
+  closing.push(() => certificates.remove())
+  const authority = certificates.authority()
+  const { certFile, keyFile } = certificates.make({ by: authority })
+  const tls = { cert: certFile, key: keyFile, ca: authority.certFile }
+  const server = await redis({ port: 'free', tls })
+  const url = `rediss://localhost:${server.port}`
+  const link = await linkTo(url, { ca: authority.certFile })
+  assert.equal(await count(link), 1)
+  const stranger = await linkTo(url, { startMs: 300 })
+  assert.equal(stranger.link.isAway, true)
+  assert.match(String(stranger.failures[0]?.cause), /certificate/)
+})
+
+test('B7 the primary that sentinels name, and the replica they promote', async () => {
+  const primary = await redis({ port: 'free' })
+  const replica = await redis({
+    port: 'free',
+    args: ['--replicaof', '127.0.0.1', String(primary.port)],
+  })
+  const sentinel = await startSentinel(primary)
+  const url = `redis+sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`
+  await until('the replica is known', async () =>
+    (await sentinel.ask('SENTINEL', 'REPLICAS', 'main')).includes(String(replica.port)),
+  )
+  const link = await linkTo(url)
+  assert.equal(await count(link), 1)
+  primary.signal('SIGKILL')
+  await until('it is away', async () => (await refusal(count(link))).reason !== 'none')
+  await until(
+    'the promoted one answers',
+    async () => (await refusal(count(link))).reason === 'none',
+    30,
+  )
+  assert.match(await replica.ask('INFO', 'replication'), /role:master/)
+  assert.deepEqual(link.told, ['up', 'away', 'up'])
+})
+
+test('B10 a cluster of three: every slot is found, and follows where it moves', async () => {
+  const nodes = await Promise.all(
+    [1, 2, 3].map(() => redis({ port: 'free', args: ['--cluster-enabled', 'yes'] })),
+  )
+  await join3(nodes)
+  const [first, second] = nodes
+  const link = await linkTo(`redis+cluster://127.0.0.1:${first?.port},127.0.0.1:${second?.port}`)
+  const keys = Array.from({ length: 60 }, (_, index) => `gw:v1:{tenant-${index}}:n`)
+  for (const key of keys) assert.equal(await count(link, key), 1)
+  // The slot of {tenant-0} moves from whoever has it to another.
+  const key = keys[0] ?? ''
+  const slot = Number((await nodes[0]?.ask('CLUSTER', 'KEYSLOT', key))?.slice(1))
+  await move(slot, key, nodes)
+  for (const key of keys) assert.equal(await count(link, key), 2)
+  assert.deepEqual([link.told, link.failures], [['up'], []])
+})
+
+interface Sentinel {
+  readonly port: number
+  ask: RedisServer['ask']
+}
+
+async function startSentinel(primary: RedisServer): Promise<Sentinel> {
+  const file = join(primary.dir, 'sentinel.conf')
+  const lines = [
+    `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
+    'sentinel down-after-milliseconds main 300',
+    'sentinel failover-timeout main 3000',
+  ]
+  await writeFile(file, `${lines.join('\n')}\n`)
+  const server = await redis({
+    port: 'free',
+    command: ['/usr/bin/redis-server', file, '--sentinel'],
+  })
+  return server
+}
+
+/** Makes three empty nodes one cluster, with a third of the slots each. */
+async function join3(nodes: readonly RedisServer[]): Promise<void> {
+  const [first, ...others] = nodes
+  const third = Math.ceil(16_384 / 3)
+  for (const [index, node] of nodes.entries()) {
+    const last = Math.min(16_383, (index + 1) * third - 1)
+    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(index * third), String(last))
+    await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))
+  }
+  for (const node of others) {
+    await first?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port))
+  }
+  await until('the cluster is one', async () => {
+    const states = await Promise.all(nodes.map((node) => node.ask('CLUSTER', 'INFO')))
+    return states.every((state) => /cluster_state:ok[\s\S]*cluster_known_nodes:3/.test(state))
+  })
+}
+
+async function move(slot: number, key: string, nodes: readonly RedisServer[]): Promise<void> {
+  const ids = await Promise.all(
+    nodes.map(async (node) => (await node.ask('CLUSTER', 'MYID')).split('\r\n')[1] ?? ''),
+  )
+  const held = await Promise.all(
+    nodes.map(async (node) => await node.ask('CLUSTER', 'COUNTKEYSINSLOT', String(slot))),
+  )
+  const from = held.findIndex((reply) => reply !== ':0\r\n')
+  const to = (from + 1) % nodes.length
+  const [source, target] = [nodes[from], nodes[to]]
+  await target?.ask('CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', ids[from] ?? '')
+  await source?.ask('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', ids[to] ?? '')
+  await source?.ask('MIGRATE', '127.0.0.1', String(target?.port), key, '0', '1000')
+  for (const node of [target, source, ...nodes]) {
+    await node?.ask('CLUSTER', 'SETSLOT', String(slot), 'NODE', ids[to] ?? '')
+  }
+}

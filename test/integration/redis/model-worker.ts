@@ -1,0 +1,125 @@
+/**
+ * Compares histories on a real server with the full history, in a thread of its own: in a test's thread every promise is
+ * followed by the test runner, which costs more than all the rest.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import fc from 'fast-check'
+import type {
+  AdmitRequest,
+  Beat,
+  Extension,
+  Hold,
+  Rules,
+  Settling,
+  Store,
+} from '../../../dataplane/store/contract.ts'
+import { RedisStore } from '../../../dataplane/store/redis.ts'
+import { Account } from '../../../dataplane/store/redis-accounts.ts'
+import { Calls } from '../../../dataplane/store/redis-calls.ts'
+import { RENEW } from '../../../dataplane/store/scripts/renew.ts'
+import { compare, type History, history } from '../../dataplane/store/histories.ts'
+import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
+import { openBatchedLink } from './batched-link.ts'
+import { STILL } from './store-world.ts'
+
+export interface Order {
+  readonly socket: string
+  readonly histories: number
+  readonly seed: number
+  /** What its keys begin with. */
+  readonly name: string
+}
+
+/** Histories that run side by side, each on keys of its own: so that the server always has something to do. */
+const SIDE_BY_SIDE = 200
+
+/** Made at once. */
+const BATCH = 2_500
+
+// Whoever starts the thread gives it this.
+const order = workerData as Order
+const link = await openBatchedLink(order.socket)
+const reached = new Set<string>()
+
+/**
+ * The full history lets leases expire whenever anything is asked; the store does when it is asked about their tenant. So
+ * there is one tenant, and what this process answers by itself asks the store all the same.
+ */
+class Touching implements Store {
+  readonly #store: RedisStore
+  readonly #calls: Calls
+  readonly #account: Account
+  readonly #running = new Set<string>()
+
+  constructor(keyPrefix: string, clock: TurnedClock) {
+    const options = { keyPrefix, replica: 'one', clock: STILL, storeTime: clock.wall }
+    this.#store = new RedisStore(link, options)
+    this.#calls = new Calls(link, options)
+    this.#account = new Account('acme', keyPrefix)
+  }
+
+  async admit(request: AdmitRequest) {
+    const result = await this.#store.admit({ ...request, tenant: 'acme' })
+    if (result.outcome !== 'refused') this.#running.add(request.id)
+    return result
+  }
+
+  async extend(extension: Extension) {
+    await this.#touch(extension)
+    return await this.#store.extend(extension)
+  }
+
+  async renew(beats: readonly Beat[]) {
+    for (const beat of beats) await this.#touch(beat)
+    return await this.#store.renew(beats)
+  }
+
+  async settle(settling: Settling) {
+    await this.#touch(settling)
+    this.#running.delete(settling.id)
+    return await this.#store.settle({ ...settling, tenant: 'acme' })
+  }
+
+  async read(_tenant: string, rules: Rules) {
+    return await this.#store.read('acme', rules)
+  }
+
+  async #touch({ id }: Hold) {
+    if (this.#running.has(id)) return
+    await this.#calls.run({
+      script: RENEW,
+      account: this.#account,
+      isBounded: false,
+      shares: ({ day, month }) => [this.#account.share(day), this.#account.share(month)],
+      args: () => [],
+    })
+  }
+}
+
+async function run(sequence: History, name: string): Promise<ReadonlySet<string>> {
+  const clock = aClock(sequence.start)
+  const commands = sequence.commands
+    .filter(({ kind }) => kind !== 'wall')
+    .map((command) => ('tenant' in command ? { ...command, tenant: 'one' as const } : command))
+  return await compare({ ...sequence, commands }, new Touching(name, clock), clock)
+}
+
+for (let done = 0; done < order.histories; done += BATCH) {
+  const seed = order.seed + done
+  const numRuns = Math.min(BATCH, order.histories - done)
+  const sequences = fc.sample(history, { numRuns, seed }).entries()
+  const lane = async () => {
+    for (const [index, sequence] of sequences) {
+      try {
+        const answers = await run(sequence, `${order.name}${done + index}`)
+        for (const answer of answers) reached.add(answer)
+      } catch (cause) {
+        const place = `fc.sample(history, { numRuns: ${numRuns}, seed: ${seed} })[${index}]`
+        throw new Error(`${place} = ${JSON.stringify(sequence)}`, { cause })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane))
+}
+link.close()
+parentPort?.postMessage([...reached])

@@ -1,0 +1,184 @@
+/** `fail_open: false`: while the store is away every request is told so, at once, and never that it did too much. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { errorOf, startUpstream } from '../fake-upstream.ts'
+import { until } from '../gateway-process.ts'
+import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { loggedStates, pacedChats, startShared, statuses, untilStore } from './shared-gateways.ts'
+import { type FaultProxy, startFaultProxy } from './tcp-fault.ts'
+
+const REQUESTS = 200
+const EVERY_MS = 5
+
+const upstream = await startUpstream()
+const keys = keysOf(['acme', 'other', 'frozen', 'black-holed', 'killed'])
+let server: RedisServer
+let proxy: FaultProxy
+before(async () => {
+  server = await startRedis()
+  proxy = await startFaultProxy(server.socket)
+})
+after(async () => {
+  await proxy.close()
+  await server.stop()
+  await upstream.close()
+})
+
+const FAULTS: readonly { name: string; begin: () => unknown; heal: () => unknown }[] = [
+  {
+    name: 'frozen',
+    begin: () => server.signal('SIGSTOP'),
+    heal: () => server.signal('SIGCONT'),
+  },
+  {
+    name: 'black-holed',
+    begin: () => {
+      proxy.fault = 'swallow'
+    },
+    heal: () => {
+      proxy.fault = 'none'
+    },
+  },
+  {
+    name: 'killed',
+    begin: () => server.signal('SIGKILL'),
+    heal: async () => {
+      server = await server.restart()
+    },
+  },
+]
+
+for (const { name, begin, heal } of FAULTS) {
+  test(`B3 ${name}: 503 with Retry-After, never 429, never a wait; served again within 2 s`, async (context) => {
+    const gateway = await startShared({
+      url: `redis://127.0.0.1:${proxy.port}`,
+      failOpen: false,
+      upstream,
+      keys,
+      budgets: [{ tenant: name, tokens_per_day: 1_000_000 }],
+      timeoutMs: 50,
+    })
+    context.after(() => gateway.stop())
+    const front = gateway.as(name)
+    assert.equal((await front.chat()).status, 200)
+    await untilIdle(front, name)
+    const served = upstream.asked.length
+    await begin()
+    const told = await pacedChats([front], { requests: REQUESTS, everyMs: EVERY_MS })
+    assert.deepEqual(statuses(told), { 503: REQUESTS })
+    assert.equal(upstream.asked.length, served, 'nothing reached the upstream')
+    for (const { heard } of told) {
+      assert.equal(errorOf(heard).code, 'ERR_GW_LIMITER_UNAVAILABLE')
+      assert.equal(heard.headers['retry-after'], '1')
+      assert.ok(heard.headers['x-gw-ratelimit-limit'], 'what was known last is told')
+    }
+    const times = told.map(({ ms }) => ms).sort((one, other) => one - other)
+    const [middle = 0, longest = 0] = [times[REQUESTS >> 1], times.at(-1)]
+    const { store } = await front.admin('/status')
+    assert.deepEqual([store.state, store.fail_open], ['away', false])
+    const series = await front.series()
+    assert.equal(series.get('gw_store_up{backend="redis"}'), 0)
+    const refused = `gw_ratelimit_rejected_total{tenant="${name}",reason="store_unavailable"}`
+    assert.equal(series.get(refused), REQUESTS)
+    await heal()
+    const healedAt = performance.now()
+    await until('it serves', async () => (await front.chat()).status === 200)
+    const backMs = performance.now() - healedAt
+    context.diagnostic(
+      `middle ${middle.toFixed(1)} ms, longest ${longest.toFixed(1)} ms, back after ${backMs.toFixed(0)} ms`,
+    )
+    assert.ok(middle <= 60, `${middle} ms`)
+    assert.ok(backMs <= 2000, `${backMs} ms`)
+    await until('it is logged', () => loggedStates(front).slice(0, 3).join() === 'up,away,up')
+    // What a refused request may have taken in the store is given back, and nothing was charged for it.
+    await untilIdle(front, name)
+    const { used } = (await standing(front, name)).tokens_per_day
+    assert.equal(used, ANSWER_TOKENS * (upstream.asked.length - served + 1))
+  })
+}
+
+test('requests that were running when the store went away end well, and are settled once', async (context) => {
+  const gateway = await startShared({
+    url: `redis://127.0.0.1:${proxy.port}`,
+    failOpen: false,
+    upstream,
+    keys,
+    budgets: [{ tenant: 'other', tokens_per_day: 1_000_000 }],
+  })
+  context.after(() => gateway.stop())
+  const front = gateway.as('other')
+  const { promise: away, resolve: isAway } = Promise.withResolvers<void>()
+  const reply = upstream.reply
+  upstream.reply = async (outgoing, asked) => {
+    await away
+    await reply(outgoing, asked)
+  }
+  const before = upstream.asked.length
+  const running = pacedChats([front], { requests: 20, everyMs: 1 })
+  await until('all are running', () => upstream.asked.length === before + 20)
+  proxy.fault = 'reset'
+  await untilStore(front, 'away')
+  isAway()
+  assert.deepEqual(statuses(await running), { 200: 20 })
+  upstream.reply = reply
+  await until('they wait', async () => (await front.value('gw_store_settlements_waiting')) === 20)
+  proxy.fault = 'none'
+  await untilStore(front, 'up')
+  await untilIdle(front, 'other')
+  assert.equal((await standing(front, 'other')).tokens_per_day.used, 20 * ANSWER_TOKENS)
+})
+
+test('without a store at the start the gateway refuses, and serves once it comes', async (context) => {
+  const absent = await startRedis()
+  context.after(() => absent.stop())
+  absent.signal('SIGKILL')
+  await absent.exited
+  const url = `unix://${absent.socket}`
+  const gateway = await startShared({ url, failOpen: false, upstream, keys })
+  context.after(() => gateway.stop())
+  const front = gateway.as('acme')
+  assert.equal((await front.chat()).status, 503)
+  const again = await absent.restart()
+  context.after(() => again.stop())
+  await until('it serves', async () => (await front.chat()).status === 200)
+})
+
+test('the end of the process tells the store what it has not taken yet', async (context) => {
+  const options = {
+    url: `redis://127.0.0.1:${proxy.port}`,
+    failOpen: false,
+    upstream,
+    keys,
+    budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000 }],
+  }
+  await server.ask('FLUSHALL')
+  const first = await startShared(options)
+  assert.equal((await first.as('acme').chat()).status, 200)
+  await first.stop()
+  const second = await startShared(options)
+  context.after(() => second.stop())
+  const { tokens_per_day, concurrent_requests } = await standing(second.as('acme'), 'acme')
+  assert.deepEqual([tokens_per_day.used, concurrent_requests.used], [ANSWER_TOKENS, 0])
+})
+
+test('the password of the store is in nothing that the gateway says', async (context) => {
+  const secured = await startRedis({ args: ['--requirepass', 'open-sesame'] })
+  context.after(() => secured.stop())
+  const env = { REDIS_URL: `unix://:open-sesame@${secured.socket}` }
+  const url = '${env:REDIS_URL}'
+  const gateway = await startShared({ url, failOpen: false, upstream, keys, env })
+  context.after(() => gateway.stop())
+  const front = gateway.as('acme')
+  assert.equal((await front.chat()).status, 200)
+  secured.signal('SIGKILL')
+  await untilStore(front, 'away')
+  const said = [
+    JSON.stringify(await front.admin('/status')),
+    JSON.stringify(await front.admin('/config')),
+    JSON.stringify([...(await front.series()).keys()]),
+    (await front.chat()).text,
+    front.process.output(),
+  ]
+  for (const text of said) assert.ok(!text.includes('open-sesame'), text)
+})

@@ -1,0 +1,91 @@
+/** Gateways that share one store, and what happens to their clients while something happens to it. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FakeUpstream, Front, Heard } from '../fake-upstream.ts'
+import { until } from '../gateway-process.ts'
+import { type Keys, type Limited, startLimited } from '../limits/limited-gateway.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** So much that it is never in the way. */
+export const PLENTY = {
+  requests_per_minute: 10_000_000,
+  burst: 1_000_000,
+  concurrent_requests: 10_000,
+}
+
+export interface SharedOptions {
+  readonly url: string
+  readonly failOpen: boolean
+  readonly upstream: FakeUpstream
+  readonly keys: Keys
+  readonly limits?: Fields
+  readonly budgets?: readonly Fields[]
+  readonly env?: Readonly<Record<string, string>>
+  /** A busy machine is late now and then; only where the time itself is looked at it is what users have. */
+  readonly timeoutMs?: number
+}
+
+export async function startShared(options: SharedOptions): Promise<Limited> {
+  const { url, failOpen, upstream, keys, timeoutMs = 250 } = options
+  const { limits = PLENTY, budgets = [], env } = options
+  const redis = { url, timeout_ms: timeoutMs, fail_open: failOpen }
+  return await startLimited(
+    {
+      gateway: { drain_timeout_seconds: 1 },
+      upstreams: [{ name: 'up', endpoint: upstream.url }],
+      routes: [{ name: 'chat', strategy: 'single', primary: 'up', max_tokens_default: 3 }],
+      rate_limits: { default: limits, backend: 'redis', redis },
+      budgets,
+    },
+    keys,
+    env === undefined ? {} : { env },
+  )
+}
+
+export interface Told {
+  readonly status: number
+  readonly heard: Heard
+  readonly ms: number
+}
+
+/** Asks at a steady pace, whatever becomes of the answers. */
+export async function pacedChats(
+  fronts: readonly Front[],
+  { requests, everyMs }: { readonly requests: number; readonly everyMs: number },
+): Promise<Told[]> {
+  const asked: Promise<Told>[] = []
+  for (let sent = 0; sent < requests; sent++) {
+    const front = fronts[sent % fronts.length]
+    if (front !== undefined) asked.push(timed(front))
+    await delay(everyMs)
+  }
+  return await Promise.all(asked)
+}
+
+async function timed(front: Front): Promise<Told> {
+  const begun = performance.now()
+  const heard = await front.chat()
+  return { status: heard.status, heard, ms: performance.now() - begun }
+}
+
+export function statuses(told: readonly Told[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of told) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+export async function untilStore(front: Front, state: 'up' | 'away', secondsMax = 10) {
+  await until(
+    `the store is ${state}`,
+    async () => (await front.admin('/status')).store.state === state,
+    secondsMax,
+  )
+}
+
+/** The states of the store in the order in which they were logged. */
+export function loggedStates(front: Front): unknown[] {
+  return front
+    .logged('store')
+    .map(({ state }) => state)
+    .filter((state) => state !== undefined)
+}

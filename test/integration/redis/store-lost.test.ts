@@ -1,0 +1,308 @@
+/** A store whose answers get lost, and a store that loses what it was told. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/store/contract.ts'
+import { type Link, StoreAway } from '../../../dataplane/store/link.ts'
+import type { RedisStore } from '../../../dataplane/store/redis.ts'
+import {
+  aBudget,
+  aClock,
+  aRule,
+  NOON,
+  type TurnedClock,
+  tokens,
+  verdict,
+} from '../../dataplane/store/world.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { aStore, openLink, type TestLink } from './store-world.ts'
+
+let server: RedisServer
+let link: TestLink
+let clock: TurnedClock
+before(async () => {
+  server = await startRedis()
+  link = openLink(server)
+})
+beforeEach(async () => {
+  await link.client.flushall()
+  clock = aClock()
+})
+after(async () => {
+  link.close()
+  await server.stop()
+})
+
+const BURST = 1_000
+const BUDGET = aBudget({ tokensPerDay: 1_000_000, nanosPerMonth: 1_000_000 })
+const RULES = aRule({ requestsPerMinute: 1, burst: BURST, budget: BUDGET })
+
+/** A small generator with a seed that a failure can name. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Loses some calls before and some answers after the server has seen them. */
+function unreliable(random: () => number, shares: { isReliable: boolean }): Link {
+  return {
+    async run(...call) {
+      if (!shares.isReliable && random() < 0.1) throw new StoreAway('connection', false)
+      const reply = await link.run(...call)
+      if (!shares.isReliable && random() < 0.3) throw new StoreAway('timeout', true)
+      return reply
+    },
+  }
+}
+
+interface Expected {
+  admitted: number
+  tokens: number
+  nanos: number
+  readonly running: Map<string, RedisStore>
+}
+
+async function untilTaken(settle: () => Promise<Settlement>): Promise<Settlement> {
+  for (;;) {
+    try {
+      return await settle()
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error
+    }
+  }
+}
+
+/** One step of a history: what the store says must be what was meant, in the end. */
+async function step(
+  store: RedisStore,
+  { tenant, id, random }: { tenant: string; id: string; random: () => number },
+  expected: Expected,
+): Promise<void> {
+  const choice = random()
+  const [oldest] = expected.running
+  if (choice < 0.5 || oldest === undefined) {
+    try {
+      const estimate = { tokens: 50, nanos: 500 }
+      const result = await store.admit({ tenant, id, rules: RULES, estimate })
+      assert.equal(result.outcome, 'admitted')
+      expected.admitted++
+      expected.running.set(id, store)
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error
+      // Refused for want of an answer: what it may hold is given back once that can be told.
+      const nothing = { tenant, id, used: tokens(0), budget: undefined }
+      if (random() < 0.5) await store.settle(nothing).catch(() => undefined)
+    }
+    return
+  }
+  const [running, owner] = oldest
+  if (choice < 0.6) {
+    const used = { tokens: Math.floor(random() * 60), nanos: 0 }
+    await owner.renew([{ tenant, id: running, used }]).catch(() => undefined)
+    return
+  }
+  if (choice < 0.7) {
+    const more = { tenant, id: running, budget: BUDGET, estimate: tokens(70) }
+    await owner.extend(more).catch(() => undefined)
+    return
+  }
+  const used: Amount = { tokens: Math.floor(random() * 90), nanos: Math.floor(random() * 900) }
+  const settling = { tenant, id: running, used, budget: BUDGET }
+  const { charged } = await untilTaken(() => owner.settle(settling))
+  assert.equal(charged, true)
+  assert.equal((await owner.settle(settling)).charged, false)
+  expected.running.delete(running)
+  expected.tokens += used.tokens
+  expected.nanos += used.nanos
+}
+
+test('B4, D6: after 1,000 histories with lost answers at random points the counters are those of the model', async () => {
+  let lost = 0
+  for (let seed = 1; seed <= 1_000; seed++) {
+    const random = seeded(seed)
+    const shares = { isReliable: false }
+    const counting: Link = {
+      run: (...call) =>
+        unreliable(random, shares)
+          .run(...call)
+          .catch((error: unknown) => {
+            if (error instanceof StoreAway && error.maybeApplied) lost++
+            throw error
+          }),
+    }
+    const time = aClock()
+    // The store's time stands still, so that nothing leaks from the bucket.
+    const stores = ['one', 'two'].map((replica) =>
+      aStore(counting, { replica, clock: time, storeTime: () => NOON }),
+    )
+    const tenant = `t${seed}`
+    const expected: Expected = { admitted: 0, tokens: 0, nanos: 0, running: new Map() }
+    for (let index = 0; index < 12; index++) {
+      const store = stores[random() < 0.5 ? 0 : 1]
+      if (store === undefined) throw new Error('There are two.')
+      await step(store, { tenant, id: `r${index}`, random }, expected)
+    }
+    shares.isReliable = true
+    time.pass(4_001)
+    for (const store of stores) {
+      const beats = [...expected.running].filter(([, owner]) => owner === store)
+      await store.renew(beats.map(([id]) => ({ tenant, id, used: tokens(0) })))
+    }
+    const figures = await stores[0]?.read(tenant, RULES)
+    assert.deepEqual(
+      {
+        settled: [figures?.tokens?.settled, figures?.spend?.settled],
+        running: figures?.concurrency.used,
+        remaining: figures?.requests.remaining,
+      },
+      {
+        settled: [expected.tokens, expected.nanos],
+        running: expected.running.size,
+        remaining: BURST - expected.admitted,
+      },
+      `seed ${seed}`,
+    )
+  }
+  assert.ok(lost >= 1_000, `${lost} answers were lost`)
+})
+
+function pair(): readonly [RedisStore, RedisStore] {
+  const make = (replica: string) => aStore(link, { replica, clock, storeTime: clock.wall })
+  return [make('one'), make('two')]
+}
+
+async function use(store: RedisStore, id: string, amount: number): Promise<void> {
+  const estimate = { tokens: amount, nanos: 10 * amount }
+  await store.admit({ tenant: 'acme', id, rules: RULES, estimate })
+  await store.settle({ tenant: 'acme', id, used: estimate, budget: BUDGET })
+}
+
+async function settled(store: RedisStore): Promise<readonly (number | undefined)[]> {
+  const { tokens: day, spend } = await store.read('acme', RULES)
+  return [day?.settled, spend?.settled]
+}
+
+test('B9: after FLUSHALL the next call of a replica brings back what it knew, and every replica its own', async () => {
+  const [one, two] = pair()
+  await use(one, 'a', 100)
+  await use(two, 'b', 20)
+  await use(one, 'c', 3)
+  await use(two, 'd', 7)
+  await link.client.flushall()
+  const admitted = await one.admit({ tenant: 'acme', id: 'e', rules: RULES, estimate: tokens(1) })
+  assert.equal(admitted.figures.tokens?.settled, 123)
+  await two.renew([])
+  assert.deepEqual(await settled(one), [130, 1_300])
+  await link.client.flushall()
+  await two.renew([])
+  await one.renew([])
+  await two.renew([])
+  assert.deepEqual(await settled(two), [130, 1_300])
+})
+
+test('B9: what replicas that are gone had used outlives a flush', async () => {
+  const [gone, stays] = pair()
+  await use(gone, 'a', 100)
+  await use(stays, 'b', 20)
+  await link.client.flushall()
+  await use(stays, 'c', 5)
+  assert.deepEqual(await settled(stays), [125, 1_250])
+})
+
+test('B9: running requests hold their slots again after a flush, and are charged once', async () => {
+  const [one, two] = pair()
+  const estimate = tokens(500)
+  const hold = { tenant: 'acme', id: 'stream' }
+  await one.admit({ ...hold, rules: RULES, estimate })
+  clock.pass(5_000)
+  await link.client.flushall()
+  assert.deepEqual(await one.renew([{ ...hold, used: tokens(40) }]), [])
+  const { concurrency, tokens: day } = await two.read('acme', RULES)
+  assert.deepEqual([concurrency.used, day?.reserved], [1, 500])
+  await one.settle({ ...hold, used: tokens(90), budget: BUDGET })
+  assert.deepEqual(await one.renew([{ ...hold, used: tokens(40) }]), ['stream'])
+  const after_ = await two.read('acme', RULES)
+  assert.deepEqual([after_.concurrency.used, after_.tokens?.settled], [0, 90])
+})
+
+test('B9: flushed at any of 300 random points, no sum is ever negative, doubled or too large', async () => {
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = seeded(seed)
+    const tenant = `f${seed}`
+    const stores = pair()
+    let truth = 0
+    for (let index = 0; index < 15; index++) {
+      const store = stores[random() < 0.5 ? 0 : 1]
+      const amount = 1 + Math.floor(random() * 100)
+      const estimate = tokens(amount)
+      await store.admit({ tenant, id: `r${index}`, rules: RULES, estimate })
+      if (random() < 0.2) await link.client.flushall()
+      await store.settle({ tenant, id: `r${index}`, used: estimate, budget: BUDGET })
+      truth += amount
+      const { tokens: day } = await store.read(tenant, RULES)
+      assert.ok((day?.settled ?? -1) <= truth && (day?.settled ?? -1) >= 0, `seed ${seed}`)
+    }
+    for (const store of stores) await store.renew([])
+    const { tokens: day } = await stores[0].read(tenant, RULES)
+    assert.equal(day?.settled, truth, `seed ${seed}`)
+  }
+})
+
+test('B8: a copy from before the last settlements takes them from the replicas that made them', async () => {
+  const [one, two] = pair()
+  await use(one, 'a', 100)
+  const keys = await link.client.keys('*')
+  for (const key of keys) await link.client.copy(key, `copy of ${key}`)
+  await use(one, 'b', 20)
+  await use(two, 'c', 7)
+  for (const key of keys) await link.client.copy(`copy of ${key}`, key, 'REPLACE')
+  await one.renew([])
+  await two.renew([])
+  assert.deepEqual(await settled(one), [127, 1_270])
+  await use(two, 'd', 1)
+  assert.deepEqual(await settled(one), [128, 1_280])
+})
+
+test('a call that a frozen server gets to two seconds late changes nothing', async () => {
+  const sent: Parameters<Link['run']>[] = []
+  const recording: Link = {
+    run: (...call) => {
+      sent.push(call)
+      return link.run(...call)
+    },
+  }
+  const store = aStore(recording, { clock, storeTime: clock.wall })
+  const hold = { tenant: 'acme', id: 'a' }
+  await store.admit({ ...hold, rules: RULES, estimate: tokens(1) })
+  await store.renew([{ ...hold, used: tokens(1) }])
+  await store.settle({ ...hold, used: tokens(1), budget: BUDGET })
+  const before_ = await store.read('acme', RULES)
+  clock.pass(2_001)
+  for (const [script, keys, [, ...args]] of sent) {
+    await link.run(script, keys, [clock.wall(), ...args])
+  }
+  const { concurrency, tokens: day, requests } = await store.read('acme', RULES)
+  assert.deepEqual(
+    [concurrency.used, day?.settled, day?.reserved, requests.remaining],
+    [0, 1, 0, before_.requests.remaining],
+  )
+})
+
+test('B6: requests that were admitted without the store are counted in it from the first renewal on', async () => {
+  const [one, two] = pair()
+  const request = { tenant: 'acme', id: 'alone', rules: RULES, estimate: tokens(300) }
+  one.adopt(request, clock.wall())
+  await one.renew([{ tenant: 'acme', id: 'alone', used: tokens(10) }])
+  const { concurrency, tokens: day } = await two.read('acme', RULES)
+  assert.deepEqual([concurrency.used, day?.reserved], [1, 300])
+  await one.settle({ tenant: 'acme', id: 'alone', used: tokens(30), budget: BUDGET })
+  const yesterday = clock.wall() - 86_400_000
+  const late = { tenant: 'acme', id: 'old', used: tokens(5), budget: BUDGET }
+  assert.equal((await one.settle({ ...late, admittedAt: yesterday })).charged, true)
+  assert.equal((await one.settle({ ...late, id: 'new', admittedAt: clock.wall() })).charged, true)
+  assert.deepEqual((await two.read('acme', RULES)).tokens?.settled, 35)
+  clock.pass(LEASE_MS)
+  assert.equal(verdict(await two.admit({ ...request, id: 'next' })), 'admitted')
+})

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { ANSWERS } from '../../dataplane/store/histories.ts'
+import type { Order } from './model-worker.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+
+const HISTORIES = 100_000
+
+const THREADS = 2
+
+let server: RedisServer
+before(async () => {
+  server = await startRedis()
+})
+after(() => server.stop())
+
+/** Rejects with the first history that differs, and how to make it again. */
+async function compared(order: Order): Promise<readonly string[]> {
+  const worker = new Worker(new URL('model-worker.ts', import.meta.url), { workerData: order })
+  const [answers] = await once(worker, 'message')
+  return answers
+}
+
+test('D9: over 100,000 random histories every answer of Redis is that of the full history', async () => {
+  const seed = Date.now() % 2 ** 30
+  const answers = await Promise.all(
+    Array.from({ length: THREADS }, (_, index) =>
+      compared({
+        socket: server.socket,
+        histories: HISTORIES / THREADS,
+        seed: seed + index * HISTORIES,
+        name: `${index}-`,
+      }),
+    ),
+  )
+  assert.deepEqual([...new Set(answers.flat())].toSorted(), ANSWERS)
+})

@@ -1,0 +1,41 @@
+/**
+ * Runs the integration tests and prints, at their end, what they measured against what is promised. With `--write` it runs
+ * every test that measures something, of this tier and of the simulation, and keeps the table in results.md.
+ */
+import { spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RESULTS_FILE, resultsTable } from '../results.ts'
+
+const TESTS = 'test/integration/**/*.test.ts'
+const MEASURING = 'test/**/*.test.ts'
+const RESULTS = join(import.meta.dirname, 'results.md')
+
+function main(): number {
+  const keeps = process.argv.includes('--write')
+  const folder = mkdtempSync(join(tmpdir(), 'gw-results-'))
+  const rows = join(folder, 'rows')
+  writeFileSync(rows, '')
+  // One file after the other where figures are kept: they share the machine with nothing else.
+  const args = keeps ? ['--test-concurrency=1', ...measuringFiles()] : [TESTS]
+  const env = { ...process.env, [RESULTS_FILE]: rows }
+  const { status } = spawnSync(process.execPath, ['--test', ...args], { stdio: 'inherit', env })
+  const table = resultsTable(rows)
+  rmSync(folder, { recursive: true })
+  process.stdout.write(`\n${table}\n`)
+  if (keeps && status === 0) writeFileSync(RESULTS, `${HEAD}\n${table}\n`)
+  return status ?? 1
+}
+
+const HEAD = `# What is promised, and what was measured
+
+By \`make results\`, on ${availableParallelism()} cores that the test, the gateways, Redis and the upstreams share. \`make test-integration\`
+prints the same table for its own run.
+`
+
+function measuringFiles(): string[] {
+  return globSync(MEASURING).filter((file) => readFileSync(file, 'utf8').includes('recordResult('))
+}
+
+process.exit(main())

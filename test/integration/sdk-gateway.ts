@@ -1,0 +1,31 @@
+/** What the SDKs are tried on: a gateway in front of two real model servers, and a key for all of it and one for a part. */
+import { aKey, startGateway } from './gateway-process.ts'
+import { startModelServer } from './model-server.ts'
+
+/** Routes: `chat` says what is known, `endless` never ends by itself. */
+export async function startSdkGateway() {
+  const allowed = aKey({ id: 'allowed', routes: ['chat', 'endless'] })
+  const narrow = aKey({ id: 'narrow', routes: ['endless'] })
+  const script = await startModelServer()
+  // Slow enough that its answer would take far longer than the tests wait for it to stop.
+  const loop = await startModelServer({ model: 'loop', slowLayers: 2 })
+  const gateway = await startGateway({
+    config: {
+      apiVersion: 'inference.gw/v1',
+      kind: 'GatewayConfig',
+      gw: {
+        upstreams: [
+          { name: 'script', provider: 'llamacpp', endpoint: script.url, model: 'tiny' },
+          { name: 'loop', provider: 'llamacpp', endpoint: loop.url, model: 'tiny' },
+        ],
+        routes: [
+          { name: 'chat', strategy: 'single', primary: 'script' },
+          { name: 'endless', strategy: 'single', primary: 'loop' },
+        ],
+        api_keys: [allowed.record, narrow.record],
+      },
+    },
+  })
+  const stop = () => Promise.all([gateway.stop(), script.stop(), loop.stop()])
+  return { gateway, allowed, narrow, loop, stop }
+}

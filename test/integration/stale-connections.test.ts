@@ -1,0 +1,123 @@
+/** A kept connection that the upstream closes just as a request is sent on it costs nobody an answer. */
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { Certificates } from './certificates.ts'
+import { startEgressGateway } from './egress-gateway.ts'
+import {
+  type RawServer,
+  type Reply,
+  replyWell,
+  startTcpServer,
+  startTlsServer,
+} from './raw-server.ts'
+
+const certificates = new Certificates()
+const pair = certificates.make()
+const https = (reply: Reply) => startTlsServer(pair, reply)
+
+/** Answers all but the second request of the first connection, to which it does this. */
+function givingUp(how: Reply): Reply {
+  const answered = new Set<Socket>()
+  let isDone = false
+  return (socket) => {
+    if (answered.has(socket) && !isDone) {
+      isDone = true
+      how(socket)
+      return
+    }
+    answered.add(socket)
+    replyWell(socket)
+  }
+}
+
+/** The first request is answered; all others, whatever they come on, are treated so. */
+function oncePerServer(how: Reply): Reply {
+  let isFirst = true
+  return (socket) => {
+    const reply = isFirst ? replyWell : how
+    isFirst = false
+    reply(socket)
+  }
+}
+
+const close: Reply = (socket) => void socket.end()
+const reset: Reply = (socket) => void socket.resetAndDestroy()
+/** Without a word, as a process that is killed. */
+const drop: Reply = (socket) => void socket.destroy()
+const half: Reply = (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-')
+
+const servers = {
+  closes: await startTcpServer(givingUp(close)),
+  resets: await startTcpServer(givingUp(reset)),
+  closes_tls: await https(givingUp(close)),
+  drops_tls: await https(givingUp(drop)),
+  dead: await startTcpServer(oncePerServer(close)),
+  halves: await startTcpServer(oncePerServer(half)),
+  fresh: await startTcpServer(close),
+} satisfies Record<string, RawServer>
+type Name = keyof typeof servers
+
+const gateway = await startEgressGateway({
+  upstreams: Object.fromEntries(
+    Object.entries(servers).map(([name, { port }]) => [
+      name,
+      {
+        endpoint: `${name.endsWith('_tls') ? 'https' : 'http'}://localhost:${port}`,
+        circuit_breaker: { failure_threshold: 1 },
+        ...(name.endsWith('_tls') && { tls: { ca_bundle_path: pair.certFile } }),
+      },
+    ]),
+  ),
+})
+after(async () => {
+  await gateway.stop()
+  await Promise.all(Object.values(servers).map((server) => server.close()))
+  certificates.remove()
+})
+
+function requestsAt(name: Name): number {
+  return servers[name].received().split('POST ').length - 1
+}
+
+async function breakerOf(name: Name): Promise<string> {
+  const response = await fetch(`${gateway.adminUrl}/status`)
+  const { upstreams } = JSON.parse(await response.text())
+  return upstreams.find((one: { name: string }) => one.name === name).breaker
+}
+
+async function metrics(): Promise<string> {
+  return await (await fetch(`${gateway.metricsUrl}/metrics`)).text()
+}
+
+for (const name of ['closes', 'resets', 'closes_tls', 'drops_tls'] as const) {
+  test(`${name}: the request is sent once more, on a new connection, and nobody notices`, async () => {
+    assert.equal((await gateway.ask(name)).status, 200)
+    assert.equal((await gateway.ask(name)).status, 200)
+    assert.equal(requestsAt(name), 3)
+    assert.equal(servers[name].connections(), 2)
+    assert.equal(await breakerOf(name), 'closed')
+    const text = await metrics()
+    assert.match(text, new RegExp(`gw_upstream_attempts_total{upstream="${name}",outcome="ok"} 2`))
+    assert.doesNotMatch(text, new RegExp(`gw_upstream_retries_total{upstream="${name}"}`))
+  })
+}
+
+test('it is sent once more only: a second connection that closes is a failure', async () => {
+  assert.equal((await gateway.ask('dead')).status, 200)
+  assert.equal((await gateway.ask('dead')).status, 502)
+  assert.equal(requestsAt('dead'), 3)
+  assert.equal(await breakerOf('dead'), 'open')
+})
+
+test('where a byte of an answer has come, it is not sent again', async () => {
+  assert.equal((await gateway.ask('halves')).status, 200)
+  assert.equal((await gateway.ask('halves')).status, 502)
+  assert.equal(requestsAt('halves'), 2)
+  assert.equal(await breakerOf('halves'), 'open')
+})
+
+test('a connection that was new is no stale one', async () => {
+  assert.equal((await gateway.ask('fresh')).status, 502)
+  assert.equal(requestsAt('fresh'), 1)
+})

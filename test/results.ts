@@ -1,0 +1,64 @@
+/** What the tests measure against the bounds that the gateway promises, gathered for one table. */
+import { appendFileSync, readFileSync } from 'node:fs'
+
+/** The promises, in the order of the table. */
+const PROMISES = {
+  overshoot: ['budget overshoot, real processes and one Redis', 'at most 1 largest request'],
+  utilisation: ['budget used before it is refused', 'at least 95 %'],
+  rate: ['3 processes at 5 times the rate', 'burst + rate x time + 1 in every window'],
+  simulated_aborts: ['slots and holds after 100,000 aborts in the simulation', '0'],
+  aborts: ['slots and holds after 2,000 aborts over sockets', '0'],
+  killed: ['a process killed with 50 open streams', 'slots free in 15 s, spend to one heartbeat'],
+  outage: ['Redis away', 'fail_open: no client error; closed: 503 within 60 ms'],
+  reply_lost: ['replies lost after the command was applied, 1,000 times', 'difference 0'],
+  books: ['10,000 requests through the sixteen faults', 'events = settled = upstream'],
+  model: ['histories of commands compared with the model', '100,000, no mismatch'],
+  simulation: ['histories of several gateways with faults', 'every invariant holds'],
+  live_limits: ['a limit changed while running', 'at the next request, no refill'],
+  decision: ['decision at 64 in flight, p99', 'at most 3 ms'],
+  calls: ['calls to Redis for an admitted request', 'at most 2'],
+  priority: ['interactive requests shed by a flood of others', 'none when those yield'],
+} as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
+
+export type PromiseId = keyof typeof PROMISES
+
+interface Measured {
+  readonly id: PromiseId
+  readonly measured: string
+  readonly circumstances: string
+}
+
+/** Where a run gathers its rows; without it nothing is written. */
+export const RESULTS_FILE = 'GW_RESULTS_FILE'
+
+/** Adds a row to the table of this run. */
+export function recordResult(id: PromiseId, measured: string, circumstances = ''): void {
+  const file = process.env[RESULTS_FILE]
+  if (file === undefined) return
+  appendFileSync(file, `${JSON.stringify({ id, measured, circumstances })}\n`)
+}
+
+/** The rows of a run as a Markdown table; what was not measured says so. */
+export function resultsTable(file: string): string {
+  const rows: Measured[] = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+  const cells = Object.entries(PROMISES).flatMap(([id, [what, bound]]) => {
+    const mine = rows.filter((row) => row.id === id)
+    if (mine.length === 0) return [[what, '', bound, 'not measured in this run']]
+    return mine.map(({ circumstances, measured }) => [what, circumstances, bound, measured])
+  })
+  return aligned([['what', 'where', 'bound', 'measured'], ...cells])
+}
+
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths?.[column] ?? 0)).join(' | ')} |`
+  const rule = `| ${widths?.map((width) => '-'.repeat(width)).join(' | ')} |`
+  const [head = [], ...body] = rows.map(line)
+  return [head, rule, ...body].join('\n')
+}

@@ -1,0 +1,44 @@
+/** What the simulation asks of a store under test. */
+import type { Clock } from '../../dataplane/clock.ts'
+import type { Store } from '../../dataplane/store/contract.ts'
+import type { Wire } from './network.ts'
+import type { VirtualTime } from './time.ts'
+
+/** What the store has really done, whatever its callers hear of it. */
+export interface Witness {
+  admitted(id: string): void
+  /** Of a request that it still knew; tokens. */
+  renewed(id: string, used: number): void
+  settled(id: string): void
+  /** A gateway has given up waiting for the answer to an admission. */
+  unanswered(id: string): void
+}
+
+export interface View {
+  readonly name: string
+  /** The gateway's own clock, right or wrong. */
+  readonly clock: Clock
+  readonly wire: Wire
+}
+
+/** One history's store. */
+export interface Backend {
+  /** The store as one gateway sees it. */
+  open(view: View): Store
+  /** Loses everything; false where that cannot happen. */
+  flush(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export interface BackendWorld {
+  readonly gateways: number
+  readonly failOpen: boolean
+  readonly time: VirtualTime
+  /** The store's clock, which decides. */
+  readonly wall: () => number
+  readonly witness: Witness
+  /** Takes note of an error that no store may make, and returns it. */
+  readonly broken: (error: unknown) => unknown
+}
+
+export type OpenBackend = (world: BackendWorld) => Backend

@@ -1,0 +1,42 @@
+/**
+ * Several gateways, their shared store and what befalls them, in virtual time. `GW_SEEDS=1-100000` runs so many, and
+ * `GW_SEEDS=17` one, with all that happened in it.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startRedis } from '../integration/redis/redis-server.ts'
+import { recordResult } from '../results.ts'
+import { leavingPlanOf } from './plan.ts'
+import { openRedis, Server } from './redis-backend.ts'
+import { assertKept, runSeeds, seedsOf } from './seeds.ts'
+
+const FILE = 'test/simulation/histories.test.ts'
+
+const redis = await startRedis()
+const server = await Server.connect(redis.socket)
+after(async () => {
+  server.close()
+  await redis.stop()
+})
+
+test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes and wrong clocks', async (context) => {
+  const sum = await runSeeds(seedsOf(process.env.GW_LONG ? 10_000 : 2000), openRedis(server))
+  const { histories, requests, byState } = sum
+  context.diagnostic(`${requests} requests: ${JSON.stringify(Object.fromEntries(byState))}`)
+  const broken = `${sum.failed.length} broken promises`
+  recordResult('simulation', broken, `${histories} histories, ${requests} requests`)
+  assertKept(sum, FILE)
+})
+
+test('C1 to C4 clients that leave at random moments leave no slot and no hold', async (context) => {
+  const seeds = seedsOf(process.env.GW_LONG ? 210 : 42)
+  const sum = await runSeeds(seeds, openRedis(server), leavingPlanOf)
+  context.diagnostic(`${sum.aborts} clients left`)
+  recordResult(
+    'simulated_aborts',
+    `${sum.failed.length === 0 ? 0 : 'some'}`,
+    `${sum.aborts} aborts`,
+  )
+  assertKept(sum, FILE)
+  assert.ok(process.env.GW_SEEDS !== undefined || sum.aborts >= 20_000)
+})

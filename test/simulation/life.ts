@@ -1,0 +1,69 @@
+/** One simulated request, as its gateway and the store know it. */
+import { type Amount, LEASE_MS, type Rules } from '../../dataplane/store/contract.ts'
+import type { PlannedRequest } from './plan.ts'
+
+/** A token's price; whole, so that sums are exact. */
+export const NANOS_PER_TOKEN = 1000
+
+export class Life {
+  readonly id: string
+  readonly plan: PlannedRequest
+  readonly rules: Rules
+  readonly askedAt: number
+  answeredAt: number | undefined
+  state: 'asked' | 'unavailable' | 'refused' | 'running' | 'ended' | 'crashed' = 'asked'
+  runsFrom = 0
+  /** Its gateway crashed before it was over. */
+  isForgotten = false
+  /** What its settlement says. */
+  used = 0
+  /** The store was asked, and its answer has not come. */
+  isUnanswered = false
+  /** By the store's clock, when the store did what; undefined if it never did. */
+  admittedAt: number | undefined
+  renewedAt: number | undefined
+  settledAt: number | undefined
+  /** What the store heard in the last beat that came in time. */
+  beaten = 0
+
+  constructor(id: string, plan: PlannedRequest, rules: Rules, askedAt: number) {
+    this.id = id
+    this.plan = plan
+    this.rules = rules
+    this.askedAt = askedAt
+  }
+
+  /** Tokens grow evenly while it runs. */
+  usedAt(moment: number): number {
+    const { durationMs, usage } = this.plan
+    const share = durationMs === 0 ? 1 : Math.min(1, (moment - this.runsFrom) / durationMs)
+    return Math.floor(usage * share)
+  }
+
+  /** Whether its gateway was told that it may run. */
+  get isAdmitted(): boolean {
+    return this.state === 'running' || this.state === 'ended' || this.state === 'crashed'
+  }
+
+  /** Whether its gateway let it run without the store, whatever that has decided. */
+  get isLocal(): boolean {
+    return this.isAdmitted && (this.isUnanswered || this.admittedAt === undefined)
+  }
+
+  /** What the store must have charged: all, or what it knew when nobody could tell it more. */
+  get charged(): number {
+    return this.settledAt === undefined ? this.beaten : this.used
+  }
+
+  /** What was charged although the store had not kept room for it: after its hold had expired, or without a hold. */
+  get excess(): number {
+    if (this.isLocal || this.admittedAt === undefined) return this.charged
+    const heardAt = this.renewedAt ?? this.admittedAt
+    const isLate = this.settledAt !== undefined && this.settledAt >= heardAt + LEASE_MS
+    return isLate ? this.used - this.beaten : 0
+  }
+}
+
+export function amount(tokens: number): Amount {
+  return { tokens, nanos: tokens * NANOS_PER_TOKEN }
+}

@@ -1,0 +1,98 @@
+/** The way between gateways and the store: slow, lossy, cut off, or ending at a store that does not answer for a while. */
+import { StoreAway } from '../../dataplane/store/link.ts'
+import type { VirtualTime } from './time.ts'
+
+/** Whole numbers from 0 to below the bound. */
+export type Draw = (bound: number) => number
+
+/** Of a thousand calls, how many fare so. */
+export interface Weather {
+  readonly requestsLost: number
+  readonly repliesLost: number
+  readonly slow: number
+}
+
+export const CALM: Weather = { requestsLost: 0, repliesLost: 0, slow: 0 }
+
+/** The deadline of a call, as `redis.timeout_ms` has it. */
+export const DEADLINE_MS = 50
+
+const LATENCY_MAX_MS = 4
+const SLOW_MAX_MS = 400
+
+export class Network {
+  readonly time: VirtualTime
+  readonly draw: Draw
+  weather: Weather
+  /** Until then the store takes calls in and works on none, as one that is stopped does. */
+  frozenUntil = 0
+
+  constructor(time: VirtualTime, draw: Draw, weather: Weather) {
+    this.time = time
+    this.draw = draw
+    this.weather = weather
+  }
+}
+
+/** One gateway's connection. */
+export class Wire {
+  /** Until then it cannot connect. */
+  cutUntil = 0
+  /** Nobody hears the replies of one that has crashed. */
+  isDead = false
+  readonly #network: Network
+
+  constructor(network: Network) {
+    this.#network = network
+  }
+
+  /** Has the store do something, if the call arrives, and hears of it, if the reply does. */
+  call<T>(apply: () => T | Promise<T>): Promise<T> {
+    const { time, draw, weather } = this.#network
+    if (time.now < this.cutUntil) return this.#refused()
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    let isOver = false
+    const tell = (what: () => void) => {
+      if (this.isDead || isOver) return
+      isOver = true
+      what()
+    }
+    time.at(time.now + DEADLINE_MS, () => tell(() => reject(new StoreAway('timeout', true))))
+    const luck = draw(1000)
+    if (luck < weather.requestsLost) return promise
+    const isReplyLost = luck < weather.requestsLost + weather.repliesLost
+    const arrive = async () => {
+      if (time.now < this.#network.frozenUntil) {
+        time.at(this.#network.frozenUntil, arrive)
+        return
+      }
+      const reply = await applied(apply)
+      if (isReplyLost) return
+      time.at(time.now + this.#latency(), () =>
+        tell(() => ('error' in reply ? reject(reply.error) : resolve(reply.value))),
+      )
+    }
+    time.at(time.now + this.#latency(), arrive)
+    return promise
+  }
+
+  #refused(): Promise<never> {
+    const { time } = this.#network
+    return new Promise((_, reject) =>
+      time.at(time.now + 1, () => reject(new StoreAway('connection', false))),
+    )
+  }
+
+  #latency(): number {
+    const { draw, weather } = this.#network
+    return 1 + draw(draw(1000) < weather.slow ? SLOW_MAX_MS : LATENCY_MAX_MS)
+  }
+}
+
+async function applied<T>(apply: () => T | Promise<T>) {
+  try {
+    return { value: await apply() }
+  } catch (error) {
+    return { error }
+  }
+}

@@ -1,0 +1,179 @@
+/** What happens in one history, all of it drawn from its seed. */
+import type { BudgetRule, Rules } from '../../dataplane/store/contract.ts'
+import { aRandom } from '../integration/faults/random.ts'
+import { CALM, type Draw, type Weather } from './network.ts'
+
+export interface PlannedRequest {
+  readonly at: number
+  readonly tenant: string
+  /** Which of the gateways is asked. */
+  readonly gateway: number
+  /** Tokens reserved, and those that are used if nobody leaves. */
+  readonly estimate: number
+  readonly usage: number
+  readonly durationMs: number
+  /** The client leaves so long after it has asked. */
+  readonly leavesAfterMs: number | undefined
+}
+
+export type Mishap =
+  | { readonly what: 'crash'; readonly at: number; readonly gateway: number }
+  | { readonly what: 'cut'; readonly at: number; readonly gateway: number; readonly ms: number }
+  | { readonly what: 'freeze'; readonly at: number; readonly ms: number }
+  | { readonly what: 'flush'; readonly at: number }
+  /** The rules of all tenants become the other ones, on every gateway within a second. */
+  | { readonly what: 'rules'; readonly at: number; readonly rules: Rules }
+
+export interface Plan {
+  readonly seed: number
+  readonly wall: number
+  readonly tenants: readonly string[]
+  /** Milliseconds by which each gateway's clock is wrong. */
+  readonly skews: readonly number[]
+  readonly rules: Rules
+  readonly weather: Weather
+  /** What is declared for the time without the store. */
+  readonly failOpen: boolean
+  readonly requests: readonly PlannedRequest[]
+  readonly mishaps: readonly Mishap[]
+}
+
+/** How long requests arrive. */
+export const ACTIVE_MS = 40_000
+
+/** Longer than every request, lease and outage: what is still held then is held for ever. */
+export const HISTORY_MS = 130_000
+
+const STARTS = ['2026-11-21T12:00:00Z', '2026-12-31T23:59:40Z', '2028-02-29T23:59:50Z'].map(
+  Date.parse,
+)
+const HOUR = 3_600_000
+
+/** A plan has some kinds of trouble, seldom all: each kind alone has to be survived as well. */
+export function planOf(seed: number): Plan {
+  const draw = aRandom(seed)
+  // The first numbers of neighbouring seeds are neighbours.
+  for (let skipped = 0; skipped < 8; skipped++) draw(2)
+  const has = (outOf: number) => draw(outOf) === 0
+  const gateways = 1 + draw(4)
+  const tenants = has(2) ? ['acme'] : ['acme', 'other']
+  const rules = rulesOf(draw)
+  const some = Array.from({ length: 20 + draw(60) }, () => requestOf(draw, { gateways, tenants }))
+  const requests = [...some, ...(has(4) ? hammering(draw, gateways) : [])].toSorted(
+    (one, other) => one.at - other.at,
+  )
+  const moment = () => draw(ACTIVE_MS)
+  const mishaps: Mishap[] = []
+  if (has(3)) mishaps.push({ what: 'crash', at: moment(), gateway: draw(gateways) })
+  if (has(4)) {
+    mishaps.push({ what: 'cut', at: moment(), gateway: draw(gateways), ms: 100 + draw(25_000) })
+  }
+  if (has(4)) mishaps.push({ what: 'freeze', at: moment(), ms: 20 + draw(20_000) })
+  if (has(6)) mishaps.push({ what: 'flush', at: moment() })
+  if (has(5)) mishaps.push({ what: 'rules', at: moment(), rules: rulesOf(draw) })
+  return {
+    seed,
+    wall: STARTS[draw(STARTS.length)] ?? 0,
+    tenants,
+    skews: Array.from({ length: gateways }, () => (has(2) ? draw(2 * HOUR) - HOUR : 0)),
+    rules,
+    weather: has(3)
+      ? CALM
+      : { requestsLost: draw(60), repliesLost: draw(60), slow: draw(2) * draw(100) },
+    failOpen: has(3),
+    requests,
+    mishaps,
+  }
+}
+
+/** Nothing but clients that leave: while they wait for the decision, or at any moment after it. */
+export function leavingPlanOf(seed: number): Plan {
+  const draw = aRandom(seed ^ 0xab047)
+  const gateways = 3
+  const requests = Array.from({ length: 500 }, (): PlannedRequest => {
+    const durationMs = 1 + draw(20_000)
+    const leavesAfterMs = draw(2) === 0 ? draw(60) : draw(durationMs)
+    return {
+      ...requestOf(draw, { gateways, tenants: ['acme'] }),
+      ...{ durationMs: Math.max(durationMs, leavesAfterMs + 1), leavesAfterMs },
+    }
+  })
+  return {
+    seed,
+    wall: STARTS[0] ?? 0,
+    tenants: ['acme'],
+    skews: Array.from({ length: gateways }, () => 0),
+    rules: { ...ROOMY, budget: { ...ROOMY_BUDGET } },
+    weather: { requestsLost: draw(20), repliesLost: draw(20), slow: draw(20) },
+    failOpen: draw(2) === 0,
+    requests: requests.toSorted((one, other) => one.at - other.at),
+    mishaps: [],
+  }
+}
+
+const ROOMY: Rules = {
+  requestsPerMinute: 1_000_000,
+  burst: 1_000_000,
+  concurrentRequests: 1000,
+  tokensPerMinute: undefined,
+  budget: undefined,
+}
+
+const ROOMY_BUDGET: BudgetRule = {
+  tokensPerDay: 1_000_000_000,
+  nanosPerMonth: 1_000_000_000_000,
+  onExceeded: 'reject',
+  alertThresholds: [],
+}
+
+function rulesOf(draw: Draw): Rules {
+  const of = <T>(...values: readonly T[]) => values[draw(values.length)] as T
+  return {
+    requestsPerMinute: of(60, 600, 1_000_000),
+    burst: of(2, 10, 1_000_000),
+    concurrentRequests: of(2, 5, 1000),
+    tokensPerMinute: of(undefined, undefined, 2000),
+    budget: of(undefined, budgetOf(draw), budgetOf(draw)),
+  }
+}
+
+function budgetOf(draw: Draw): BudgetRule {
+  return {
+    tokensPerDay: draw(3) === 0 ? undefined : 500 + draw(3000),
+    nanosPerMonth: draw(3) === 0 ? undefined : 500_000 + draw(3_000_000),
+    onExceeded: 'reject',
+    alertThresholds: [0.5, 1],
+  }
+}
+
+/** Short requests of one tenant, evenly and faster than most rates, so that its bucket stays full. */
+function hammering(draw: Draw, gateways: number): PlannedRequest[] {
+  const pauseMs = 50 + draw(600)
+  const from = draw(ACTIVE_MS / 2)
+  return Array.from({ length: 60 }, (_, index) => ({
+    at: from + index * pauseMs + draw(pauseMs),
+    tenant: 'acme',
+    gateway: draw(gateways),
+    estimate: 1,
+    usage: 1,
+    durationMs: draw(100),
+    leavesAfterMs: undefined,
+  }))
+}
+
+function requestOf(
+  draw: Draw,
+  { gateways, tenants }: { gateways: number; tenants: readonly string[] },
+): PlannedRequest {
+  const estimate = 1 + draw(300)
+  return {
+    // Half of them come in the crowds in which races happen.
+    at: draw(2) === 0 ? draw(ACTIVE_MS) : 10_000 * draw(4) + draw(50),
+    tenant: tenants[draw(tenants.length)] ?? 'acme',
+    gateway: draw(gateways),
+    estimate,
+    usage: draw(estimate + 1),
+    durationMs: draw(3) === 0 ? draw(25_000) : draw(2000),
+    leavesAfterMs: draw(2) === 0 ? draw(draw(2) === 0 ? 20 : 10_000) : undefined,
+  }
+}

@@ -1,0 +1,192 @@
+/** What has to hold of every history, whatever befell it. */
+import { dayOf, monthOf } from '../../dataplane/budgets/windows.ts'
+import { type Figures, LEASE_MS, type Rules } from '../../dataplane/store/contract.ts'
+import { type Life, NANOS_PER_TOKEN } from './life.ts'
+import { DEADLINE_MS } from './network.ts'
+import { HISTORY_MS, type Plan } from './plan.ts'
+
+/** What the store did, in its order and by its clock. */
+export type Deed =
+  | { readonly what: 'admitted' | 'settled'; readonly life: Life; readonly at: number }
+  | { readonly what: 'renewed'; readonly life: Life; readonly at: number; readonly used: number }
+  | { readonly what: 'flushed'; readonly at: number }
+
+export interface Past {
+  readonly plan: Plan
+  readonly lives: readonly Life[]
+  readonly deeds: readonly Deed[]
+  /** How each tenant stands in the end, as each gateway sees it. */
+  readonly standing: readonly {
+    readonly tenant: string
+    readonly gateway: string
+    readonly figures: Figures
+  }[]
+}
+
+/** A decision may need its script to be sent again, never more. */
+const ANSWER_MAX_MS = 2 * DEADLINE_MS + 10
+
+/** Empty where every promise was kept. */
+export function problemsOf(past: Past): string[] {
+  return [
+    ...past.plan.tenants.flatMap((tenant) => [
+      ...rateOf(tenant, past),
+      ...slotsOf(tenant, past),
+      ...sharesOf(tenant, past),
+    ]),
+    ...past.standing.flatMap((one) => [...heldOf(one), ...booksOf(one, past)]),
+    ...answersOf(past),
+  ]
+}
+
+/** All rules that were in force at some time. */
+function rulesOf({ plan }: Past): readonly Rules[] {
+  return [plan.rules, ...plan.mishaps.flatMap((one) => (one.what === 'rules' ? [one.rules] : []))]
+}
+
+/** A bucket that leaks exactly, which is the bound in every window at once. */
+function rateOf(tenant: string, past: Past): string[] {
+  const rate = Math.max(...rulesOf(past).map(({ requestsPerMinute }) => requestsPerMinute))
+  const burst = Math.max(...rulesOf(past).map((one) => one.burst))
+  let [level, last] = [0, 0]
+  for (const deed of past.deeds) {
+    if (deed.what === 'flushed') level = 0
+    if (deed.what !== 'admitted' || deed.life.plan.tenant !== tenant) continue
+    // An admission whose answer got lost is taken back.
+    if (!deed.life.isAdmitted) continue
+    level = Math.max(0, level - (deed.at - last) * rate) + 60_000
+    last = deed.at
+    if (level > burst * 60_000) {
+      return [`${deed.life.id} was admitted over the rate: ${level / 60_000} of ${burst}`]
+    }
+  }
+  return []
+}
+
+/** Without the store a gateway admits no more than its share, and an outage is no new burst. */
+function sharesOf(tenant: string, past: Past): string[] {
+  const share = (limit: number) => Math.max(1, Math.floor(limit / past.plan.skews.length))
+  const rate = share(Math.max(...rulesOf(past).map(({ requestsPerMinute }) => requestsPerMinute)))
+  const burst = share(Math.max(...rulesOf(past).map((one) => one.burst)))
+  const buckets = new Map<string, { level: number; last: number }>()
+  const local = past.lives.filter(({ isLocal }) => isLocal)
+  for (const life of local.toSorted((one, other) => one.runsFrom - other.runsFrom)) {
+    if (life.plan.tenant !== tenant) continue
+    const gateway = life.id.replace(/-.*/, '')
+    const { level, last } = buckets.get(gateway) ?? { level: 0, last: 0 }
+    const poured = Math.max(0, level - (life.runsFrom - last) * rate) + 60_000
+    buckets.set(gateway, { level: poured, last: life.runsFrom })
+    if (poured > burst * 60_000) return [`${life.id} is over the share of ${gateway}: ${burst}`]
+  }
+  return []
+}
+
+function slotsOf(tenant: string, past: Past): string[] {
+  const until = new Map<Life, number>()
+  for (const deed of past.deeds) {
+    // Slots that the store has lost come back with the next beat, and may be too many then.
+    if (deed.what === 'flushed') until.clear()
+    else if (deed.life.plan.tenant !== tenant) continue
+    else if (deed.what === 'settled') until.delete(deed.life)
+    else if (deed.what === 'renewed') {
+      if (until.has(deed.life)) until.set(deed.life, deed.at + LEASE_MS)
+    } else {
+      until.set(deed.life, deed.at + LEASE_MS)
+      const taken = [...until.values()].filter((end) => end > deed.at).length
+      const limit = deed.life.rules.concurrentRequests
+      if (taken > limit) return [`${deed.life.id} took slot ${taken} of ${limit}`]
+    }
+  }
+  return []
+}
+
+function heldOf({ tenant, gateway, figures }: Past['standing'][number]): string[] {
+  const held = {
+    slots: figures.concurrency.used,
+    tokens: figures.tokens?.reserved ?? 0,
+    nanos: figures.spend?.reserved ?? 0,
+  }
+  return Object.entries(held).flatMap(([what, count]) =>
+    count === 0 ? [] : [`in the end ${gateway} sees ${count} ${what} held by ${tenant}`],
+  )
+}
+
+/** What is settled is what was used, and no budget is passed by more than one request. */
+function booksOf({ tenant, gateway, figures }: Past['standing'][number], past: Past): string[] {
+  const problems: string[] = []
+  const mine = past.lives.filter(({ plan }) => plan.tenant === tenant)
+  for (const kind of ['tokens', 'spend'] as const) {
+    const unit = kind === 'tokens' ? 1 : NANOS_PER_TOKEN
+    const settled = (figures[kind]?.settled ?? 0) / unit
+    const counted = mine.filter((life) => mayCount(life, kind, past))
+    const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
+    const least = sum((life) => (isSure(life, kind, past) ? life.charged : 0))
+    const most = sum((life) => life.charged)
+    if (settled < least || settled > most) {
+      const used = least === most ? most : `${least} to ${most}`
+      problems.push(`${gateway} sees ${settled} of ${tenant} settled (${kind}), used were ${used}`)
+    }
+    const over = overshoot(settled, unit, kind, past)
+    const largest = Math.max(0, ...counted.map(({ plan }) => plan.estimate))
+    if (over > largest + sum(({ excess }) => excess)) {
+      problems.push(
+        `${tenant} is ${over} over its cap (${kind}), the largest request is ${largest}`,
+      )
+    }
+  }
+  return problems
+}
+
+type Kind = 'tokens' | 'spend'
+
+/** Whether a moment is in the window that the figures in the end are of. */
+function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
+  const windowOf = kind === 'tokens' ? dayOf : monthOf
+  return windowOf(moment).key === windowOf(plan.wall + HISTORY_MS).key
+}
+
+/** Without the store a request is counted in the window that its gateway's clock shows, which may be wrong. */
+function momentsOf(life: Life, { plan }: Past): number[] {
+  if (!life.isLocal) return life.admittedAt === undefined ? [] : [life.admittedAt]
+  const at = plan.wall + life.runsFrom
+  return [at, at + (plan.skews[life.plan.gateway] ?? 0)]
+}
+
+function mayCount(life: Life, kind: Kind, past: Past): boolean {
+  return momentsOf(life, past).some((moment) => isInWindow(moment, kind, past))
+}
+
+/**
+ * What a store has lost comes back from those that told it. What only a gateway knew that has crashed may be lost with it,
+ * as far as no other has heard of the sum.
+ */
+function isSure(life: Life, kind: Kind, past: Past): boolean {
+  const { mishaps } = past.plan
+  const isLost = mishaps.some(({ what }) => what === 'flush')
+  const hasCrashed = mishaps.some(
+    (one) => one.what === 'crash' && life.id.startsWith(`g${one.gateway}-`),
+  )
+  if (isLost && hasCrashed) return false
+  return momentsOf(life, past).every((moment) => isInWindow(moment, kind, past))
+}
+
+function overshoot(settled: number, unit: number, kind: Kind, past: Past): number {
+  if (past.deeds.some(({ what }) => what === 'flushed')) return 0
+  const caps = rulesOf(past).map(({ budget }) =>
+    kind === 'tokens' ? budget?.tokensPerDay : budget?.nanosPerMonth,
+  )
+  return settled - Math.max(...caps.map((cap) => (cap ?? Number.POSITIVE_INFINITY) / unit))
+}
+
+function answersOf({ lives }: Past): string[] {
+  return lives.flatMap((life) => {
+    if (life.isForgotten) return []
+    if (life.answeredAt === undefined) return [`${life.id} was never answered`]
+    const waited = life.answeredAt - life.askedAt
+    const problems = waited > ANSWER_MAX_MS ? [`${life.id} waited ${waited} ms`] : []
+    if (life.state === 'ended' && life.settledAt === undefined) {
+      problems.push(`${life.id} was never settled`)
+    }
+    return problems
+  })
+}

@@ -1,0 +1,215 @@
+/**
+ * The store that replicas share as a gateway runs it: its scripts in a real Redis that is told the virtual time, the wrapper
+ * for outages around it, and the rules of the breaker. Only the connection is simulated.
+ */
+
+import { hash } from 'node:crypto'
+import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
+import { Breaker } from '../../dataplane/store/breaker.ts'
+import { type Link, type Script, StoreAway } from '../../dataplane/store/link.ts'
+import { LocalShare } from '../../dataplane/store/local-share.ts'
+import { RedisStore } from '../../dataplane/store/redis.ts'
+import { openClient, type RedisClient } from '../../dataplane/store/redis-client.ts'
+import { SharedStore } from '../../dataplane/store/shared.ts'
+import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
+
+/** As often as the real connection is tried while it is away, and looked at while it is not. */
+const PROBE_MS = 150
+const BEAT_MS = 1000
+
+/** The real Redis; one connection serves all histories. */
+export class Server {
+  readonly #client: RedisClient
+  readonly #shas = new Map<string, string>()
+
+  private constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  static async connect(socket: string): Promise<Server> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const client = openClient({
+      place: parseRedisUrl(`unix://${socket}`),
+      secureContext: () => {
+        throw new Error('A socket has no TLS.')
+      },
+      connectMs: 10_000,
+      onReady: resolve,
+      onEnd: (error) => reject(error ?? new Error('The connection to Redis ended.')),
+    })
+    await promise
+    return new Server(client)
+  }
+
+  async run(lua: string, keys: readonly string[], args: readonly (string | number)[]) {
+    const known = this.#shas.get(lua)
+    if (known !== undefined) return await this.#client.runCached(known, keys, args)
+    const reply = await this.#client.runWhole(lua, keys, args)
+    // From here on the server has it: it is never restarted.
+    this.#shas.set(lua, hash('sha1', lua))
+    return reply
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+}
+
+export function openRedis(server: Server): OpenBackend {
+  return (world) => new RedisBackend(server, world)
+}
+
+let histories = 0
+
+class RedisBackend implements Backend {
+  /** Several histories are in the same server at a time. */
+  readonly #prefix = `h${++histories}:`
+  readonly #server: Server
+  readonly #world: BackendWorld
+  readonly #keys = new Set<string>()
+
+  constructor(server: Server, world: BackendWorld) {
+    this.#server = server
+    this.#world = world
+  }
+
+  open(view: View) {
+    const { name, clock } = view
+    const local = new LocalShare(clock, () => 1 / this.#world.gateways)
+    const link = new VirtualLink(view, this.#world, {
+      apply: (script, keys, args) => this.#apply(script, keys, args),
+      onDown: () => store.left(),
+      onGood: () => store.deliver(),
+    })
+    const options = { keyPrefix: this.#prefix, replica: name, clock }
+    let undoings = 0
+    const store = new SharedStore(
+      {
+        store: telling(new RedisStore(link, options), this.#world.witness),
+        local,
+        failOpen: this.#world.failOpen,
+        isAway: () => link.isAway,
+        newId: () => `${name}-late-${++undoings}`,
+        onAdmitted: () => {},
+        onUnavailable: () => {},
+        onWaiting: () => {},
+      },
+      clock.wall,
+    )
+    link.start()
+    return store
+  }
+
+  async flush(): Promise<boolean> {
+    await this.#server.run("return redis.call('DEL', unpack(KEYS))", [...this.#keys, 'none'], [])
+    return true
+  }
+
+  async close(): Promise<void> {
+    await this.flush()
+  }
+
+  async #apply(script: Script, keys: readonly string[], args: readonly (string | number)[]) {
+    for (const key of keys) this.#keys.add(key)
+    // The first argument is the time; a gateway leaves it to the server.
+    const [, ...others] = args
+    const told = [this.#world.wall(), ...others]
+    const reply = await this.#server.run(script.lua, keys, told)
+    // A script's reply is an array of numbers, and of names where it misses windows.
+    note(script.name, told, reply as readonly number[], this.#world.witness)
+    return reply
+  }
+}
+
+/** Tells which admissions the store has not answered. */
+function telling(store: RedisStore, witness: Witness): RedisStore {
+  const admit = store.admit.bind(store)
+  store.admit = async (request) => {
+    try {
+      return await admit(request)
+    } catch (error) {
+      witness.unanswered(request.id)
+      throw error
+    }
+  }
+  return store
+}
+
+/** Tells what a script has done, by the layout of its arguments and its reply. */
+function note(
+  name: string,
+  args: readonly (string | number)[],
+  reply: readonly number[],
+  witness: Witness,
+): void {
+  const own = 4 + Number(args[3])
+  const [code = 0, , found] = reply
+  if (code < 1) return
+  if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))
+  if (name === 'settle' && found !== undefined) witness.settled(String(args[own]))
+  if (name !== 'renew') return
+  for (let at = own; at < args.length; at += 10) {
+    const isAlive = reply[2 + (at - own) / 10] === 1
+    if (isAlive) witness.renewed(String(args[at]), Number(args[at + 6]))
+  }
+}
+
+interface LinkEvents {
+  readonly apply: Link['run']
+  readonly onDown: () => void
+  /** A probe was good. */
+  readonly onGood: () => void
+}
+
+class VirtualLink implements Link {
+  readonly #view: View
+  readonly #world: BackendWorld
+  readonly #events: LinkEvents
+  readonly #breaker: Breaker
+
+  constructor(view: View, world: BackendWorld, events: LinkEvents) {
+    this.#view = view
+    this.#world = world
+    this.#events = events
+    this.#breaker = new Breaker(view.clock)
+  }
+
+  get isAway(): boolean {
+    return this.#breaker.isOpen
+  }
+
+  /** Nobody is asked before the first probe was good. */
+  start(): void {
+    this.#world.time.at(this.#world.time.now, () => void this.#probe())
+  }
+
+  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]) {
+    if (this.#breaker.isOpen) throw new StoreAway('open', false)
+    try {
+      const reply = await this.#view.wire.call(() => this.#events.apply(script, keys, args))
+      this.#breaker.succeeded()
+      return reply
+    } catch (error) {
+      // An error of the script is a mistake, and must be seen.
+      if (!(error instanceof StoreAway)) throw this.#world.broken(error)
+      if (this.#breaker.failed()) this.#events.onDown()
+      throw error
+    }
+  }
+
+  async #probe(): Promise<void> {
+    const { wire } = this.#view
+    if (wire.isDead) return
+    try {
+      await wire.call(() => undefined)
+      this.#breaker.succeeded()
+      this.#breaker.probed(true)
+      this.#events.onGood()
+    } catch {
+      if (this.#breaker.isOpen) this.#breaker.probed(false)
+      else if (this.#breaker.failed()) this.#events.onDown()
+    }
+    const wait = this.#breaker.isOpen ? PROBE_MS : BEAT_MS
+    this.#world.time.at(this.#world.time.now + wait, () => void this.#probe())
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * The store in memory behind a wire: what every sharing of it has to amount to. It shows that the simulation is right
+ * where the store is, and its variants in which something is wrong show that the simulation would find it.
+ */
+import type { Clock } from '../../dataplane/clock.ts'
+import type {
+  AdmitRequest,
+  AdmitResult,
+  Beat,
+  Extension,
+  Figures,
+  Rules,
+  Settlement,
+  Settling,
+  Store,
+} from '../../dataplane/store/contract.ts'
+import type { MemoryStore } from '../../dataplane/store/memory.ts'
+import type { BackendWorld, OpenBackend, View } from './backend.ts'
+
+const RESEND_MS = 1000
+
+export function openRemote(Shared: new (options: { clock: Clock }) => MemoryStore): OpenBackend {
+  return (world) => {
+    const shared = new Shared({ clock: { now: () => world.time.now + 1000, wall: world.wall } })
+    return {
+      open: (view) => new RemoteStore(shared, view, world),
+      // Memory is not made to be lost.
+      flush: async () => false,
+      close: async () => {},
+    }
+  }
+}
+
+class RemoteStore implements Store {
+  readonly #shared: MemoryStore
+  readonly #view: View
+  readonly #world: BackendWorld
+
+  constructor(shared: MemoryStore, view: View, world: BackendWorld) {
+    this.#shared = shared
+    this.#view = view
+    this.#world = world
+  }
+
+  async admit(request: AdmitRequest): Promise<AdmitResult> {
+    const { tenant, id, rules } = request
+    try {
+      return await this.#view.wire.call(() => {
+        const result = this.#shared.admit(request)
+        if (result.outcome !== 'refused') this.#world.witness.admitted(id)
+        return result
+      })
+    } catch (error) {
+      // It may have been admitted all the same, and nobody will use that.
+      void this.settle({ tenant, id, used: { tokens: 0, nanos: 0 }, budget: rules.budget })
+      throw error
+    }
+  }
+
+  async extend(extension: Extension): Promise<boolean> {
+    const call = this.#view.wire.call(() => this.#shared.extend(extension))
+    return await call.catch(() => false)
+  }
+
+  async renew(beats: readonly Beat[]): Promise<readonly string[]> {
+    const call = this.#view.wire.call(() => {
+      const lost = this.#shared.renew(beats)
+      for (const { id, used } of beats) {
+        if (!lost.includes(id)) this.#world.witness.renewed(id, used.tokens)
+      }
+      return lost
+    })
+    return await call.catch(() => [])
+  }
+
+  async settle(settling: Settling): Promise<Settlement> {
+    for (;;) {
+      try {
+        return await this.#view.wire.call(() => {
+          const settlement = this.#shared.settle(settling)
+          if (settlement.charged) this.#world.witness.settled(settling.id)
+          return settlement
+        })
+      } catch {
+        await this.#world.time.sleep(RESEND_MS)
+        if (this.#view.wire.isDead) return await new Promise(() => {})
+      }
+    }
+  }
+
+  async read(tenant: string, rules: Rules): Promise<Figures> {
+    return await this.#view.wire.call(() => this.#shared.read(tenant, rules))
+  }
+}

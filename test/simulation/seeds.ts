@@ -1,0 +1,69 @@
+/** Which histories are run, several at a time, and how one that failed is run again. */
+import assert from 'node:assert/strict'
+import type { OpenBackend } from './backend.ts'
+import { type History, run } from './history.ts'
+import { planOf } from './plan.ts'
+
+/** While one waits for the store, others go on. */
+const AT_ONCE = 16
+
+/** Histories whose problems are told; one mistake breaks thousands. */
+const TOLD_MAX = 3
+
+export interface Seeds {
+  readonly first: number
+  readonly last: number
+}
+
+/** `GW_SEEDS=17` or `GW_SEEDS=1-100000`; else 1 to `count`. */
+export function seedsOf(count: number, env = process.env): Seeds {
+  const [first = 1, last = first] = env.GW_SEEDS?.split('-').map(Number) ?? [1, count]
+  assert.ok(first > 0 && last >= first, 'GW_SEEDS is a seed or a range of them: 17 or 1-100000')
+  return { first, last }
+}
+
+export interface Sum {
+  readonly histories: number
+  readonly requests: number
+  /** Requests whose client left before the end, wherever they were. */
+  readonly aborts: number
+  readonly byState: ReadonlyMap<string, number>
+  readonly failed: readonly History[]
+}
+
+export async function runSeeds(
+  seeds: Seeds,
+  openBackend: OpenBackend,
+  toPlan = planOf,
+): Promise<Sum> {
+  let next = seeds.first
+  let [requests, aborts] = [0, 0]
+  const byState = new Map<string, number>()
+  const failed: History[] = []
+  const runSome = async () => {
+    while (next <= seeds.last) {
+      const history = await run(toPlan(next++), openBackend)
+      for (const { state, plan } of history.lives) {
+        requests++
+        if ((plan.leavesAfterMs ?? plan.durationMs) < plan.durationMs) aborts++
+        byState.set(state, (byState.get(state) ?? 0) + 1)
+      }
+      if (history.problems.length > 0) failed.push(history)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, runSome))
+  return { histories: seeds.last - seeds.first + 1, requests, aborts, byState, failed }
+}
+
+/** Fails with what is needed to see it again; a single seed is told with all that happened. */
+export function assertKept({ failed, histories }: Sum, file: string): void {
+  const told = failed
+    .toSorted((one, other) => one.plan.seed - other.plan.seed)
+    .slice(0, TOLD_MAX)
+    .map(({ plan, problems, diary }) => {
+      const whole = histories === 1 ? [JSON.stringify(plan, null, 1), ...diary] : []
+      const again = `GW_SEEDS=${plan.seed} node --test ${file}`
+      return [`seed ${plan.seed}, again with: ${again}`, ...whole, ...problems].join('\n  ')
+    })
+  assert.equal(failed.length, 0, `${failed.length} of ${histories} failed\n${told.join('\n')}`)
+}

@@ -1,0 +1,98 @@
+/** A simulated gateway: the real store of a gateway and its real leases, with requests that run in virtual time. */
+import type { Clock } from '../../dataplane/clock.ts'
+import { Lease, Leases } from '../../dataplane/limits/leases.ts'
+import type { Rules, Store } from '../../dataplane/store/contract.ts'
+import type { Backend } from './backend.ts'
+import { amount, Life } from './life.ts'
+import { type Network, Wire } from './network.ts'
+import type { PlannedRequest } from './plan.ts'
+
+const SWEEP_MS = 2000
+
+export interface SiteOptions {
+  readonly name: string
+  readonly backend: Backend
+  readonly network: Network
+  readonly clock: Clock
+  readonly rules: Rules
+}
+
+export class Site {
+  readonly name: string
+  readonly wire: Wire
+  readonly store: Store
+  rules: Rules
+  isDead = false
+  readonly #network: Network
+  readonly #leases: Leases
+  readonly #clock: Clock
+  /** Those that are not over. */
+  readonly #lives = new Set<Life>()
+  #requests = 0
+
+  constructor({ name, backend, network, clock, rules }: SiteOptions) {
+    this.name = name
+    this.rules = rules
+    this.#network = network
+    this.#clock = clock
+    this.wire = new Wire(network)
+    this.store = backend.open({ name, clock, wire: this.wire })
+    this.#leases = new Leases(this.store, clock)
+    this.#sweep()
+  }
+
+  /** Registers the life before anything happens to it. */
+  serve(plan: PlannedRequest, lives: Map<string, Life>): Promise<void> {
+    const id = `${this.name}-${++this.#requests}`
+    const life = new Life(id, plan, this.rules, this.#network.time.now)
+    lives.set(id, life)
+    this.#lives.add(life)
+    return this.#live(life)
+  }
+
+  /** Everything that it knew is gone, and nobody hears of it again. */
+  crash(): void {
+    this.isDead = true
+    this.wire.isDead = true
+    for (const life of this.#lives) {
+      life.isForgotten = true
+      if (life.state === 'running') life.state = 'crashed'
+    }
+  }
+
+  async #live(life: Life): Promise<void> {
+    const { tenant, estimate, durationMs, leavesAfterMs = Number.POSITIVE_INFINITY } = life.plan
+    const { id, rules } = life
+    const { time } = this.#network
+    const hold = { tenant, id, budget: rules.budget }
+    const request = { tenant, id, rules, estimate: amount(estimate) }
+    // A store that is away throws, at once or later.
+    const decide = async () => await this.store.admit(request)
+    const result = await decide().catch(() => undefined)
+    life.answeredAt = time.now
+    if (result?.outcome !== 'admitted') {
+      life.state = result === undefined ? 'unavailable' : 'refused'
+      this.#lives.delete(life)
+      return
+    }
+    life.state = 'running'
+    life.runsFrom = time.now
+    const used = () => amount(life.usedAt(time.now))
+    const lease = new Lease(hold, amount(estimate), used)
+    this.#leases.add(lease)
+    const left = life.askedAt + leavesAfterMs - time.now
+    await time.sleep(Math.max(0, Math.min(durationMs, left)))
+    if (this.isDead) return
+    this.#leases.remove(lease)
+    life.used = life.usedAt(time.now)
+    life.state = 'ended'
+    await this.store.settle({ ...hold, used: amount(life.used) })
+    this.#lives.delete(life)
+  }
+
+  #sweep(): void {
+    if (this.isDead) return
+    if (this.#leases.due <= this.#clock.now()) this.#leases.expire()
+    this.#network.time.at(this.#network.time.now + SWEEP_MS, () => this.#sweep())
+  }
+}
