@@ -1,7 +1,7 @@
-/** Where the tool asks a running gateway: its admin API. */
+/** Asks the admin API of a gateway: stand-alone by its URL, a pod by the end of a tunnel to it. */
 import { InvalidArgumentError, Option } from 'commander'
 
-const ADMIN_DEFAULT = 'http://127.0.0.1:9091'
+export const ADMIN_DEFAULT = 'http://127.0.0.1:9091'
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 33_554_432
 
@@ -11,25 +11,35 @@ export interface AdminAnswer {
   readonly body: unknown
 }
 
-/** The option of every command that asks a gateway. */
+export interface Asking {
+  readonly method?: 'GET' | 'PUT' | 'POST'
+  readonly body?: string
+  readonly timeoutMs?: number
+}
+
+/** The option of every command that asks a stand-alone gateway. */
 export function adminOption(): Option {
-  return new Option('--admin <url>', 'admin API of the gateway')
+  return new Option('--admin <url>', `admin API of a stand-alone gateway (${ADMIN_DEFAULT})`)
     .env('GW_ADMIN')
-    .default(ADMIN_DEFAULT)
-    .argParser(adminUrl)
+    .argParser((text) => urlOption(text, ADMIN_DEFAULT))
 }
 
 /** Throws a sentence when there is no answer that could be one of the admin API. */
-export async function askAdmin(admin: string, path: string): Promise<AdminAnswer> {
+export async function askAdmin(
+  admin: string,
+  path: string,
+  { method = 'GET', body: sent, timeoutMs = TIMEOUT_MS }: Asking = {},
+): Promise<AdminAnswer> {
   const url = `${admin.replace(/\/+$/, '')}${path}`
   let status: number
   let text: string
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const signal = AbortSignal.timeout(timeoutMs)
+    const answer = await fetch(url, { method, signal, ...(sent === undefined ? {} : { body: sent }) })
     status = answer.status
     text = await answer.text()
   } catch (error) {
-    throw new Error(`No gateway answers at ${admin} (${reasonOf(error)}). ${ADVICE}`)
+    throw new Error(`No gateway answers at ${admin} (${reasonOf(error, timeoutMs)}). ${ADVICE}`)
   }
   const body = text.length > ANSWER_BYTES_MAX ? undefined : parsed(text)
   if (body === undefined) throw new Error(`What answers at ${admin} is no gateway. ${ADVICE}`)
@@ -38,10 +48,10 @@ export async function askAdmin(admin: string, path: string): Promise<AdminAnswer
 
 const ADVICE = 'Give its admin API with --admin URL or GW_ADMIN.'
 
-function adminUrl(text: string): string {
+export function urlOption(text: string, example: string): string {
   const url = URL.parse(text)
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
-  throw new InvalidArgumentError(`Give a URL such as ${ADMIN_DEFAULT}.`)
+  throw new InvalidArgumentError(`Give a URL such as ${example}.`)
 }
 
 function parsed(text: string): unknown {
@@ -53,9 +63,9 @@ function parsed(text: string): unknown {
 }
 
 /** fetch wraps the reason that says something. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, message, name } = error
-  if (name === 'TimeoutError') return `nothing for ${TIMEOUT_MS / 1000} s`
+  if (name === 'TimeoutError') return `nothing for ${timeoutMs / 1000} s`
   return cause instanceof Error && 'code' in cause ? String(cause.code) : message
 }

@@ -1,5 +1,5 @@
 /** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Loaded } from './config/load.ts'
 import { renderProblem } from './config/problems.ts'
 import type { Section } from './config/schema.ts'
@@ -31,7 +31,8 @@ export class Activation {
   waitsForStart: readonly string[] = []
   readonly #gateway: Gateway
   readonly #targets: Targets
-  /** Of the file of the start. */
+  /** The file of the start, from the root. */
+  readonly file: string
   readonly folder: string
   /** The listeners' settings as they are in force. */
   readonly #bound: Section['gateway']
@@ -42,6 +43,7 @@ export class Activation {
     this.#gateway = gateway
     this.#targets = targets
     this.loaded = loaded
+    this.file = resolve(loaded.file)
     this.folder = dirname(loaded.file)
     this.#bound = gateway.active.snapshot.section.gateway
     this.#store = storeOf(gateway.active.snapshot.section)

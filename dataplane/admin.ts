@@ -1,14 +1,14 @@
 /** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
-import { join } from 'node:path'
 import type { Activation } from './activation.ts'
-import { loadConfiguration } from './config/load.ts'
-import { renderProblem } from './config/problems.ts'
 import { resolvedDocument } from './config/resolved.ts'
-import { hostOf } from './config/source.ts'
 import { explanationOf } from './explanation.ts'
 import type { Gateway } from './gateway.ts'
+import { keysListed } from './keys-listing.ts'
 import { limitsOf } from './limits/tenants.ts'
+import { rehearse } from './rehearsal.ts'
+import { replaceConfiguration } from './replacement.ts'
 import { statusOf } from './status.ts'
+import { testUpstreams } from './upstream-test.ts'
 
 export interface AdminRequest {
   readonly params: Readonly<Record<string, string>>
@@ -22,7 +22,7 @@ export interface AdminAnswer {
 }
 
 export interface AdminRoute {
-  readonly method: 'GET' | 'PUT'
+  readonly method: 'GET' | 'PUT' | 'POST'
   readonly path: string
   readonly summary: string
   run(request: AdminRequest, process: Administered): AdminAnswer | Promise<AdminAnswer>
@@ -54,8 +54,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'PUT',
     path: '/config',
     summary:
-      'Replaces the configuration (YAML or JSON) until the next start; 422 with the problems otherwise.',
-    run: ({ body }, { activation }) => replace(body, activation),
+      'Replaces the configuration (YAML or JSON) until the next start; 422 with the problems otherwise. `?only=limits`: 409 if more than limits, budgets, prices and keys differ. `?dry_run=true`: only says what differs.',
+    run: ({ body, query }, { activation }) => replaceConfiguration(body, query, activation),
   },
   {
     method: 'GET',
@@ -79,33 +79,42 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'GET',
     path: '/explain',
     summary:
-      'In words and figures, what will happen to a request; `?model=NAME` for one route or alias, with `&tenant=NAME` or `&key_hash=HEX` for whose.',
+      'What will happen to a request; `?model=NAME` for one route or alias, `&tenant=NAME` or `&key_hash=HEX` for whose.',
     run: ({ query }, { gateway }) => explained(gateway, query),
+  },
+  {
+    method: 'GET',
+    path: '/keys',
+    summary:
+      'Records of keys, never a key or its hash: `?prefix=TEXT`, `&id=ID`, `&tenant=NAME`, `&limit=N`.',
+    run: ({ query }, { gateway }) => ok(keysListed(query, gateway)),
+  },
+  {
+    method: 'POST',
+    path: '/upstreams/test',
+    summary:
+      'Probes each upstream and asks it for a short answer, past breaker, limits and budgets; `?name=NAME` for one.',
+    run: async ({ query }, { gateway }) => {
+      const tests = await testUpstreams(query.name, gateway)
+      if (tests === undefined) return missing(`There is no upstream "${query.name}".`)
+      return ok({ upstreams: tests })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/routes/test',
+    summary:
+      'Follows a short request on a route, past limits and budgets: `?route=NAME`, `&fail=server|rate_limited` as if the first upstream answered so.',
+    run: async ({ query }, { gateway }) => {
+      const outcome = await rehearse(query, gateway)
+      return 'missing' in outcome ? missing(outcome.missing) : ok(outcome)
+    },
   },
 ]
 
 function limitOf(asked: string | undefined): number {
   const limit = Number(asked ?? TRACES_SHOWN)
   return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
-}
-
-function replace(body: string, activation: Activation): AdminAnswer {
-  if (activation.isReadOnly) {
-    const message =
-      'In a pod the admin API is read-only; change the GatewayConfig with kubectl apply or gw apply.'
-    return { status: 405, body: { error: { message } } }
-  }
-  const taken = activation.replace(() =>
-    // Named as if it stood beside the file of the start, so that relative paths in it mean the same.
-    loadConfiguration(body, join(activation.folder, 'PUT config'), hostOf(process.env)),
-  )
-  const { loaded, last } = activation
-  if (!taken)
-    return {
-      status: 422,
-      body: { error: { message: 'The configuration was refused.', problems: last.errors } },
-    }
-  return ok({ result: 'success', at: last.at, problems: loaded.problems.map(renderProblem) })
 }
 
 async function standing(tenant: string, gateway: Gateway): Promise<AdminAnswer> {

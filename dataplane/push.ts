@@ -13,7 +13,7 @@ import { type PodAnswer, refuse } from './proof.ts'
 
 const CONNECTIONS_MAX = 64
 /** Bodies that are held at once: anybody who reaches the port may send one, and only then is it known who. */
-const BODIES_MAX = 4
+const BODIES_MAX = 16
 const HEADERS_TIMEOUT_MS = 5000
 /** For the whole request. */
 const REQUEST_TIMEOUT_MS = 10_000

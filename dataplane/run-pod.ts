@@ -48,6 +48,8 @@ export async function runPod(
   })
   const push = createPushServer(pod)
   if (!(await listen(push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
+  // What would read a file again elsewhere must not end a pod, whose files are looked at anyway.
+  process.on('SIGHUP', () => undefined)
   const over = ending.then(() => undefined)
   const booted = pod.boot().then(() => undefined)
   let loaded = await Promise.race([first, over, booted])

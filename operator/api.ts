@@ -52,6 +52,10 @@ export interface Selection {
 export interface ApplyOptions {
   readonly manager: string
   readonly subresource?: string
+  /** False: fields that another manager has set otherwise are a conflict (409). */
+  readonly force?: boolean
+  /** True: the answer is what would be stored, and nothing is. */
+  readonly dryRun?: boolean
 }
 
 const CREDENTIALS_MS_MAX = 60_000
@@ -155,7 +159,7 @@ export class ApiClient {
   async apply(
     resource: Resource,
     object: KubeObject,
-    { manager, subresource }: ApplyOptions,
+    { manager, subresource, force = true, dryRun = false }: ApplyOptions,
   ): Promise<KubeObject> {
     const { namespace, name } = object.metadata
     this.#mayWrite()
@@ -164,7 +168,8 @@ export class ApiClient {
     // An apply that makes the object needs the permission to create it.
     if (subresource === undefined) this.#ask('create', resource, where)
     const place = pathOf(resource, { name, ...where })
-    const path = `${place}?fieldManager=${manager}&force=true&fieldValidation=Strict`
+    const query = `fieldManager=${manager}&force=${force}&fieldValidation=Strict`
+    const path = `${place}?${query}${dryRun ? '&dryRun=All' : ''}`
     const body = jsonOf({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object })
     const headers = { 'content-type': 'application/apply-patch+yaml' }
     return objectOf(await this.#send('patch', { method: 'PATCH', path, headers, body }))

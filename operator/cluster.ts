@@ -1,5 +1,7 @@
 /** Where the cluster is and who we are in it. The only file that knows client-node. */
 import { readFile } from 'node:fs/promises'
+import { type Duplex, PassThrough } from 'node:stream'
+import type { KubeConfig } from '@kubernetes/client-node'
 import type { TlsSettings } from './transport.ts'
 
 export interface Credentials {
@@ -53,19 +55,7 @@ async function fromKubeconfig(
   context: string | undefined,
 ): Promise<Cluster> {
   const { KubeConfig } = await import('@kubernetes/client-node')
-  const load = () => {
-    const config = new KubeConfig()
-    if (file === undefined) config.loadFromDefault()
-    else config.loadFromFile(file)
-    if (context !== undefined) {
-      if (config.getContextObject(context) === null) {
-        const known = config.getContexts().map(({ name }) => name)
-        throw new Error(`no context "${context}" in the kubeconfig; it has ${known.join(', ')}`)
-      }
-      config.setCurrentContext(context)
-    }
-    return config
-  }
+  const load = () => loaded(new KubeConfig(), file, context)
   const config = load()
   const server = config.getCurrentCluster()?.server
   if (server === undefined) {
@@ -73,6 +63,51 @@ async function fromKubeconfig(
   }
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? 'default'
   return { server, namespace, credentials: () => credentialsOf(load()) }
+}
+
+function loaded(config: KubeConfig, file: string | undefined, context: string | undefined) {
+  if (file === undefined) config.loadFromDefault()
+  else config.loadFromFile(file)
+  if (context !== undefined) {
+    if (config.getContextObject(context) === null) {
+      const known = config.getContexts().map(({ name }) => name)
+      throw new Error(`no context "${context}" in the kubeconfig; it has ${known.join(', ')}`)
+    }
+    config.setCurrentContext(context)
+  }
+  return config
+}
+
+/** One port of a pod. */
+export interface PodPort {
+  readonly namespace: string
+  readonly pod: string
+  readonly port: number
+}
+
+/** Connects a socket to the port of a pod, through the API server; the permission is `pods/portforward`. */
+export type Forward = (to: PodPort, socket: Duplex) => Promise<void>
+
+export async function openForward({ kubeconfig, context }: ClusterOptions): Promise<Forward> {
+  const { KubeConfig, PortForward } = await import('@kubernetes/client-node')
+  return async ({ namespace, pod, port }, socket) => {
+    const config = loaded(new KubeConfig(), kubeconfig, context)
+    const faults = new PassThrough().resume()
+    const opened = await new PortForward(config).portForward(
+      namespace,
+      pod,
+      [port],
+      socket,
+      faults,
+      socket,
+    )
+    // Without retries asked for it is the connection itself, and not a function that gives it.
+    const connection = typeof opened === 'function' ? opened() : opened
+    if (connection === null) throw new Error(`pod ${pod} cannot be reached`)
+    connection.onclose = () => socket.end()
+    socket.on('close', () => connection.close())
+    faults.on('data', () => socket.destroy())
+  }
 }
 
 interface AppliedOptions extends TlsSettings {

@@ -1,4 +1,4 @@
-/** One document on its way to one pod: attempts one after the other until it is there, then now and then a look. */
+/** One document on its way to one pod: attempts one after the other until it is there. */
 import type { PodProblem } from './pod-reports.ts'
 
 export interface LaneState {
@@ -11,6 +11,8 @@ export interface LinkTimings {
   readonly deadlineMs: number
   /** How often a pod is asked what it enforces, though nothing has changed. */
   readonly verifyMs: number
+  /** The same for a pod that lacks something which may come any time. */
+  readonly verifyUneasyMs: number
   readonly backoffMs: number
   readonly backoffMsMax: number
 }
@@ -20,15 +22,17 @@ export const PENDING: LaneState = { state: 'pending' }
 interface LaneOptions {
   readonly random: () => number
   readonly timings: LinkTimings
-  attempt(isVerification: boolean): Promise<LaneState>
+  attempt(): Promise<LaneState>
+  /** The state has changed, or may have. */
   onChange(): void
 }
 
+/** Attempts until the pod has taken the document or refused it. */
 export class Lane {
   readonly #options: LaneOptions
   #state: LaneState = PENDING
   #isRunning = false
-  #isWoken = false
+  #isNew = false
   #isClosed = false
   #failures = 0
   #timer: NodeJS.Timeout | undefined
@@ -41,18 +45,21 @@ export class Lane {
     return this.#state
   }
 
-  /** Something new is to be delivered. */
+  /** Something is to be delivered, now. */
   begin(): void {
+    if (this.#isClosed) return
     this.#state = PENDING
     this.#failures = 0
-    this.wake()
+    clearTimeout(this.#timer)
+    if (this.#isRunning) this.#isNew = true
+    else void this.#run()
   }
 
-  wake(): void {
-    if (this.#isClosed) return
-    clearTimeout(this.#timer)
-    if (this.#isRunning) this.#isWoken = true
-    else void this.#run(false)
+  /** The pod was asked, and said where it stands. What is just being delivered knows better. */
+  settle(state: LaneState): void {
+    if (this.#isRunning || this.#isClosed) return
+    this.#state = state
+    this.#plan()
   }
 
   close(): void {
@@ -60,38 +67,38 @@ export class Lane {
     clearTimeout(this.#timer)
   }
 
-  async #run(isVerification: boolean): Promise<void> {
+  async #run(): Promise<void> {
     this.#isRunning = true
-    const { attempt, onChange } = this.#options
-    const before = this.#state
-    const outcome = await attempt(isVerification).catch((error: unknown) => whyNot(error))
+    const outcome = await this.#options.attempt().catch((error: unknown) => unreachable(error))
     this.#isRunning = false
     if (this.#isClosed) return
-    if (this.#isWoken) {
+    if (this.#isNew) {
       // What this attempt was about is no longer what is wanted.
-      this.#isWoken = false
-      void this.#run(false)
+      this.#isNew = false
+      void this.#run()
       return
     }
-    const isFailure = outcome.state === 'unreachable'
-    this.#failures = isFailure ? this.#failures + 1 : 0
-    // A pod that has acknowledged goes on enforcing; one look that fails says little.
-    const isHiccup = isFailure && before.state === 'acknowledged' && this.#failures < 3
-    this.#state = isHiccup ? before : outcome
-    const verifies = outcome.state === 'acknowledged' || outcome.state === 'rejected'
-    this.#timer = setTimeout(() => void this.#run(true), this.#delay(verifies))
-    onChange()
+    this.#state = outcome
+    this.#plan()
+    this.#options.onChange()
   }
 
-  #delay(verifies: boolean): number {
-    const { verifyMs, backoffMs, backoffMsMax } = this.#options.timings
+  #plan(): void {
+    clearTimeout(this.#timer)
+    const { state } = this.#state
+    if (state === 'acknowledged' || state === 'rejected') {
+      this.#failures = 0
+      return
+    }
+    const { backoffMs, backoffMsMax } = this.#options.timings
+    const delayMs = Math.min(backoffMsMax, backoffMs * 2 ** Math.min(this.#failures, 16))
+    this.#failures++
     const jitter = 0.5 + this.#options.random() / 2
-    if (verifies) return verifyMs * jitter
-    return Math.min(backoffMsMax, backoffMs * 2 ** Math.min(this.#failures, 16)) * jitter
+    this.#timer = setTimeout(() => void this.#run(), delayMs * jitter)
   }
 }
 
-function whyNot(error: unknown): LaneState {
+export function unreachable(error: unknown): LaneState {
   const message = error instanceof Error ? error.message : String(error)
   const isLate = error instanceof Error && error.name === 'TimeoutError'
   return { state: 'unreachable', error: isLate ? 'the pod does not answer in time' : message }

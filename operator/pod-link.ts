@@ -1,7 +1,7 @@
 /** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
 import type { Outgoing, OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
 import { valueBelow } from './objects.ts'
-import { Lane, type LaneState, type LinkTimings, PENDING } from './pod-lane.ts'
+import { Lane, type LaneState, type LinkTimings, PENDING, unreachable } from './pod-lane.ts'
 import {
   number,
   type PodProblem,
@@ -39,6 +39,10 @@ export class PodLink {
   #asking: Promise<PodReport> | undefined
   /** The highest sequences that this pod has seen of documents that are not the ones it should have. */
   readonly #floors: Record<Part, number> = { configuration: 0, keys: 0 }
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #silences = 0
+  #told = ''
 
   constructor(origin: string, options: LinkOptions) {
     this.#options = options
@@ -47,10 +51,11 @@ export class PodLink {
       new Lane({
         random: options.random,
         timings: options.timings,
-        attempt: (isVerification) => this.#attempt(part, isVerification),
-        onChange: options.onChange,
+        attempt: () => this.#attempt(part),
+        onChange: () => this.#tell(),
       })
     this.#lanes = { configuration: lane('configuration'), keys: lane('keys') }
+    this.#planLook()
   }
 
   want(wanted: Wanted): void {
@@ -74,26 +79,74 @@ export class PodLink {
     return this.#floors[part]
   }
 
-  /** The pod has become ready or was replaced in place: what was known of it may be over. */
-  verify(): void {
-    this.#report = undefined
-    for (const lane of Object.values(this.#lanes)) lane.wake()
+  /** Asks the pod what it enforces; with what it says, lost pushes are found and failover is nothing special. */
+  async verify(): Promise<void> {
+    clearTimeout(this.#timer)
+    try {
+      const report = await this.#ask()
+      this.#silences = 0
+      for (const part of ['keys', 'configuration'] as const) this.#compare(part, report)
+    } catch (error) {
+      this.#silences++
+      for (const part of ['keys', 'configuration'] as const) {
+        const isWanted = this.#wanted[part] !== undefined
+        if (isWanted && this.#silences >= SILENCES_MAX) {
+          this.#lanes[part].settle(unreachable(error))
+        }
+      }
+    }
+    this.#planLook()
+    this.#tell()
   }
 
   close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
     this.#closing.abort()
     for (const lane of Object.values(this.#lanes)) lane.close()
   }
 
-  async #attempt(part: Part, isVerification: boolean): Promise<LaneState> {
+  #planLook(): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    const { verifyMs, verifyUneasyMs } = this.#options.timings
+    const isRefused = this.#lanes.configuration.state.state === 'rejected'
+    const isUneasy = isRefused || (this.#report?.unresolved.length ?? 0) > 0
+    const delayMs = (isUneasy ? verifyUneasyMs : verifyMs) * (0.5 + this.#options.random() / 2)
+    this.#timer = setTimeout(() => void this.verify(), delayMs)
+  }
+
+  #compare(part: Part, report: PodReport): void {
+    const wanted = this.#wanted[part]
+    const lane = this.#lanes[part]
+    if (wanted === undefined || this.#isClosed) return
+    const refused = part === 'configuration' ? report.configuration.refused : undefined
+    const { state } = lane.state
+    if (this.#has(part, report, wanted)) {
+      lane.settle({ state: 'acknowledged' })
+    } else if (refused?.documentHash === wanted.documentHash) {
+      lane.settle(rejected(refused.problems))
+    } else if (state === 'acknowledged' || state === 'rejected') {
+      // What is pending or unreachable is on its way already.
+      lane.begin()
+    }
+  }
+
+  /** Only news: pods are asked over and over, and mostly say the same. */
+  #tell(): void {
+    const { configuration, keys } = this.#lanes
+    const says = JSON.stringify([this.#report, configuration.state, keys.state, this.#floors])
+    if (says === this.#told || this.#isClosed) return
+    this.#told = says
+    this.#planLook()
+    this.#options.onChange()
+  }
+
+  async #attempt(part: Part): Promise<LaneState> {
+    const report = this.#report ?? (await this.#ask())
     const wanted = this.#wanted[part]
     if (wanted === undefined) return PENDING
-    const report = isVerification ? await this.#ask() : (this.#report ?? (await this.#ask()))
     if (this.#has(part, report, wanted)) return { state: 'acknowledged' }
-    const refused = part === 'configuration' ? report.configuration.refused : undefined
-    if (isVerification && refused?.documentHash === wanted.documentHash) {
-      return rejected(refused.problems)
-    }
     return await this.#push(part, wanted)
   }
 
@@ -223,6 +276,8 @@ export class PodLink {
   }
 }
 
+/** A pod that has acknowledged goes on enforcing; a look or two that fail say little. */
+const SILENCES_MAX = 3
 const JSON_BODY = { 'content-type': 'application/json' }
 
 function rejected(problems: readonly PodProblem[]): LaneState {

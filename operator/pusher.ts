@@ -28,6 +28,7 @@ export interface PusherOptions extends Pick<LinkOptions, 'transport' | 'random' 
 const TIMINGS: LinkTimings = {
   deadlineMs: 8000,
   verifyMs: 30_000,
+  verifyUneasyMs: 4000,
   backoffMs: 250,
   backoffMsMax: 10_000,
 }
@@ -62,7 +63,7 @@ export class Pusher {
       known.target = target
       pods.set(id, known)
       known.link.want(wanted)
-      if (becameReady) known.link.verify()
+      if (becameReady) void known.link.verify()
     }
   }
 

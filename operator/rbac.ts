@@ -10,6 +10,8 @@ export interface Grant {
   readonly where: 'watched' | 'own'
   /** Only objects of these names. Whoever creates cannot be bound to a name. */
   readonly names?: readonly string[]
+  /** No call of ours asks for it; an admission plugin does. */
+  readonly isForAdmission?: boolean
 }
 
 export const LEASE_NAME = 'gw-operator'
@@ -28,6 +30,7 @@ export const GRANTS: readonly Grant[] = [
     subresource: 'finalizers',
     verbs: ['update'],
     where: 'watched',
+    isForAdmission: true,
   },
   { resource: RESOURCES.gatewayKeys, verbs: ['list', 'watch'], where: 'watched' },
   { resource: RESOURCES.gatewayKeys, subresource: 'status', verbs: ['patch'], where: 'watched' },

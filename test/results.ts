@@ -3,8 +3,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 
 /** The promises, in the order of the table. */
 const PROMISES = {
-  overshoot: ['budget overshoot, real processes and one Redis', 'at most 1 largest request'],
-  utilisation: ['budget used before it is refused', 'at least 95 %'],
+  overshoot: ['budget overshoot over processes', 'at most 1 largest request, at least 95 % used'],
   rate: ['3 processes at 5 times the rate', 'burst + rate x time + 1 in every window'],
   simulated_aborts: ['slots and holds after 100,000 aborts in the simulation', '0'],
   aborts: ['slots and holds after 2,000 aborts over sockets', '0'],

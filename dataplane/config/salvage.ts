@@ -52,7 +52,7 @@ function nearestField(tree: unknown, path: Path) {
 /** The field goes; a required one comes back with a value that suits it. */
 function replace(parent: Tree, key: string, unique: string): void {
   delete parent[key]
-  const initial = STAND_INS[key]
+  const initial = Object.hasOwn(STAND_INS, key) ? STAND_INS[key] : undefined
   if (initial !== undefined) parent[key] = initial(unique)
 }
 

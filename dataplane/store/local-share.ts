@@ -60,7 +60,8 @@ export class LocalShare {
 
   /** The store is back. Its buckets have leaked meanwhile, and know nothing of what was admitted here. */
   end(): void {
-    this.#endedAt = this.#now()
+    // The first connection of all ends no outage.
+    if (this.#outage > 0) this.#endedAt = this.#now()
   }
 
   /**

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { type Member, Roster } from '../roster.ts'
 import { Breaker } from './breaker.ts'
-import { type Link, type Script, StoreAway } from './link.ts'
+import { type AwayReason, type Link, type Script, StoreAway } from './link.ts'
 import type { Argument, RedisClient } from './redis-client.ts'
 import { awayBecause, isScriptUnknown } from './redis-errors.ts'
 
@@ -156,11 +156,11 @@ export class RedisLink implements Link {
     if (!this.#breaker.failed()) return
     this.#options.onChange(false, away)
     // Whoever was asked on the same connection would wait in vain until its own deadline.
-    this.#failAll(away.reason === 'timeout' ? 'timeout' : 'connection')
+    this.#failAll(away.reason)
     this.#schedule(0)
   }
 
-  #failAll(reason: 'timeout' | 'connection'): void {
+  #failAll(reason: AwayReason): void {
     for (const asked of this.#asked.list()) {
       this.#forget(asked)
       asked.reject(new StoreAway(reason, true))

@@ -2,41 +2,12 @@
 import { dayOf, monthOf } from '../budgets/windows.ts'
 import type { Clock } from '../clock.ts'
 import { larger, NOTHING, sane } from './amounts.ts'
-import {
-  type Amount,
-  type Beat,
-  type BudgetRule,
-  type Crossing,
-  LEASE_MS,
-  type Settlement,
-  type Settling,
-} from './contract.ts'
+import type { Amount, Beat, Settlement, Settling } from './contract.ts'
 import type { Account, Share } from './redis-accounts.ts'
 import { type Calls, LATE_MS } from './redis-calls.ts'
+import { crossings, type Own, renewal } from './redis-own.ts'
 import { RENEW } from './scripts/renew.ts'
 import { SETTLE } from './scripts/settle.ts'
-
-/** A request that the store counts, or that it will have to count. */
-export interface Own {
-  readonly id: string
-  readonly account: Account
-  readonly day: Share
-  readonly month: Share
-  /** 0, or what downgraded it: 1 tokens, 2 spend. */
-  readonly by: number
-  /** Tokens charged to the rate by its admission; -1: none. */
-  readonly rated: number
-  reserved: Amount
-  used: Amount
-  /** When its lease was last known to live, on this process's clock. */
-  heardAt: number
-  /** Its lease expired while the store could be asked: somebody else may have its slot. */
-  isLost: boolean
-  /** It was sent to be put back, so that call might still arrive after its end. */
-  wasPutBack: boolean
-  /** What it was charged, once it has ended; its answer may still be missing. */
-  settled: Amount | undefined
-}
 
 /** An admission without an answer: the store may hold something for nobody. */
 interface Doubt {
@@ -268,11 +239,12 @@ export class Owns {
 
   /** Returns those that the store does not know. */
   async #renewOnce(group: readonly Own[], sentAt: number, lost: string[]): Promise<Own[]> {
+    const account = group[0]?.account
+    if (account === undefined) return []
     let sent: readonly Own[] = []
     const reply = await this.#calls.run({
       script: RENEW,
-      // The group is one tenant's, and not empty.
-      account: group[0]!.account,
+      account,
       isBounded: true,
       shares: () => [...new Set(group.flatMap(({ day, month }) => [day, month]))],
       args: () => {
@@ -298,36 +270,4 @@ export class Owns {
       await Promise.all(calls.slice(at, at + CALLS_MAX).map((call) => call()))
     }
   }
-}
-
-function renewal(own: Own, now: number): readonly (string | number)[] {
-  const { id, day, month, reserved, used, rated, by, isLost } = own
-  const back = !isLost && now - own.heardAt >= LEASE_MS
-  if (back) own.wasPutBack = true
-  return [
-    ...[id, back ? 1 : 0, day.name, month.name, reserved.tokens, reserved.nanos],
-    ...[used.tokens, used.nanos, rated, by],
-  ]
-}
-
-function crossings(
-  { account, day, month }: Own,
-  budget: BudgetRule | undefined,
-  reply: readonly number[],
-): Crossing[] {
-  const crossed: Crossing[] = []
-  for (let at = 11; at + 1 < reply.length; at += 2) {
-    const threshold = budget?.alertThresholds[reply[at + 1] ?? 0] ?? 0
-    const isDay = reply[at] === 1
-    crossed.push({
-      tenant: account.tenant,
-      kind: isDay ? 'tokens' : 'spend',
-      window: isDay ? 'day' : 'month',
-      threshold,
-      used: reply[isDay ? 3 : 7] ?? 0,
-      limit: (isDay ? budget?.tokensPerDay : budget?.nanosPerMonth) ?? 0,
-      resetsAt: (isDay ? day : month).window.resetsAt,
-    })
-  }
-  return crossed
 }

@@ -8,6 +8,9 @@ const PRESENT_MS = 15_000
 /** Admissions are forgotten with this time constant. */
 const MEMORY_MS = 60_000
 
+/** A fraction rises once it was told so many times. */
+const FRACTIONS = 3
+
 /**
  * One hash for all replicas: id to weight and expiry. It writes, so that a server that cannot is found out by it.
  * Answers how many there are, and the sum of their weights.
@@ -53,8 +56,10 @@ export class Replicas {
   /** Admissions of the last minute, roughly; the store's owner counts them up. */
   admissions = 0
   count: number
-  /** Fractions of all replicas add up to 1. */
+  /** Fractions of all replicas add up to 1, or to less while they change. */
   fraction: number
+  /** The last that were told. */
+  readonly #fractions: number[] = []
   readonly #keys: readonly string[]
   readonly #replica: string
   readonly #clock: Clock
@@ -86,7 +91,10 @@ export class Replicas {
     const [count, sum] = countsOf(reply)
     if (count < this.count && now < this.#believesFewerAt) return
     this.count = count
-    this.fraction = weight / sum
+    // The others may know what was a beat ago: who gains waits until those who lose have heard of it.
+    this.#fractions.push(weight / sum)
+    if (this.#fractions.length > FRACTIONS) this.#fractions.shift()
+    this.fraction = Math.min(...this.#fractions)
   }
 
   async leave(run: Link['run']): Promise<void> {

@@ -71,9 +71,10 @@ export class SharedStore implements Store {
   }
 
   admit(request: AdmitRequest): Soon<AdmitResult> {
-    const { isAway, store, local } = this.#options
+    const { isAway, store, local, failOpen } = this.#options
     if (isAway()) return this.#admitAlone(request)
-    const refused = local.restrain(request)
+    // Where nothing is admitted without the store, an outage leaves nothing to make up for.
+    const refused = failOpen ? local.restrain(request) : undefined
     if (refused !== undefined) return refused
     const made = store.admit(request)
     if (!(made instanceof Promise)) return this.#followed(request, made)

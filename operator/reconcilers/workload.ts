@@ -1,7 +1,14 @@
 /** Makes the objects of a gateway what they should be: facts from the stores, one apply per difference. */
 import { hashOf } from '../../dataplane/config/signed.ts'
 import type { ApiClient } from '../api.ts'
-import { isObject, type KubeObject, RESOURCES, type Resource, valueBelow } from '../objects.ts'
+import {
+  isObject,
+  type KubeObject,
+  keyOf,
+  RESOURCES,
+  type Resource,
+  valueBelow,
+} from '../objects.ts'
 import { type Child, childrenOf } from '../workload/children.ts'
 import { templateHashOf } from '../workload/made-with.ts'
 import { APPLIED_ANNOTATION, isOwnedBy, MANAGER } from '../workload/names.ts'
@@ -31,6 +38,8 @@ interface Applied {
 export class WorkloadReconciler {
   readonly #options: WorkloadOptions
   readonly #applied = new Map<string, Applied>()
+  /** Gateways whose pods were told to be replaced, until they are. */
+  readonly #rolling = new Set<string>()
 
   constructor(options: WorkloadOptions) {
     this.#options = options
@@ -61,6 +70,7 @@ export class WorkloadReconciler {
     for (const id of this.#applied.keys()) {
       if (id.startsWith(`${key} `)) this.#applied.delete(id)
     }
+    this.#rolling.delete(key)
   }
 
   /** Returns whose object stands in the way, if one does. */
@@ -110,13 +120,26 @@ export class WorkloadReconciler {
   /** A new release of the operator changes every gateway at once; what a user changed goes at once. */
   #mustWait(gateway: KubeObject, { desired }: Child, live: KubeObject | undefined): boolean {
     if (live === undefined || desired === undefined) return false
-    if (templateHashOf(live) === templateHashOf(desired)) return false
+    const key = keyOf(gateway)
+    if (templateHashOf(live) === templateHashOf(desired)) {
+      if (!isRolling(live)) this.#rolling.delete(key)
+      return false
+    }
     const seen = valueBelow(gateway, 'status', 'observedGeneration')
-    if (seen !== gateway.metadata.generation) return false
-    const rolling = this.#options.world.stores.deployments
-      .list()
-      .filter((other) => other.metadata.uid !== live.metadata.uid && isRolling(other))
-    return rolling.length >= this.#options.rolloutsMax
+    const isOursToTime = seen === gateway.metadata.generation && !this.#rolling.has(key)
+    if (isOursToTime && this.#othersRolling(key) >= this.#options.rolloutsMax) return true
+    this.#rolling.add(key)
+    return false
+  }
+
+  #othersRolling(key: string): number {
+    const { deployments } = this.#options.world.stores
+    const rolling = new Set(this.#rolling)
+    for (const deployment of deployments.list()) {
+      if (isRolling(deployment)) rolling.add(keyOf(deployment))
+    }
+    rolling.delete(key)
+    return rolling.size
   }
 }
 

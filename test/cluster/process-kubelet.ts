@@ -129,7 +129,11 @@ async function run(
   }
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  child.once('close', () => process.off('exit', kill))
+  child.once('close', (code) => {
+    process.off('exit', kill)
+    const last = pieces.join('').slice(-2000)
+    if (code !== null && code !== 0) process.stderr.write(`a pod ended with ${code}:\n${last}\n`)
+  })
   const address = options.pushAddress?.(object, `127.0.0.1:${push}`) ?? `127.0.0.1:${push}`
   const { name, namespace } = object.metadata
   await api.apply(

@@ -21,7 +21,7 @@ async function sweep(folder: string): Promise<void> {
     const pid = Number(await readFile(join(folder, file), 'utf8').catch(() => ''))
     // Ids are given out again: only what still runs in this folder is the program that was meant.
     const runsIn = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-    if (pid > 0 && runsIn === folder) process.kill(pid, 'SIGKILL')
+    if (pid > 0 && runsIn === folder && isAlive(pid)) process.kill(pid, 'SIGKILL')
   }
   await rm(folder, { recursive: true, force: true }).catch(() => undefined)
 }

@@ -11,7 +11,8 @@ const AT_ONCE = 2
 const OTHERS = 5
 
 const quick = await startModelServer({ parallel: 2 })
-const slow = await startModelServer({ parallel: 1, slowLayers: 2 })
+// Room for all of them at once: whom it would let wait, it might let wait for ever.
+const slow = await startModelServer({ parallel: OTHERS + AT_ONCE, slowLayers: 2 })
 const upstreams = Object.entries({ quick, slow }).map(([name, { url }]) => ({
   name,
   provider: 'llamacpp',
@@ -19,7 +20,7 @@ const upstreams = Object.entries({ quick, slow }).map(([name, { url }]) => ({
   model: 'tiny',
   api_key: undefined,
   timeout_seconds: 100,
-  queue_metrics: { interval_seconds: 1 },
+  queue_metrics: { interval_seconds: 3 },
   // Probes of a machine that is busy must not decide this.
   health_check: { interval_seconds: 60 },
 }))
@@ -78,9 +79,13 @@ async function queueOf(upstream: string): Promise<unknown> {
 }
 
 test('the slowest answers by least_queue are far quicker than by round_robin', async (t) => {
-  await until('the queues are known', async () => {
-    return (await queueOf('quick')) === 0 && Number(await queueOf('slow')) >= OTHERS - 1
-  })
+  await until(
+    'the queues are known',
+    async () => {
+      return (await queueOf('quick')) === 0 && Number(await queueOf('slow')) >= OTHERS - 1
+    },
+    60,
+  )
   const steered = await p99Of('least_queue', front)
   const rotated = await p99Of('round_robin', front)
   t.diagnostic(`p99 ${steered.p99.toFixed(0)} ms and ${rotated.p99.toFixed(0)} ms`)

@@ -228,6 +228,22 @@ test('half a body is cut off and changes nothing, and so is one whose sender lef
   await isKept('half')
 })
 
+test('more bodies at once than are held are refused at once, and the status still answers', async () => {
+  const { hostname, port } = new URL(pod.pushUrl)
+  const halves = Array.from({ length: 16 }, () => {
+    const half = connect({ host: hostname, port: Number(port) }).on('error', () => {})
+    half.write('PUT /config HTTP/1.1\r\nHost: pod\r\nContent-Length: 100\r\n\r\n{')
+    return half.resume()
+  })
+  const next = withRoute('chat', { sequence: sequence + 1 })
+  await until('all are held', async () => (await pod.push(next)).status === 503)
+  refusedWith(await pod.push(next), 503, 'busy')
+  assert.equal((await pod.status()).ready, true)
+  for (const half of halves) half.destroy()
+  await until('there is room', async () => (await pod.push(next)).status === 200)
+  sequence += 1
+})
+
 test('a nested document is refused without harm', async () => {
   let deep: unknown = 1
   for (let depth = 0; depth < 60; depth += 1) deep = { deep }
@@ -283,4 +299,30 @@ test('an address that changed waits for a new pod', async () => {
     pod.logged('config_reload').some(({ message }) => /listen_port/.test(String(message)))
   await until('it warns', warned)
   assert.ok(await serves('chat'))
+})
+
+test('100 pushes under load lose no request, and each is enforced when it is answered', async () => {
+  let over = false
+  let answered = 0
+  const lanes = Array.from({ length: 4 }, async () => {
+    while (!over) {
+      const { status, text } = await pod.chat()
+      assert.equal(status, 200, text)
+      answered += 1
+    }
+  })
+  for (let push = 1; push <= 100; push += 1) {
+    sequence += 1
+    const routes = ['chat', `extra-${push}`].map((name) => ({
+      name,
+      strategy: 'single',
+      primary: 'fake',
+    }))
+    const { status, body } = await pod.push(withRoute('chat', {}, { routes }))
+    assert.deepEqual([status, body.sequence], [200, sequence])
+    if (push % 20 === 0) assert.ok(await serves(`extra-${push}`))
+  }
+  over = true
+  await Promise.all(lanes)
+  assert.ok(answered > 0)
 })

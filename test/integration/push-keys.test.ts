@@ -97,8 +97,11 @@ test('changes to keys that the pod does not have are answered with what it has',
 test('older keys are refused: a revocation is not undone', async () => {
   const before = allKeys([one.record], { sequence })
   await put(two.record)
-  const { status, body } = await pod.push(before)
-  assert.deepEqual([status, body.have], [409, sequence])
+  // Also one that says the same as the newer ones: the sequence never goes back.
+  for (const older of [before, allKeys([two.record], { sequence: sequence - 1 })]) {
+    const { status, body } = await pod.push(older)
+    assert.deepEqual([status, body.reason, body.have], [409, 'older_sequence', sequence])
+  }
   const other = await pod.push(allKeys([one.record], { sequence }))
   assert.deepEqual([other.status, other.body.reason], [409, 'sequence_conflict'])
   assert.equal(await statusWith(one), 401)

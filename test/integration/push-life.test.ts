@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { after as afterwards, QUESTION, startUpstream, whole } from './fake-upstream.ts'
 import { aKey, until } from './gateway-process.ts'
 import {
@@ -29,11 +29,13 @@ const gw = {
   routes: [{ name: 'chat', strategy: 'single', primary: 'fake' }],
 }
 
-async function aPod(env: PodOptions['env'] = {}): Promise<PodProcess> {
+async function aPod(t: TestContext, env: PodOptions['env'] = {}): Promise<PodProcess> {
   const mounts = await makeMounts()
   await mountBundle(mounts, 'config.json', signed(mounts, aConfiguration(gw, { sequence: 1 })))
   await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([record], { sequence: 1 })))
-  return await startPod({ mounts, key, env })
+  const pod = await startPod({ mounts, key, env })
+  t.after(() => pod.process.stop())
+  return pod
 }
 
 async function ending(args: readonly string[], env: Readonly<Record<string, string>>) {
@@ -54,6 +56,7 @@ test('what is missing to be a pod ends it with one sentence', async () => {
     { ...(await ending(bundle, { ...env, GW_TRUST_DIR: '' })), code1: 1, word: 'GW_TRUST_DIR' },
     { ...(await ending(bundle, { ...env, GW_PUSH_PORT: 'any' })), code1: 1, word: 'GW_PUSH_PORT' },
     { ...(await ending([...bundle, '--config', 'x'], env)), code1: 64, word: '--bundle' },
+    { ...(await ending([], { GW_BUNDLE_DIR: mounts.bundle })), code1: 1, word: 'GW_TRUST_DIR' },
   ]
   for (const { code, said, code1, word } of cases) {
     assert.equal(code, code1, said)
@@ -63,8 +66,8 @@ test('what is missing to be a pod ends it with one sentence', async () => {
   await removeMounts(mounts)
 })
 
-test('SIGTERM in the middle of a push ends it with 0, and the document is taken whole or not at all', async () => {
-  const pod = await aPod()
+test('SIGTERM in the middle of a push ends it with 0, and the document is taken whole or not at all', async (t) => {
+  const pod = await aPod(t)
   const { hostname, port } = new URL(pod.pushUrl)
   const text = JSON.stringify(signed(pod.mounts, aConfiguration(gw, { sequence: 2 })))
   const half = connect({ host: hostname, port: Number(port) }).on('error', () => {})
@@ -89,8 +92,8 @@ test('SIGTERM while it waits ends it with 0', async () => {
   assert.deepEqual(await pod.process.exited, { code: 0, signal: null })
 })
 
-test('while it drains, it still takes a revocation and says that it is not ready', async () => {
-  const pod = await aPod({ GW_DRAIN_DELAY_SECONDS: undefined, GW_DRAIN_TIMEOUT_SECONDS: '60' })
+test('while it drains, it still takes a revocation and says that it is not ready', async (t) => {
+  const pod = await aPod(t, { GW_DRAIN_DELAY_SECONDS: undefined, GW_DRAIN_TIMEOUT_SECONDS: '60' })
   const hold = Promise.withResolvers<void>()
   upstream.script.push(afterwards(hold.promise, whole()))
   const waiting = pod.ask()
@@ -100,6 +103,7 @@ test('while it drains, it still takes a revocation and says that it is not ready
   await until('it is logged', () => pod.logged('drain').length > 0)
   assert.partialDeepStrictEqual(pod.logged('drain')[0], { delay: 10, timeout: 60 })
   assert.equal((await pod.status()).ready, false)
+  pod.process.signal('SIGHUP')
   assert.equal((await pod.push(allKeys([], { sequence: 2 }))).status, 200)
   assert.equal((await pod.chat()).status, 401)
   hold.resolve()
@@ -108,8 +112,8 @@ test('while it drains, it still takes a revocation and says that it is not ready
   assert.deepEqual(await pod.process.exited, { code: 0, signal: null })
 })
 
-test('a connection that has become old is closed behind an answer, and no request is lost', async () => {
-  const pod = await aPod({ GW_CONNECTION_AGE_SECONDS: '1' })
+test('a connection that has become old is closed behind an answer, and no request is lost', async (t) => {
+  const pod = await aPod(t, { GW_CONNECTION_AGE_SECONDS: '1' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = async () => {
     const outgoing = request(`${pod.process.url}/v1/chat/completions`, {
@@ -135,5 +139,4 @@ test('a connection that has become old is closed behind an answer, and no reques
   assert.notEqual(next.port, first.port)
   assert.notEqual(next.connection, 'close')
   agent.destroy()
-  await pod.process.stop()
 })

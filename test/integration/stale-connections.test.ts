@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { Certificates } from './certificates.ts'
+import { startProxy } from './connect-proxy.ts'
 import { startEgressGateway } from './egress-gateway.ts'
 import {
   type RawServer,
@@ -55,20 +56,23 @@ const servers = {
   dead: await startTcpServer(oncePerServer(close)),
   halves: await startTcpServer(oncePerServer(half)),
   fresh: await startTcpServer(close),
+  tunnelled_tls: await https(givingUp(drop)),
 } satisfies Record<string, RawServer>
 type Name = keyof typeof servers
 
+function upstreamAt(name: Name) {
+  const isSecure = name.endsWith('_tls')
+  return {
+    endpoint: `${isSecure ? 'https' : 'http'}://localhost:${servers[name].port}`,
+    circuit_breaker: { failure_threshold: 1 },
+    ...(isSecure && { tls: { ca_bundle_path: pair.certFile } }),
+  }
+}
+
+// The keys of an object literal are its names.
+const names = Object.keys(servers) as Name[]
 const gateway = await startEgressGateway({
-  upstreams: Object.fromEntries(
-    Object.entries(servers).map(([name, { port }]) => [
-      name,
-      {
-        endpoint: `${name.endsWith('_tls') ? 'https' : 'http'}://localhost:${port}`,
-        circuit_breaker: { failure_threshold: 1 },
-        ...(name.endsWith('_tls') && { tls: { ca_bundle_path: pair.certFile } }),
-      },
-    ]),
-  ),
+  upstreams: Object.fromEntries(names.map((name) => [name, upstreamAt(name)])),
 })
 after(async () => {
   await gateway.stop()
@@ -102,6 +106,19 @@ for (const name of ['closes', 'resets', 'closes_tls', 'drops_tls'] as const) {
     assert.doesNotMatch(text, new RegExp(`gw_upstream_retries_total{upstream="${name}"}`))
   })
 }
+
+test('so it is through a tunnel of the egress proxy', async (t) => {
+  const proxy = await startProxy()
+  const through = await startEgressGateway({
+    upstreams: { tunnelled_tls: upstreamAt('tunnelled_tls') },
+    section: { http_proxy: `http://127.0.0.1:${proxy.port}` },
+  })
+  t.after(() => Promise.all([through.stop(), proxy.close()]))
+  assert.equal((await through.ask('tunnelled_tls')).status, 200)
+  assert.equal((await through.ask('tunnelled_tls')).status, 200)
+  assert.equal(requestsAt('tunnelled_tls'), 3)
+  assert.equal(proxy.asked.length, 2)
+})
 
 test('it is sent once more only: a second connection that closes is a failure', async () => {
   assert.equal((await gateway.ask('dead')).status, 200)

@@ -2,7 +2,6 @@
  * Several gateways, their shared store and what befalls them, in virtual time. `GW_SEEDS=1-100000` runs so many, and
  * `GW_SEEDS=17` one, with all that happened in it.
  */
-import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startRedis } from '../integration/redis/redis-server.ts'
 import { recordResult } from '../results.ts'
@@ -38,5 +37,4 @@ test('C1 to C4 clients that leave at random moments leave no slot and no hold', 
     `${sum.aborts} aborts`,
   )
   assertKept(sum, FILE)
-  assert.ok(process.env.GW_SEEDS !== undefined || sum.aborts >= 20_000)
 })

@@ -51,28 +51,35 @@ export class Wire {
     const { time, draw, weather } = this.#network
     if (time.now < this.cutUntil) return this.#refused()
     const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const deadline = time.now + DEADLINE_MS
     let isOver = false
     const tell = (what: () => void) => {
       if (this.isDead || isOver) return
       isOver = true
       what()
     }
-    time.at(time.now + DEADLINE_MS, () => tell(() => reject(new StoreAway('timeout', true))))
+    const giveUp = () => time.at(deadline, () => tell(() => reject(new StoreAway('timeout', true))))
     const luck = draw(1000)
-    if (luck < weather.requestsLost) return promise
-    const isReplyLost = luck < weather.requestsLost + weather.repliesLost
+    const isLost = luck < weather.requestsLost
+    const isReplyLost = !isLost && luck < weather.requestsLost + weather.repliesLost
+    const arrivesAt = time.now + this.#latency()
+    const back = this.#latency()
+    const isLate = arrivesAt + back >= deadline
+    if (isLost || isReplyLost || isLate) giveUp()
+    if (isLost) return promise
     const arrive = async () => {
       if (time.now < this.#network.frozenUntil) {
+        if (time.now === arrivesAt && !isLate && !isReplyLost) giveUp()
         time.at(this.#network.frozenUntil, arrive)
         return
       }
       const reply = await applied(apply)
       if (isReplyLost) return
-      time.at(time.now + this.#latency(), () =>
+      time.at(time.now + back, () =>
         tell(() => ('error' in reply ? reject(reply.error) : resolve(reply.value))),
       )
     }
-    time.at(time.now + this.#latency(), arrive)
+    time.at(arrivesAt, arrive)
     return promise
   }
 

@@ -42,7 +42,7 @@ export interface Plan {
 export const ACTIVE_MS = 40_000
 
 /** Longer than every request, lease and outage: what is still held then is held for ever. */
-export const HISTORY_MS = 130_000
+export const HISTORY_MS = 95_000
 
 const STARTS = ['2026-11-21T12:00:00Z', '2026-12-31T23:59:40Z', '2028-02-29T23:59:50Z'].map(
   Date.parse,
@@ -58,7 +58,7 @@ export function planOf(seed: number): Plan {
   const gateways = 1 + draw(4)
   const tenants = has(2) ? ['acme'] : ['acme', 'other']
   const rules = rulesOf(draw)
-  const some = Array.from({ length: 20 + draw(60) }, () => requestOf(draw, { gateways, tenants }))
+  const some = Array.from({ length: 10 + draw(50) }, () => requestOf(draw, { gateways, tenants }))
   const requests = [...some, ...(has(4) ? hammering(draw, gateways) : [])].toSorted(
     (one, other) => one.at - other.at,
   )
@@ -139,8 +139,8 @@ function rulesOf(draw: Draw): Rules {
 
 function budgetOf(draw: Draw): BudgetRule {
   return {
-    tokensPerDay: draw(3) === 0 ? undefined : 500 + draw(3000),
-    nanosPerMonth: draw(3) === 0 ? undefined : 500_000 + draw(3_000_000),
+    tokensPerDay: draw(3) === 0 ? undefined : 200 + draw(2000),
+    nanosPerMonth: draw(3) === 0 ? undefined : 200_000 + draw(2_000_000),
     onExceeded: 'reject',
     alertThresholds: [0.5, 1],
   }

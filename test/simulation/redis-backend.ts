@@ -13,9 +13,9 @@ import { openClient, type RedisClient } from '../../dataplane/store/redis-client
 import { SharedStore } from '../../dataplane/store/shared.ts'
 import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
 
-/** As often as the real connection is tried while it is away, and looked at while it is not. */
+/** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */
 const PROBE_MS = 150
-const BEAT_MS = 1000
+const BEAT_MS = 3000
 
 /** The real Redis; one connection serves all histories. */
 export class Server {

@@ -13,13 +13,17 @@ const TOLD_MAX = 3
 export interface Seeds {
   readonly first: number
   readonly last: number
+  /** What is not begun by then is left for another run. */
+  readonly secondsMax: number
 }
 
-/** `GW_SEEDS=17` or `GW_SEEDS=1-100000`; else 1 to `count`. */
+/** `GW_SEEDS=17` or `GW_SEEDS=1-100000`; else as many of 1 to `count` as a slow machine has time for. */
 export function seedsOf(count: number, env = process.env): Seeds {
-  const [first = 1, last = first] = env.GW_SEEDS?.split('-').map(Number) ?? [1, count]
+  const { GW_SEEDS: chosen } = env
+  if (chosen === undefined) return { first: 1, last: count, secondsMax: env.GW_LONG ? 3600 : 40 }
+  const [first = 1, last = first] = chosen.split('-').map(Number)
   assert.ok(first > 0 && last >= first, 'GW_SEEDS is a seed or a range of them: 17 or 1-100000')
-  return { first, last }
+  return { first, last, secondsMax: Number.POSITIVE_INFINITY }
 }
 
 export interface Sum {
@@ -37,11 +41,13 @@ export async function runSeeds(
   toPlan = planOf,
 ): Promise<Sum> {
   let next = seeds.first
-  let [requests, aborts] = [0, 0]
+  const endsAt = performance.now() + seeds.secondsMax * 1000
+  let [histories, requests, aborts] = [0, 0, 0]
   const byState = new Map<string, number>()
   const failed: History[] = []
   const runSome = async () => {
-    while (next <= seeds.last) {
+    while (next <= seeds.last && performance.now() < endsAt) {
+      histories++
       const history = await run(toPlan(next++), openBackend)
       for (const { state, plan } of history.lives) {
         requests++
@@ -52,7 +58,7 @@ export async function runSeeds(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, runSome))
-  return { histories: seeds.last - seeds.first + 1, requests, aborts, byState, failed }
+  return { histories, requests, aborts, byState, failed }
 }
 
 /** Fails with what is needed to see it again; a single seed is told with all that happened. */

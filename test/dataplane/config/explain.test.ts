@@ -10,6 +10,7 @@ import { aDocument, load } from './documents.ts'
 test('an explanation says who reaches what, in which order, and for how long', () => {
   const { configuration } = load(
     aDocument(`  gateway: {request_timeout_seconds: 40}
+  slo: {ttft_p95_ms: 500, window_seconds: 60}
   aliases: {gpt-4o: r}
   routes:
     - name: r
@@ -26,6 +27,8 @@ test('an explanation says who reaches what, in which order, and for how long', (
   for (const expected of [
     'route r\n  reached by model: r, or by alias gpt-4o',
     'who may call: k (tenant t)',
+    'tenant t: 120 requests a minute, 30 at once, 16 simultaneous, in each replica',
+    'objective: 95 % of streams begin within 500 ms, over 60 s; else an alert',
     'upstream: a (vllm m',
     'fallback 1: b (vllm m',
     'goes to a fallback: when it is silent too long, and at once while the primary is unhealthy',

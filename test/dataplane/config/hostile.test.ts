@@ -57,6 +57,16 @@ test('any value in any place is judged, on a line of the file', () => {
   )
 })
 
+test('names that every object of the language has are refused like others', () => {
+  for (const name of ['valueOf', 'constructor', 'toString', '__proto__']) {
+    const { problems } = load(aDocument(`  ${name}: 0`), {}, 'validate')
+    assert.ok(
+      problems.some(({ line, message }) => line === 4 && message.includes(`"${name}"`)),
+      JSON.stringify(problems),
+    )
+  }
+})
+
 test('any text is judged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {

@@ -91,3 +91,24 @@ test('a keys file is beside the configuration, and its references beside itself'
   assert.equal(loaded.keysFile, 'conf/more/keys.yaml')
   assert.equal(loaded.configuration?.gw.api_keys[1]?.hash, hashOf('one'))
 })
+
+test('a relative state_dir is beside the file, an absolute one is where it says', () => {
+  for (const [written, placed] of [
+    ['state/here', '/etc/gw/state/here'],
+    ['/var/lib/gw', '/var/lib/gw'],
+  ]) {
+    const text = aDocument(`  state_dir: ${written}`)
+    const { configuration } = loadConfiguration(text, '/etc/gw/gw.yaml', aHost())
+    assert.equal(configuration?.gw.state_dir, placed)
+  }
+})
+
+test('the files that references lead to are told, so that they can be watched', () => {
+  const files = { '/etc/gw/team.key': 'sk-1', '/run/secrets/a/b': 'sk-2' }
+  const env = { GW_SECRETS_DIR: '/run/secrets', NAME: 'a' }
+  const text = aDocument(`  upstreams:
+    - {name: a, provider: vllm, endpoint: "http://a", model: m, api_key: "\${file:team.key}"}
+    - {name: b, provider: vllm, endpoint: "http://b", model: "\${env:NAME}", api_key: "\${secret:a/b}"}`)
+  const { referredFiles } = loadConfiguration(text, '/etc/gw/gw.yaml', aHost({ env, files }))
+  assert.deepEqual(referredFiles, ['/etc/gw/team.key', '/run/secrets/a/b'])
+})

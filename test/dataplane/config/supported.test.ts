@@ -8,13 +8,11 @@ const REFUSED: [string, unknown][] = [
   ['vector_stores', { vector_stores: [{}] }],
   ['retrieval', { retrieval: [{}] }],
   ['guardrails', { guardrails: [{}] }],
-  ['slo', { slo: { ttft_p95_ms: 1 } }],
   ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
   ['tokenizer', { upstreams: [{ tokenizer: { encoding: 'a' } }] }],
   ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],
   ['tokenizer_autodetect', { upstreams: [{ tokenizer_autodetect: false }] }],
   ['provider', { upstreams: [{ provider: 'cohere' }] }],
-  ['slo', { routes: [{ slo: { ttft_p95_ms: 1 } }] }],
 ]
 
 for (const [field, gw] of REFUSED) {

@@ -58,6 +58,14 @@ const ROWS: Row[] = [
     fix: 'backend: redis',
   },
   {
+    name: 'counters of several replicas where the default limits apply',
+    yaml: `${aDocument().replace('gw:', 'gw: # here')}spec: {replicas: 3}\n`,
+    whole: true,
+    path: 'gw.rate_limits',
+    says: '3 replicas admit 3 times',
+    fix: 'backend: redis',
+  },
+  {
     name: 'an upstream without use',
     yaml: '  routes:\n    - {name: r, strategy: single, primary: a}\n  upstreams:\n    - {name: a, provider: openai, model: m, endpoint: "http://a"}\n    - {name: b, provider: openai, model: m, endpoint: "http://b"} # here',
     path: 'gw.upstreams[1].name',

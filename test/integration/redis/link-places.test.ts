@@ -4,9 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Certificates } from '../certificates.ts'
+import { startUpstream } from '../fake-upstream.ts'
 import { until } from '../gateway-process.ts'
+import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { type ALink, aLink, count, refusal } from './a-link.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
+import { startShared } from './shared-gateways.ts'
 
 const closing: (() => unknown)[] = []
 after(async () => {
@@ -98,7 +101,8 @@ test('B10 a cluster of three: every slot is found, and follows where it moves', 
   )
   await join3(nodes)
   const [first, second] = nodes
-  const link = await linkTo(`redis+cluster://127.0.0.1:${first?.port},127.0.0.1:${second?.port}`)
+  const url = `redis+cluster://127.0.0.1:${first?.port},127.0.0.1:${second?.port}`
+  const link = await linkTo(url)
   const keys = Array.from({ length: 60 }, (_, index) => `gw:v1:{tenant-${index}}:n`)
   for (const key of keys) assert.equal(await count(link, key), 1)
   // The slot of {tenant-0} moves from whoever has it to another.
@@ -107,7 +111,25 @@ test('B10 a cluster of three: every slot is found, and follows where it moves', 
   await move(slot, key, nodes)
   for (const key of keys) assert.equal(await count(link, key), 2)
   assert.deepEqual([link.told, link.failures], [['up'], []])
+  await assertCounts(url)
 })
+
+/** A gateway with tenants all over the slots. */
+async function assertCounts(url: string): Promise<void> {
+  const upstream = await startUpstream()
+  closing.push(() => upstream.close())
+  const tenants = Array.from({ length: 12 }, (_, index) => `tenant-${index}`)
+  const budgets = tenants.map((tenant) => ({ tenant, tokens_per_day: 1_000_000 }))
+  const keys = keysOf(tenants)
+  const gateway = await startShared({ url, failOpen: false, upstream, keys, budgets })
+  closing.push(() => gateway.stop())
+  for (const tenant of tenants) {
+    const front = gateway.as(tenant)
+    assert.equal((await front.chat()).status, 200)
+    await untilIdle(front, tenant)
+    assert.equal((await standing(front, tenant)).tokens_per_day.used, ANSWER_TOKENS)
+  }
+}
 
 interface Sentinel {
   readonly port: number

@@ -22,7 +22,7 @@ export interface TlsFiles {
 export interface RedisOptions {
   /** Program and its first arguments, where it is not the system's: `['chroot', dir, '/usr/bin/valkey-server']`. */
   readonly command?: readonly string[]
-  /** More of the configuration: `['--appendonly', 'yes']`, `['--user', 'gw on >secret ~gw:* +@all']`. */
+  /** More of the configuration: `['--appendonly', 'yes']`, `['--user', 'gw', 'on', '>secret', '~gw:*', '+@all']`. */
   readonly args?: readonly string[]
   /** `free` for any; absent: none, only the socket. */
   readonly port?: 'free' | number

@@ -20,6 +20,7 @@ export function openLink({ socket }: Pick<RedisServer, 'socket'>): TestLink {
     enableOfflineQueue: true,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
+    retryStrategy: () => null,
     enableAutoPipelining: true,
   })
   client.on('error', () => undefined)

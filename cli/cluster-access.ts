@@ -1,0 +1,101 @@
+/** The cluster as the tool uses it: its API server, the gateway that is meant, and the gateway's pods. */
+import { ApiClient } from '../operator/api.ts'
+import { ApiError } from '../operator/api-error.ts'
+import { openCluster } from '../operator/cluster.ts'
+import { type KubeObject, RESOURCES, valueBelow } from '../operator/objects.ts'
+import { GATEWAY_LABEL } from '../operator/workload/names.ts'
+import type { InCluster } from './place.ts'
+
+export interface ClusterAccess {
+  readonly api: ApiClient
+  readonly server: string
+  readonly namespace: string
+  /** As the user named it. */
+  readonly gateway: string | undefined
+}
+
+const DEADLINE_MS = 15_000
+const LIST_LIMIT = 500
+
+export async function withCluster<T>(
+  place: InCluster,
+  use: (access: ClusterAccess) => Promise<T>,
+): Promise<T> {
+  const { kubeconfig, context } = place
+  const cluster = await openCluster({ env: process.env, kubeconfig, context })
+  const api = new ApiClient({ cluster, deadlineMs: DEADLINE_MS })
+  const namespace = place.namespace ?? cluster.namespace
+  try {
+    return await use({ api, server: cluster.server, namespace, gateway: place.gateway })
+  } catch (error) {
+    throw explained(error, cluster.server)
+  } finally {
+    await api.close()
+  }
+}
+
+/** The gateway that was named, or the only one of the namespace; throws a sentence where there is none. */
+export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
+  const { api, namespace, gateway } = access
+  if (gateway !== undefined) {
+    const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: gateway })
+    if (found !== undefined) return found
+    throw new Error(`There is no GatewayConfig "${gateway}" in namespace "${namespace}".`)
+  }
+  const all = await listAll(access, 'gatewayConfigs')
+  const [only] = all
+  if (only !== undefined && all.length === 1) return only
+  const names = all.map(({ metadata }) => metadata.name).join(', ')
+  const what = only === undefined ? 'is no GatewayConfig' : `are several: ${names}`
+  throw new Error(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
+}
+
+/** Pods that run, those that take requests first. */
+export async function podsOf({ api }: ClusterAccess, gateway: KubeObject): Promise<KubeObject[]> {
+  const { namespace, name } = gateway.metadata
+  const selection = { namespace, labelSelector: `${GATEWAY_LABEL}=${name}` }
+  const { items } = await api.list(RESOURCES.pods, selection, { limit: LIST_LIMIT })
+  const running = items.filter(
+    (pod) =>
+      valueBelow(pod, 'status', 'phase') === 'Running' &&
+      pod.metadata.deletionTimestamp === undefined,
+  )
+  return running.sort((one, other) => Number(isReady(other)) - Number(isReady(one)))
+}
+
+function isReady(pod: KubeObject): boolean {
+  const conditions = valueBelow(pod, 'status', 'conditions')
+  if (!Array.isArray(conditions)) return false
+  return conditions.some((one) => one?.type === 'Ready' && one?.status === 'True')
+}
+
+export async function listAll(
+  { api, namespace }: ClusterAccess,
+  kind: 'gatewayConfigs' | 'gatewayKeys',
+): Promise<KubeObject[]> {
+  const items: KubeObject[] = []
+  let next: string | undefined
+  do {
+    const page = await api.list(RESOURCES[kind], { namespace }, { limit: LIST_LIMIT, next })
+    items.push(...page.items)
+    next = page.next
+  } while (next !== undefined)
+  return items
+}
+
+/** What the API server said is told as it is; where it said nothing, the sentence says what to check. */
+function explained(error: unknown, server: string): unknown {
+  if (!(error instanceof Error)) return error
+  if (error instanceof ApiError) {
+    if (error.status !== 404 || error.message.includes('"')) return error
+    return new Error(
+      `The cluster at ${server} knows no gateways: install the chart, or its definitions, first.`,
+    )
+  }
+  const code = 'code' in error ? String(error.code) : error.name
+  const isNetwork = /^(E[A-Z]+|UND_ERR_|TimeoutError|CERT_|DEPTH_|SELF_|UNABLE_|ERR_TLS)/.test(code)
+  if (!isNetwork) return error
+  return new Error(
+    `The API server at ${server} cannot be asked (${code}). Check the kubeconfig and --context; for a stand-alone gateway give --admin URL.`,
+  )
+}

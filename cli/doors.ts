@@ -1,0 +1,88 @@
+/** The gateways that a command may ask: the one behind --admin, or every running pod of a gateway in a cluster. */
+import { type KubeObject, valueBelow } from '../operator/objects.ts'
+import { type AdminAnswer, type Asking, askAdmin } from './connection.ts'
+import type { Place } from './place.ts'
+
+export interface Door {
+  /** URL of the admin API, or name of the pod. */
+  readonly name: string
+  ask(path: string, asking?: Asking): Promise<AdminAnswer>
+  /** Origin of the client port, for requests as clients send them. */
+  clientUrl(): Promise<string>
+}
+
+export type Doors = readonly [Door, ...Door[]]
+
+const ADMIN_PORT = 9091
+const LISTEN_PORT = 8080
+
+export async function withDoors<T>(place: Place, use: (doors: Doors) => Promise<T>): Promise<T> {
+  if (place.kind === 'stand-alone') return await use([standAlone(place.admin)])
+  const { findGateway, podsOf, withCluster } = await import('./cluster-access.ts')
+  const { openTunnel } = await import('./tunnel.ts')
+  return await withCluster(place, async (access) => {
+    const gateway = await findGateway(access)
+    const { name, namespace = access.namespace } = gateway.metadata
+    const [first, ...others] = await podsOf(access, gateway)
+    if (first === undefined)
+      throw new Error(`No pod of gateway "${name}" runs; see \`gw status -n ${namespace}\`.`)
+    const tunnels = new Map<string, ReturnType<typeof openTunnel>>()
+    const urlOf = async (pod: string, port: number) => {
+      const key = `${pod}:${port}`
+      const tunnel = tunnels.get(key) ?? openTunnel(place, { namespace, pod, port })
+      tunnels.set(key, tunnel)
+      return (await tunnel).url
+    }
+    const door = (pod: KubeObject): Door => ({
+      name: pod.metadata.name,
+      ask: async (path, asking) => {
+        const url = await urlOf(pod.metadata.name, adminPortOf(pod, gateway))
+        return await askPod(pod.metadata.name, url, path, asking)
+      },
+      clientUrl: () => urlOf(pod.metadata.name, listenPortOf(gateway)),
+    })
+    try {
+      return await use([door(first), ...others.map(door)])
+    } finally {
+      for (const tunnel of tunnels.values()) (await tunnel).close()
+    }
+  })
+}
+
+function standAlone(admin: string): Door {
+  return {
+    name: admin,
+    ask: (path, asking) => askAdmin(admin, path, asking),
+    async clientUrl() {
+      const { body } = await askAdmin(admin, '/config')
+      const port = valueBelow(body, 'gw', 'gateway', 'listen_port')
+      const url = new URL(admin)
+      url.port = String(port ?? LISTEN_PORT)
+      return url.origin
+    },
+  }
+}
+
+async function askPod(pod: string, url: string, path: string, asking?: Asking) {
+  try {
+    return await askAdmin(url, path, asking)
+  } catch {
+    throw new Error(
+      `Pod ${pod} does not answer through the API server; you need the permission to create pods/portforward there.`,
+    )
+  }
+}
+
+/** A variable of the pod beats the configuration. */
+function adminPortOf(pod: KubeObject, gateway: KubeObject): number {
+  const containers = valueBelow(pod, 'spec', 'containers')
+  const env = Array.isArray(containers) ? valueBelow(containers[0], 'env') : undefined
+  const entries = Array.isArray(env) ? env : []
+  const said = entries.find((entry) => valueBelow(entry, 'name') === 'GW_ADMIN_PORT')
+  const written = valueBelow(gateway, 'gw', 'gateway', 'admin_port')
+  return Number(valueBelow(said, 'value') ?? written ?? ADMIN_PORT)
+}
+
+function listenPortOf(gateway: KubeObject): number {
+  return Number(valueBelow(gateway, 'gw', 'gateway', 'listen_port') ?? LISTEN_PORT)
+}

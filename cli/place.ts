@@ -1,0 +1,63 @@
+/** Which gateway a command speaks to: a stand-alone one by its admin API, or one of a cluster by kubeconfig. */
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { ADMIN_DEFAULT, adminOption } from './connection.ts'
+import { EXIT } from './output.ts'
+
+export interface PlaceOptions {
+  readonly admin?: string
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
+  readonly gateway?: string
+}
+
+export interface StandAlone {
+  readonly kind: 'stand-alone'
+  readonly admin: string
+}
+
+export interface InCluster {
+  readonly kind: 'cluster'
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly namespace: string | undefined
+  /** Name of the GatewayConfig; absent: the only one of the namespace. */
+  readonly gateway: string | undefined
+}
+
+export type Place = StandAlone | InCluster
+
+/** The options by which every command that asks says whom. */
+export function addPlace(command: Command): Command {
+  return command
+    .addOption(adminOption())
+    .addOption(new Option('--kubeconfig <path>', 'kubeconfig of the cluster (KUBECONFIG)'))
+    .addOption(new Option('--context <name>', 'context of the kubeconfig'))
+    .addOption(new Option('-n, --namespace <name>', "namespace; the context's if absent"))
+    .addOption(new Option('--gateway <name>', 'GatewayConfig; the only one there if absent'))
+}
+
+const CLUSTER_FLAGS = ['kubeconfig', 'context', 'namespace', 'gateway'] as const
+
+/** What was said counts, then GW_ADMIN, then whether there is a kubeconfig. */
+export function placeOf(options: PlaceOptions, command: Command): Place {
+  const { admin, kubeconfig, context, namespace, gateway } = options
+  const flag = CLUSTER_FLAGS.find((name) => options[name] !== undefined)
+  const isAdminSaid = command.getOptionValueSource('admin') === 'cli'
+  if (isAdminSaid && flag !== undefined) {
+    const message = `error: --admin is of a stand-alone gateway and --${flag} of a cluster; give one`
+    command.error(message, { exitCode: EXIT.usage })
+  }
+  if (admin !== undefined && flag === undefined) return { kind: 'stand-alone', admin }
+  if (flag === undefined && !hasKubeconfig()) return { kind: 'stand-alone', admin: ADMIN_DEFAULT }
+  return { kind: 'cluster', kubeconfig, context, namespace, gateway }
+}
+
+/** `kubectl gw` speaks to clusters as kubectl does. */
+function hasKubeconfig(): boolean {
+  if (basename(process.argv[1] ?? '').startsWith('kubectl-gw')) return true
+  return Boolean(process.env.KUBECONFIG) || existsSync(join(homedir(), '.kube', 'config'))
+}

@@ -1,0 +1,35 @@
+/** A port of loopback that leads to a port of a pod, through the API server, as long as the command runs. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type Forward, openForward, type PodPort } from '../operator/cluster.ts'
+import type { InCluster } from './place.ts'
+
+export interface Tunnel {
+  /** Origin without a path. */
+  readonly url: string
+  close(): void
+}
+
+export async function openTunnel(place: InCluster, to: PodPort): Promise<Tunnel> {
+  const { kubeconfig, context } = place
+  const forward: Forward = await openForward({ env: process.env, kubeconfig, context })
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    // The reader of the answer is told by its connection being cut.
+    socket.on('error', () => socket.destroy())
+    forward(to, socket).catch(() => socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

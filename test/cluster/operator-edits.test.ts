@@ -1,0 +1,166 @@
+/** What an edit of a gateway does to its pods, and what its status says of it. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { aKey } from '../integration/gateway-process.ts'
+import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
+import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
+
+let rig: OperatorRig
+
+const { key, record } = aKey({ id: 'first' })
+const valid = aGateway({ gw: { api_keys: [record] } })
+
+before(async () => {
+  rig = await startOperatorRig()
+  await rig.apply(valid)
+  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+})
+
+after(() => rig?.stop())
+
+async function podNames(): Promise<string[]> {
+  return (await statusOf(rig.cluster.kubectl, 'production')).pods.map(({ name }) => name).sort()
+}
+
+test('an edit of limits reaches every pod and restarts none', async (t) => {
+  const before = await podNames()
+  await rig.apply(
+    aGateway({
+      gw: {
+        api_keys: [record],
+        rate_limits: { default: { requests_per_minute: 7, burst: 3, concurrent_requests: 2 } },
+      },
+    }),
+  )
+  const started = performance.now()
+  const status = await untilCondition(rig.cluster.kubectl, 'production', ['Programmed', 'True'])
+  t.diagnostic(`programmed after ${Math.round(performance.now() - started)} ms`)
+  assert.deepEqual(status.pods.map(({ name }) => name).sort(), before)
+  for (const pod of status.pods) assert.equal(pod.hash, status.activeHash)
+  for (const { url } of rig.kubelet.pods()) {
+    const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    assert.equal(answer.headers.get('x-gw-ratelimit-limit'), '7')
+  }
+})
+
+test('a bad edit names the field and the fix, and leaves the pods as they are', async () => {
+  const { activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nowhere'] }]
+  await rig.apply(aGateway({ gw: { api_keys: [record], routes } }))
+  const status = await untilCondition(rig.cluster.kubectl, 'production', [
+    'Accepted',
+    'False',
+    'Invalid',
+  ])
+  assert.match(conditionIn(status, 'Accepted')?.message ?? '', /gw\.routes\[0\].*nowhere.*local/s)
+  assert.equal(conditionIn(status, 'Programmed')?.reason, 'Invalid')
+  assert.equal(conditionIn(status, 'Degraded')?.reason, 'UsingLastKnownGood')
+  for (const pod of status.pods) assert.equal(pod.hash, activeHash)
+  assert.deepEqual(await rig.answersTo(key), [200, 200])
+  await rig.apply(valid)
+  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+})
+
+test('a pod that hangs is named, and the others enforce the edit', async () => {
+  const [first = '', second = ''] = await podNames()
+  const silent = await startFakePod(() => undefined)
+  const real = rig.kubelet.pods().find(({ name }) => name === first)?.pushUrl ?? ''
+  await rig.redirect(first, silent.address)
+  await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { 'gpt-4o': 'chat' } } }))
+  const status = await untilCondition(rig.cluster.kubectl, 'production', [
+    'Programmed',
+    'False',
+    'PodUnreachable',
+  ])
+  assert.match(conditionIn(status, 'Programmed')?.message ?? '', new RegExp(first))
+  assert.equal(status.pods.find(({ name }) => name === second)?.hash, status.activeHash)
+  await rig.redirect(first, new URL(real).host)
+  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  silent.stop()
+})
+
+test('a pod that refuses is named with what it says', async () => {
+  const [first = ''] = await podNames()
+  const problem = { pointer: '/gw/routes/0', message: 'the moon is wrong', fix: 'Wait a week.' }
+  const refusing = await startFakePod((request, response) => {
+    request.resume()
+    const isPush = request.method === 'PUT' && request.url === '/config'
+    response.writeHead(isPush ? 422 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isPush ? { reason: 'invalid', problems: [problem] } : {}))
+  })
+  const real = rig.kubelet.pods().find(({ name }) => name === first)?.pushUrl ?? ''
+  await rig.redirect(first, refusing.address)
+  const status = await untilCondition(rig.cluster.kubectl, 'production', [
+    'Programmed',
+    'False',
+    'Rejected',
+  ])
+  const message = conditionIn(status, 'Programmed')?.message ?? ''
+  assert.match(message, new RegExp(`${first}.*/gw/routes/0 the moon is wrong\\. Wait a week\\.`))
+  assert.equal(status.pods[0]?.state, 'Rejected')
+  await rig.redirect(first, new URL(real).host)
+  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  refusing.stop()
+})
+
+test('what was changed by hand is put right again', async () => {
+  const { kubectl } = rig.cluster
+  await kubectl(['delete', 'service,pdb', 'production', '-n', 'ai'])
+  await kubectl([
+    'patch',
+    'deployment',
+    'production',
+    '-n',
+    'ai',
+    '--type=merge',
+    '-p',
+    '{"spec":{"template":{"spec":{"automountServiceAccountToken":true}}}}',
+  ])
+  await kubectl(['wait', '--for=create', 'service/production', '-n', 'ai', '--timeout=30s'])
+  await kubectl(['wait', '--for=create', 'pdb/production', '-n', 'ai', '--timeout=30s'])
+  const path = '{.spec.template.spec.automountServiceAccountToken}'
+  await kubectl([
+    'wait',
+    `--for=jsonpath=${path}=false`,
+    'deployment/production',
+    '-n',
+    'ai',
+    '--timeout=30s',
+  ])
+  await untilCondition(kubectl, 'production', ['Ready', 'True'], 90)
+})
+
+test('a paused gateway is left alone until it goes on', async () => {
+  const { activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const gw = { api_keys: [record], aliases: { paused: 'chat' } }
+  await rig.apply(aGateway({ gw, spec: { paused: true } }))
+  const paused = await untilCondition(rig.cluster.kubectl, 'production', [
+    'Accepted',
+    'Unknown',
+    'Paused',
+  ])
+  assert.equal(paused.activeHash, activeHash)
+  await rig.apply(aGateway({ gw, spec: { paused: false } }))
+  const status = await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  assert.notEqual(status.activeHash, activeHash)
+})
+
+test('an object of somebody else with our name is named and left alone', async () => {
+  const { kubectl } = rig.cluster
+  await kubectl(['create', 'service', 'clusterip', 'other', '--tcp=80', '-n', 'ai'])
+  const document = aGateway({ gw: { api_keys: [record] } })
+  await rig.apply({ ...document, metadata: { name: 'other', namespace: 'ai' } })
+  const status = await untilCondition(kubectl, 'other', ['WorkloadAvailable', 'False', 'Conflict'])
+  assert.match(conditionIn(status, 'WorkloadAvailable')?.message ?? '', /Service other exists/)
+  const labels = await kubectl([
+    'get',
+    'service',
+    'other',
+    '-n',
+    'ai',
+    '-o',
+    'jsonpath={.metadata.labels.app}',
+  ])
+  assert.equal(labels, 'other')
+  await kubectl(['delete', 'gwc', 'other', '-n', 'ai'])
+})

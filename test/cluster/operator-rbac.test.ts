@@ -1,0 +1,125 @@
+/** What the operator may do is what it asks for: it runs with its own rights alone, and every right is used. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Asked } from '../../operator/api.ts'
+import { openCluster } from '../../operator/cluster.ts'
+import { createLog } from '../../operator/log.ts'
+import { type Operator, startOperator } from '../../operator/program.ts'
+import { GRANTS, type Grant, policyRules } from '../../operator/rbac.ts'
+import { createTelemetry } from '../../operator/telemetry.ts'
+import { aKey, until } from '../integration/gateway-process.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { untilCondition } from './operator-process.ts'
+import { aGateway, aGatewayKey } from './operator-rig.ts'
+import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
+
+const NAMESPACE = 'gw-system'
+
+let cluster: ControlPlane
+let operator: Operator
+let kubelet: ProcessKubelet
+const asked = new Set<string>()
+const lines: string[] = []
+
+before(async () => {
+  cluster = await startControlPlane()
+  await cluster.installDefinitions()
+  await cluster.kubectl(['create', 'namespace', 'ai'])
+  const account = { namespace: NAMESPACE, name: 'gw-operator' }
+  await cluster.serviceAccount({ ...account, rules: rulesOf('watched'), clusterWide: true })
+  const kubeconfig = await cluster.serviceAccount({ ...account, rules: rulesOf('own') })
+  operator = startOperator({
+    cluster: await openCluster({ env: process.env, kubeconfig }),
+    namespace: NAMESPACE,
+    watchNamespaces: [],
+    identity: 'test',
+    release: { image: 'gw:test', version: 'test', operatorNamespace: NAMESPACE },
+    rolloutsMax: 1,
+    honoursPushAddress: true,
+    log: createLog((line) => lines.push(line), Date.now),
+    telemetry: createTelemetry(),
+    onAsked: (one) => asked.add(nameOf(one)),
+    timings: { gateway: { soakMs: 200 } },
+  })
+  kubelet = await startProcessKubelet(cluster)
+})
+
+after(async () => {
+  await operator?.stop()
+  await kubelet?.stop()
+  await cluster?.stop()
+})
+
+/** The shape that `serviceAccount` takes is looser than ours. */
+function rulesOf(where: Grant['where']) {
+  return policyRules(where).map((rule) => ({ ...rule }))
+}
+
+function nameOf({ verb, group, resource }: Asked): string {
+  return `${verb} ${group === '' ? 'core' : group}/${resource}`
+}
+
+function granted(): string[] {
+  return GRANTS.filter(({ isForAdmission }) => isForAdmission !== true).flatMap(
+    ({ resource: { group, plural }, subresource, verbs }) => {
+      const resource = subresource === undefined ? plural : `${plural}/${subresource}`
+      return verbs.map((verb) => nameOf({ verb, group, resource, namespace: undefined }))
+    },
+  )
+}
+
+async function apply(...documents: readonly object[]): Promise<void> {
+  const stdin = documents.map((one) => JSON.stringify(one)).join('\n---\n')
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin })
+}
+
+test('its own rights suffice for a life of a gateway, and none is left over', async () => {
+  const { record } = aKey({ id: 'one' })
+  const autoscaling = { minReplicas: 1, maxReplicas: 2 }
+  await apply(aGateway({ spec: { autoscaling } }), aGatewayKey('one', { hash: record.hash }))
+  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=30s'])
+  const bare = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
+  await apply(aGateway({ gw: { aliases: { x: 'chat' } }, spec: { replicas: 1, ...bare } }))
+  for (const kind of ['hpa', 'pdb', 'netpol']) {
+    await cluster.kubectl([
+      'wait',
+      '--for=delete',
+      `${kind}/production`,
+      '-n',
+      'ai',
+      '--timeout=30s',
+    ])
+  }
+  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'))
+  assert.deepEqual([...asked].sort(), granted().sort())
+  assert.deepEqual(
+    lines.filter((line) => line.includes('forbidden')),
+    [],
+  )
+})
+
+test('nothing is granted by a wildcard, and no Secret outside its own namespace', () => {
+  for (const where of ['watched', 'own'] as const) {
+    for (const rule of policyRules(where)) {
+      const words = [...rule.apiGroups, ...rule.resources, ...rule.verbs]
+      assert.ok(!words.some((word) => word.includes('*')), JSON.stringify(rule))
+      assert.ok(where === 'own' || !rule.resources.includes('secrets'))
+    }
+  }
+})
+
+test('it makes events of what it decided', async () => {
+  const events = await cluster.kubectl([
+    'get',
+    'events',
+    '-n',
+    'ai',
+    '-o',
+    'jsonpath={range .items[*]}{.involvedObject.kind} {.reason}{"\\n"}{end}',
+  ])
+  for (const reason of ['ConfigAccepted', 'Programmed']) {
+    assert.match(events, new RegExp(`^GatewayConfig ${reason}$`, 'm'))
+  }
+})

@@ -1,0 +1,117 @@
+/** C1 to C5 and C12 over real sockets, several processes and one Redis: what clients and killed processes leave behind. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { recordResult } from '../../results.ts'
+import { event, type Reply, startUpstream } from '../fake-upstream.ts'
+import { aRandom } from '../faults/random.ts'
+import { until } from '../gateway-process.ts'
+import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
+import { Replicas } from './rig.ts'
+
+const ABORTS = 2000
+const AT_ONCE = 50
+const STREAMS = 50
+const WORD_MS = 100
+
+/** What a stream without usage is charged for its prompt: a quarter of the request's bytes, or what its text can hold. */
+const PROMPT_MAX = 40
+
+/** Words that the upstream has written, by the stream's number. */
+const written: number[] = []
+
+/** Drips words for as long as somebody listens, and never tells its usage. */
+const drip: Reply = async (outgoing, asked) => {
+  const index = Number(/stream-(\d+)/.exec(JSON.stringify(asked.body.messages))?.[1] ?? -1)
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+  while (!outgoing.destroyed) {
+    outgoing.write(
+      event({ choices: [{ index: 0, delta: { content: 'w ' }, finish_reason: null }] }),
+    )
+    if (index >= 0) written[index] = (written[index] ?? 0) + 1
+    await delay(index >= 0 ? WORD_MS : 1)
+  }
+}
+
+const upstream = await startUpstream(drip)
+const BUDGET = { tokens_per_day: 1_000_000_000, spend_per_month_usd: 1_000_000 }
+const replicas = await Replicas.start(
+  3,
+  {
+    upstreams: [{ name: 'up', endpoint: upstream.url, timeout_seconds: 100 }],
+    rate_limits: { tenants: [{ tenant: 'killed', concurrent_requests: STREAMS }] },
+    budgets: [
+      { tenant: 'leaving', ...BUDGET },
+      { tenant: 'killed', ...BUDGET },
+    ],
+    pricing: [{ model: 'served', input: 10, output: 20 }],
+  },
+  keysOf(['leaving', 'killed']),
+)
+after(() => Promise.all([replicas.stop(), upstream.close()]))
+
+test(`C1 to C5 ${ABORTS} clients that leave at random moments leave no slot and no hold`, async () => {
+  const random = aRandom(20_261_121)
+  let begun = 0
+  const client = async () => {
+    while (begun < ABORTS) {
+      const asking = replicas.front(begun++, 'leaving').ask({ stream: true, max_tokens: 100 })
+      asking.head.catch(() => {})
+      // Some wait for the answer and leave in the midst of it.
+      if (random(3) === 0) await asking.head.catch(() => {})
+      await delay(random(20))
+      asking.leave()
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, client))
+  await untilIdle(replicas.front(0, 'leaving'), 'leaving')
+  const stands = await standing(replicas.front(1, 'leaving'), 'leaving')
+  const { concurrent_requests: slots, tokens_per_day: day } = stands
+  recordResult('aborts', `${slots.used} slots, ${day.reserved} tokens held`, `${ABORTS} aborts`)
+  assert.deepEqual([slots.used, day.reserved], [0, 0])
+})
+
+test('C12 a process that is killed with 50 open streams gives back its slots and is charged to one heartbeat', async () => {
+  written.length = 0
+  const victim = replicas.front(0, 'killed')
+  const streams = Array.from({ length: STREAMS }, (_, index) =>
+    victim.ask({
+      stream: true,
+      max_tokens: 10_000,
+      messages: [{ role: 'user', content: `stream-${index}` }],
+    }),
+  )
+  for (const { head, over } of streams) {
+    head.catch(() => {})
+    over.catch(() => {})
+  }
+  const shortest = () => Math.min(...Array.from({ length: STREAMS }, (_, at) => written[at] ?? 0))
+  // Longer than from one heartbeat to the next.
+  await until('all streams have run for six seconds', () => shortest() * WORD_MS > 6000, 60)
+  const survivor = replicas.front(1, 'killed')
+  assert.equal((await standing(survivor, 'killed')).concurrent_requests.used, STREAMS)
+  victim.process.signal('SIGKILL')
+  const killedAt = performance.now()
+  const words = written.reduce((sum, count) => sum + count, 0)
+  await victim.process.exited
+  await until(
+    'every slot is free',
+    async () => (await standing(survivor, 'killed')).concurrent_requests.used === 0,
+    30,
+  )
+  const seconds = (performance.now() - killedAt) / 1000
+  const { tokens_per_day: day } = await standing(survivor, 'killed')
+  // A beat every five seconds, seen by a timer of a tenth; the machine may be late by a second.
+  const missable = ((5 + 0.1 + 1) * 1000 * STREAMS) / WORD_MS
+  const missing = words - day.used
+  const lost = missing / STREAMS / (1000 / WORD_MS)
+  recordResult(
+    'killed',
+    `slots free after ${seconds.toFixed(1)} s, spend to ${lost.toFixed(1)} s`,
+    `${words} words by then`,
+  )
+  assert.equal(day.reserved, 0)
+  assert.ok(day.used <= words + STREAMS * PROMPT_MAX, `${day.used} of ${words} words`)
+  assert.ok(missing <= missable, `${missing} words are missing, ${missable} may`)
+  assert.ok(seconds <= 16, `slots were free after ${seconds} s`)
+})

@@ -1,0 +1,97 @@
+/** D1 one budget, several real processes and one real Redis: one request over at most, and all of it used. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { recordResult } from '../../results.ts'
+import { errorOf, type Reply, startUpstream, whole } from '../fake-upstream.ts'
+import { aRandom } from '../faults/random.ts'
+import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
+import { Replicas } from './rig.ts'
+
+const PROCESSES = [1, 2, 3]
+const IN_FLIGHT = [16, 64, 256]
+const ANSWER_MAX = 1000
+const PROMPT = 7
+/** About four hundred requests: more than are in flight at the most. */
+const CAP = 200_000
+
+const TENANTS = PROCESSES.flatMap((processes) =>
+  IN_FLIGHT.map((inFlight) => tenantOf(processes, inFlight)),
+)
+
+function tenantOf(processes: number, inFlight: number): string {
+  return `p${processes}x${inFlight}`
+}
+
+const random = aRandom(20_261_121)
+
+/** What the upstream was asked for by each tenant, which it used up. */
+const used = new Map<string, number>()
+
+/** Uses up all that it was asked for, so that estimates are true. */
+const reply: Reply = async (outgoing, asked) => {
+  const completion = Number(asked.body.max_tokens)
+  await new Promise((resolve) => setTimeout(resolve, random(30)))
+  const [, tenant = ''] = /tenant-(\w+)/.exec(JSON.stringify(asked.body.messages)) ?? []
+  used.set(tenant, (used.get(tenant) ?? 0) + PROMPT + completion)
+  await whole('x', { prompt_tokens: PROMPT, completion_tokens: completion })(outgoing, asked)
+}
+
+const upstream = await startUpstream(reply)
+const replicas = await Replicas.start(
+  Math.max(...PROCESSES),
+  {
+    upstreams: [{ name: 'up', endpoint: upstream.url, timeout_seconds: 100 }],
+    budgets: TENANTS.map((tenant) => ({ tenant, tokens_per_day: CAP })),
+  },
+  keysOf(TENANTS),
+)
+after(() => Promise.all([replicas.stop(), upstream.close()]))
+
+/** Keeps so many in flight until the budget is spent; who finds it promised asks again when a request has ended. */
+async function storm(tenant: string, processes: number, inFlight: number): Promise<void> {
+  let ended = Promise.withResolvers<void>()
+  const messages = [{ role: 'user', content: `tenant-${tenant}` }]
+  const client = async (index: number) => {
+    for (;;) {
+      const next = ended.promise
+      const fields = { messages, max_tokens: 1 + random(ANSWER_MAX) }
+      const answer = await replicas.ask(index % processes, tenant, fields)
+      if (answer.status === 402) return
+      if (answer.status === 429) {
+        assert.equal(errorOf(answer).reason, 'budget_reserved')
+        await next
+        continue
+      }
+      assert.equal(answer.status, 200, answer.text)
+      ended.resolve()
+      ended = Promise.withResolvers()
+    }
+  }
+  const clients = Array.from({ length: inFlight }, (_, index) => client(index))
+  await Promise.race(clients)
+  // Who waits for an end that comes no more is told of the spent budget.
+  const released = setInterval(() => ended.resolve(), 20)
+  await Promise.all(clients)
+  clearInterval(released)
+}
+
+describe('D1 the overshoot over all processes is one request at most, the utilisation above 95 %', () => {
+  for (const processes of PROCESSES) {
+    for (const inFlight of IN_FLIGHT) {
+      test(`${inFlight} in flight over ${processes} processes`, async () => {
+        const tenant = tenantOf(processes, inFlight)
+        await storm(tenant, processes, inFlight)
+        await untilIdle(replicas.front(0, tenant), tenant)
+        const { tokens_per_day: day } = await standing(replicas.front(0, tenant), tenant)
+        const over = Math.max(0, day.used - CAP)
+        const where = `${inFlight} in flight, ${processes} processes`
+        const requests = (over / (PROMPT + ANSWER_MAX)).toFixed(2)
+        const share = ((100 * day.used) / CAP).toFixed(1)
+        recordResult('overshoot', `${requests} requests, ${share} % used`, where)
+        assert.equal(day.used, used.get(tenant), 'what is settled is what the upstream has served')
+        assert.ok(over <= PROMPT + ANSWER_MAX, `${day.used} of ${CAP}`)
+        assert.ok(day.used >= 0.95 * CAP, `${day.used} of ${CAP}`)
+      })
+    }
+  }
+})

@@ -1,0 +1,182 @@
+/** Resources to documents: what is accepted, what is said of the rest, and whose keys count. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Compiled, compile, showFinding } from '../../operator/compile.ts'
+import type { KubeObject } from '../../operator/objects.ts'
+import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
+
+const NOW = Date.parse('2026-06-01T00:00:00Z')
+
+function compiled(gateway: KubeObject, keys: readonly KubeObject[] = []): Compiled {
+  return compile({ gateway, keys, now: NOW })
+}
+
+function errorsOf({ problems }: Compiled): string[] {
+  return problems.filter(({ severity }) => severity === 'error').map(showFinding)
+}
+
+function verdict(result: Compiled, name: string) {
+  const { accepted, reason, state } = result.verdicts.get(name) ?? {}
+  return { accepted, reason, state }
+}
+
+test('the payload is what was written, without keys, defaults and foreign metadata', () => {
+  const api_keys = [{ id: 'a', tenant: 'acme', hash: aHash('a'), routes: ['*'] }]
+  const gateway = aGateway({ gw: { api_keys }, metadata: { labels: { x: 'y' } } })
+  const { configuration, keys } = compiled(gateway)
+  const { api_keys: _, ...gw } = gateway.gw as { api_keys: unknown }
+  assert.deepEqual(configuration?.payload, {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    metadata: { name: 'production', namespace: 'ai' },
+    gw,
+  })
+  assert.deepEqual(keys, [{ ...api_keys[0], scopes: ['models:invoke', 'models:list'] }])
+})
+
+test('the hash follows the configuration alone', () => {
+  const one = compiled(aGateway())
+  const keys = compiled(aGateway(), [aGatewayKey('a')])
+  const shape = compiled(aGateway({ spec: { replicas: 7 }, metadata: { generation: 9 } }))
+  const other = compiled(aGateway({ gw: { aliases: { x: 'chat' } } }))
+  assert.equal(keys.configuration?.hash, one.configuration?.hash)
+  assert.equal(shape.configuration?.hash, one.configuration?.hash)
+  assert.notEqual(other.configuration?.hash, one.configuration?.hash)
+  assert.notEqual(keys.keysHash, one.keysHash)
+})
+
+test('references are left for the pods, and tell what has to be mounted', () => {
+  const upstreams = [
+    { name: 'a', provider: 'openai', model: 'm', api_key: '${secret:openai/key}' },
+    { name: 'b', provider: 'openai', model: 'm', api_key: '${env:OPENAI_KEY}' },
+    { name: 'c', provider: 'vllm', model: 'm', endpoint: '${env:VLLM_URL}' },
+  ]
+  const routes = [{ name: 'chat', strategy: 'round_robin', upstreams: ['a', 'b', 'c'] }]
+  const result = compiled(aGateway({ gw: { upstreams, routes } }))
+  assert.deepEqual(errorsOf(result), [])
+  assert.deepEqual(result.configuration?.needs.secrets, ['openai'])
+  assert.deepEqual(result.configuration?.needs.variables, ['OPENAI_KEY', 'VLLM_URL'])
+})
+
+const REFUSED: readonly (readonly [
+  what: string,
+  resource: Parameters<typeof aGateway>[0],
+  says: RegExp,
+])[] = [
+  [
+    'a route to nowhere',
+    { gw: { routes: [{ name: 'chat', strategy: 'single', upstreams: ['x'] }] } },
+    /^gw\.routes\[0\]\.upstreams\[0\].*"x".*local/,
+  ],
+  ['a file of keys', { gw: { api_keys_file: 'keys.yaml' } }, /^gw\.api_keys_file: a pod has no/],
+  ['a folder for state', { gw: { state_dir: '/data' } }, /^gw\.state_dir: a pod keeps no files/],
+  [
+    'a listener on loopback',
+    { gw: { gateway: { listen_address: '127.0.0.1' } } },
+    /^gw\.gateway\.listen_address: 127\.0\.0\.1 is reached from inside/,
+  ],
+  [
+    'a listener on the push port',
+    { gw: { gateway: { listen_port: 9092 } } },
+    /^gw\.gateway\.listen_port: 9092 is the port/,
+  ],
+  [
+    'a privileged port',
+    { gw: { gateway: { listen_port: 80 } } },
+    /^gw\.gateway\.listen_port: ports below 1024/,
+  ],
+  [
+    'a configuration that outgrows its ConfigMap',
+    {
+      gw: {
+        aliases: Object.fromEntries(
+          Array.from({ length: 2000 }, (_, index) => [`${index}-${'x'.repeat(200)}`, 'chat']),
+        ),
+      },
+    },
+    /^gw: the configuration takes \d+ bytes/,
+  ],
+  ['a shape that cannot be', { spec: { replicas: -1 } }, /^spec\.replicas: /],
+  ['a field that is not known', { gw: { nonsense: 1 } }, /^gw\.nonsense: /],
+]
+
+for (const [what, resource, says] of REFUSED) {
+  test(`${what} is refused with the field and the fix`, () => {
+    const result = compiled(aGateway(resource))
+    assert.equal(result.configuration, undefined)
+    assert.match(errorsOf(result)[0] ?? '', says)
+  })
+}
+
+test('keys count whatever is wrong with the configuration', () => {
+  const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }]
+  const result = compiled(aGateway({ gw: { api_keys, routes: [] } }), [aGatewayKey('a')])
+  assert.equal(result.configuration, undefined)
+  assert.deepEqual(
+    result.keys.map(({ id }) => id),
+    ['own', 'a'],
+  )
+})
+
+test('a record that was made unreadable goes on saying what it said', () => {
+  const bad = { id: 'own', tenant: 'acme', hash: 'nonsense', routes: ['*'] }
+  const kept = { id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }
+  const gateway = aGateway({ gw: { api_keys: [bad] } })
+  assert.deepEqual(compile({ gateway, keys: [], now: NOW, keptKeys: [kept] }).keys, [kept])
+  assert.deepEqual(compile({ gateway, keys: [], now: NOW }).keys, [])
+})
+
+test('the state of a key is told', () => {
+  const keys = [
+    aGatewayKey('active', { expiresAt: '2027-01-01T00:00:00Z' }),
+    aGatewayKey('expired', { expiresAt: '2026-01-01T00:00:00Z' }),
+    aGatewayKey('revoked', { revoked: { at: '2026-02-01T00:00:00Z', reason: 'lost' } }),
+    aGatewayKey('rotated', { rotatedTo: 'active' }),
+  ]
+  const result = compiled(aGateway(), keys)
+  const states = keys.map(({ metadata }) => verdict(result, `ai/${metadata.name}`).state)
+  assert.deepEqual(states, ['ACTIVE', 'EXPIRED', 'REVOKED', 'ROTATED'])
+  assert.equal(result.keys.find(({ id }) => id === 'revoked')?.reason, 'lost')
+})
+
+test('a key of another namespace counts only for tenants that the gateway lets it bring', () => {
+  const from = [{ namespaces: ['team-a'], tenants: ['acme'] }]
+  const foreign = { namespace: 'team-a' }
+  const gateway = 'ai/production'
+  const keys = [
+    aGatewayKey('yes', { gateway }, foreign),
+    aGatewayKey('tenant', { gateway, tenant: 'rival' }, foreign),
+    aGatewayKey('namespace', { gateway }, { namespace: 'team-b' }),
+  ]
+  const result = compiled(aGateway({ spec: { keys: { from } } }), keys)
+  assert.deepEqual(
+    result.keys.map(({ id }) => id),
+    ['team-a/yes'],
+  )
+  assert.equal(verdict(result, 'team-a/tenant').reason, 'NotPermitted')
+  assert.equal(verdict(result, 'team-b/namespace').reason, 'NotPermitted')
+  assert.deepEqual(compiled(aGateway(), keys).keys, [])
+})
+
+test('the older record of a hash counts, and stays revoked', () => {
+  const hash = aHash('same')
+  const older = aGatewayKey(
+    'z-older',
+    { hash, revoked: { at: '2026-02-01T00:00:00Z' } },
+    { creationTimestamp: '2025-01-01T00:00:00Z' },
+  )
+  const younger = aGatewayKey('a-younger', { hash })
+  const result = compiled(aGateway(), [younger, older])
+  assert.deepEqual(
+    result.keys.map(({ id }) => id),
+    ['z-older'],
+  )
+  assert.equal(verdict(result, 'ai/a-younger').reason, 'DuplicateHash')
+})
+
+test('a key that nobody could use is not valid, and takes no other with it', () => {
+  const result = compiled(aGateway(), [aGatewayKey('bad', { hash: 'sha256:zz' }), aGatewayKey('a')])
+  assert.equal(verdict(result, 'ai/bad').reason, 'InvalidSpec')
+  assert.match(result.verdicts.get('ai/bad')?.message ?? '', /^spec\.hash: /)
+  assert.equal(result.keys.length, 1)
+})

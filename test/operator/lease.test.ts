@@ -1,0 +1,118 @@
+/** Two never write at a time: told by a lease that behaves like that of a real API server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '../../operator/api-error.ts'
+import { Lease } from '../../operator/lease.ts'
+import type { KubeObject } from '../../operator/objects.ts'
+import { until } from '../integration/gateway-process.ts'
+
+const TIMINGS = { durationMs: 1000, renewMs: 400, retryMs: 30 }
+
+/** One object with optimistic locking. */
+function aStore() {
+  let stored: KubeObject | undefined
+  let version = 0
+  const faults = { isAway: false }
+  const check = () => {
+    if (faults.isAway) throw new Error('connection refused')
+  }
+  const put = (object: KubeObject) => {
+    const resourceVersion = String(++version)
+    stored = { ...object, metadata: { ...object.metadata, resourceVersion } }
+    return stored
+  }
+  return {
+    faults,
+    holder: () => (stored?.spec as { holderIdentity?: string } | undefined)?.holderIdentity,
+    api: {
+      async get() {
+        check()
+        return stored
+      },
+      async create(_resource: unknown, object: KubeObject) {
+        check()
+        if (stored !== undefined)
+          throw new ApiError('exists', { status: 409, reason: 'AlreadyExists' })
+        return put(object)
+      },
+      async update(_resource: unknown, object: KubeObject) {
+        check()
+        const isNewest = object.metadata.resourceVersion === stored?.metadata.resourceVersion
+        if (!isNewest) throw new ApiError('conflict', { status: 409, reason: 'Conflict' })
+        return put(object)
+      },
+    },
+  }
+}
+
+function aLease(store: ReturnType<typeof aStore>, identity: string) {
+  const told: string[] = []
+  const lease = new Lease({
+    api: store.api,
+    namespace: 'gw-system',
+    name: 'gw-operator',
+    identity,
+    random: Math.random,
+    wallClock: Date.now,
+    onGained: () => told.push('gained'),
+    onLost: () => told.push('lost'),
+    timings: TIMINGS,
+  })
+  lease.start()
+  return { lease, told }
+}
+
+test('of two that start at once one leads', async () => {
+  const store = aStore()
+  const leases = [aLease(store, 'one'), aLease(store, 'two')]
+  await until('somebody leads', () => leases.some(({ lease }) => lease.mayWrite))
+  const leaders = leases.filter(({ lease }) => lease.mayWrite)
+  assert.equal(leaders.length, 1)
+  for (const { lease } of leases) await lease.release()
+})
+
+test('a lease that is given back is taken at once', async () => {
+  const store = aStore()
+  const one = aLease(store, 'one')
+  await until('one leads', () => one.lease.mayWrite)
+  const two = aLease(store, 'two')
+  await one.lease.release()
+  assert.equal(one.lease.mayWrite, false)
+  await until('two leads', () => two.lease.mayWrite)
+  await two.lease.release()
+  assert.equal(store.holder(), '')
+})
+
+test('a leader that cannot renew stops writing before another one begins, and never leads again', async () => {
+  const store = aStore()
+  const one = aLease(store, 'one')
+  await until('one leads', () => one.lease.mayWrite)
+  const two = aLease({ ...store, api: aStoreThatStays(store) }, 'two')
+  store.faults.isAway = true
+  await until('one has stopped', () => !one.lease.mayWrite)
+  assert.equal(two.lease.mayWrite, false)
+  await until('one says so', () => one.told.includes('lost'))
+  await until('two leads', () => two.lease.mayWrite)
+  store.faults.isAway = false
+  assert.deepEqual(one.told, ['gained', 'lost'])
+  assert.equal(one.lease.mayWrite, false)
+  await two.lease.release()
+})
+
+/** The same object, reached by another way that is not broken. */
+function aStoreThatStays(store: ReturnType<typeof aStore>) {
+  const reached = <Result>(call: () => Promise<Result>) => {
+    const { isAway } = store.faults
+    store.faults.isAway = false
+    const result = call()
+    store.faults.isAway = isAway
+    return result
+  }
+  return {
+    get: () => reached(() => store.api.get()),
+    create: (resource: unknown, object: KubeObject) =>
+      reached(() => store.api.create(resource, object)),
+    update: (resource: unknown, object: KubeObject) =>
+      reached(() => store.api.update(resource, object)),
+  }
+}

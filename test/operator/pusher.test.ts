@@ -1,0 +1,257 @@
+/** Documents on their way to pods that behave, hang, refuse, forget and disagree. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { hashOf, keysHashOf, trustOf, verify } from '../../dataplane/config/signed.ts'
+import { signConfiguration, signKeys } from '../../operator/bundle.ts'
+import { Pusher } from '../../operator/pusher.ts'
+import { Transport } from '../../operator/transport.ts'
+import { until } from '../integration/gateway-process.ts'
+
+const pair = generateKeyPairSync('ed25519')
+const signing = { privateKey: pair.privateKey, keyId: 'test', trusted: {} }
+const trust = trustOf([pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()])
+const gateway = { uid: 'u', namespace: 'ai', name: 'production' }
+
+function aConfiguration(sequence: number, text = `${sequence}`) {
+  const payload = {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    metadata: { name: 'production', namespace: 'ai' },
+    gw: { text },
+  }
+  return signConfiguration(payload, { gateway, sequence, generation: sequence }, signing)
+}
+
+function aRecord(id: string) {
+  return { id, tenant: 'acme', hash: `sha256:${hashOf(id)}`, routes: ['*'] }
+}
+
+type Say = { status: number; body?: object } | 'hang' | undefined
+
+/** A pod as the data plane is one: remembers what it took, proves what it gets. */
+async function aPod() {
+  const pod = {
+    received: [] as string[],
+    configuration: {
+      hash: null as string | null,
+      documentHash: null as string | null,
+      sequence: 0,
+      newestSequence: 0,
+    },
+    keys: { hash: null as string | null, sequence: 0 },
+    /** Answers in place of the pod. */
+    say: (_path: string): Say => undefined,
+  }
+  const known = new Map<string, { id: string; hash: string; tenant: string; routes: string[] }>()
+  const server = createServer(async (request, response) => {
+    const { url: path = '', method } = request
+    const text = await bodyOf(request)
+    if (method === 'PUT') pod.received.push(path)
+    const said = pod.say(path)
+    if (said === 'hang') return
+    const send = (status: number, body: object) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(body))
+    }
+    if (said !== undefined) return send(said.status, said.body ?? {})
+    if (method === 'GET') return send(200, { configuration: pod.configuration, keys: pod.keys })
+    const envelope = JSON.parse(text)
+    assert.ok(verify(envelope, trust).ok)
+    const document = JSON.parse(envelope.document)
+    if (path === '/config') {
+      const hash = hashOf(document.payload)
+      const { sequence, generation } = document
+      pod.configuration = {
+        hash,
+        documentHash: envelope.sha256,
+        sequence,
+        newestSequence: sequence,
+      }
+      return send(200, { hash, sequence, generation })
+    }
+    if (document.changes !== undefined) {
+      pod.received[pod.received.length - 1] = '/keys changes'
+      if (document.changes.base !== pod.keys.sequence) {
+        return send(409, { reason: 'other_base', have: pod.keys.sequence })
+      }
+      for (const hash of document.changes.remove) known.delete(hash)
+    } else known.clear()
+    for (const record of document.keys ?? document.changes.put) known.set(record.hash, record)
+    pod.keys = { hash: keysHashOf(known.values()), sequence: document.sequence }
+    return send(200, pod.keys)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // It listens on an address and a port, so it has both.
+  const { port } = server.address() as AddressInfo
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const target = {
+    uid: `uid-${port}`,
+    name: `pod-${port}`,
+    origin: `http://127.0.0.1:${port}`,
+    ready: true,
+  }
+  return Object.assign(pod, { target })
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const bytes = Buffer.concat(chunks)
+  const isPacked = request.headers['content-encoding'] === 'gzip'
+  return (isPacked ? gunzipSync(bytes) : bytes).toString()
+}
+
+const cleanups: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup()
+})
+
+function aPusher(timings = {}) {
+  const transport = new Transport({ connections: 2 })
+  let changes = 0
+  const pusher = new Pusher({
+    transport,
+    random: Math.random,
+    onPush: () => undefined,
+    onChange: () => changes++,
+    timings: { deadlineMs: 1000, verifyMs: 60_000, backoffMs: 10, backoffMsMax: 50, ...timings },
+  })
+  cleanups.push(
+    () => pusher.close(),
+    () => transport.close(),
+  )
+  const stateOf = ({ target }: { target: { uid: string } }) =>
+    pusher.statesOf('g').find((one) => one.target.uid === target.uid)
+  const isProgrammed = (pod: { target: { uid: string } }) => {
+    const state = stateOf(pod)
+    return state?.configuration.state === 'acknowledged' && state.keys.state === 'acknowledged'
+  }
+  return { pusher, stateOf, isProgrammed, changes: () => changes }
+}
+
+test('every pod gets both documents, and what it has already is not sent again', async () => {
+  const pods = [await aPod(), await aPod()]
+  const { pusher, isProgrammed } = aPusher()
+  const wanted = {
+    configuration: aConfiguration(1),
+    keys: signKeys([aRecord('a')], { gateway, sequence: 1 }, signing),
+  }
+  const targets = pods.map(({ target }) => target)
+  pusher.program('g', targets, wanted)
+  await until('both have it', () => pods.every(isProgrammed))
+  const again = aPusher()
+  again.pusher.program('g', targets, wanted)
+  await until('another operator finds it there', () => pods.every(again.isProgrammed))
+  for (const { received } of pods) assert.deepEqual(received.toSorted(), ['/config', '/keys'])
+})
+
+test('a pod that hangs is said to, and delays no other', async () => {
+  const [good, hung] = [await aPod(), await aPod()]
+  hung.say = () => 'hang'
+  const { pusher, stateOf, isProgrammed } = aPusher({ deadlineMs: 300 })
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [hung.target, good.target], { configuration: aConfiguration(1), keys })
+  await until('the good one has it', () => isProgrammed(good))
+  await until(
+    'the other is unreachable',
+    () => stateOf(hung)?.configuration.state === 'unreachable',
+  )
+  assert.equal(stateOf(hung)?.configuration.error, 'the pod does not answer in time')
+  hung.say = () => undefined
+  await until('it has it when it wakes up', () => isProgrammed(hung))
+})
+
+test('keys reach a pod whose configuration hangs or is refused', async () => {
+  const pod = await aPod()
+  pod.say = (path) => (path === '/config' ? 'hang' : undefined)
+  const { pusher, stateOf } = aPusher({ deadlineMs: 500 })
+  const keys = signKeys([aRecord('a')], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
+  await until('the keys are there', () => stateOf(pod)?.keys.state === 'acknowledged')
+  assert.notEqual(stateOf(pod)?.configuration.state, 'acknowledged')
+  const refusal = { problems: [{ pointer: '/gw', message: 'no', fix: 'Yes.' }] }
+  pod.say = (path) => (path === '/config' ? { status: 422, body: refusal } : undefined)
+  await until('it is refused', () => stateOf(pod)?.configuration.state === 'rejected')
+  assert.equal(stateOf(pod)?.configuration.error, '/gw no. Yes.')
+  const next = signKeys([], { gateway, sequence: 2, before: keys }, signing)
+  pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys: next })
+  await until('the next keys are there', () => pod.keys.sequence === 2)
+})
+
+test('keys travel as changes where the pod has what they begin with, else whole', async () => {
+  const [follower, stranger] = [await aPod(), await aPod()]
+  const { pusher, stateOf } = aPusher()
+  const first = signKeys([aRecord('a'), aRecord('b')], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [follower.target], { configuration: undefined, keys: first })
+  await until('it has them', () => follower.keys.sequence === 1)
+  const second = signKeys(
+    [aRecord('b'), aRecord('c')],
+    { gateway, sequence: 2, before: first },
+    signing,
+  )
+  pusher.program('g', [follower.target, stranger.target], {
+    configuration: undefined,
+    keys: second,
+  })
+  const isDone = (pod: typeof follower) => stateOf(pod)?.keys.state === 'acknowledged'
+  await until(
+    'both have them',
+    () => isDone(follower) && isDone(stranger) && stranger.keys.sequence === 2,
+  )
+  assert.deepEqual(follower.received, ['/keys', '/keys changes'])
+  assert.deepEqual(stranger.received, ['/keys'])
+  assert.equal(follower.keys.hash, second.hash)
+  assert.equal(stranger.keys.hash, second.hash)
+})
+
+test('a pod that has seen a higher sequence says how high, and is not argued with', async () => {
+  const pod = await aPod()
+  pod.configuration = { hash: 'x', documentHash: 'x', sequence: 7, newestSequence: 9 }
+  pod.say = (path) => (path === '/config' ? { status: 409, body: { have: 9 } } : undefined)
+  const { pusher, isProgrammed } = aPusher()
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [pod.target], { configuration: aConfiguration(3), keys })
+  await until('it is known', () => pusher.floorOf('g', 'configuration') === 9)
+  pod.say = () => undefined
+  pusher.program('g', [pod.target], { configuration: aConfiguration(10), keys })
+  await until('it takes the next', () => isProgrammed(pod))
+})
+
+test('a pod that was started anew is found out and given its documents again', async () => {
+  const pod = await aPod()
+  const { pusher, isProgrammed } = aPusher({ verifyMs: 100 })
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
+  await until('it has it', () => isProgrammed(pod))
+  pod.configuration = { hash: null, documentHash: null, sequence: 0, newestSequence: 0 }
+  pod.keys = { hash: null, sequence: 0 }
+  await until('it has it again', () => pod.configuration.sequence === 1 && pod.keys.sequence === 1)
+})
+
+test('of edits that come while a pod is slow it gets the newest, not each of them', async () => {
+  const pod = await aPod()
+  const { pusher, isProgrammed } = aPusher()
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  for (let sequence = 1; sequence <= 50; sequence++) {
+    pusher.program('g', [pod.target], { configuration: aConfiguration(sequence), keys })
+  }
+  await until('it has the last', () => pod.configuration.sequence === 50 && isProgrammed(pod))
+  assert.ok(pod.received.filter((path) => path === '/config').length <= 3)
+})
+
+test('a pod that acknowledges something else has not acknowledged', async () => {
+  const pod = await aPod()
+  pod.say = (path) => (path === '/config' ? { status: 200, body: { hash: 'other' } } : undefined)
+  const { pusher, stateOf } = aPusher()
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
+  await until('it is noticed', () => stateOf(pod)?.configuration.state === 'rejected')
+})

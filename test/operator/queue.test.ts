@@ -1,0 +1,103 @@
+/** Keys are worked on once at a time, not lost, and not in a hurry after failures. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Outcome, WorkQueue } from '../../operator/queue.ts'
+import { until } from '../integration/gateway-process.ts'
+
+function aQueue(process: (key: string) => Promise<Outcome>, concurrency = 2) {
+  const failures: number[] = []
+  const queue = new WorkQueue({
+    concurrency,
+    random: () => 1,
+    process,
+    onError: (_key, _error, retryMs) => failures.push(retryMs),
+    backoffMs: { first: 5, most: 20 },
+  })
+  return { queue, failures }
+}
+
+test('a key that is added many times is worked on once', async () => {
+  const worked: string[] = []
+  const { queue } = aQueue(async (key) => {
+    worked.push(key)
+    return undefined
+  })
+  for (let count = 0; count < 100; count++) queue.add('a')
+  queue.start()
+  await until('it is done', () => queue.depth === 0 && queue.active === 0)
+  assert.deepEqual(worked, ['a'])
+})
+
+test('a key that changes while it is worked on is worked on once more, never twice at a time', async () => {
+  const gates: (() => void)[] = []
+  let running = 0
+  let most = 0
+  const { queue } = aQueue(async () => {
+    most = Math.max(most, ++running)
+    await new Promise<void>((resolve) => gates.push(resolve))
+    running--
+    return undefined
+  })
+  queue.start()
+  queue.add('a')
+  queue.add('a')
+  queue.add('a')
+  await until('it runs', () => gates.length === 1)
+  gates[0]?.()
+  await until('it runs again', () => gates.length === 2)
+  gates[1]?.()
+  await until('it is over', () => queue.active === 0)
+  assert.equal(gates.length, 2)
+  assert.equal(most, 1)
+})
+
+test('one key that hangs does not hold up the others', async () => {
+  const worked: string[] = []
+  const { queue } = aQueue(async (key) => {
+    if (key === 'hangs') await new Promise(() => undefined)
+    worked.push(key)
+    return undefined
+  })
+  queue.start()
+  for (const key of ['hangs', 'a', 'b', 'c']) queue.add(key)
+  await until('the others are done', () => worked.length === 3)
+})
+
+test('failures are repeated later and later, and forgotten after a success', async () => {
+  let attempts = 0
+  const { queue, failures } = aQueue(async () => {
+    attempts++
+    if (attempts < 5) throw new Error('not yet')
+    return undefined
+  })
+  queue.start()
+  queue.add('a')
+  await until('it succeeds', () => attempts === 5)
+  assert.deepEqual(failures, [5, 10, 20, 20])
+})
+
+test('what asks to be looked at again is', async () => {
+  let attempts = 0
+  const { queue } = aQueue(async () => (++attempts < 3 ? { againMs: 5 } : undefined))
+  queue.start()
+  queue.add('a')
+  await until('it was', () => attempts === 3)
+  await queue.stop()
+})
+
+test('a queue that stops waits for what is under way and begins nothing', async () => {
+  const gate = Promise.withResolvers<undefined>()
+  const worked: string[] = []
+  const { queue } = aQueue(async (key) => {
+    await gate.promise
+    worked.push(key)
+    return undefined
+  }, 1)
+  queue.start()
+  queue.add('a')
+  queue.add('b')
+  const stopped = queue.stop()
+  gate.resolve(undefined)
+  await stopped
+  assert.deepEqual(worked, ['a'])
+})

@@ -1,0 +1,211 @@
+/** Whatever happens to lists and watches, the store ends up as the API server is. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { RESOURCES } from '../../operator/objects.ts'
+import { type Ending, Reflector, type Timings } from '../../operator/reflector.ts'
+import { Store } from '../../operator/store.ts'
+import { until } from '../integration/gateway-process.ts'
+import {
+  anObject,
+  lineOf,
+  refuses,
+  type ScriptedApi,
+  says,
+  startScriptedApi,
+} from './scripted-api.ts'
+
+let api: ScriptedApi
+let reflector: Reflector
+let store: Store
+let endings: Ending[]
+
+const TIMINGS: Timings = {
+  watchSeconds: 30,
+  silenceMs: 300,
+  listIntervalMs: 50,
+  backoffMs: 10,
+  backoffMsMax: 80,
+  relistMs: 60_000,
+}
+
+beforeEach(async () => {
+  api = await startScriptedApi()
+})
+
+afterEach(async () => {
+  await reflector.stop()
+  await api.stop()
+})
+
+function start(timings: Partial<Timings> = {}): void {
+  store = new Store()
+  endings = []
+  reflector = new Reflector({
+    api: api.client(),
+    resource: RESOURCES.configMaps,
+    selection: { namespace: 'ns' },
+    store,
+    random: () => 0.5,
+    onEnd: (ending) => endings.push(ending),
+    timings: { ...TIMINGS, ...timings },
+  })
+  reflector.start()
+}
+
+function versionOf(name: string): string | undefined {
+  return store.get(`ns/${name}`)?.metadata.resourceVersion
+}
+
+async function untilWatches(count: number): Promise<void> {
+  await until(`${count} watches`, () => api.watches.length >= count)
+}
+
+test('a list and the watch after it fill the store', async () => {
+  api.objects = [anObject('a', '90')]
+  start()
+  await reflector.synced
+  assert.equal(versionOf('a'), '90')
+  await untilWatches(1)
+  assert.equal(api.watches[0]?.version, '100')
+  api.send('ADDED', anObject('b', '101'))
+  api.send('MODIFIED', anObject('a', '102'))
+  await until('both are seen', () => versionOf('b') === '101' && versionOf('a') === '102')
+  api.send('DELETED', anObject('b', '103'))
+  await until('it is gone', () => versionOf('b') === undefined)
+  assert.equal(api.lists.length, 1)
+})
+
+test('a watch that ends goes on from the last version, bookmarks included', async () => {
+  api.script.push((_request, response) => {
+    response.writeHead(200)
+    response.write(lineOf('ADDED', anObject('a', '105')))
+    response.write(lineOf('BOOKMARK', { metadata: { resourceVersion: '110' } }))
+    setTimeout(() => response.end(), 1100)
+  })
+  start()
+  await untilWatches(2)
+  assert.equal(api.watches[1]?.version, '110')
+  assert.equal(api.lists.length, 1)
+  assert.deepEqual(endings, ['end'])
+})
+
+test('an event that is cut or no JSON is never half taken, and nothing is skipped', async () => {
+  const cut = lineOf('ADDED', anObject('b', '107')).slice(0, 40)
+  api.version = '106'
+  api.script.push(says(`${lineOf('ADDED', anObject('a', '106'))}${cut}`, true))
+  api.script.push(says('{"type":"ADDED","object":{"metadata"\n'))
+  start()
+  await untilWatches(3)
+  assert.equal(versionOf('a'), '106')
+  assert.equal(versionOf('b'), undefined)
+  assert.equal(api.watches[1]?.version, '106')
+  assert.equal(api.watches[2]?.version, '106')
+  api.send('ADDED', anObject('b', '107'))
+  await until('it came whole', () => versionOf('b') === '107')
+})
+
+test('a version that is too old leads to a list, which tells what was missed', async () => {
+  api.objects = [anObject('a', '90'), anObject('b', '91')]
+  const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }
+  api.script.push(says(lineOf('ERROR', expired)))
+  api.script.push(refuses(410, 'Expired'))
+  start()
+  await reflector.synced
+  api.objects = [anObject('a', '190'), anObject('c', '191')]
+  api.version = '200'
+  await untilWatches(3)
+  assert.equal(versionOf('a'), '190')
+  assert.equal(versionOf('b'), undefined)
+  assert.equal(versionOf('c'), '191')
+  assert.equal(api.watches[2]?.version, '200')
+})
+
+test('a storm of expired versions causes at most one list in the interval', async () => {
+  for (let count = 0; count < 8; count++) api.script.push(refuses(410, 'Expired'))
+  start({ listIntervalMs: 150 })
+  await untilWatches(9)
+  const gaps = api.lists.slice(1).map((at, index) => at - (api.lists[index] ?? 0))
+  // Timers of Node may come a millisecond early, and arrival differs from departure.
+  for (const gap of gaps) assert.ok(gap > 120, `two lists within ${gap} ms`)
+})
+
+test('a watch that falls silent is given up and followed by another', async () => {
+  api.script.push(says(''))
+  start({ watchSeconds: 1, silenceMs: 200 })
+  await untilWatches(2)
+  api.send('ADDED', anObject('a', '101'))
+  await until('the second one delivers', () => versionOf('a') === '101')
+  assert.equal(endings[0], 'silence')
+})
+
+test('a busy server is asked again when it wants to be', async () => {
+  api.script.push(refuses(429, 'TooManyRequests', { 'retry-after': '1' }))
+  start()
+  await untilWatches(2)
+  const [first, second] = api.watches
+  assert.ok((second?.at ?? 0) - (first?.at ?? 0) > 900)
+})
+
+test('a list that is refused is tried again', async () => {
+  let refused = 0
+  api.outage = (request, response) => {
+    refused++
+    if (refused === 3) api.outage = undefined
+    refuses(500, 'InternalError')(request, response)
+  }
+  start()
+  await reflector.synced
+  assert.equal(refused, 3)
+})
+
+test('after a restored past everything is listed again', async () => {
+  api.objects = [anObject('a', '90')]
+  api.script.push((request) => request.socket.destroy())
+  start()
+  await reflector.synced
+  api.objects = [anObject('a', '40')]
+  api.version = '50'
+  await until('the old version is back', () => versionOf('a') === '40')
+  await until('it is watched from there', () => api.watches.at(-1)?.version === '50')
+})
+
+test('an event from the past is a restored past as well', async () => {
+  api.objects = [anObject('a', '90')]
+  api.script.push(says(lineOf('MODIFIED', anObject('a', '20'))))
+  start()
+  await untilWatches(1)
+  api.objects = [anObject('a', '20')]
+  api.version = '30'
+  await until('it was listed again', () => versionOf('a') === '20')
+  assert.equal(endings[0], 'went_back')
+})
+
+test('a server that is away does not change the store, and is caught up with', async () => {
+  api.objects = [anObject('a', '90')]
+  start()
+  await untilWatches(1)
+  api.outage = (request) => request.socket.destroy()
+  api.script.length = 0
+  const open = api.watches.length
+  api.send('ERROR', { code: 500, reason: 'InternalError', message: 'going down' })
+  await until('it notices', () => endings.length > 2)
+  assert.equal(versionOf('a'), '90')
+  api.outage = undefined
+  await untilWatches(open + 1)
+  api.send('MODIFIED', anObject('a', '120'))
+  await until('it is caught up', () => versionOf('a') === '120')
+})
+
+test('an object of the same name and another uid is another object', async () => {
+  api.objects = [anObject('a', '90')]
+  start()
+  await untilWatches(1)
+  const changes: string[] = []
+  store.onChange((before, after) =>
+    changes.push(`${before?.metadata.uid ?? '-'} > ${after?.metadata.uid ?? '-'}`),
+  )
+  const other = anObject('a', '130')
+  api.send('MODIFIED', { ...other, metadata: { ...other.metadata, uid: 'another' } })
+  await until('it is seen', () => changes.length === 2)
+  assert.deepEqual(changes, ['uid-a > -', '- > another'])
+})
