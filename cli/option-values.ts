@@ -57,3 +57,12 @@ function isoTime(text: string): number {
   const isReal = !Number.isNaN(time) && (!isDate || new Date(time).toISOString().startsWith(text))
   return isReal ? time : Number.NaN
 }
+
+/** `60s`, `5m`, `250ms`: a duration in milliseconds. */
+export function durationMs(text: string): number {
+  const [, amount, unit = ''] = /^(\d{1,6})(ms|s|m|h)$/.exec(text) ?? []
+  const factor = unit === 'ms' ? 1 : (UNIT_SECONDS[unit] ?? Number.NaN) * 1000
+  const value = Number(amount) * factor
+  if (value > 0) return value
+  throw new InvalidArgumentError('Give a duration such as 60s or 5m (ms, s, m, h).')
+}

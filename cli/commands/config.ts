@@ -2,13 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Loaded } from '../../dataplane/config/load.ts'
-import type { Problem } from '../../dataplane/config/problems.ts'
 import {
   EXIT,
   endUsageWith64,
   type Format,
   formatOption,
-  paint,
   printLine,
   printRemark,
   printText,
@@ -68,7 +66,8 @@ async function validateFile(options: ValidateOptions): Promise<void> {
     const value = explanation === undefined ? summary : { ...summary, explanation }
     return await printValue(value, options.output)
   }
-  await printProblems(problems)
+  const { printProblems } = await import('../problems-text.ts')
+  printProblems(problems)
   if (explanation !== undefined) printText(`${explanation}\n`)
   const counts = countWords(loaded)
   if (!isRefused) return printLine(`ok: ${loaded.file}: ${counts}`)
@@ -79,7 +78,8 @@ async function validateFile(options: ValidateOptions): Promise<void> {
 async function showFile(options: ShowOptions): Promise<void> {
   const loaded = await load(options.file)
   if (loaded === undefined) return
-  await printProblems(loaded.problems)
+  const { printProblems } = await import('../problems-text.ts')
+  printProblems(loaded.problems)
   if (loaded.configuration === undefined) {
     process.exitCode = EXIT.no
     return printRemark(`refused: ${loaded.file}: ${countWords(loaded)}`)
@@ -105,16 +105,6 @@ async function load(path: string): Promise<Loaded | undefined> {
   const { loadConfiguration } = await import('../../dataplane/config/load.ts')
   const host = { env: process.env, readText, now: Date.now }
   return loadConfiguration(text, name, host, 'validate')
-}
-
-async function printProblems(problems: readonly Problem[]): Promise<void> {
-  const { renderProblem } = await import('../../dataplane/config/problems.ts')
-  for (const problem of problems) {
-    const { severity } = problem
-    const colour = severity === 'error' ? 'red' : 'yellow'
-    const word = paint(`${severity}:`, colour, process.stderr)
-    printRemark(renderProblem(problem).replace(`${severity}:`, word))
-  }
 }
 
 function countsOf({ configuration, problems }: Loaded) {

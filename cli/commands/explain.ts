@@ -1,7 +1,6 @@
 /** `gw explain`: what a running gateway would do now with a request. */
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
-import { adminOption, askAdmin } from '../connection.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -13,39 +12,45 @@ import {
   printText,
   printValue,
 } from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
 
-interface ExplainOptions {
+interface ExplainOptions extends PlaceOptions {
   readonly route: string
   readonly key?: string
   readonly tenant?: string
-  readonly admin: string
   readonly output: Format
 }
 
 export const explain = endUsageWith64(
-  new Command('explain')
-    .description('Say what a running gateway would do now with a request: key, limits, upstreams.')
+  addPlace(
+    new Command('explain').description(
+      'Say what a running gateway would do now with a request: key, limits, upstreams.',
+    ),
+  )
     .requiredOption('--route <name>', 'route or alias, as in `model`')
     .option('--key <key>', 'key of the caller; only its hash is sent')
     .addOption(new Option('--tenant <name>', 'tenant of the caller').conflicts('key'))
-    .addOption(adminOption())
     .addOption(formatOption())
     .action(explainRequest),
 )
 
-async function explainRequest({ route, key, tenant, admin, output }: ExplainOptions) {
+async function explainRequest(options: ExplainOptions, command: Command): Promise<void> {
+  const { route, key, tenant, output } = options
   const query = new URLSearchParams({
     model: route,
     ...(key !== undefined && { key_hash: hash('sha256', key) }),
     ...(tenant !== undefined && { tenant }),
   })
-  const { status, body } = await askAdmin(admin, `/explain?${query}`)
+  const { withDoors } = await import('../doors.ts')
+  const { name, status, body } = await withDoors(placeOf(options, command), async ([door]) => {
+    return { name: door.name, ...(await door.ask(`/explain?${query}`)) }
+  })
   const { Explanation, Refusal } = await import('../explanation.ts')
   if (status === 404) {
     process.exitCode = EXIT.no
     return printRemark(`error: ${Refusal.parse(body).error.message}`)
   }
-  if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
+  if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   const explanation = Explanation.parse(body)
   const verdict = explanation.key
   if (verdict !== undefined && verdict.status !== 200) process.exitCode = EXIT.no

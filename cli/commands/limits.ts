@@ -1,30 +1,77 @@
-/** `gw limits`: how a tenant stands. */
-import { Command } from 'commander'
-import { adminOption, askAdmin } from '../connection.ts'
+/** `gw limits`: how a tenant stands, and whether its limit holds under load. */
+import { Command, Option } from 'commander'
+import { keyOption, routeOption, urlFlag } from '../client-options.ts'
+import { durationMs, numberBetween } from '../option-values.ts'
 import { endUsageWith64, type Format, formatOption, printLine, printValue } from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
 
-interface ShowOptions {
+interface ShowOptions extends PlaceOptions {
   readonly tenant: string
-  readonly admin: string
   readonly output: Format
 }
 
-const show = new Command('show')
-  .description('Show every limit of a tenant: what is used, held and left, and when it resets.')
-  .requiredOption('--tenant <name>', 'tenant; one without rules of its own has the default limits')
-  .addOption(adminOption())
+export interface TestOptions extends PlaceOptions {
+  readonly tenant: string
+  readonly rate: number
+  readonly duration: number
+  readonly viaLoadBalancer?: true
+  readonly key?: string
+  readonly route?: string
+  readonly url?: string
+  readonly output: Format
+}
+
+const RATE_MAX = 600_000
+
+const show = addPlace(
+  new Command('show')
+    .description('Show every limit of a tenant: what is used, held and left, and when it resets.')
+    .requiredOption('--tenant <name>', 'tenant; one without rules of its own has the default limits'),
+)
   .addOption(formatOption())
   .action(showLimits)
 
+const test = addPlace(
+  new Command('test')
+    .description('Send real requests of a tenant at a rate, and say whether its limit held.')
+    .requiredOption('--tenant <name>', 'tenant whose limit is tested')
+    .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))
+    .requiredOption('--duration <time>', 'for how long, such as 30s', durationMs),
+)
+  .addOption(
+    new Option(
+      '--via-load-balancer',
+      "ask at --url, or at the address of the gateway's status, and not one replica",
+    ),
+  )
+  .addOption(keyOption('a key of the tenant'))
+  .addOption(routeOption())
+  .addOption(urlFlag())
+  .addOption(formatOption())
+  .action(testLimits)
+
 export const limits = endUsageWith64(
-  new Command('limits').description('Show how tenants stand.').addCommand(show),
+  new Command('limits')
+    .description('Show how tenants stand, and test their limits.')
+    .addCommand(show)
+    .addCommand(test),
 )
 
-async function showLimits({ tenant, admin, output }: ShowOptions): Promise<void> {
-  const { status, body } = await askAdmin(admin, `/limits/${encodeURIComponent(tenant)}`)
-  if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
+async function showLimits(options: ShowOptions, command: Command): Promise<void> {
+  const { tenant, output } = options
+  const { withDoors } = await import('../doors.ts')
+  const { name, status, body } = await withDoors(placeOf(options, command), async ([door]) => {
+    const answer = await door.ask(`/limits/${encodeURIComponent(tenant)}`)
+    return { name: door.name, ...answer }
+  })
+  if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   if (output !== 'table') return await printValue(body, output)
   const { Standing, printStanding } = await import('../limits-table.ts')
   printLine(`tenant ${tenant}\n`)
   printStanding(Standing.parse(body))
+}
+
+async function testLimits(options: TestOptions, command: Command): Promise<void> {
+  const { testOfLimits } = await import('../limits-test.ts')
+  await testOfLimits(options, placeOf(options, command))
 }

@@ -91,16 +91,17 @@ test('documents of its own that somebody changed or deleted are written again, a
   const before = (await statusOf(kubectl, 'production')).activeSequence ?? 0
   const data = JSON.stringify({ data: { 'config.json': '{"document":"x"}' } })
   await kubectl(['patch', 'cm', 'production-config', '-n', 'ai', '--type=merge', '-p', data])
-  const isAbove = (sequence: number) => async () =>
-    ((await statusOf(kubectl, 'production')).activeSequence ?? 0) > sequence
-  await until('it is signed again', isAbove(before), 30)
+  const isAbove = async () => ((await statusOf(kubectl, 'production')).activeSequence ?? 0) > before
+  await until('it is signed again', isAbove, 30)
   await kubectl(['delete', 'cm', 'production-config', '-n', 'ai'])
-  await until('it is signed again', isAbove(before + 1), 30)
+  await kubectl(['wait', '--for=create', 'cm/production-config', '-n', 'ai', '--timeout=30s'])
+  await until('it is above what pods have seen', isAbove, 30)
   const status = await untilCondition(kubectl, 'production', ['Ready', 'True'])
+  for (const { sequence } of status.pods) assert.equal(sequence, status.activeSequence)
   assert.equal(conditionIn(status, 'Degraded')?.status, 'False')
 })
 
-test('when the signing key is replaced, pods that trust the new one follow', async () => {
+test('pods are given public keys to trust, and no private one', async () => {
   const { kubectl } = rig.cluster
   const names = await kubectl([
     'get',

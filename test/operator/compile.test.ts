@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Compiled, compile, showFinding } from '../../operator/compile.ts'
 import type { KubeObject } from '../../operator/objects.ts'
+import { LEFT_TO_THE_OPERATOR, REFUSED_AT_APPLY, withMistake } from '../cluster/broken-resources.ts'
 import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
 
 const NOW = Date.parse('2026-06-01T00:00:00Z')
@@ -180,3 +181,17 @@ test('a key that nobody could use is not valid, and takes no other with it', () 
   assert.match(result.verdicts.get('ai/bad')?.message ?? '', /^spec\.hash: /)
   assert.equal(result.keys.length, 1)
 })
+
+for (const mistake of [...LEFT_TO_THE_OPERATOR, ...REFUSED_AT_APPLY]) {
+  test(`a mutated resource is refused with a field and a fix: ${mistake.name}`, () => {
+    // As the API server gives it: what it keeps is a tree, however wrong.
+    const mutated = withMistake('production', mistake) as unknown as KubeObject
+    const metadata = { name: 'production', namespace: 'ai', uid: 'u', generation: 1 }
+    const result = compiled({ ...mutated, metadata })
+    assert.equal(result.configuration, undefined)
+    for (const problem of result.problems) {
+      assert.notEqual(problem.path.length, 0)
+      assert.notEqual(problem.fix, '')
+    }
+  })
+}

@@ -43,7 +43,11 @@ async function several(
     'all know all',
     async () => {
       const known = await Promise.all(fronts.map((front) => front.admin('/status')))
-      return known.every(({ store }) => store.state === 'up' && store.replicas === count)
+      const whole = known.reduce((sum, { store }) => sum + store.share, 0)
+      const isSettled = Math.abs(whole - 1) < 0.02
+      return (
+        isSettled && known.every(({ store }) => store.state === 'up' && store.replicas === count)
+      )
     },
     30,
   )

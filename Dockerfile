@@ -1,0 +1,42 @@
+# One image for the operator, the data plane and the tool `gw`. `make image` builds it.
+# BASE_IMAGE: anything with Node 26 and npm. It is the only thing that is fetched besides the packages of the lock file.
+ARG BASE_IMAGE=docker.io/library/node:26-slim
+
+FROM ${BASE_IMAGE} AS build
+ARG SOURCE_DATE_EPOCH=0
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Registries and their credentials come as a secret of the build (npmrc), authorities as another (ca); neither is kept.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    --mount=type=secret,id=ca,target=/run/gw-ca.crt \
+    npm ci --omit=dev --ignore-scripts --no-audit --no-fund --cache /tmp/npm
+COPY . ./
+# What no program loads: types, maps, documents, sources of other runtimes. Then one owner, one mode, one time for all.
+RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \
+      -o -name '*.markdown' -o -name '*.tsbuildinfo' -o -name '.package-lock.json' \) -delete \
+ && rm -rf node_modules/.bin node_modules/zod/src node_modules/ajv/lib \
+ && find node_modules -type d \( -name prebuilds -o -name .github \) -prune -exec rm -rf {} + \
+ && find node_modules -depth -type d -empty -delete \
+ && rm -f package-lock.json \
+ && mkdir bin && ln -s ../cli/container.ts bin/gw && ln -s ../cli/main.ts bin/kubectl-gw \
+ && chmod -R u=rwX,go=rX . && chmod 755 cli/container.ts cli/main.ts \
+ && find . -exec touch -h -d "@${SOURCE_DATE_EPOCH}" {} +
+
+FROM ${BASE_IMAGE}
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="gw" \
+      org.opencontainers.image.description="An inference gateway: operator, data plane and the tool gw" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /app /app
+# HOME is where compiled code is kept between starts of a container; the root of the file system is read-only.
+ENV PATH=/app/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    HOME=/tmp \
+    NODE_ENV=production
+WORKDIR /app
+USER 65532:65532
+EXPOSE 8080 9090
+# No shell: the program is the first process and takes the signals itself.
+ENTRYPOINT ["node", "/app/cli/container.ts"]

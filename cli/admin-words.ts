@@ -1,0 +1,40 @@
+/** What the admin API says of documents it is given, as far as the tool reads it. */
+import { z } from 'zod'
+import type { Difference } from '../dataplane/config/differences.ts'
+
+const DifferenceShape = z.object({
+  path: z.string(),
+  old: z.unknown().optional(),
+  new: z.unknown().optional(),
+  hidden: z.literal(true).optional(),
+  reloadable: z.boolean(),
+})
+
+const Verdict = z.looseObject({
+  /** The file of the gateway's start. */
+  file: z.string().optional(),
+  differences: z.array(DifferenceShape).default([]),
+  problems: z.array(z.string()).default([]),
+})
+
+const Refused = z.object({ error: z.looseObject({ message: z.string() }).and(Verdict) })
+
+export interface Taken {
+  readonly file: string | undefined
+  readonly differences: readonly Difference[]
+  readonly problems: readonly string[]
+  /** Why it was not taken. */
+  readonly refusal?: string
+}
+
+/** `name` replaces the name that the gateway gave the document: it knows no other. */
+export function readVerdict(status: number, body: unknown, name: string): Taken {
+  const verdict = status === 200 ? Verdict.parse(body) : Refused.parse(body).error
+  return {
+    file: verdict.file,
+    // Members that are absent stay absent: zod adds none.
+    differences: verdict.differences as readonly Difference[],
+    problems: verdict.problems.map((text) => text.replace(/^.*?PUT config:/, `${name}:`)),
+    ...('message' in verdict && status !== 200 ? { refusal: String(verdict.message) } : {}),
+  }
+}

@@ -1,0 +1,80 @@
+/** What applying a document to a cluster would change: asked of the API server, which stores nothing yet. */
+import { canonicalize } from '../../dataplane/config/canonical.ts'
+import {
+  type Difference,
+  differencesBetween,
+  shownAsWritten,
+} from '../../dataplane/config/differences.ts'
+import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
+import { rollsPods } from '../../operator/workload/rolls.ts'
+import type { ClusterAccess } from '../cluster-access.ts'
+
+/** Owns what `gw apply` writes. */
+export const MANAGER = 'gw'
+
+export interface Change {
+  /** What is sent. */
+  readonly gateway: KubeObject
+  /** Absent where the gateway is new. */
+  readonly live: KubeObject | undefined
+  readonly differences: readonly Difference[]
+  /** Whether pods are made anew for it. */
+  readonly rolls: boolean
+}
+
+export interface ChangeOptions {
+  readonly force: boolean
+  /** For pods that have to be made anew; where none has to, nothing is done for its sake. */
+  readonly drainSeconds?: number | undefined
+}
+
+export async function changeOf(
+  gateway: KubeObject,
+  { api }: ClusterAccess,
+  { force, drainSeconds }: ChangeOptions,
+): Promise<Change> {
+  const { namespace, name } = gateway.metadata
+  const live = await api.get(RESOURCES.gatewayConfigs, { namespace, name })
+  const rehearse = (one: KubeObject) =>
+    api.apply(RESOURCES.gatewayConfigs, one, { manager: MANAGER, force, dryRun: true })
+  const kept = withDrain(gateway, drainOf(gateway) ?? drainOf(live))
+  const outcome = await rehearse(kept)
+  const rolls = live !== undefined && rollsPods(live, outcome)
+  if (drainSeconds === undefined || (live !== undefined && !rolls)) {
+    return { gateway: kept, live, differences: between(live, outcome), rolls }
+  }
+  const drained = withDrain(gateway, drainSeconds)
+  return { gateway: drained, live, differences: between(live, await rehearse(drained)), rolls }
+}
+
+/** A drain time of an earlier `--drain-timeout` stays: to take it back would make every pod anew. */
+function withDrain(gateway: KubeObject, seconds: unknown): KubeObject {
+  if (seconds === undefined) return gateway
+  const spec = Object(gateway.spec ?? {})
+  return { ...gateway, spec: { ...spec, drainTimeoutSeconds: seconds } }
+}
+
+function drainOf(gateway: KubeObject | undefined): unknown {
+  return valueBelow(gateway, 'spec', 'drainTimeoutSeconds')
+}
+
+function between(live: KubeObject | undefined, next: KubeObject): Difference[] {
+  const side = (object: KubeObject | undefined) => ({ tree: shapeOf(object), shown: shownAsWritten })
+  return differencesBetween(side(live), side(next))
+}
+
+/** What a user writes of a gateway; both written forms of a field are one. */
+function shapeOf(object: KubeObject | undefined): unknown {
+  if (object === undefined) return {}
+  const { labels, annotations } = object.metadata
+  const { gw, spec } = object
+  const canonical = canonicalize({ gw }).tree
+  return { metadata: { labels, annotations: shownAnnotations(annotations) }, spec, gw: valueBelow(canonical, 'gw') }
+}
+
+/** kubectl keeps a whole copy of what it applied in here. */
+function shownAnnotations(annotations: Readonly<Record<string, string>> | undefined) {
+  if (annotations === undefined) return undefined
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...rest } = annotations
+  return rest
+}

@@ -1,0 +1,139 @@
+/** `gw apply` to a cluster: server-side apply, then waiting until every pod enforces it. */
+import type { GatewayStatus } from '../../crds/gateway-config.ts'
+import { ApiError } from '../../operator/api-error.ts'
+import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
+import { type ClusterAccess, withCluster } from '../cluster-access.ts'
+import { printDifferences } from '../differences-text.ts'
+import { EXIT, type Format, printLine, printRemark, printValue } from '../output.ts'
+import type { InCluster } from '../place.ts'
+import { printProblems } from '../problems-text.ts'
+import { type Change, changeOf, MANAGER } from './change.ts'
+import { judge, type Written } from './document.ts'
+import { untilProgrammed } from './progress.ts'
+
+export interface Applying {
+  readonly onlyLimits: boolean
+  readonly drainSeconds: number | undefined
+  readonly force: boolean
+  readonly wait: boolean
+  readonly timeoutMs: number
+  readonly output: Format
+}
+
+export async function applyToCluster(
+  written: Written,
+  place: InCluster,
+  applying: Applying,
+): Promise<void> {
+  await withCluster(place, async (access) => {
+    const gateway = judged(written, place, access)
+    if (gateway === undefined) return
+    try {
+      await applyJudged(gateway, access, applying)
+    } catch (error) {
+      if (!(error instanceof ApiError) || !REFUSALS.has(error.status)) throw error
+      process.exitCode = EXIT.no
+      printRemark(`refused: ${error.message}${adviceOn(error)}`)
+    }
+  })
+}
+
+/** The API server has understood, and says no: conflict, or not valid. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 409, 422])
+
+function adviceOn({ status, message }: ApiError): string {
+  if (status !== 409) return ''
+  return message.includes('conflict with')
+    ? '\n    fix: Take these fields over with --force-conflicts, or leave them to whoever set them.'
+    : '\n    fix: Somebody has changed it meanwhile; look with `gw diff`, and apply again.'
+}
+
+/** undefined, and everything said, where the file is refused before anything is sent. */
+export function judged(
+  written: Written,
+  place: InCluster,
+  access: ClusterAccess,
+): KubeObject | undefined {
+  const { gateway, problems } = judge(written, {
+    name: place.gateway,
+    namespace: access.namespace,
+    isNamespaceSaid: place.namespace !== undefined,
+  })
+  printProblems(problems)
+  if (gateway === undefined) {
+    process.exitCode = EXIT.no
+    printRemark(`refused: ${written.name}; nothing was sent`)
+  }
+  return gateway
+}
+
+async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying: Applying) {
+  const { drainSeconds, force, onlyLimits, wait, timeoutMs, output } = applying
+  const change = await changeOf(gateway, access, { force, drainSeconds })
+  if (onlyLimits && !isReloadable(change)) return
+  if (drainSeconds !== undefined && change.live !== undefined && !change.rolls)
+    printRemark('No pod is made anew for this change, so --drain-timeout has nothing to do.')
+  const applied = await send(change, access, { force, onlyLimits })
+  const { name, generation = 0 } = applied.metadata
+  const verb = verbOf(change)
+  if (output === 'table') {
+    printLine(`gatewayconfig.inference.gw/${name} ${verb}`)
+    if (change.live !== undefined) printDifferences(change.differences)
+  }
+  const facts = { name, namespace: applied.metadata.namespace, generation, result: verb }
+  const more = { rolls: change.rolls, differences: change.differences }
+  if (!wait) return output === 'table' ? undefined : printValue({ ...facts, ...more }, output)
+  const waited = await untilProgrammed(applied, access, { generation, timeoutMs })
+  const isProgrammed = waited.kind === 'programmed'
+  if (!isProgrammed) process.exitCode = EXIT.no
+  if (output !== 'table') {
+    const why = isProgrammed ? {} : { why: waited.why }
+    const { pods, activeHash } = waited.status
+    return printValue({ ...facts, programmed: isProgrammed, ...why, ...more, activeHash, pods }, output)
+  }
+  if (isProgrammed) return printLine(programmedText(waited.status))
+  const late = waited.kind === 'late' ? `not programmed within ${timeoutMs / 1000} s: ` : ''
+  printRemark(`${late}${waited.why}`)
+}
+
+/** Says what else differs, where more differs than may. */
+function isReloadable({ live, differences }: Change): boolean {
+  const foreign = differences.filter(({ reloadable }) => !reloadable)
+  if (live !== undefined && foreign.length === 0) return true
+  process.exitCode = EXIT.no
+  if (live === undefined) {
+    printRemark('refused: There is no such gateway to be reloaded; apply it without --reload.')
+    return false
+  }
+  const what = 'more than rate limits, budgets, pricing and keys would change; nothing was changed'
+  printRemark(`refused: ${what}`)
+  printDifferences(foreign, process.stderr)
+  printRemark('    fix: Apply it without --reload, or change only the fields that --reload takes.')
+  return false
+}
+
+async function send(
+  { gateway, live }: Change,
+  { api }: ClusterAccess,
+  { force, onlyLimits }: Pick<Applying, 'force' | 'onlyLimits'>,
+): Promise<KubeObject> {
+  // What was compared is what is changed, or nothing is.
+  const { resourceVersion } = live?.metadata ?? {}
+  const isPinned = onlyLimits && resourceVersion !== undefined
+  const metadata = { ...gateway.metadata, ...(isPinned ? { resourceVersion } : {}) }
+  return await api.apply(
+    RESOURCES.gatewayConfigs,
+    { ...gateway, metadata },
+    { manager: MANAGER, force },
+  )
+}
+
+function verbOf({ live, differences }: Change): string {
+  if (live === undefined) return 'created'
+  return differences.length === 0 ? 'unchanged' : 'configured'
+}
+
+function programmedText({ pods, activeHash, address }: GatewayStatus): string {
+  const where = address === undefined ? '' : ` at ${address}`
+  return `programmed: ${pods.length} ${pods.length === 1 ? 'pod enforces' : 'pods enforce'} ${activeHash?.slice(0, 12)}${where}`
+}

@@ -1,0 +1,34 @@
+/** What applying a file would change, wherever it would be applied. */
+import type { Difference } from '../../dataplane/config/differences.ts'
+import { readVerdict } from '../admin-words.ts'
+import { withCluster } from '../cluster-access.ts'
+import { askAdmin } from '../connection.ts'
+import { EXIT, printRemark } from '../output.ts'
+import type { Place } from '../place.ts'
+import { changeOf } from './change.ts'
+import { judged } from './cluster.ts'
+import type { Written } from './document.ts'
+
+/** undefined, and everything said, where the file would be refused. */
+export async function differencesOf(
+  written: Written,
+  place: Place,
+): Promise<readonly Difference[] | undefined> {
+  if (place.kind === 'cluster') {
+    return await withCluster(place, async (access) => {
+      const gateway = judged(written, place, access)
+      if (gateway === undefined) return undefined
+      return (await changeOf(gateway, access, { force: true })).differences
+    })
+  }
+  const { status, body } = await askAdmin(place.admin, '/config?dry_run=true', {
+    method: 'PUT',
+    body: written.text,
+  })
+  const { problems, refusal, differences } = readVerdict(status, body, written.name)
+  for (const problem of problems) printRemark(problem)
+  if (refusal === undefined) return differences
+  process.exitCode = EXIT.no
+  printRemark(`refused: ${refusal}`)
+  return undefined
+}

@@ -1,0 +1,92 @@
+/** The file that is applied: read once, and judged for a cluster before anything is sent. */
+import { readFileSync } from 'node:fs'
+import { parseDocument } from '../../dataplane/config/document.ts'
+import { hasErrors, type Problem, problemAt, showPath } from '../../dataplane/config/problems.ts'
+import { compile } from '../../operator/compile.ts'
+import { isObject, type KubeObject, valueBelow } from '../../operator/objects.ts'
+import { EXIT, printRemark } from '../output.ts'
+
+export interface Written {
+  /** As people are shown it. */
+  readonly name: string
+  readonly text: string
+}
+
+/** undefined, and everything said, where it cannot be read. */
+export function readWritten(path: string): Written | undefined {
+  const name = path === '-' ? 'stdin' : path
+  try {
+    return { name, text: readFileSync(path === '-' ? 0 : path, 'utf8') }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    printRemark(`cannot read ${name}: ${reason}\n    fix: Give the path of a file with --file.`)
+    process.exitCode = EXIT.unanswered
+    return undefined
+  }
+}
+
+export interface Judged {
+  /** Absent where the file is refused. */
+  readonly gateway?: KubeObject
+  readonly problems: readonly Problem[]
+}
+
+export interface Target {
+  readonly name: string | undefined
+  /** Of the option, and where that is absent of the context. */
+  readonly namespace: string
+  readonly isNamespaceSaid: boolean
+}
+
+export function judge({ name: file, text }: Written, target: Target): Judged {
+  const { document, problems } = parseDocument(text, file)
+  if (document === undefined) return { problems }
+  const { tree } = document
+  const written = isObject(tree) ? tree : {}
+  const name = target.name ?? valueBelow(tree, 'metadata', 'name')
+  const ownNamespace = valueBelow(tree, 'metadata', 'namespace')
+  const at = (path: readonly string[], message: string, fix: string): Problem =>
+    problemAt(
+      { severity: 'error', path, message, fix },
+      { file, path: path.join('.'), ...document.positionOf(path) },
+    )
+  if (typeof name !== 'string' || name === '') {
+    const fix = 'Write metadata.name, or give --gateway NAME.'
+    return { problems: [at(['metadata', 'name'], 'the gateway has no name', fix)] }
+  }
+  const isElsewhere =
+    typeof ownNamespace === 'string' &&
+    target.isNamespaceSaid &&
+    ownNamespace !== target.namespace
+  if (isElsewhere) {
+    const message = `the file is for namespace "${ownNamespace}", and --namespace says "${target.namespace}"`
+    return { problems: [at(['metadata', 'namespace'], message, 'Make them agree.')] }
+  }
+  const namespace = typeof ownNamespace === 'string' ? ownNamespace : target.namespace
+  const gateway = objectOf(written, { name, namespace })
+  const found = compile({ gateway, keys: [], now: Date.now() }).problems.map((finding) =>
+    problemAt(finding, {
+      file,
+      path: showPath(finding.path),
+      ...document.positionOf(finding.path, finding.atKey),
+    }),
+  )
+  return hasErrors(found) ? { problems: found } : { gateway, problems: found }
+}
+
+/** What the API server gives an object itself is not the writer's to send. */
+function objectOf(
+  tree: Readonly<Record<string, unknown>>,
+  place: { readonly name: string; readonly namespace: string },
+): KubeObject {
+  const { status: _, ...rest } = tree
+  const labels = valueBelow(tree, 'metadata', 'labels')
+  const annotations = valueBelow(tree, 'metadata', 'annotations')
+  const metadata = {
+    ...place,
+    ...(isObject(labels) ? { labels } : {}),
+    ...(isObject(annotations) ? { annotations } : {}),
+  }
+  // The texts of labels and annotations are the API server's to check.
+  return { ...rest, metadata } as KubeObject
+}

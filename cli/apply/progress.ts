@@ -1,0 +1,81 @@
+/** Waits until every pod of a gateway enforces what was applied, and tells of each pod on the way. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { GatewayStatus } from '../../crds/gateway-config.ts'
+import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
+import type { ClusterAccess } from '../cluster-access.ts'
+import { printRemark } from '../output.ts'
+
+const LOOK_MS = 400
+
+export interface Waiting {
+  readonly generation: number
+  readonly timeoutMs: number
+}
+
+export type Waited =
+  | { readonly kind: 'programmed'; readonly status: GatewayStatus }
+  | { readonly kind: 'refused'; readonly why: string; readonly status: GatewayStatus }
+  | { readonly kind: 'late'; readonly why: string; readonly status: GatewayStatus }
+
+export async function untilProgrammed(
+  { metadata: { name, namespace } }: KubeObject,
+  { api }: ClusterAccess,
+  { generation, timeoutMs }: Waiting,
+): Promise<Waited> {
+  const deadline = performance.now() + timeoutMs
+  const told = new Map<string, string>()
+  for (;;) {
+    const object = await api.get(RESOURCES.gatewayConfigs, { namespace, name })
+    if (object === undefined) throw new Error(`GatewayConfig "${name}" was deleted meanwhile.`)
+    const status = GatewayStatus.parse(object.status ?? {})
+    if ((status.observedGeneration ?? 0) >= generation) tellOfPods(status, told)
+    const verdict = verdictOf(status, generation)
+    if (verdict !== undefined) return verdict
+    if (performance.now() >= deadline) return { kind: 'late', why: whyNotYet(status, generation), status }
+    await delay(LOOK_MS)
+  }
+}
+
+function verdictOf(status: GatewayStatus, generation: number): Waited | undefined {
+  const condition = (type: string) => conditionOf(status, type, generation)
+  const [accepted, programmed, available] = ['Accepted', 'Programmed', 'WorkloadAvailable'].map(
+    condition,
+  )
+  if (accepted?.status === 'False') {
+    return { kind: 'refused', why: `${accepted.reason}: ${accepted.message}`, status }
+  }
+  const pending = status.pods.some(({ state }) => state === undefined || state === 'Pending')
+  if (programmed?.status === 'False' && programmed.reason === 'Rejected' && !pending) {
+    return { kind: 'refused', why: `${programmed.reason}: ${programmed.message}`, status }
+  }
+  const isDone = programmed?.status === 'True' && available?.status === 'True'
+  return isDone ? { kind: 'programmed', status } : undefined
+}
+
+function conditionOf({ conditions }: GatewayStatus, type: string, generation: number) {
+  return conditions.find(
+    (one) => one.type === type && (one.observedGeneration ?? 0) >= generation,
+  )
+}
+
+function whyNotYet(status: GatewayStatus, generation: number): string {
+  if ((status.observedGeneration ?? 0) < generation) {
+    return 'the operator has not looked at it; does it run?'
+  }
+  const lacking = ['Programmed', 'WorkloadAvailable'].map((type) =>
+    conditionOf(status, type, generation),
+  )
+  const first = lacking.find((condition) => condition?.status !== 'True')
+  return first === undefined ? 'it is not judged yet' : `${first.reason}: ${first.message}`
+}
+
+/** A line whenever something about a pod is new. */
+function tellOfPods({ pods, programmedReplicas = 0 }: GatewayStatus, told: Map<string, string>) {
+  for (const { name, state = 'Pending', ready, error } of pods) {
+    const readiness = ready ? 'ready' : 'not ready'
+    const text = `${state}, ${readiness}${error === undefined ? '' : `: ${error}`}`
+    if (told.get(name) === text) continue
+    told.set(name, text)
+    printRemark(`pod ${name}: ${text} (${programmedReplicas} of ${pods.length} programmed)`)
+  }
+}

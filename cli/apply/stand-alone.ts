@@ -1,0 +1,63 @@
+/** Gives a stand-alone gateway another configuration, and says for how long that holds. */
+import { realpathSync } from 'node:fs'
+import { readVerdict, type Taken } from '../admin-words.ts'
+import { askAdmin } from '../connection.ts'
+import { printDifferences } from '../differences-text.ts'
+import { EXIT, type Format, printLine, printRemark, printValue } from '../output.ts'
+import type { StandAlone } from '../place.ts'
+import type { Written } from './document.ts'
+
+export interface Reloading {
+  /** Refuse where more than limits, budgets, prices and keys differ. */
+  readonly onlyLimits: boolean
+  readonly path: string
+  readonly output: Format
+}
+
+export async function applyToGateway(
+  written: Written,
+  { admin }: StandAlone,
+  { onlyLimits, path, output }: Reloading,
+): Promise<void> {
+  const query = onlyLimits ? '?only=limits' : ''
+  const { status, body } = await askAdmin(admin, `/config${query}`, {
+    method: 'PUT',
+    body: written.text,
+  })
+  const taken = readVerdict(status, body, written.name)
+  const lasts = lastsOf(taken.file, path)
+  if (taken.refusal !== undefined) process.exitCode = EXIT.no
+  if (output !== 'table') {
+    const { refusal, differences, problems } = taken
+    const result = refusal === undefined ? 'applied' : 'refused'
+    return await printValue({ result, refusal, differences, problems, lasts }, output)
+  }
+  for (const problem of taken.problems) printRemark(problem)
+  if (taken.refusal !== undefined) return refuse(taken)
+  if (taken.differences.length === 0) return printLine(`${written.name}: nothing differs`)
+  printDifferences(taken.differences)
+  printLine(`${written.name}: applied to ${admin}`)
+  if (lasts === 'until the next start')
+    printRemark(`This lasts until the next start: the gateway was started with ${taken.file}.`)
+}
+
+function refuse({ refusal, differences }: Taken): void {
+  printRemark(`refused: ${refusal}`)
+  printDifferences(differences, process.stderr)
+  if (differences.length > 0)
+    printRemark('    fix: Apply it without --reload, or change only the fields that --reload takes.')
+}
+
+/** Only the file of the start is read again at the next start. */
+function lastsOf(startedWith: string | undefined, path: string) {
+  if (startedWith === undefined) return undefined
+  return real(path) === real(startedWith) ? 'for good' : 'until the next start'
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,71 @@
+/** `gw apply`: a configuration file put into force, in a cluster or in a running stand-alone gateway. */
+import { Command, Option } from 'commander'
+import { durationMs } from '../option-values.ts'
+import { EXIT, endUsageWith64, type Format, formatOption } from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+
+interface ApplyOptions extends PlaceOptions {
+  readonly file: string
+  readonly reload?: true
+  readonly strategy?: 'rolling'
+  readonly drainTimeout?: number
+  readonly wait: 'true' | 'false'
+  readonly timeout: number
+  readonly forceConflicts?: true
+  readonly output: Format
+}
+
+const FIVE_MINUTES_MS = 300_000
+
+export const apply = endUsageWith64(
+  addPlace(
+    new Command('apply')
+      .description('Put a configuration file into force, and wait until every pod enforces it.')
+      .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
+  )
+    .option('--reload', 'refuse if more than rate limits, budgets, pricing and keys would change')
+    .addOption(
+      new Option('--strategy <name>', 'how pods are made anew where they must be').choices([
+        'rolling',
+      ]),
+    )
+    .addOption(
+      new Option('--drain-timeout <time>', 'what requests get to finish when a pod ends')
+        .argParser((text) => durationMs(text))
+        .conflicts('reload'),
+    )
+    .addOption(
+      new Option('--wait <yes>', 'wait for the pods').choices(['true', 'false']).default('true'),
+    )
+    .option('--timeout <time>', 'how long to wait', durationMs, FIVE_MINUTES_MS)
+    .option('--force-conflicts', 'take over fields that somebody else has set')
+    .addOption(formatOption())
+    .action(applyFile),
+)
+
+async function applyFile(options: ApplyOptions, command: Command): Promise<void> {
+  const place = placeOf(options, command)
+  const { file, reload, drainTimeout, wait, timeout, forceConflicts, output } = options
+  const { readWritten } = await import('../apply/document.ts')
+  if (place.kind === 'stand-alone') {
+    if (drainTimeout !== undefined || options.strategy !== undefined) {
+      const message = 'error: --strategy and --drain-timeout are for pods; a stand-alone gateway has none'
+      command.error(message, { exitCode: EXIT.usage })
+    }
+    const { applyToGateway } = await import('../apply/stand-alone.ts')
+    const written = readWritten(file)
+    if (written === undefined) return
+    return await applyToGateway(written, place, { onlyLimits: reload === true, path: file, output })
+  }
+  const { applyToCluster } = await import('../apply/cluster.ts')
+  const written = readWritten(file)
+  if (written === undefined) return
+  await applyToCluster(written, place, {
+    onlyLimits: reload === true,
+    drainSeconds: drainTimeout === undefined ? undefined : Math.ceil(drainTimeout / 1000),
+    force: forceConflicts === true,
+    wait: wait === 'true',
+    timeoutMs: timeout,
+    output,
+  })
+}

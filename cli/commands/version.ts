@@ -1,0 +1,47 @@
+/** `gw version`: of the tool, and of the gateways that it can ask. */
+import { Command } from 'commander'
+import { VERSION } from '../../dataplane/version.ts'
+import { endUsageWith64, type Format, formatOption, printTable, printValue } from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+
+interface VersionOptions extends PlaceOptions {
+  readonly client?: true
+  readonly output: Format
+}
+
+export const version = endUsageWith64(
+  addPlace(
+    new Command('version').description('Show the version of the tool and of running gateways.'),
+  )
+    .option('--client', 'only of the tool; nobody is asked')
+    .addOption(formatOption())
+    .action(showVersion),
+)
+
+async function showVersion(options: VersionOptions, command: Command): Promise<void> {
+  const gateways = options.client ? [] : await versionsOf(options, command)
+  if (options.output !== 'table')
+    return await printValue({ client: VERSION, gateways }, options.output)
+  const rows = gateways.map(({ name, version }) => [name, version])
+  printTable(['WHAT', 'VERSION'], [['gw', VERSION], ...rows])
+}
+
+/** Without a gateway the version of the tool is an answer all the same. */
+async function versionsOf(options: VersionOptions, command: Command) {
+  const { withDoors } = await import('../doors.ts')
+  const place = placeOf(options, command)
+  try {
+    return await withDoors(place, (doors) =>
+      Promise.all(
+        doors.map(async (door) => {
+          const { body } = await door.ask('/status')
+          return { name: door.name, version: String(Object(body).version) }
+        }),
+      ),
+    )
+  } catch (error) {
+    const { printRemark } = await import('../output.ts')
+    printRemark(error instanceof Error ? error.message : String(error))
+    return []
+  }
+}

@@ -1,0 +1,122 @@
+/** `gw limits test`: requests at a steady rate, and what became of them beside what the limit allows. */
+import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Called, type Calling, chat, listModels } from './client-call.ts'
+import { findGateway, withCluster } from './cluster-access.ts'
+import type { TestOptions } from './commands/limits.ts'
+import { type Doors, withDoors } from './doors.ts'
+import { EXIT, printLine, printRemark, printTable, printValue } from './output.ts'
+import type { Place } from './place.ts'
+
+const TELL_EVERY_MS = 1000
+
+export async function testOfLimits(options: TestOptions, place: Place): Promise<void> {
+  const { key } = options
+  if (key === undefined)
+    throw new Error(`Give a key of tenant "${options.tenant}" in GW_KEY: keys are stored as hashes.`)
+  if (options.viaLoadBalancer || options.url !== undefined) {
+    const url = options.url ?? (await addressOf(place))
+    return await testAt({ url, key }, options, undefined)
+  }
+  await withDoors(place, async (doors) => {
+    const url = await doors[0].clientUrl()
+    await testAt({ url, key }, options, doors)
+  })
+}
+
+async function addressOf(place: Place): Promise<string> {
+  const advice = 'Give the address of the load balancer with --url.'
+  if (place.kind === 'stand-alone') throw new Error(advice)
+  const gateway = await withCluster(place, findGateway)
+  const address = Object(gateway.status).address
+  if (typeof address !== 'string') throw new Error(`The gateway has no address yet. ${advice}`)
+  return address
+}
+
+async function testAt(calling: Calling, options: TestOptions, doors: Doors | undefined) {
+  const { tenant, rate, duration, output } = options
+  const route = options.route ?? (await listModels(calling)).ids[0]
+  if (route === undefined) throw new Error('The key may list no route; say which with --route.')
+  await checkTenant(calling, tenant, doors)
+  const burst = await burstOf(tenant, doors)
+  const startedAt = performance.now()
+  const answers = await send(route, calling, { rate, duration })
+  const elapsedMs = performance.now() - startedAt
+  const count = (test: (one: Called) => boolean) => answers.filter(test).length
+  const limited = answers.filter(({ code }) => code === 'ERR_GW_RATE_LIMIT_LOCAL')
+  const refusedByKey = answers.find(({ status }) => status === 401 || status === 403)
+  if (refusedByKey !== undefined) throw new Error(`The key was refused: ${refusedByKey.message}`)
+  const limit = Number(answers[0]?.headers.get('x-gw-ratelimit-limit') ?? Number.NaN)
+  const admitted = answers.length - limited.length
+  const most = mostAdmitted(limit, burst, elapsedMs)
+  const isHonest = limited.every(({ headers }) => Number(headers.get('retry-after')) >= 1)
+  const held = admitted <= most && isHonest
+  if (!held) process.exitCode = EXIT.no
+  const facts = {
+    tenant,
+    route,
+    sent: answers.length,
+    admitted,
+    rate_limited: limited.length,
+    other_errors: count(({ status, code }) => status >= 400 && code !== 'ERR_GW_RATE_LIMIT_LOCAL'),
+    limit_per_minute: Number.isNaN(limit) ? null : limit,
+    burst: burst ?? null,
+    most_that_the_limit_admits: Number.isFinite(most) ? most : null,
+    held,
+  }
+  if (output !== 'table') return await printValue(facts, output)
+  printTable(['FACT', 'VALUE'], Object.entries(facts).map(([name, value]) => [name, value]))
+  if (!isHonest) printLine('A refusal came without a Retry-After of at least a second.')
+  printLine(held ? 'the limit held' : `more was admitted than the limit allows (${most})`)
+}
+
+/** The key of another tenant would test another limit. */
+async function checkTenant({ key = '' }: Calling, tenant: string, doors: Doors | undefined) {
+  if (doors === undefined) return
+  const { body } = await doors[0].ask(`/explain?key_hash=${hash('sha256', key)}`)
+  const verdict = Object(Object(body).key)
+  if (verdict.status === 401) throw new Error(`The key was refused: ${verdict.why}.`)
+  if (verdict.tenant !== tenant)
+    throw new Error(`The key is of tenant "${verdict.tenant}", not of "${tenant}".`)
+}
+
+/** What was left in the bucket, and what ran into it; one more for a request under way at the end. */
+function mostAdmitted(limit: number, burst: number | undefined, elapsedMs: number): number {
+  if (Number.isNaN(limit)) return Number.POSITIVE_INFINITY
+  const capacity = burst ?? Math.max(1, limit / 4)
+  return Math.floor(capacity + (limit * elapsedMs) / 60_000) + 1
+}
+
+/** Only a gateway's admin API knows it; through a load balancer the advised quarter is taken. */
+async function burstOf(tenant: string, doors: Doors | undefined): Promise<number | undefined> {
+  if (doors === undefined) return undefined
+  const { status, body } = await doors[0].ask(`/limits/${encodeURIComponent(tenant)}`)
+  const burst = status === 200 ? Object(Object(body).requests_per_minute).burst : undefined
+  return typeof burst === 'number' ? burst : undefined
+}
+
+/** Each at its moment, whether or not the earlier ones are answered. */
+async function send(
+  route: string,
+  calling: Calling,
+  { rate, duration }: { readonly rate: number; readonly duration: number },
+): Promise<Called[]> {
+  const total = Math.max(1, Math.round((rate * duration) / 60_000))
+  const startedAt = performance.now()
+  const under: Promise<Called>[] = []
+  let toldAt = startedAt
+  for (let index = 0; index < total; index++) {
+    const due = startedAt + (index * 60_000) / rate
+    const now = performance.now()
+    if (due > now) await delay(due - now)
+    if (performance.now() - toldAt >= TELL_EVERY_MS) {
+      toldAt = performance.now()
+      printRemark(`sent ${index} of ${total}`)
+    }
+    const answer = chat(route, calling)
+    // Waited for at the end; until then a failure is nobody's.
+    answer.catch(() => undefined)
+    under.push(answer)
+  }
+  return await Promise.all(under)
+}

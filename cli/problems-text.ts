@@ -1,0 +1,12 @@
+/** Problems of a configuration as people read them, on standard error. */
+import { type Problem, renderProblem } from '../dataplane/config/problems.ts'
+import { paint, printRemark } from './output.ts'
+
+export function printProblems(problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    const { severity } = problem
+    const colour = severity === 'error' ? 'red' : 'yellow'
+    const word = paint(`${severity}:`, colour, process.stderr)
+    printRemark(renderProblem(problem).replace(`${severity}:`, word))
+  }
+}

@@ -1,0 +1,56 @@
+/** Shows a status once, or again whenever it has changed. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { EXIT, type Format, printLine, printValue } from '../output.ts'
+import type { Place } from '../place.ts'
+import { clusterStatus } from './cluster.ts'
+import { standAloneStatus } from './stand-alone.ts'
+
+/** A status that has been asked for. */
+export interface Seen {
+  readonly ready: boolean
+  /** For programs. */
+  readonly value: unknown
+  /** What counts as a change; times and counters that always run do not. */
+  readonly essence: unknown
+  print(): void
+}
+
+const LOOK_MS = 1000
+
+export async function showOnce(place: Place, output: Format): Promise<void> {
+  const seen = await statusOf(place)
+  await show(seen, output)
+  if (!seen.ready) process.exitCode = EXIT.no
+}
+
+/** Until a signal; a gateway that cannot be asked for a moment is told of, and asked again. */
+export async function showChanges(place: Place, output: Format): Promise<void> {
+  const leaving = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => leaving.abort())
+  let last: string | undefined
+  // The first answer decides whether there is anything to watch.
+  let seen: Seen | Error = await statusOf(place)
+  for (;;) {
+    const essence = seen instanceof Error ? seen.message : JSON.stringify(seen.essence)
+    if (essence !== last) {
+      if (last !== undefined && output === 'table') printLine('')
+      if (seen instanceof Error) process.stderr.write(`error: ${seen.message}\n`)
+      else await show(seen, output)
+    }
+    last = essence
+    await delay(LOOK_MS, undefined, { signal: leaving.signal }).catch(() => undefined)
+    if (leaving.signal.aborted) break
+    seen = await statusOf(place).catch((error: Error) => error)
+  }
+  process.exitCode = !(seen instanceof Error) && seen.ready ? EXIT.ok : EXIT.no
+}
+
+async function statusOf(place: Place): Promise<Seen> {
+  if (place.kind === 'stand-alone') return await standAloneStatus(place)
+  return await clusterStatus(place)
+}
+
+async function show(seen: Seen, output: Format): Promise<void> {
+  if (output === 'table') seen.print()
+  else await printValue(seen.value, output)
+}

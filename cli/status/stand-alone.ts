@@ -1,0 +1,104 @@
+/** How a stand-alone gateway stands: configuration, store, upstreams, objectives. */
+import { z } from 'zod'
+import { askAdmin } from '../connection.ts'
+import { paint, printLine, printTable } from '../output.ts'
+import type { StandAlone } from '../place.ts'
+import type { Seen } from './show.ts'
+
+const Upstream = z.looseObject({
+  name: z.string(),
+  provider: z.string(),
+  eligible: z.boolean(),
+  health: z.string(),
+  breaker: z.string(),
+  in_flight: z.number(),
+})
+
+const Reload = z.looseObject({
+  result: z.string(),
+  at: z.string(),
+  errors: z.array(z.string()).default([]),
+})
+
+const Status = z.looseObject({
+  version: z.string(),
+  state: z.string(),
+  config: z.looseObject({
+    file: z.string(),
+    hash: z.string(),
+    routes: z.number(),
+    keys: z.number(),
+    last_reload: Reload,
+  }),
+  requests_in_flight: z.number(),
+  streams_open: z.number(),
+  store: z.unknown(),
+  upstreams: z.array(Upstream).default([]),
+  objectives: z.array(z.looseObject({})).default([]),
+})
+
+type Status = z.output<typeof Status>
+
+export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
+  const { status, body } = await askAdmin(admin, '/status')
+  if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
+  const told = Status.parse(body)
+  const { state, config, upstreams, store, objectives } = told
+  return {
+    ready: state === 'serving' && config.last_reload.result === 'success',
+    value: body,
+    essence: {
+      state,
+      config,
+      store,
+      upstreams: upstreams.map(({ name, eligible, health, breaker }) => [name, eligible, health, breaker]),
+      objectives: objectives.map(({ breached, state: at }) => [breached, at]),
+    },
+    print: () => print(admin, told),
+  }
+}
+
+function print(admin: string, told: Status): void {
+  const { version, state, config, store, upstreams, objectives } = told
+  const { last_reload: reload } = config
+  const facts: [string, string][] = [
+    ['gateway', `${admin}, version ${version}, ${state}`],
+    ['configuration', `${config.hash.slice(0, 12)} from ${config.file}`],
+    ['last reload', `${reload.result} at ${reload.at}`],
+    ['serves', `${config.routes} routes, ${config.keys} keys`],
+    ['in flight', `${told.requests_in_flight} requests, ${told.streams_open} streams`],
+    ['store', sentenceOf(store)],
+  ]
+  const width = Math.max(...facts.map(([label]) => label.length))
+  for (const [label, value] of facts) printLine(`${label.padEnd(width)}  ${value}`)
+  for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))
+  printLine('')
+  printTable(
+    ['UPSTREAM', 'PROVIDER', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT'],
+    upstreams.map((one) => [
+      one.name,
+      one.provider,
+      one.eligible ? 'yes' : 'no',
+      one.health,
+      one.breaker,
+      one.in_flight,
+    ]),
+  )
+  const [first] = objectives
+  if (first === undefined) return
+  printLine('')
+  const columns = Object.keys(first)
+  printTable(
+    columns.map((name) => name.replaceAll('_', ' ').toUpperCase()),
+    objectives.map((one) => columns.map((name) => one[name])),
+  )
+}
+
+/** `backend memory, durable false`: the store says what it is in members of its own. */
+function sentenceOf(store: unknown): string {
+  if (typeof store !== 'object' || store === null) return String(store ?? '-')
+  const entries = Object.entries(store).filter(([, value]) => value !== null && value !== undefined)
+  return entries
+    .map(([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(', ')
+}

@@ -1,0 +1,199 @@
+/** D5 the books of several processes: what they logged, what was settled and what upstreams know, through sixteen faults. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { recordResult } from '../../results.ts'
+import {
+  type Asked,
+  event,
+  failing,
+  type Reply,
+  silent,
+  startUpstream,
+  whole,
+} from '../fake-upstream.ts'
+import { aRandom } from '../faults/random.ts'
+import { until } from '../gateway-process.ts'
+import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
+import { Replicas } from './rig.ts'
+
+const REQUESTS = 10_000
+const AT_ONCE = 150
+const PROMPT = 7
+
+const random = aRandom(20_261_121)
+const books = { tokens: 0, estimated: 0 }
+
+function reported() {
+  const usage = { prompt_tokens: PROMPT, completion_tokens: 1 + random(500) }
+  books.tokens += usage.prompt_tokens + usage.completion_tokens
+  return usage
+}
+
+/** Not told: a quarter of the request's bytes, whose number the client wrote into it, and a token for each word. */
+function untold({ body }: Asked, words: number): void {
+  const bytes = Number(/size-(\d+)/.exec(JSON.stringify(body.messages))?.[1])
+  books.tokens += Math.ceil(bytes / 4) + words
+  books.estimated++
+}
+
+interface Manner {
+  readonly slowMs?: number
+  readonly breaksOff?: 'cut' | 'stall'
+  readonly broken?: true
+  readonly done?: false
+}
+
+/** An answer in one of its manners; one that is no stream and breaks off costs nothing, since nobody has got it. */
+function answer({ slowMs, breaksOff, broken, done }: Manner): Reply {
+  return async (outgoing, asked) => {
+    if (slowMs !== undefined) {
+      await delay(slowMs)
+      // The gateway has given up long ago.
+      if (outgoing.destroyed) return
+    }
+    if (asked.body.stream !== true) {
+      if (breaksOff === undefined && broken === undefined) {
+        return await whole('answer', reported())(outgoing, asked)
+      }
+      outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+      if (breaksOff === 'stall') return outgoing.flushHeaders()
+      return void outgoing.end(broken ? '{"oops'.padEnd(100) : '{"choices', () =>
+        outgoing.destroy(),
+      )
+    }
+    const words = 2 + random(10)
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let sent = 0; sent < words; sent++) {
+      if (broken && sent === 1) outgoing.write('data: {"choices":[{"delta":{"content": \n\n')
+      outgoing.write(chunk({ delta: { content: 'w ' }, finish_reason: null }))
+    }
+    if (breaksOff !== undefined) {
+      untold(asked, words)
+      // Node keeps what is written until the next turn, and would lose it.
+      await turn()
+      if (breaksOff === 'cut') outgoing.socket?.destroySoon()
+      return
+    }
+    outgoing.write(chunk({ delta: {}, finish_reason: 'stop' }))
+    outgoing.write(event({ object: 'chat.completion.chunk', choices: [], usage: reported() }))
+    outgoing.end(done === false ? '' : 'data: [DONE]\n\n')
+  }
+}
+
+function chunk(choice: Readonly<Record<string, unknown>>): string {
+  return event({ object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }], usage: null })
+}
+
+const refuses = (status: number, code: string) => failing(status, { code })
+
+/** As `faults/catalogue.ts` has them. */
+const FAULTS: Readonly<Record<string, Reply>> = {
+  S01: failing(429, {}, { 'retry-after': '2' }),
+  S02: failing(429),
+  S03: failing(500),
+  S04: failing(503),
+  S05: (outgoing) => void outgoing.socket?.resetAndDestroy(),
+  S06: silent,
+  S07: answer({ slowMs: 6000 }),
+  S08: answer({ breaksOff: 'cut' }),
+  S09: answer({ breaksOff: 'stall' }),
+  S10: answer({ broken: true }),
+  S11: answer({ done: false }),
+  S12: refuses(400, 'context_length_exceeded'),
+  S13: refuses(400, 'content_policy_violation'),
+  S14: answer({ breaksOff: 'cut' }),
+  S15: failing(503),
+  S16: failing(503, { code: 'overloaded' }),
+}
+const NAMES = Object.keys(FAULTS)
+
+/** The client names the fault, so that only the faults of silence meet a short clock: a slow machine is no fault. */
+const ROUTES: Readonly<Record<string, string>> = { S06: 'hasty', S07: 'hasty', S09: 'stalling' }
+const CLOCKS = {
+  chat: { timeout_seconds: 100, idle_timeout_seconds: 100 },
+  hasty: { timeout_seconds: 1, idle_timeout_seconds: 100 },
+  stalling: { timeout_seconds: 100, idle_timeout_seconds: 1 },
+}
+
+const faulty: Reply = async (outgoing, asked) => {
+  const [, name = ''] = /fault-(S\d+)/.exec(JSON.stringify(asked.body.messages)) ?? []
+  await FAULTS[name]?.(outgoing, asked)
+}
+
+const [first, second] = await Promise.all([startUpstream(faulty), startUpstream(answer({}))])
+const replicas = await Replicas.start(
+  3,
+  {
+    upstreams: [
+      ...Object.entries(CLOCKS).map(([name, clocks]) => ({
+        name,
+        endpoint: first.url,
+        ...clocks,
+        context_window: 8192,
+      })),
+      { name: 'second', endpoint: second.url, ...CLOCKS.chat, context_window: 131_072 },
+    ],
+    routes: Object.keys(CLOCKS).map((name) => ({
+      name,
+      strategy: 'primary_with_fallback',
+      primary: name,
+      fallback: ['second'],
+      timeout_seconds: 200,
+      retry: { max_attempts: 3, initial_delay_ms: 1, respect_retry_after: false },
+    })),
+    budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000_000 }],
+    telemetry: { access_log: true },
+  },
+  keysOf(['acme']),
+)
+after(() => Promise.all([replicas.stop(), first.close(), second.close()]))
+
+/** A question that says how many bytes its request has. */
+function question(fault: string) {
+  const text = 'x'.repeat(random(300))
+  const stream = random(2) === 0
+  const of = (size: string) => ({
+    model: ROUTES[fault] ?? 'chat',
+    messages: [{ role: 'user', content: `${text} fault-${fault} size-${size}` }],
+    stream,
+    max_tokens: 600,
+  })
+  return of(String(JSON.stringify(of('000')).length).padStart(3, '0'))
+}
+
+/** Tokens in the lines of the access log, of all processes. */
+function logged(): { requests: number; tokens: number } {
+  let [requests, tokens] = [0, 0]
+  for (const { process } of replicas.fronts) {
+    for (const line of process.output().split('\n')) {
+      if (!line.includes('"event":"request"') || !line.endsWith('}')) continue
+      const { path, prompt_tokens = 0, completion_tokens = 0 } = JSON.parse(line)
+      if (path !== '/v1/chat/completions') continue
+      requests++
+      tokens += prompt_tokens + completion_tokens
+    }
+  }
+  return { requests, tokens }
+}
+
+test(`D5 ${REQUESTS} requests through sixteen faults: log, store and upstreams agree to the token`, async (context) => {
+  const statuses = new Map<number, number>()
+  let begun = 0
+  const client = async () => {
+    while (begun < REQUESTS) {
+      const fault = NAMES[begun % NAMES.length] as string
+      const { status } = await replicas.ask(begun++, 'acme', question(fault))
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, client))
+  await untilIdle(replicas.front(0, 'acme'), 'acme')
+  await until('every request is logged', () => logged().requests === REQUESTS)
+  const { tokens_per_day: day } = await standing(replicas.front(1, 'acme'), 'acme')
+  const { tokens } = logged()
+  context.diagnostic(JSON.stringify(Object.fromEntries(statuses)))
+  const figures = `events ${tokens}, settled ${day.used}, upstream ${books.tokens}`
+  recordResult('books', figures, `${REQUESTS} requests, ${books.estimated} without usage`)
+  assert.deepEqual([tokens, day.used], [books.tokens, books.tokens])
+})

@@ -1,0 +1,38 @@
+/** `up` starts the node and says how to use it, `down` removes it. */
+import { providePrograms } from '../cluster/programs.ts'
+import { KUBECONFIG, NETWORK } from './layout.ts'
+import { ensureNode } from './node.ts'
+import { removeNode } from './remove.ts'
+
+async function main(): Promise<number> {
+  const [command] = process.argv.slice(2)
+  if (command === 'down') {
+    await removeNode()
+    process.stdout.write('The node is removed.\n')
+    return 0
+  }
+  if (command !== 'up') {
+    process.stderr.write('usage: node test/node/main.ts up | down\n')
+    return 64
+  }
+  const startedAt = performance.now()
+  const isNew = await ensureNode()
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
+  process.stdout.write(isNew ? `The node is ready after ${seconds} s.\n` : 'The node runs.\n')
+  const { kubectl, helm } = await providePrograms(['kubectl', 'helm'])
+  process.stdout.write(`
+Its addresses exist in its own network namespace only. A shell in it:
+
+  nsenter --net=${NETWORK} env KUBECONFIG=${KUBECONFIG} bash
+
+There:
+
+  ${kubectl} get pods -A
+  ${helm} list -A
+
+make cluster-down removes it.
+`)
+  return 0
+}
+
+process.exit(await main())

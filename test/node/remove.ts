@@ -1,0 +1,106 @@
+/** Removes the node and all that it left, also after a crash: by recorded ids, by its folder and by its cgroup. */
+import { existsSync } from 'node:fs'
+import { readdir, readFile, readlink, rm, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { until } from '../integration/gateway-process.ts'
+import { killDaemons, killQuietly } from './daemons.ts'
+import { FOLDER, NAME } from './layout.ts'
+import { removeNetwork } from './network.ts'
+import { run } from './system.ts'
+
+const CGROUPS = '/sys/fs/cgroup'
+/** Links to the logs of containers, and what the network plugins remember: fixed places outside our folder. */
+const CONTAINER_LOGS = '/var/log/containers'
+const PLUGIN_RESULTS = '/var/lib/cni/results'
+const SETTINGS = join(FOLDER, 'kernel-settings.json')
+
+/** What a kubelet sets on the host that it believes to own. */
+const KERNEL_SETTINGS = [
+  'vm/overcommit_memory',
+  'vm/panic_on_oom',
+  'kernel/panic',
+  'kernel/panic_on_oops',
+]
+
+export async function removeNode(): Promise<void> {
+  await killDaemons()
+  await killContainers()
+  await unmountAll()
+  await removeNetwork()
+  await removeCgroups()
+  await removeLeftovers()
+  await restoreKernelSettings()
+  await rm(FOLDER, { recursive: true, force: true, maxRetries: 5 })
+}
+
+export async function rememberKernelSettings(): Promise<void> {
+  const values: Record<string, string> = {}
+  for (const name of KERNEL_SETTINGS) {
+    values[name] = await readFile(join('/proc/sys', name), 'utf8').catch(() => '')
+  }
+  await writeFile(SETTINGS, JSON.stringify(values))
+}
+
+async function restoreKernelSettings(): Promise<void> {
+  const text = await readFile(SETTINGS, 'utf8').catch(() => '{}')
+  for (const [name, value] of Object.entries(JSON.parse(text))) {
+    if (value !== '') await writeFile(join('/proc/sys', name), String(value)).catch(() => undefined)
+  }
+}
+
+async function killContainers(): Promise<void> {
+  await until('the containers are gone', async () => {
+    const pids = new Set<string>()
+    for (const folder of await ourCgroups()) {
+      const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')
+      for (const pid of text.split('\n')) if (pid !== '') pids.add(pid)
+    }
+    for (const pid of pids) killQuietly(Number(pid))
+    return pids.size === 0
+  })
+}
+
+/** Below each controller where there is one tree for each; deepest first. */
+async function ourCgroups(): Promise<string[]> {
+  const controllers = await readdir(CGROUPS)
+  const roots = [CGROUPS, ...controllers.map((name) => join(CGROUPS, name))]
+  const found: string[] = []
+  for (const root of roots.map((folder) => join(folder, NAME)).filter(existsSync)) {
+    found.push(...(await foldersBelow(root)))
+  }
+  return found
+}
+
+async function foldersBelow(root: string): Promise<string[]> {
+  const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
+  const below: string[] = []
+  for (const entry of entries) {
+    if (entry.isDirectory()) below.push(...(await foldersBelow(join(root, entry.name))))
+  }
+  return [...below, root]
+}
+
+async function removeCgroups(): Promise<void> {
+  await until('the cgroups are gone', async () => {
+    const folders = await ourCgroups()
+    for (const folder of folders) await rmdir(folder).catch(() => undefined)
+    return folders.length === 0
+  })
+}
+
+async function unmountAll(): Promise<void> {
+  const text = await readFile('/proc/self/mountinfo', 'utf8')
+  const points = text.split('\n').map((line) => (line.split(' ')[4] ?? '').replaceAll('\\040', ' '))
+  const ours = points.filter((point) => point.startsWith(`${FOLDER}/`))
+  for (const point of ours.reverse()) await run('umount', ['--lazy', point]).catch(() => undefined)
+}
+
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(CONTAINER_LOGS).catch(() => [])) {
+    const target = await readlink(join(CONTAINER_LOGS, name)).catch(() => '')
+    if (target.startsWith(`${FOLDER}/`)) await rm(join(CONTAINER_LOGS, name), { force: true })
+  }
+  for (const name of await readdir(PLUGIN_RESULTS).catch(() => [])) {
+    if (name.startsWith(`${NAME}-`)) await rm(join(PLUGIN_RESULTS, name), { force: true })
+  }
+}

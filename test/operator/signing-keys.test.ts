@@ -1,0 +1,89 @@
+/** Which key signs, which are trusted, and what is stored proves itself. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { test } from 'node:test'
+import { keyIdOf } from '../../dataplane/config/signed.ts'
+import { bundleData, readStored, signConfiguration, signKeys } from '../../operator/bundle.ts'
+import type { KubeObject } from '../../operator/objects.ts'
+import { readSigningKeys } from '../../operator/signing-keys.ts'
+import { aHash } from './a-gateway.ts'
+
+const gateway = { uid: 'u', namespace: 'ai', name: 'production' }
+
+function aPair() {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  return {
+    id: keyIdOf(publicKey),
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  }
+}
+
+function aSecret(members: Readonly<Record<string, string>>): KubeObject {
+  const data = Object.entries(members).map(([name, text]) => [
+    name,
+    Buffer.from(text).toString('base64'),
+  ])
+  return { metadata: { namespace: 'gw-system', name: 's' }, data: Object.fromEntries(data) }
+}
+
+function aConfigMap(stored: Parameters<typeof bundleData>[0]): KubeObject {
+  return { metadata: { name: 'production-config' }, ...bundleData(stored) }
+}
+
+test('one key signs, and every public half is trusted while keys are replaced', () => {
+  const [old, next] = [aPair(), aPair()]
+  const before = readSigningKeys(
+    aSecret({ 'signing.pem': old.privatePem, 'next.pem': next.privatePem }),
+  )
+  const after = readSigningKeys(
+    aSecret({ 'signing.pem': next.privatePem, 'old.pem': old.publicPem }),
+  )
+  assert.equal(before.keyId, old.id)
+  assert.equal(after.keyId, next.id)
+  for (const { trusted } of [before, after]) {
+    assert.deepEqual(Object.keys(trusted).sort(), [`${old.id}.pem`, `${next.id}.pem`].sort())
+    assert.ok(!JSON.stringify(trusted).includes('PRIVATE'))
+  }
+})
+
+test('a Secret without a usable key is named, and its contents are not', () => {
+  const says = (members: Record<string, string>) => {
+    try {
+      readSigningKeys(aSecret(members))
+    } catch (error) {
+      return (error as Error).message
+    }
+    return undefined
+  }
+  assert.match(says({}) ?? '', /gw-system\/s has no private key in signing\.pem; restore it/)
+  assert.match(says({ 'signing.pem': aPair().publicPem }) ?? '', /has no private key/)
+  const broken = says({ 'signing.pem': '-----BEGIN PRIVATE KEY-----\ncanary\n' }) ?? ''
+  assert.match(broken, /signing\.pem is not an Ed25519 key/)
+  assert.ok(!broken.includes('canary'))
+})
+
+test('what was stored is read back, and nothing that was tampered with or is for another', () => {
+  const keys = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
+  const payload = {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    metadata: { name: 'production', namespace: 'ai' },
+    gw: { upstreams: [{ api_key: '${secret:openai/key}' }] },
+  }
+  const configuration = signConfiguration(payload, { gateway, sequence: 4, generation: 2 }, keys)
+  const records = [{ id: 'a', tenant: 'acme', hash: aHash('a'), routes: ['*'] }]
+  const signed = signKeys(records, { gateway, sequence: 9 }, keys)
+  const stored = readStored(aConfigMap({ configuration, keys: signed }), 'u', keys)
+  assert.deepEqual(stored.configuration, configuration)
+  assert.equal(stored.keys?.hash, signed.hash)
+  assert.deepEqual(stored.keys?.records, records)
+  assert.deepEqual(readStored(aConfigMap({ configuration, keys: signed }), 'other', keys), {})
+  const tampered = { ...configuration, text: configuration.text.replace('openai', 'rival0') }
+  assert.equal(
+    readStored(aConfigMap({ configuration: tampered }), 'u', keys).configuration,
+    undefined,
+  )
+  const strangers = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
+  assert.deepEqual(readStored(aConfigMap({ configuration, keys: signed }), 'u', strangers), {})
+})
