@@ -7,9 +7,9 @@ ARG SOURCE_DATE_EPOCH=0
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Registries and their credentials come as a secret of the build (npmrc), authorities as another (ca); neither is kept.
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+RUN --mount=type=secret,id=npmrc,target=/run/gw-npmrc \
     --mount=type=secret,id=ca,target=/run/gw-ca.crt \
-    npm ci --omit=dev --ignore-scripts --no-audit --no-fund --cache /tmp/npm
+    npm ci --omit=dev --ignore-scripts --no-audit --no-fund --userconfig /run/gw-npmrc --cache /tmp/npm
 COPY . ./
 # What no program loads: types, maps, documents, sources of other runtimes. Then one owner, one mode, one time for all.
 RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \

@@ -1,6 +1,6 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit test-simulation simulate-long test-integration test-cluster results check generate bench
+.PHONY: help run test test-unit test-simulation simulate-long test-integration test-cluster test-e2e cluster-up cluster-down results check generate bench bench-peers
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 \t\2/' | expand -t 26
@@ -30,6 +30,15 @@ results: node_modules ## measure what is promised and write test/integration/res
 test-cluster: node_modules ## run the tests with a real Kubernetes API server; the first run builds it
 	@npm run --silent test:cluster
 
+test-e2e: node_modules ## run the tests in a real cluster: one node on this machine, or that of E2E_KUBECONFIG with E2E_IMAGE
+	@npm run --silent test:e2e
+
+cluster-up: node_modules ## start a Kubernetes of one node in a network namespace, and print how to use it
+	@npm run --silent cluster -- up
+
+cluster-down: node_modules ## remove it and all that it left
+	@npm run --silent cluster -- down
+
 test-integration: node_modules ## run the tests with real processes, sockets, SDKs and a model server
 	@npm run --silent test:integration
 
@@ -41,3 +50,6 @@ generate: node_modules ## write the files that are made from the code
 
 bench: node_modules ## measure against nginx; make bench ARGS=--quick for a short run
 	@npm run --silent bench -- $(ARGS)
+
+bench-peers: node_modules ## measure other gateways beside this one; the first run brings them
+	@npm run --silent bench:peers

@@ -35,7 +35,11 @@ export async function askAdmin(
   let text: string
   try {
     const signal = AbortSignal.timeout(timeoutMs)
-    const answer = await fetch(url, { method, signal, ...(sent === undefined ? {} : { body: sent }) })
+    const answer = await fetch(url, {
+      method,
+      signal,
+      ...(sent === undefined ? {} : { body: sent }),
+    })
     status = answer.status
     text = await answer.text()
   } catch (error) {

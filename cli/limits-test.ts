@@ -13,7 +13,9 @@ const TELL_EVERY_MS = 1000
 export async function testOfLimits(options: TestOptions, place: Place): Promise<void> {
   const { key } = options
   if (key === undefined)
-    throw new Error(`Give a key of tenant "${options.tenant}" in GW_KEY: keys are stored as hashes.`)
+    throw new Error(
+      `Give a key of tenant "${options.tenant}" in GW_KEY: keys are stored as hashes.`,
+    )
   if (options.viaLoadBalancer || options.url !== undefined) {
     const url = options.url ?? (await addressOf(place))
     return await testAt({ url, key }, options, undefined)
@@ -65,7 +67,10 @@ async function testAt(calling: Calling, options: TestOptions, doors: Doors | und
     held,
   }
   if (output !== 'table') return await printValue(facts, output)
-  printTable(['FACT', 'VALUE'], Object.entries(facts).map(([name, value]) => [name, value]))
+  printTable(
+    ['FACT', 'VALUE'],
+    Object.entries(facts).map(([name, value]) => [name, value]),
+  )
   if (!isHonest) printLine('A refusal came without a Retry-After of at least a second.')
   printLine(held ? 'the limit held' : `more was admitted than the limit allows (${most})`)
 }

@@ -54,7 +54,9 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'PUT',
     path: '/config',
     summary:
-      'Replaces the configuration (YAML or JSON) until the next start; 422 with the problems otherwise. `?only=limits`: 409 if more than limits, budgets, prices and keys differ. `?dry_run=true`: only says what differs.',
+      'Takes a configuration (YAML, JSON) until the next start; 422 with the problems. ' +
+      '`?only=limits`: 409 if more than limits, budgets, prices and keys differ. ' +
+      '`?dry_run=true`: only says what differs.',
     run: ({ body, query }, { activation }) => replaceConfiguration(body, query, activation),
   },
   {
@@ -93,7 +95,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'POST',
     path: '/upstreams/test',
     summary:
-      'Probes each upstream and asks it for a short answer, past breaker, limits and budgets; `?name=NAME` for one.',
+      'Probes each upstream and asks it for a short answer, past breaker, limits and budgets; ' +
+      '`?name=NAME` for one.',
     run: async ({ query }, { gateway }) => {
       const tests = await testUpstreams(query.name, gateway)
       if (tests === undefined) return missing(`There is no upstream "${query.name}".`)
@@ -104,7 +107,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'POST',
     path: '/routes/test',
     summary:
-      'Follows a short request on a route, past limits and budgets: `?route=NAME`, `&fail=server|rate_limited` as if the first upstream answered so.',
+      'Follows a short request on a route, past limits and budgets: `?route=NAME`, ' +
+      '`&fail=server|rate_limited` as if the first upstream answered so.',
     run: async ({ query }, { gateway }) => {
       const outcome = await rehearse(query, gateway)
       return 'missing' in outcome ? missing(outcome.missing) : ok(outcome)

@@ -71,7 +71,8 @@ export function signKeys(
   const { gateway, sequence, before } = facts
   const full = sign({ kind: 'Keys', gateway, sequence, keys: records }, keys.privateKey)
   const whole = outgoing(full, sequence, digestOf(records))
-  const packed = gzipSync(whole.text)
+  // A copy of its own: what zlib returns is a part of something larger.
+  const packed = Buffer.from(gzipSync(whole.text))
   if (before === undefined) return { ...whole, records, packed }
   const changes = { base: before.sequence, ...difference(before.records, records) }
   const step = sign({ kind: 'Keys', gateway, sequence, changes }, keys.privateKey)
@@ -87,6 +88,7 @@ function difference(before: readonly KeyRecord[], after: readonly KeyRecord[]) {
   const old = new Map(before.map((record) => [record.hash, record]))
   const put = after.filter((record) => {
     const known = old.get(record.hash)
+    if (known === record) return false
     return known === undefined || digestOfOne(known) !== digestOfOne(record)
   })
   const kept = new Set(after.map(({ hash }) => hash))

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { type Duplex, PassThrough } from 'node:stream'
 import type { KubeConfig } from '@kubernetes/client-node'
+import { readPlainKubeconfig } from './kubeconfig.ts'
 import type { TlsSettings } from './transport.ts'
 
 export interface Credentials {
@@ -33,7 +34,8 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const host = env.KUBERNETES_SERVICE_HOST
   // Inside a pod the credentials are three files; the library would cost over 100 MiB for reading them.
   if (isInside && host) return inCluster(host, env.KUBERNETES_SERVICE_PORT ?? '443')
-  return await fromKubeconfig(kubeconfig, context)
+  const plain = readPlainKubeconfig({ env, kubeconfig, context })
+  return plain ?? (await fromKubeconfig(kubeconfig, context))
 }
 
 async function inCluster(host: string, port: string): Promise<Cluster> {

@@ -34,7 +34,7 @@ export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): Compi
   }
   const verdicts = new Map<string, KeyVerdict>()
   for (const key of [...keys].sort(byAge)) {
-    const { record, fault } = readKey(key, gateway)
+    const { record, fault } = readKey(key)
     const state = record === undefined ? 'ACTIVE' : stateOf(record, now)
     if (record === undefined || !isPermitted(gateway, key, record.tenant)) {
       verdicts.set(keyOf(key), refusal(key, gateway, fault))
@@ -63,7 +63,7 @@ export function stateOf(record: KeyRecord, now: number): KeyState {
 
 /** Of a resource on its own: for keys whose gateway is not there. */
 export function keyStateOf(key: KubeObject, now: number): KeyState {
-  const { record } = parseKey(key, key.metadata.name)
+  const { record } = readKey(key)
   return record === undefined ? 'ACTIVE' : stateOf(record, now)
 }
 
@@ -115,10 +115,17 @@ interface ReadKey {
   readonly fault?: string
 }
 
-/** Ids of other namespaces carry theirs, so that nobody's key can pass for another in logs. */
-function readKey(key: KubeObject, gateway: KubeObject): ReadKey {
-  const isForeign = key.metadata.namespace !== gateway.metadata.namespace
-  return parseKey(key, isForeign ? keyOf(key) : key.metadata.name)
+const read = new WeakMap<KubeObject, ReadKey>()
+
+/** Each object is read once: of ten thousand keys mostly one has changed. */
+function readKey(key: KubeObject): ReadKey {
+  const known = read.get(key)
+  if (known !== undefined) return known
+  const isForeign = !gatewayOf(key).startsWith(`${key.metadata.namespace}/`)
+  // Ids of other namespaces carry theirs, so that nobody's key can pass for another in logs.
+  const found = parseKey(key, isForeign ? keyOf(key) : key.metadata.name)
+  read.set(key, found)
+  return found
 }
 
 function parseKey(key: KubeObject, id: string): ReadKey {

@@ -4,6 +4,7 @@ import { gatewayOf } from './compile-keys.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from './objects.ts'
 import { type Ending, Reflector, type ReflectorOptions } from './reflector.ts'
 import { type Index, Store } from './store.ts'
+import { trimOf } from './trim.ts'
 import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
 
 export type Watched = Exclude<keyof typeof RESOURCES, 'secrets' | 'leases' | 'events'>
@@ -109,7 +110,7 @@ function reflectorOf(
     selection,
     store,
     random,
-    trim: resource.plural === 'pods' ? trimPod : trim,
+    trim: trimOf(resource),
     onList: (changes) => onList?.(resource.plural, changes),
     onEnd: (ending, error) => onEnd?.(resource.plural, ending, error),
     ...(timings === undefined ? {} : { timings }),
@@ -119,17 +120,4 @@ function reflectorOf(
 /** `namespace/name` of the gateway that an object of ours belongs to. */
 export function gatewayOfChild({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.labels?.[GATEWAY_LABEL] ?? ''}`
-}
-
-/** The bookkeeping of other writers is half of an object, and nothing here reads it. */
-function trim(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata as KubeObject['metadata'] & {
-    managedFields?: unknown
-  }
-  return { ...object, metadata }
-}
-
-function trimPod(pod: KubeObject): KubeObject {
-  const { spec: _, ...rest } = trim(pod)
-  return rest
 }

@@ -59,7 +59,10 @@ function drainOf(gateway: KubeObject | undefined): unknown {
 }
 
 function between(live: KubeObject | undefined, next: KubeObject): Difference[] {
-  const side = (object: KubeObject | undefined) => ({ tree: shapeOf(object), shown: shownAsWritten })
+  const side = (object: KubeObject | undefined) => ({
+    tree: shapeOf(object),
+    shown: shownAsWritten,
+  })
   return differencesBetween(side(live), side(next))
 }
 
@@ -69,7 +72,11 @@ function shapeOf(object: KubeObject | undefined): unknown {
   const { labels, annotations } = object.metadata
   const { gw, spec } = object
   const canonical = canonicalize({ gw }).tree
-  return { metadata: { labels, annotations: shownAnnotations(annotations) }, spec, gw: valueBelow(canonical, 'gw') }
+  return {
+    metadata: { labels, annotations: shownAnnotations(annotations) },
+    spec,
+    gw: valueBelow(canonical, 'gw'),
+  }
 }
 
 /** kubectl keeps a whole copy of what it applied in here. */

@@ -89,7 +89,10 @@ async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying:
   if (output !== 'table') {
     const why = isProgrammed ? {} : { why: waited.why }
     const { pods, activeHash } = waited.status
-    return printValue({ ...facts, programmed: isProgrammed, ...why, ...more, activeHash, pods }, output)
+    return printValue(
+      { ...facts, programmed: isProgrammed, ...why, ...more, activeHash, pods },
+      output,
+    )
   }
   if (isProgrammed) return printLine(programmedText(waited.status))
   const late = waited.kind === 'late' ? `not programmed within ${timeoutMs / 1000} s: ` : ''

@@ -55,9 +55,7 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
     return { problems: [at(['metadata', 'name'], 'the gateway has no name', fix)] }
   }
   const isElsewhere =
-    typeof ownNamespace === 'string' &&
-    target.isNamespaceSaid &&
-    ownNamespace !== target.namespace
+    typeof ownNamespace === 'string' && target.isNamespaceSaid && ownNamespace !== target.namespace
   if (isElsewhere) {
     const message = `the file is for namespace "${ownNamespace}", and --namespace says "${target.namespace}"`
     return { problems: [at(['metadata', 'namespace'], message, 'Make them agree.')] }

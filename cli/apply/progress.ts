@@ -31,7 +31,8 @@ export async function untilProgrammed(
     if ((status.observedGeneration ?? 0) >= generation) tellOfPods(status, told)
     const verdict = verdictOf(status, generation)
     if (verdict !== undefined) return verdict
-    if (performance.now() >= deadline) return { kind: 'late', why: whyNotYet(status, generation), status }
+    if (performance.now() >= deadline)
+      return { kind: 'late', why: whyNotYet(status, generation), status }
     await delay(LOOK_MS)
   }
 }
@@ -53,9 +54,7 @@ function verdictOf(status: GatewayStatus, generation: number): Waited | undefine
 }
 
 function conditionOf({ conditions }: GatewayStatus, type: string, generation: number) {
-  return conditions.find(
-    (one) => one.type === type && (one.observedGeneration ?? 0) >= generation,
-  )
+  return conditions.find((one) => one.type === type && (one.observedGeneration ?? 0) >= generation)
 }
 
 function whyNotYet(status: GatewayStatus, generation: number): string {

@@ -45,7 +45,9 @@ function refuse({ refusal, differences }: Taken): void {
   printRemark(`refused: ${refusal}`)
   printDifferences(differences, process.stderr)
   if (differences.length > 0)
-    printRemark('    fix: Apply it without --reload, or change only the fields that --reload takes.')
+    printRemark(
+      '    fix: Apply it without --reload, or change only the fields that --reload takes.',
+    )
 }
 
 /** Only the file of the start is read again at the next start. */

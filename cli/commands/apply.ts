@@ -31,13 +31,17 @@ export const apply = endUsageWith64(
     )
     .addOption(
       new Option('--drain-timeout <time>', 'what requests get to finish when a pod ends')
-        .argParser((text) => durationMs(text))
+        .argParser(durationMs)
         .conflicts('reload'),
     )
     .addOption(
       new Option('--wait <yes>', 'wait for the pods').choices(['true', 'false']).default('true'),
     )
-    .option('--timeout <time>', 'how long to wait', durationMs, FIVE_MINUTES_MS)
+    .addOption(
+      new Option('--timeout <time>', 'how long to wait')
+        .argParser(durationMs)
+        .default(FIVE_MINUTES_MS, '5m'),
+    )
     .option('--force-conflicts', 'take over fields that somebody else has set')
     .addOption(formatOption())
     .action(applyFile),
@@ -49,7 +53,8 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
   const { readWritten } = await import('../apply/document.ts')
   if (place.kind === 'stand-alone') {
     if (drainTimeout !== undefined || options.strategy !== undefined) {
-      const message = 'error: --strategy and --drain-timeout are for pods; a stand-alone gateway has none'
+      const message =
+        'error: --strategy and --drain-timeout are for pods; a stand-alone gateway has none'
       command.error(message, { exitCode: EXIT.usage })
     }
     const { applyToGateway } = await import('../apply/stand-alone.ts')

@@ -1,66 +1,170 @@
-/** `gw keys`: makes the keys with which clients call. */
-import { hash, randomBytes } from 'node:crypto'
-import { Command, InvalidArgumentError } from 'commander'
-import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
-import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../key.ts'
-import { commaList, futureMoment } from '../option-values.ts'
+/** `gw keys`: makes the keys with which clients call, and says and changes what they may. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { isKeyPart } from '../key.ts'
+import type { Made } from '../keys/making.ts'
+import { commaList, durationMs, futureMoment } from '../option-values.ts'
 import {
   EXIT,
   endUsageWith64,
   type Format,
   formatOption,
+  printLine,
+  printRemark,
   printText,
   printValue,
 } from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
 
-interface CreateOptions {
+interface Common extends PlaceOptions {
+  readonly file?: string
+  readonly output: Format
+}
+
+interface CreateOptions extends Common {
   readonly tenant: string
   readonly routes: readonly string[]
   readonly scopes?: readonly string[]
   readonly id?: string
   readonly environment: string
   readonly expires?: Date
-  readonly output: Format
+  readonly apply?: true
 }
 
-const create = new Command('create')
-  .description('Make a key: it is printed once, its hash goes into the configuration.')
-  .requiredOption('--tenant <name>', 'tenant whose limits and budgets the key uses')
-  .requiredOption('--routes <names>', "routes it may use, by comma; '*' in quotes: all", commaList)
+type FindOptions = Common & { readonly prefix?: string; readonly tenant?: string }
+type TestOptions = Common & { readonly id: string; readonly scope: string; readonly route?: string }
+type RevokeOptions = Common & { readonly id: string; readonly reason?: string }
+type RotateOptions = Common & {
+  readonly id: string
+  readonly newId?: string
+  readonly grace?: number
+}
+
+const FILE = 'keys file or configuration file, instead of asking a gateway'
+
+const create = addPlace(
+  new Command('create')
+    .description('Make a key: it is printed once, its hash goes into the configuration.')
+    .requiredOption('--tenant <name>', 'tenant whose limits and budgets the key uses')
+    .requiredOption(
+      '--routes <names>',
+      "routes it may use, by comma; '*' in quotes: all",
+      commaList,
+    ),
+)
   .option('--scopes <names>', 'models:invoke, models:list; both if absent', commaList)
   .option('--id <id>', 'name of the key in logs and metrics; made from the tenant if absent', part)
   .option('--environment <name>', 'environment in which the key is known', part, 'live')
   .option('--expires <when>', 'ISO date or time, or a duration such as 90d', (text) =>
     futureMoment(text, Date.now()),
   )
+  .option('--apply', 'store its record as a GatewayKey in the cluster')
   .addOption(formatOption())
   .action(createKey)
 
+const list = addPlace(
+  new Command('list')
+    .description('List keys: id, tenant, status, what they may. Never a key or its hash.')
+    .option('--tenant <name>', 'only those of this tenant'),
+)
+  .option('-f, --file <path>', FILE)
+  .addOption(formatOption())
+  .action(listKeys)
+
+const inspect = addPlace(
+  new Command('inspect')
+    .description('Show the record of the key that begins so.')
+    .requiredOption('--prefix <text>', 'first characters of the key, or all of them'),
+)
+  .option('-f, --file <path>', FILE)
+  .addOption(formatOption())
+  .action(inspectKey)
+
+const test = addPlace(
+  new Command('test')
+    .description('Say whether a key may do something; ends with 1 if not.')
+    .requiredOption('--id <id>', 'name of the key'),
+)
+  .addOption(
+    new Option('--scope <scope>', 'what it is to be used for')
+      .choices(['models:invoke', 'models:list'])
+      .default('models:invoke'),
+  )
+  .option('--route <name>', 'route or alias')
+  .option('-f, --file <path>', FILE)
+  .addOption(formatOption())
+  .action(testKey)
+
+const revoke = addPlace(
+  new Command('revoke')
+    .description('Revoke a key, in the cluster or in a file: from then on it answers 401.')
+    .requiredOption('--id <id>', 'name of the key'),
+)
+  .option('--reason <text>', 'why, for whoever inspects the key')
+  .option('-f, --file <path>', 'keys file or configuration file in which it stands')
+  .addOption(formatOption())
+  .action(revokeKey)
+
+const rotate = addPlace(
+  new Command('rotate')
+    .description('Make a key that replaces another one, with the same tenant, scopes and routes.')
+    .requiredOption('--id <id>', 'name of the key that is replaced'),
+)
+  .option('--new-id <id>', 'name of the new key', part)
+  .option(
+    '--grace <time>',
+    'how long the old key still works, such as 24h; ends now if absent',
+    durationMs,
+  )
+  .option('-f, --file <path>', 'keys file or configuration file in which it stands')
+  .addOption(formatOption())
+  .action(rotateKey)
+
 export const keys = endUsageWith64(
-  new Command('keys').description('Make the keys with which clients call.').addCommand(create),
+  new Command('keys')
+    .description('Make, list, test and revoke the keys with which clients call.')
+    .addCommand(create)
+    .addCommand(list)
+    .addCommand(inspect)
+    .addCommand(test)
+    .addCommand(revoke)
+    .addCommand(rotate),
 )
 
 async function createKey(options: CreateOptions, command: Command): Promise<void> {
-  const parts = {
-    environment: options.environment,
-    id: options.id ?? idFor(options.tenant, randomBytes(3)),
+  const { idFor, make, WishError } = await import('../keys/making.ts')
+  let made: Made
+  try {
+    made = make({ ...options, id: options.id ?? idFor(options.tenant).toLowerCase() })
+  } catch (error) {
+    if (!(error instanceof WishError)) throw error
+    return command.error(`error: ${error.message}`, { exitCode: EXIT.usage })
   }
-  const key = makeKey(parts, randomBytes(RANDOM_BYTES))
-  const { tenant, scopes, routes, expires } = options
-  const record = await checked(command, {
-    id: parts.id,
-    tenant,
-    hash: `sha256:${hash('sha256', key)}`,
-    prefix: prefixOf(parts, key),
-    ...(scopes === undefined ? {} : { scopes }),
-    routes,
-    ...(expires === undefined ? {} : { expires_at: expires.toISOString() }),
-  })
-  if (options.output !== 'table') return await printValue({ key, record }, options.output)
+  if (options.apply) await storeKey(made, options, command)
+  await printMade(made, options, options.apply === true)
+}
+
+/** Before the key is shown: one that nobody knows would be of no use. */
+async function storeKey({ record }: Made, options: CreateOptions, command: Command) {
+  const place = placeOf(options, command)
+  if (place.kind === 'stand-alone') {
+    const message = 'error: --apply stores a GatewayKey in a cluster; give -n and --gateway'
+    command.error(message, { exitCode: EXIT.usage })
+  }
+  const { withCluster } = await import('../cluster-access.ts')
+  const { createKey: create } = await import('../keys/cluster.ts')
+  const { inCluster } = await import('../keys/changes.ts')
+  await withCluster(place, (access) => create(access, inCluster(record)))
+}
+
+async function printMade({ key, record }: Made, { output }: Common, isStored: boolean) {
+  if (output !== 'table') return await printValue({ key, record }, output)
   const { stringify } = await import('yaml')
+  const shownOnce = 'The key, shown only this once; keep it where secrets are kept:'
+  if (isStored)
+    return printText(`${shownOnce}\n\n${key}\n\nIts record is stored as "${record.id}".`)
   const snippet = stringify([record], { lineWidth: 0 })
   printText(`\
-The key, shown only this once; keep it where secrets are kept:
+${shownOnce}
 
 ${key}
 
@@ -69,33 +173,70 @@ Its record, to be pasted under gw.api_keys; it holds only the hash of the key:
 ${snippet.replaceAll(/^(?=.)/gm, '    ')}`)
 }
 
-/** The record as the gateway would read it: what it would refuse is refused here already. */
-async function checked(command: Command, draft: unknown): Promise<ApiKeyRecord> {
-  const { ApiKey, SCOPES } = await import('../../dataplane/config/keys.ts')
-  const result = ApiKey.safeParse(draft)
-  if (!result.success) {
-    const [field, index] = result.error.issues[0]?.path ?? []
-    const written = Object(draft)[String(field)]
-    const value = Array.isArray(written) ? written[Number(index)] : written
-    const reason =
-      field === 'scopes'
-        ? `known scopes are ${SCOPES.join(' and ')}`
-        : 'a name starts with a letter or digit and holds letters, digits and . _ : / -'
-    command.error(`error: --${String(field)} ${JSON.stringify(value)} is not accepted; ${reason}`, {
-      exitCode: EXIT.usage,
-    })
+async function found(
+  { file, prefix, tenant, id }: Partial<FindOptions & TestOptions>,
+  place: () => ReturnType<typeof placeOf>,
+) {
+  const { findKeys } = await import('../keys/source.ts')
+  // A file needs nobody to be asked.
+  const where = file === undefined ? place() : ({ kind: 'stand-alone', admin: '' } as const)
+  return await findKeys({ id, prefix, tenant }, file, where)
+}
+
+async function listKeys(options: FindOptions, command: Command): Promise<void> {
+  const { keys: all } = await found(options, () => placeOf(options, command))
+  if (options.output !== 'table') return await printValue({ keys: all }, options.output)
+  const { printKeys } = await import('../keys/view.ts')
+  printKeys(all)
+}
+
+async function inspectKey(options: FindOptions, command: Command): Promise<void> {
+  const { keys: all } = await found(options, () => placeOf(options, command))
+  if (all.length === 0) {
+    process.exitCode = EXIT.no
+    return printRemark('error: No key begins so. Records without a prefix cannot be found by it.')
   }
-  return result.data
+  if (options.output !== 'table')
+    return await printValue(all.length === 1 ? all[0] : all, options.output)
+  const { printKey } = await import('../keys/view.ts')
+  for (const [index, key] of all.entries()) {
+    if (index > 0) printLine('')
+    printKey(key)
+  }
+}
+
+async function testKey(options: TestOptions, command: Command): Promise<void> {
+  const { id, scope, route, output } = options
+  const { keys: all, aliases } = await found({ ...options }, () => placeOf(options, command))
+  const { verdictOn } = await import('../keys/verdict.ts')
+  const [key] = all
+  const verdict =
+    key === undefined
+      ? { status: 401, why: `no key has the id "${id}"` }
+      : verdictOn(key, { scope, route }, aliases)
+  if (verdict.status !== 200) process.exitCode = EXIT.no
+  if (output !== 'table') return await printValue({ id, scope, route, ...verdict }, output)
+  const where = route === undefined ? '' : ` on route ${route}`
+  printLine(`${id} for ${scope}${where}: ${verdict.status}, ${verdict.why}`)
+}
+
+async function revokeKey(options: RevokeOptions, command: Command): Promise<void> {
+  const { id, reason, file, output } = options
+  const { revoke: end } = await import('../keys/changes.ts')
+  const view = await end({ id, reason }, file, placeOf(options, command))
+  if (output !== 'table') return await printValue(view, output)
+  printLine(`key ${id} is revoked since ${view.revoked_at}`)
+}
+
+async function rotateKey(options: RotateOptions, command: Command): Promise<void> {
+  const { id, newId, grace, file } = options
+  const { rotate: replace } = await import('../keys/changes.ts')
+  const made = await replace({ id, newId, graceMs: grace }, file, placeOf(options, command))
+  await printMade(made, options, true)
 }
 
 function part(text: string): string {
   if (isKeyPart(text)) return text
   const rule = 'letters, digits and hyphens, no underscore, at most 63, no hyphen in front'
   throw new InvalidArgumentError(`It may hold ${rule}.`)
-}
-
-/** Readable in logs, and different for each key of a tenant. */
-function idFor(tenant: string, random: Buffer): string {
-  const readable = tenant.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')
-  return `${readable.slice(0, 40) || 'key'}-${random.toString('hex')}`
 }

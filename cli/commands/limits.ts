@@ -26,7 +26,10 @@ const RATE_MAX = 600_000
 const show = addPlace(
   new Command('show')
     .description('Show every limit of a tenant: what is used, held and left, and when it resets.')
-    .requiredOption('--tenant <name>', 'tenant; one without rules of its own has the default limits'),
+    .requiredOption(
+      '--tenant <name>',
+      'tenant; one without rules of its own has the default limits',
+    ),
 )
   .addOption(formatOption())
   .action(showLimits)

@@ -25,7 +25,8 @@ export async function clusterStatus(place: InCluster): Promise<Seen> {
 function print({ metadata }: KubeObject, status: GatewayStatus): void {
   const { name, namespace, generation = 0 } = metadata
   const { observedGeneration, activeHash, activeGeneration, lastKnownGoodHash } = status
-  const seen = observedGeneration === generation ? '' : `, operator has seen ${observedGeneration ?? 'none'}`
+  const seen =
+    observedGeneration === generation ? '' : `, operator has seen ${observedGeneration ?? 'none'}`
   const facts: [string, string][] = [
     ['gateway', `${namespace}/${name}`],
     ['generation', `${generation}${seen}`],
@@ -40,11 +41,18 @@ function print({ metadata }: KubeObject, status: GatewayStatus): void {
   printLine('')
   printTable(
     ['CONDITION', 'STATUS', 'REASON', 'MESSAGE'],
-    status.conditions.map(({ type, status: holds, reason, message }) => [type, holds, reason, message]),
+    status.conditions.map(({ type, status: holds, reason, message }) => [
+      type,
+      holds,
+      reason,
+      message,
+    ]),
   )
   for (const { severity, path, message, fix } of status.problems) {
     const colour = severity === 'error' ? 'red' : 'yellow'
-    printLine(`\n${paint(`${severity}:`, colour, process.stdout)} ${path}: ${message}\n    fix: ${fix}`)
+    printLine(
+      `\n${paint(`${severity}:`, colour, process.stdout)} ${path}: ${message}\n    fix: ${fix}`,
+    )
   }
   if (status.pods.length === 0) return
   printLine('')

@@ -51,8 +51,13 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
       state,
       config,
       store,
-      upstreams: upstreams.map(({ name, eligible, health, breaker }) => [name, eligible, health, breaker]),
-      objectives: objectives.map(({ breached, state: at }) => [breached, at]),
+      upstreams: upstreams.map(({ name, eligible, health, breaker }) => [
+        name,
+        eligible,
+        health,
+        breaker,
+      ]),
+      objectives: objectives.map(({ breached }) => breached),
     },
     print: () => print(admin, told),
   }
@@ -99,6 +104,9 @@ function sentenceOf(store: unknown): string {
   if (typeof store !== 'object' || store === null) return String(store ?? '-')
   const entries = Object.entries(store).filter(([, value]) => value !== null && value !== undefined)
   return entries
-    .map(([name, value]) => `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .map(
+      ([name, value]) =>
+        `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : value}`,
+    )
     .join(', ')
 }

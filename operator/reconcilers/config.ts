@@ -30,6 +30,7 @@ export interface Floors {
 
 interface Known {
   readonly uid: string | undefined
+  /** Without contents: they are in `stored` already. */
   readonly object: KubeObject
   readonly stored: Stored
 }
@@ -161,7 +162,7 @@ export class ConfigReconciler {
     const stored = isKnown
       ? remembered.stored
       : readStored(object, uid, this.#options.signingKeys())
-    const found = { uid, object, stored }
+    const found = { uid, object: { metadata: object.metadata }, stored }
     this.#known.set(keyOf(object), found)
     return found
   }
@@ -190,7 +191,7 @@ export class ConfigReconciler {
       throw error
     })
     const { uid } = gateway.metadata
-    this.#known.set(keyOf(written), { uid, object: written, stored })
+    this.#known.set(keyOf(written), { uid, object: { metadata: written.metadata }, stored })
   }
 }
 

@@ -19,6 +19,35 @@ const PLENTY = {
     configuration, so that limits and budgets can be measured beside the bare gateway. */
 export const VARIANTS: Readonly<Record<string, () => object>> = {
   gw: () => ({ rate_limits: { default: PLENTY } }),
+  governed,
+  'governed, 10,000 tenants': () => ({ ...governed(), ...crowd(TENANTS) }),
+}
+
+const TENANTS = 10_000
+const RICH = { tokens_per_day: 1e12, spend_per_month_usd: 8e6, alert_thresholds: [0.5, 0.8, 0.95] }
+
+/** Rate, concurrency and both budgets, at a price. */
+function governed() {
+  return {
+    rate_limits: { default: PLENTY },
+    budgets: [{ tenant: 't1', ...RICH }],
+    pricing: [{ model: 'bench-model', input: 1, output: 2 }],
+  }
+}
+
+/** The tenant that sends, among many that have a key, limits and a budget each. */
+function crowd(count: number) {
+  const names = Array.from({ length: count }, (_, index) => `t${index + 1}`)
+  return {
+    rate_limits: { default: PLENTY, tenants: names.map((tenant) => ({ tenant, ...PLENTY })) },
+    budgets: names.map((tenant) => ({ tenant, ...RICH })),
+    api_keys: names.map((tenant) => record(tenant, tenant === 't1' ? KEY : `key of ${tenant}`)),
+  }
+}
+
+function record(tenant: string, key: string) {
+  const hash = createHash('sha256').update(key).digest('hex')
+  return { id: `k-${tenant}`, tenant, hash: `sha256:${hash}`, routes: ['*'] }
 }
 
 export interface GatewayOptions {
@@ -52,7 +81,6 @@ export async function startGateway(options: GatewayOptions): Promise<Process> {
 
 function configuration(options: GatewayOptions): object {
   const endpoint = `http://127.0.0.1:${options.upstreamPort}`
-  const hash = createHash('sha256').update(KEY).digest('hex')
   return {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',
@@ -67,7 +95,7 @@ function configuration(options: GatewayOptions): object {
         { name: 'up', provider: 'vllm', endpoint, model: 'bench-model', context_window: 32_768 },
       ],
       routes: [{ name: ROUTE, strategy: 'single', primary: 'up', upstreams: ['up'] }],
-      api_keys: [{ id: 'k1', tenant: 't1', hash: `sha256:${hash}`, routes: ['*'] }],
+      api_keys: [record('t1', KEY)],
       ...options.settings,
     },
   }

@@ -45,9 +45,9 @@ struct histogram {
 static struct {
   int port, connections, body_bytes, stream, hold, usage;
   double seconds, rate;
-  const char *key, *model, *path;
+  const char *key, *model, *path, *headers;
 } options = {.connections = 64, .seconds = 5, .body_bytes = 1024, .key = "bench", .model = "bench",
-             .path = "/v1/chat/completions"};
+             .path = "/v1/chat/completions", .headers = ""};
 
 static struct {
   uint64_t requests, events, non_2xx, errors, reconnects, unfinished;
@@ -105,8 +105,9 @@ static void prepare_request(void) {
   int length = asprintf(&request,
                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n"
                         "Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: bench\r\n"
-                        "Content-Length: %zu\r\n\r\n%s",
-                        options.path, options.port, options.key, strlen(body), body);
+                        "%s%sContent-Length: %zu\r\n\r\n%s",
+                        options.path, options.port, options.key, options.headers,
+                        *options.headers ? "\r\n" : "", strlen(body), body);
   if (length < 0) fail("asprintf");
   request_length = (size_t)length;
 }
@@ -396,6 +397,7 @@ static void read_options(int count, char **arguments) {
       {"body-bytes", required_argument, NULL, 'b'}, {"key", required_argument, NULL, 'k'},
       {"model", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'u'},
       {"stream", no_argument, &options.stream, 1}, {"hold", no_argument, &options.hold, 1},
+      {"headers", required_argument, NULL, 'h'},
       {"include-usage", no_argument, &options.usage, 1}, {NULL, 0, NULL, 0}};
   for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
     switch (option) {
@@ -407,6 +409,7 @@ static void read_options(int count, char **arguments) {
       case 'k': options.key = optarg; break;
       case 'm': options.model = optarg; break;
       case 'u': options.path = optarg; break;
+      case 'h': options.headers = optarg; break;
       case 0: break;
       default: exit(64);
     }
@@ -419,7 +422,7 @@ int main(int count, char **arguments) {
   if (options.port == 0 || options.connections < 1) {
     fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--rate R] [--stream]\n"
                     "            [--hold] [--body-bytes N] [--key K] [--model M] [--path P]\n"
-                    "            [--include-usage]\n");
+                    "            [--headers LINES] [--include-usage]\n");
     return 64;
   }
   signal(SIGTERM, stop);

@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly stream?: boolean
   /** Opens the streams and keeps them for the time given. */
   readonly hold?: boolean
+  /** Further headers, as a target wants them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Names and units are those of the line that load.c prints. */
@@ -44,6 +46,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       ...(options.rate === undefined ? [] : ['--rate', options.rate]),
       ...(options.stream ? ['--stream'] : []),
       ...(options.hold ? ['--hold'] : []),
+      ...(options.headers === undefined ? [] : ['--headers', headerLines(options.headers)]),
     ].map(String),
   })
   const output = started.child.stdout
@@ -51,6 +54,12 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const [line, [code]] = await Promise.all([text(output), once(started.child, 'exit')])
   if (code !== 0) throw new Error(`the load generator ended with code ${code}`)
   return JSON.parse(line) as LoadResult // Our own program wrote the line.
+}
+
+function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\r\n')
 }
 
 /** Requests that did not get a good answer in time: with any of them a run proves nothing. */

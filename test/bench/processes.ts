@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const OPEN_FILES = 20_000
-const READY_TIMEOUT_MS = 15_000
+const READY_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 3_000
 
 /** The core of what is measured, and the core of what measures it. */

@@ -25,7 +25,17 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
   const { kubeconfig, namespace = 'gw-system', args = [] } = options
   const child = spawn(
     process.execPath,
-    [PROGRAM, '--namespace', namespace, '--health-port', '0', '--kubeconfig', kubeconfig, ...args],
+    [
+      '--max-semi-space-size=4',
+      PROGRAM,
+      '--namespace',
+      namespace,
+      '--health-port',
+      '0',
+      '--kubeconfig',
+      kubeconfig,
+      ...args,
+    ],
     {
       env: { ...process.env, GW_OPERATOR_PUSH_ADDRESS: 'annotation' },
       stdio: ['ignore', 'pipe', 'pipe'],

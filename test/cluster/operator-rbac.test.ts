@@ -31,7 +31,7 @@ before(async () => {
   operator = startOperator({
     cluster: await openCluster({ env: process.env, kubeconfig }),
     namespace: NAMESPACE,
-    watchNamespaces: [],
+    watchNamespaces: ['ai', NAMESPACE],
     identity: 'test',
     release: { image: 'gw:test', version: 'test', operatorNamespace: NAMESPACE },
     rolloutsMax: 1,

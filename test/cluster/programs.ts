@@ -39,6 +39,7 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     stamps: stampsOfKubernetes,
   },
   helm: { module: 'helm.sh/helm/v3', programs: { helm: 'helm.sh/helm/v3/cmd/helm' } },
+  helm4: { module: 'helm.sh/helm/v4', programs: { helm4: 'helm.sh/helm/v4/cmd/helm' } },
   coredns: {
     module: 'github.com/coredns/coredns',
     programs: { coredns: 'github.com/coredns/coredns' },

@@ -59,7 +59,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const exited = untilExit(child, dirname(configFile))
   const url = `http://127.0.0.1:${gateway.listen_port}`
   try {
-    await until('the gateway is ready', () => isOver(child) || answers(`${url}/readyz`))
+    await until('the gateway is ready', () => isOver(child) || answers(`${url}/readyz`), 30)
     if (isOver(child)) throw new Error(`It exited with ${child.exitCode ?? child.signalCode}.`)
   } catch (cause) {
     await stop(child, exited)

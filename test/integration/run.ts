@@ -19,7 +19,9 @@ function main(): number {
   writeFileSync(rows, '')
   // One file after the other where figures are kept: they share the machine with nothing else.
   const args = keeps ? ['--test-concurrency=1', ...measuringFiles()] : [TESTS]
-  const env = { ...process.env, [RESULTS_FILE]: rows }
+  // What is kept is measured at length.
+  const { GW_LONG = keeps ? '1' : '' } = process.env
+  const env = { ...process.env, GW_LONG, [RESULTS_FILE]: rows }
   const { status } = spawnSync(process.execPath, ['--test', ...args], { stdio: 'inherit', env })
   const table = resultsTable(rows)
   rmSync(folder, { recursive: true })

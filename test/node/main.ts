@@ -1,8 +1,12 @@
 /** `up` starts the node and says how to use it, `down` removes it. */
+import { mkdir, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { providePrograms } from '../cluster/programs.ts'
-import { KUBECONFIG, NETWORK } from './layout.ts'
+import { FOLDER, KUBECONFIG, NETWORK } from './layout.ts'
 import { ensureNode } from './node.ts'
 import { removeNode } from './remove.ts'
+
+const PROGRAMS = join(FOLDER, 'bin')
 
 async function main(): Promise<number> {
   const [command] = process.argv.slice(2)
@@ -19,20 +23,28 @@ async function main(): Promise<number> {
   const isNew = await ensureNode()
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
   process.stdout.write(isNew ? `The node is ready after ${seconds} s.\n` : 'The node runs.\n')
-  const { kubectl, helm } = await providePrograms(['kubectl', 'helm'])
+  await linkPrograms()
   process.stdout.write(`
 Its addresses exist in its own network namespace only. A shell in it:
 
-  nsenter --net=${NETWORK} env KUBECONFIG=${KUBECONFIG} bash
+  nsenter --net=${NETWORK} env KUBECONFIG=${KUBECONFIG} PATH=${PROGRAMS}:$PATH bash
 
 There:
 
-  ${kubectl} get pods -A
-  ${helm} list -A
+  kubectl get pods -A
+  helm list -A
 
 make cluster-down removes it.
 `)
   return 0
+}
+
+async function linkPrograms(): Promise<void> {
+  await mkdir(PROGRAMS, { recursive: true })
+  for (const [name, path] of Object.entries(await providePrograms(['kubectl', 'helm']))) {
+    await rm(join(PROGRAMS, name), { force: true })
+    await symlink(path, join(PROGRAMS, name))
+  }
 }
 
 process.exit(await main())

@@ -19,7 +19,7 @@ after(async () => {
 })
 
 test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes and wrong clocks', async (context) => {
-  const sum = await runSeeds(seedsOf(process.env.GW_LONG ? 10_000 : 2000), openRedis(server))
+  const sum = await runSeeds(seedsOf(process.env.GW_LONG ? 5000 : 2000), openRedis(server))
   const { histories, requests, byState } = sum
   context.diagnostic(`${requests} requests: ${JSON.stringify(Object.fromEntries(byState))}`)
   const broken = `${sum.failed.length} broken promises`

@@ -79,6 +79,7 @@ class RedisBackend implements Backend {
     const link = new VirtualLink(view, this.#world, {
       apply: (script, keys, args) => this.#apply(script, keys, args),
       onDown: () => store.left(),
+      onUp: () => store.returned(),
       onGood: () => store.deliver(),
     })
     const options = { keyPrefix: this.#prefix, replica: name, clock }
@@ -157,6 +158,7 @@ function note(
 interface LinkEvents {
   readonly apply: Link['run']
   readonly onDown: () => void
+  readonly onUp: () => void
   /** A probe was good. */
   readonly onGood: () => void
 }
@@ -203,7 +205,7 @@ class VirtualLink implements Link {
     try {
       await wire.call(() => undefined)
       this.#breaker.succeeded()
-      this.#breaker.probed(true)
+      if (this.#breaker.probed(true)) this.#events.onUp()
       this.#events.onGood()
     } catch {
       if (this.#breaker.isOpen) this.#breaker.probed(false)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { recordResult } from '../../results.ts'
 import { until } from '../gateway-process.ts'
 import { type ALink, aLink, COUNT, count, refusal } from './a-link.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
@@ -109,6 +110,8 @@ for (const { name, begin, heal, reasons } of FAULTS) {
     context.diagnostic(
       `${waited.length} waited, longest ${longest.toFixed(1)} ms, then ${middle.toFixed(3)} ms; back after ${backMs.toFixed(0)} ms; loop lag ${lagMs.toFixed(1)} ms`,
     )
+    const decisions = `${waited.length} waited, at most ${longest.toFixed(0)} ms, then ${middle.toFixed(2)} ms`
+    recordResult('outage', `${decisions}; back after ${backMs.toFixed(0)} ms`, name)
     const seen = new Set(failed.map(({ reason }) => reason))
     assert.ok(
       [...seen].every((reason) => reasons.includes(reason)),

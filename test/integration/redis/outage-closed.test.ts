@@ -1,6 +1,7 @@
 /** `fail_open: false`: while the store is away every request is told so, at once, and never that it did too much. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { recordResult } from '../../results.ts'
 import { errorOf, startUpstream } from '../fake-upstream.ts'
 import { until } from '../gateway-process.ts'
 import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
@@ -88,6 +89,8 @@ for (const { name, begin, heal } of FAULTS) {
     context.diagnostic(
       `middle ${middle.toFixed(1)} ms, longest ${longest.toFixed(1)} ms, back after ${backMs.toFixed(0)} ms`,
     )
+    const figures = `503 after ${middle.toFixed(0)} ms, back after ${backMs.toFixed(0)} ms`
+    recordResult('outage', figures, `closed, ${name}`)
     assert.ok(middle <= 60, `${middle} ms`)
     assert.ok(backMs <= 2000, `${backMs} ms`)
     await until('it is logged', () => loggedStates(front).slice(0, 3).join() === 'up,away,up')

@@ -1,6 +1,7 @@
 /** `fail_open: true`: no client notices that the store is away, and the books are right once it is back. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { recordResult } from '../../results.ts'
 import { startUpstream } from '../fake-upstream.ts'
 import { until } from '../gateway-process.ts'
 import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
@@ -133,6 +134,9 @@ for (const { tenant, name, begin, heal, isNoticed } of FAULTS) {
     context.diagnostic(
       `${local} of ${REQUESTS} from the local share, slowest ${slowest.toFixed(0)} ms, back after ${backMs.toFixed(0)} ms`,
     )
+    const failed = told.filter(({ status }) => status !== 200).length
+    const figures = `${failed} client errors, back after ${backMs.toFixed(0)} ms`
+    recordResult('outage', figures, `fail_open, ${name}`)
     assert.deepEqual(statuses(told), { 200: REQUESTS })
     assert.ok(!isNoticed || local > 0)
     assert.ok(backMs <= 2000, `${backMs} ms`)

@@ -13,6 +13,7 @@ import {
   tokens,
   verdict,
 } from '../../dataplane/store/world.ts'
+import { recordResult } from '../../results.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 import { aStore, openLink, type TestLink } from './store-world.ts'
 
@@ -166,6 +167,7 @@ test('B4, D6: after 1,000 histories with lost answers at random points the count
     )
   }
   assert.ok(lost >= 1_000, `${lost} answers were lost`)
+  recordResult('reply_lost', 'difference 0', `${lost} lost answers`)
 })
 
 function pair(): readonly [RedisStore, RedisStore] {

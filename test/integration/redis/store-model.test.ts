@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { ANSWERS } from '../../dataplane/store/histories.ts'
+import { recordResult } from '../../results.ts'
 import type { Order } from './model-worker.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 
@@ -36,4 +37,5 @@ test('D9: over 100,000 random histories every answer of Redis is that of the ful
     ),
   )
   assert.deepEqual([...new Set(answers.flat())].toSorted(), ANSWERS)
+  recordResult('model', '0 mismatches', `${HISTORIES} histories in Redis`)
 })

@@ -36,14 +36,11 @@ export class Replicas {
     const redis = await startRedis()
     const config = sharedDocument(gw, keys, redis)
     const env = { UPSTREAM_KEY: 'upstream-credential' }
-    const processes = await Promise.all(
-      Array.from({ length: count }, () => startGateway({ env, config })),
-    )
-    return new Replicas(
-      redis,
-      processes.map((process) => new Front(process, '')),
-      keys,
-    )
+    const fronts: Front[] = []
+    for (let index = 0; index < count; index++) {
+      fronts.push(new Front(await startGateway({ env, config }), ''))
+    }
+    return new Replicas(redis, fronts, keys)
   }
 
   /** One of the processes as a tenant sees it. */

@@ -1,0 +1,86 @@
+{{/* Names, labels, and the parts that several objects share. */}}
+
+{{- define "gw.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "gw.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "gw.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Of objects without a namespace: two releases in two namespaces must not meet. */}}
+{{- define "gw.clusterName" -}}
+{{- printf "%s-%s" .Release.Namespace (include "gw.fullname" .) | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "gw.selector" -}}
+app.kubernetes.io/name: {{ include "gw.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "gw.labels" -}}
+{{ include "gw.selector" . }}
+app.kubernetes.io/part-of: gw
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "gw.serviceAccount" -}}
+{{- default (ternary (include "gw.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{- define "gw.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{ printf "%s@%s" .repository .digest }}
+{{- else -}}
+{{ printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What restricted Pod Security asks of a pod, and of a container. */}}
+{{- define "gw.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "gw.containerSecurity" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+capabilities:
+  drop: [ALL]
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "gw.testNamespace" -}}
+{{- default (default .Release.Namespace (first (append .Values.watchNamespaces ""))) .Values.test.namespace -}}
+{{- end -}}
+
+{{/* Namespaces that get the Secret of the embedded Redis. */}}
+{{- define "gw.redisNamespaces" -}}
+{{- append (prepend .Values.redis.embedded.namespaces .Release.Namespace) (include "gw.testNamespace" .) | uniq | toJson -}}
+{{- end -}}
+
+{{- define "gw.redisUrl" -}}
+redis://{{ include "gw.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379
+{{- end -}}

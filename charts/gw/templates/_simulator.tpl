@@ -1,0 +1,104 @@
+{{/* A model server without a model: for trying out, and for the test. Takes {root, name, annotations}. */}}
+{{- define "gw.simulator" -}}
+{{- $root := .root }}
+{{- $namespace := .namespace }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .name }}
+  namespace: {{ $namespace }}
+  labels:
+    {{- include "gw.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  replicas: 1
+  selector:
+    matchLabels:
+      {{- include "gw.selector" $root | nindent 6 }}
+      app.kubernetes.io/component: {{ .component }}
+  template:
+    metadata:
+      labels:
+        {{- include "gw.selector" $root | nindent 8 }}
+        app.kubernetes.io/component: {{ .component }}
+    spec:
+      automountServiceAccountToken: false
+      enableServiceLinks: false
+      terminationGracePeriodSeconds: 10
+      securityContext:
+        {{- include "gw.podSecurity" $root | nindent 8 }}
+      {{- with $root.Values.imagePullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      containers:
+        - name: simulator
+          image: {{ include "gw.image" $root | quote }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: [simulate, --host, 0.0.0.0, --port, "9000", --tokens-per-second, "50"]
+          ports:
+            - {name: http, containerPort: 9000, protocol: TCP}
+          readinessProbe:
+            httpGet: {path: /health, port: http}
+            periodSeconds: 2
+            timeoutSeconds: 5
+          livenessProbe:
+            tcpSocket: {port: http}
+            periodSeconds: 20
+          resources:
+            requests: {cpu: 50m, memory: 64Mi, ephemeral-storage: 32Mi}
+            limits: {memory: 256Mi, ephemeral-storage: 128Mi}
+          securityContext:
+            {{- include "gw.containerSecurity" $root | nindent 12 }}
+          volumeMounts:
+            - {name: tmp, mountPath: /tmp}
+      volumes:
+        - name: tmp
+          emptyDir: {sizeLimit: 64Mi}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .name }}
+  namespace: {{ $namespace }}
+  labels:
+    {{- include "gw.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  selector:
+    {{- include "gw.selector" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  ports:
+    - {name: http, port: 9000, targetPort: http, protocol: TCP}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ .name }}
+  namespace: {{ $namespace }}
+  labels:
+    {{- include "gw.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "gw.selector" $root | nindent 6 }}
+      app.kubernetes.io/component: {{ .component }}
+  policyTypes: [Ingress, Egress]
+  ingress:
+    - ports:
+        - {port: 9000, protocol: TCP}
+  egress: []
+{{- end -}}

@@ -1,0 +1,77 @@
+/** `gw auth`: which answer a key gets. */
+import { hash } from 'node:crypto'
+import { Command } from 'commander'
+import { keyOption, routeOption, urlFlag } from '../client-options.ts'
+import { wholeNumber } from '../option-values.ts'
+import {
+  EXIT,
+  endUsageWith64,
+  type Format,
+  formatOption,
+  printLine,
+  printValue,
+} from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+
+interface TestOptions extends PlaceOptions {
+  readonly key?: string
+  readonly route?: string
+  readonly url?: string
+  readonly expect: number
+  readonly output: Format
+}
+
+const test = addPlace(
+  new Command('test')
+    .description(
+      'Say which status a key gets; ends with 1 if it is not the expected one. With --url a real request is sent.',
+    )
+    .addOption(keyOption('the key').makeOptionMandatory()),
+)
+  .addOption(routeOption())
+  .option('--expect <status>', 'the status that is right', wholeNumber(100, 599), 200)
+  .addOption(urlFlag())
+  .addOption(formatOption())
+  .action(testKey)
+
+export const auth = endUsageWith64(
+  new Command('auth').description('Test which answer a key gets.').addCommand(test),
+)
+
+async function testKey(options: TestOptions, command: Command): Promise<void> {
+  const { key = '', route, url, expect, output } = options
+  const { status, why } =
+    url === undefined ? await judged(key, options, command) : await sent({ url, key }, route)
+  const isExpected = status === expect
+  if (!isExpected) process.exitCode = EXIT.no
+  if (output !== 'table')
+    return await printValue({ status, expected: expect, ok: isExpected, why, route }, output)
+  const verdict = isExpected ? 'as expected' : `expected ${expect}`
+  printLine(`${status}: ${why} (${verdict})`)
+}
+
+/** By the gateway's own rules; only the hash of the key is told. */
+async function judged(key: string, options: TestOptions, command: Command) {
+  const { route } = options
+  const query = new URLSearchParams({
+    key_hash: hash('sha256', key),
+    ...(route !== undefined && { model: route }),
+  })
+  const { withDoors } = await import('../doors.ts')
+  const { status, body } = await withDoors(placeOf(options, command), ([door]) =>
+    door.ask(`/explain?${query}`),
+  )
+  const { Explanation, Refusal } = await import('../explanation.ts')
+  if (status === 404) return { status: 404, why: Refusal.parse(body).error.message }
+  const verdict = status === 200 ? Explanation.parse(body).key : undefined
+  if (verdict === undefined) throw new Error(`The gateway answered with ${status}.`)
+  return { status: verdict.status, why: verdict.why }
+}
+
+/** Through everything that lies between: a proxy may take the header away. */
+async function sent(calling: { url: string; key: string }, route: string | undefined) {
+  const { chat, listModels } = await import('../client-call.ts')
+  const called = await (route === undefined ? listModels(calling) : chat(route, calling))
+  const { status, code, message } = called
+  return { status, why: code === undefined ? 'it was answered' : `${code}: ${message}` }
+}

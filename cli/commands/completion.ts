@@ -1,0 +1,23 @@
+/** `gw completion`: what a shell needs to complete the tool's commands and options. */
+import { Argument, Command } from 'commander'
+import { endUsageWith64, printText } from '../output.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+export const completion = endUsageWith64(
+  new Command('completion')
+    .description('Print a script that completes commands and options in a shell.')
+    .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(SHELLS))
+    .addHelpText(
+      'after',
+      '\nbash: source <(gw completion bash)\nzsh:  source <(gw completion zsh)\nfish: gw completion fish | source',
+    )
+    .action(printScript),
+)
+
+async function printScript(shell: Shell, _options: object, command: Command): Promise<void> {
+  const { completionScript } = await import('../completion.ts')
+  const root = command.parent ?? command
+  printText(completionScript(shell, root))
+}

@@ -1,0 +1,33 @@
+/** `gw upstream`: whether upstreams can be reached from the gateway, and answer. */
+import { Command, Option } from 'commander'
+import { endUsageWith64, type Format, formatOption } from '../output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+
+interface TestOptions extends PlaceOptions {
+  readonly name?: string
+  readonly all?: true
+  readonly verbose?: true
+  readonly output: Format
+}
+
+const test = addPlace(
+  new Command('test')
+    .description(
+      'Let the gateway probe upstreams and ask them for a short answer; ends with 1 if one fails.',
+    )
+    .addOption(new Option('--name <name>', 'only this one').conflicts('all')),
+)
+  .option('--all', 'all of them, which is also what is done without a name')
+  .option('--verbose', 'show each step: what was asked, the status, the time')
+  .addOption(formatOption())
+  .action(testUpstreams)
+
+export const upstream = endUsageWith64(
+  new Command('upstream').description('Test upstreams.').addCommand(test),
+)
+
+async function testUpstreams(options: TestOptions, command: Command): Promise<void> {
+  const { name, verbose = false, output } = options
+  const { testUpstreams: run } = await import('../upstream-test.ts')
+  await run({ name, verbose, output }, placeOf(options, command))
+}

@@ -1,0 +1,115 @@
+/** Scripts that complete the tool in a shell, made from the tree of its commands. */
+import type { Command, Option } from 'commander'
+import type { Shell } from './commands/completion.ts'
+
+interface Node {
+  /** Words after the name of the tool. */
+  readonly path: readonly string[]
+  readonly words: readonly Word[]
+  readonly options: readonly Option[]
+}
+
+interface Word {
+  readonly name: string
+  readonly meaning: string
+}
+
+export function completionScript(shell: Shell, root: Command): string {
+  const nodes = nodesOf(root, [])
+  if (shell === 'bash') return bash(nodes)
+  return shell === 'zsh' ? zsh(nodes) : fish(nodes)
+}
+
+function nodesOf(command: Command, path: readonly string[]): Node[] {
+  const words = command.commands.map((one) => ({ name: one.name(), meaning: one.description() }))
+  const node = { path, words, options: command.options }
+  return [node, ...command.commands.flatMap((one) => nodesOf(one, [...path, one.name()]))]
+}
+
+function flagsOf({ options }: Node): string[] {
+  const flags = options.flatMap(({ long, short }) => [long, short])
+  return ['--help', ...flags.filter((flag) => flag !== undefined && flag !== null)]
+}
+
+/** Files are offered after options that take one, and words of a fixed choice after theirs. */
+function bash(nodes: readonly Node[]): string {
+  const cases = nodes.map((node) => {
+    const words = [...node.words.map(({ name }) => name), ...flagsOf(node)]
+    return `    '${node.path.join(' ')}') words='${words.join(' ')}' ;;`
+  })
+  return `# bash completion of gw
+_gw() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" path='' word words=''
+  COMPREPLY=()
+  case "$previous" in
+${valueCases(nodes)}
+  esac
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in -*) break ;; esac
+    path="\${path:+$path }$word"
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _gw gw
+`
+}
+
+function valueCases(nodes: readonly Node[]): string {
+  const options = new Map(nodes.flatMap((node) => node.options.map((one) => [one.long, one])))
+  const lines = [...options.values()].flatMap((option) => {
+    const names = [option.short, option.long].filter((flag) => flag !== undefined).join('|')
+    if (option.argChoices !== undefined)
+      return [
+        `    ${names}) COMPREPLY=($(compgen -W '${option.argChoices.join(' ')}' -- "$current")); return ;;`,
+      ]
+    if (option.flags.includes('<path>'))
+      return [`    ${names}) COMPREPLY=($(compgen -f -- "$current")); return ;;`]
+    return option.required ? [`    ${names}) return ;;`] : []
+  })
+  return lines.join('\n')
+}
+
+/** zsh understands bash's way, and need not be described twice. */
+function zsh(nodes: readonly Node[]): string {
+  return `# zsh completion of gw
+autoload -U +X compinit && compinit
+autoload -U +X bashcompinit && bashcompinit
+${bash(nodes)}`
+}
+
+function fish(nodes: readonly Node[]): string {
+  const lines = nodes.flatMap((node) => {
+    const condition = conditionOf(node)
+    const words = node.words.map(
+      ({ name, meaning }) =>
+        `complete -c gw -n '${condition}' -a '${name}' -d '${quoted(meaning)}'`,
+    )
+    const options = node.options.map((option) => {
+      const short = option.short === undefined ? '' : ` -s '${option.short.slice(1)}'`
+      const long = option.long === undefined ? '' : ` -l '${option.long?.slice(2)}'`
+      const value = option.required ? ' -r' : ''
+      const choices = option.argChoices === undefined ? '' : ` -a '${option.argChoices.join(' ')}'`
+      const files = option.flags.includes('<path>') ? ' -F' : ''
+      const meaning = ` -d '${quoted(option.description)}'`
+      return `complete -c gw -n '${condition}'${short}${long}${value}${files}${choices}${meaning}`
+    })
+    return [...words, ...options]
+  })
+  return `# fish completion of gw\ncomplete -c gw -f\n${lines.join('\n')}\n`
+}
+
+function conditionOf({ path, words }: Node): string {
+  const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`)
+  const below = words.map(({ name }) => name).join(' ')
+  if (path.length === 0) return '__fish_use_subcommand'
+  return below === ''
+    ? seen.join('; and ')
+    : `${seen.join('; and ')}; and not __fish_seen_subcommand_from ${below}`
+}
+
+function quoted(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+}

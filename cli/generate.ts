@@ -1,0 +1,56 @@
+/** Writes the reference in cli/README.md from the commands themselves. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Argument, Command, type Option } from 'commander'
+import { addPlace } from './place.ts'
+import { makeProgram } from './program.ts'
+
+const FILE = join(import.meta.dirname, 'README.md')
+const START = '<!-- generated: commands -->'
+const END = '<!-- end -->'
+
+/** Said once, and not with every command that asks. */
+const PLACE = new Set(addPlace(new Command()).options.map(({ flags }) => flags))
+
+const text = readFileSync(FILE, 'utf8')
+const [head, rest] = text.split(START)
+const tail = rest?.split(END)[1]
+if (head === undefined || tail === undefined) throw new Error(`${FILE} has no ${START} … ${END}`)
+const sections = makeProgram('gw').commands.flatMap((command) => sectionsOf(command, 'gw'))
+const asking = ['### Whom a command asks', tableOf(addPlace(new Command()).options)]
+writeFileSync(FILE, `${head}${START}\n\n${[...asking, ...sections].join('\n\n')}\n\n${END}${tail}`)
+
+function sectionsOf(command: Command, above: string): string[] {
+  const path = `${above} ${command.name()}`
+  if (command.commands.length > 0) return command.commands.flatMap((one) => sectionsOf(one, path))
+  const args = command.registeredArguments.map(shownArgument).join(' ')
+  const title = `### \`${[path, args].filter((part) => part !== '').join(' ')}\``
+  const own = command.options.filter(({ flags }) => !PLACE.has(flags))
+  const asks = own.length < command.options.length ? ['Takes the options of whom it asks.'] : []
+  const table = own.length === 0 ? [] : [tableOf(own)]
+  return [[title, command.description(), ...asks, ...table].join('\n\n')]
+}
+
+function tableOf(options: readonly Option[]): string {
+  return ['| option | meaning |', '| --- | --- |', ...options.map(rowOf)].join('\n')
+}
+
+function shownArgument(argument: Argument): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`
+}
+
+function rowOf(option: Option): string {
+  const { flags, description, argChoices, defaultValue, envVar, mandatory } = option
+  const notes = [
+    ...(argChoices === undefined ? [] : [`one of ${argChoices.join(', ')}`]),
+    ...(envVar === undefined ? [] : [`variable ${envVar}`]),
+    ...(defaultValue === undefined ? [] : [`default ${defaultOf(option)}`]),
+    ...(mandatory && envVar === undefined ? ['required'] : []),
+  ]
+  const more = notes.length === 0 ? '' : ` (${notes.join('; ')})`
+  return `| \`${flags}\` | ${`${description}${more}`.replaceAll('|', '\\|')} |`
+}
+
+function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
+  return defaultValueDescription ?? String(defaultValue)
+}

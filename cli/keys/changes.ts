@@ -1,0 +1,114 @@
+/** Revokes and replaces keys, in a file or in a cluster. */
+import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
+import { withCluster } from '../cluster-access.ts'
+import type { Place } from '../place.ts'
+import { createKey, endKey, findKey, recordOf, revokeKey } from './cluster.ts'
+import { openKeysFile } from './file.ts'
+import { environmentOf, idFor, isObjectName, type Made, make, nextId } from './making.ts'
+import { type KeyView, viewOf } from './view.ts'
+
+export interface Revocation {
+  readonly id: string
+  readonly reason?: string | undefined
+}
+
+export interface Rotation {
+  readonly id: string
+  readonly newId?: string | undefined
+  /** How long the old key still works; without it, it ends now. */
+  readonly graceMs?: number | undefined
+}
+
+export async function revoke(
+  { id, reason }: Revocation,
+  file: string | undefined,
+  place: Place,
+): Promise<KeyView> {
+  const at = momentFrom(0)
+  if (file !== undefined) {
+    const document = openKeysFile(file)
+    const { index, view } = recordAt(document.records, id, file)
+    if (view.revoked_at !== undefined) return view
+    document.set(index, { revoked_at: at, ...(reason === undefined ? {} : { reason }) })
+    document.save()
+    return {
+      ...view,
+      status: 'REVOKED',
+      revoked_at: at,
+      ...(reason === undefined ? {} : { reason }),
+    }
+  }
+  if (place.kind === 'stand-alone') throw new Error(WHERE)
+  return await withCluster(place, async (access) => {
+    const view = known(recordOf(await findKey(access, id)), id)
+    if (view.revoked_at !== undefined) return view
+    await revokeKey(access, id, { at, reason })
+    return known(recordOf(await findKey(access, id)), id)
+  })
+}
+
+export async function rotate(
+  { id, newId, graceMs }: Rotation,
+  file: string | undefined,
+  place: Place,
+): Promise<Made> {
+  const until = graceMs === undefined ? undefined : momentFrom(graceMs)
+  if (file !== undefined) {
+    const document = openKeysFile(file)
+    const { index, view } = recordAt(document.records, id, file)
+    const made = successorOf(view, newId)
+    if (document.records.some((record) => Object(record).id === made.record.id))
+      throw new Error(`There is a key "${made.record.id}" already; choose another with --new-id.`)
+    document.set(
+      index,
+      until === undefined ? { rotated_to: made.record.id } : { expires_at: until },
+    )
+    document.add(made.record)
+    document.save()
+    return made
+  }
+  if (place.kind === 'stand-alone') throw new Error(WHERE)
+  return await withCluster(place, async (access) => {
+    const made = successorOf(known(recordOf(await findKey(access, id)), id), newId)
+    // The new one first: there is no moment without a key that works.
+    await createKey(access, inCluster(made.record))
+    await endKey(access, id, until ? { expiresAt: until } : { rotatedTo: made.record.id })
+    return made
+  })
+}
+
+const WHERE =
+  'A running gateway takes its keys from files: give the file with --file, or a cluster with -n and --gateway.'
+
+/** Throws a sentence where it cannot be the name of an object. */
+export function inCluster(record: ApiKeyRecord): ApiKeyRecord {
+  if (isObjectName(record.id)) return record
+  throw new Error(
+    `"${record.id}" cannot be the name of a GatewayKey; give one of lower-case letters, digits and hyphens.`,
+  )
+}
+
+function successorOf(old: KeyView, newId: string | undefined): Made {
+  if (old.status === 'REVOKED' || old.status === 'ROTATED')
+    throw new Error(`Key "${old.id}" is ${old.status}; make a new one with \`gw keys create\`.`)
+  const { tenant, routes, scopes, prefix } = old
+  const id = newId ?? nextId(old.id, tenant) ?? idFor(tenant)
+  return make({ id, environment: environmentOf(prefix), tenant, routes, scopes })
+}
+
+function recordAt(records: readonly unknown[], id: string, file: string) {
+  const index = records.findIndex((record) => Object(record).id === id)
+  if (index === -1) throw new Error(`There is no key "${id}" in ${file}.`)
+  return { index, view: known(records[index], id) }
+}
+
+function known(record: unknown, id: string): KeyView {
+  const view = viewOf(record, Date.now())
+  if (view !== undefined) return view
+  throw new Error(`The record of key "${id}" is not valid; \`gw config validate\` says why.`)
+}
+
+/** Whole seconds: Kubernetes keeps no smaller ones. */
+function momentFrom(laterMs: number): string {
+  return `${new Date(Date.now() + laterMs).toISOString().slice(0, 19)}Z`
+}

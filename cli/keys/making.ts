@@ -1,0 +1,73 @@
+/** A new key and its record; the key itself goes to whoever asked, and nowhere else. */
+import { hash, randomBytes } from 'node:crypto'
+import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/keys.ts'
+import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../key.ts'
+
+export interface Wish {
+  readonly id: string
+  readonly environment: string
+  readonly tenant: string
+  readonly routes: readonly string[]
+  readonly scopes?: readonly string[] | undefined
+  readonly expires?: Date | undefined
+}
+
+export interface Made {
+  readonly key: string
+  readonly record: ApiKeyRecord
+}
+
+/** Thrown with what the user wrote and why no gateway would take it. */
+export class WishError extends Error {}
+
+export function make({ id, environment, tenant, routes, scopes, expires }: Wish): Made {
+  const parts = { environment, id }
+  const key = makeKey(parts, randomBytes(RANDOM_BYTES))
+  const record = checked({
+    id,
+    tenant,
+    hash: `sha256:${hash('sha256', key)}`,
+    prefix: prefixOf(parts, key),
+    ...(scopes === undefined ? {} : { scopes }),
+    routes,
+    ...(expires === undefined ? {} : { expires_at: expires.toISOString() }),
+  })
+  return { key, record }
+}
+
+/** The record as the gateway would read it: what it would refuse is refused here already. */
+function checked(draft: Readonly<Record<string, unknown>>): ApiKeyRecord {
+  const result = ApiKey.safeParse(draft)
+  if (result.success) return result.data
+  const [field, index] = result.error.issues[0]?.path ?? []
+  const written = draft[String(field)]
+  const value = Array.isArray(written) ? written[Number(index)] : written
+  const reason =
+    field === 'scopes'
+      ? `known scopes are ${SCOPES.join(' and ')}`
+      : 'a name starts with a letter or digit and holds letters, digits and . _ : / -'
+  throw new WishError(`--${String(field)} ${JSON.stringify(value)} is not accepted; ${reason}`)
+}
+
+/** Readable in logs, and different for each key of a tenant. */
+export function idFor(tenant: string): string {
+  const readable = tenant.replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')
+  return `${readable.slice(0, 40) || 'key'}-${randomBytes(3).toString('hex')}`
+}
+
+/** `team-a` becomes `team-a-r2`, that `team-a-r3`. */
+export function nextId(id: string, tenant: string): string {
+  const [, base = id, count = '1'] = /^(.*?)(?:-r(\d{1,6}))?$/.exec(id) ?? []
+  const next = `${base}-r${Number(count) + 1}`
+  return isKeyPart(next) ? next : idFor(tenant)
+}
+
+/** The environment that the prefix of a key tells. */
+export function environmentOf(prefix: string | undefined): string {
+  return /^gw_([A-Za-z0-9-]+)_/.exec(prefix ?? '')?.[1] ?? 'live'
+}
+
+/** Names of objects in a cluster. */
+export function isObjectName(id: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(id)
+}

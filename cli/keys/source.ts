@@ -1,0 +1,66 @@
+/** Where keys are looked for: a file, a cluster, or a running gateway, which can only tell. */
+import { z } from 'zod'
+import { valueBelow } from '../../operator/objects.ts'
+import { findGateway, withCluster } from '../cluster-access.ts'
+import { askAdmin } from '../connection.ts'
+import type { Place } from '../place.ts'
+import { recordsIn } from './cluster.ts'
+import { openKeysFile } from './file.ts'
+import { hasPrefix, KeyView, viewOf } from './view.ts'
+
+export interface KeyFilter {
+  readonly id?: string | undefined
+  readonly prefix?: string | undefined
+  readonly tenant?: string | undefined
+}
+
+export interface FoundKeys {
+  readonly keys: readonly KeyView[]
+  /** Other names of routes, where they are known. */
+  readonly aliases: Readonly<Record<string, string>>
+}
+
+const Listing = z.object({ total: z.number(), keys: z.array(KeyView) })
+const LISTED_MAX = 10_000
+
+export async function findKeys(
+  filter: KeyFilter,
+  file: string | undefined,
+  place: Place,
+): Promise<FoundKeys> {
+  if (file !== undefined) {
+    const { records, aliases } = openKeysFile(file)
+    return { keys: filtered(records, filter), aliases }
+  }
+  if (place.kind === 'cluster') {
+    return await withCluster(place, async (access) => {
+      const aliases = valueBelow(await findGateway(access), 'gw', 'aliases')
+      return { keys: filtered(await recordsIn(access), filter), aliases: Object(aliases ?? {}) }
+    })
+  }
+  return await askGateway(filter, place.admin)
+}
+
+async function askGateway(filter: KeyFilter, admin: string): Promise<FoundKeys> {
+  const query = new URLSearchParams({ limit: String(LISTED_MAX) })
+  for (const [name, value] of Object.entries(filter))
+    if (value !== undefined) query.set(name, value)
+  const { status, body } = await askAdmin(admin, `/keys?${query}`)
+  if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
+  const configuration = await askAdmin(admin, '/config')
+  const aliases = valueBelow(configuration.body, 'gw', 'aliases')
+  return { keys: Listing.parse(body).keys, aliases: Object(aliases ?? {}) }
+}
+
+function filtered(records: readonly unknown[], { id, prefix, tenant }: KeyFilter): KeyView[] {
+  const now = Date.now()
+  return records.flatMap((record) => {
+    const view = viewOf(record, now)
+    if (view === undefined) return []
+    const isMeant =
+      (id === undefined || view.id === id) &&
+      (tenant === undefined || view.tenant === tenant) &&
+      (prefix === undefined || hasPrefix(view, prefix))
+    return isMeant ? [view] : []
+  })
+}

@@ -1,0 +1,26 @@
+/** What a key may do: the questions of the gateway, asked of the record. */
+import type { KeyView } from './view.ts'
+
+export interface Verdict {
+  readonly status: 200 | 401 | 403
+  readonly why: string
+}
+
+export interface KeyQuestion {
+  readonly scope: string
+  /** A route, or an alias of one. */
+  readonly route: string | undefined
+}
+
+export function verdictOn(
+  { id, status, scopes, routes }: KeyView,
+  { scope, route: model }: KeyQuestion,
+  aliases: Readonly<Record<string, string>>,
+): Verdict {
+  if (status !== 'ACTIVE') return { status: 401, why: `key ${id} is ${status}` }
+  if (!scopes.includes(scope)) return { status: 403, why: `it lacks the scope ${scope}` }
+  const route = model === undefined ? undefined : (aliases[model] ?? model)
+  if (route !== undefined && !routes.includes('*') && !routes.includes(route))
+    return { status: 403, why: `it may not use route "${route}"` }
+  return { status: 200, why: 'it may call' }
+}

@@ -1,0 +1,69 @@
+/** A key as the tool tells of it, wherever its record stands. */
+import { z } from 'zod'
+import { ApiKey } from '../../dataplane/config/keys.ts'
+import { stateOf } from '../../operator/compile-keys.ts'
+import { type Colour, paint, printLine, printTable } from '../output.ts'
+
+export const KeyView = z.object({
+  id: z.string(),
+  tenant: z.string(),
+  status: z.string(),
+  prefix: z.string().optional(),
+  scopes: z.array(z.string()),
+  routes: z.array(z.string()),
+  expires_at: z.string().optional(),
+  revoked_at: z.string().optional(),
+  reason: z.string().optional(),
+  rotated_to: z.string().optional(),
+})
+
+export type KeyView = z.output<typeof KeyView>
+
+/** undefined where the record is not one that a gateway would take. */
+export function viewOf(record: unknown, now: number): KeyView | undefined {
+  const parsed = ApiKey.safeParse(record)
+  if (!parsed.success) return undefined
+  const { hash: _, ...rest } = parsed.data
+  // Optional members that are undefined are left out when it is printed.
+  return KeyView.parse({ ...rest, status: stateOf(parsed.data as never, now) })
+}
+
+/** Of the two, either may be the longer one: people paste what they have of a key. */
+export function hasPrefix({ prefix }: KeyView, given: string): boolean {
+  return prefix !== undefined && (prefix.startsWith(given) || given.startsWith(prefix))
+}
+
+export function printKeys(keys: readonly KeyView[]): void {
+  printTable(
+    ['ID', 'TENANT', 'STATUS', 'PREFIX', 'SCOPES', 'ROUTES', 'EXPIRES AT'],
+    keys.map(({ id, tenant, status, prefix, scopes, routes, expires_at }) => [
+      id,
+      tenant,
+      status,
+      prefix,
+      scopes.join(','),
+      routes.join(','),
+      expires_at,
+    ]),
+  )
+}
+
+const COLOURS: Readonly<Record<string, Colour>> = { ACTIVE: 'green', EXPIRED: 'yellow' }
+
+export function printKey(key: KeyView): void {
+  const lines: readonly (readonly [string, string | undefined])[] = [
+    ['id', key.id],
+    ['tenant', key.tenant],
+    ['status', paint(key.status, COLOURS[key.status] ?? 'red', process.stdout)],
+    ['revoked', key.revoked_at],
+    ['reason', key.reason],
+    ['replaced by', key.rotated_to],
+    ['expires', key.expires_at],
+    ['scopes', key.scopes.join(', ')],
+    ['routes', key.routes.join(', ')],
+    ['prefix', key.prefix],
+  ]
+  for (const [label, value] of lines) {
+    if (value !== undefined) printLine(`${label.padEnd(11)}  ${value}`)
+  }
+}

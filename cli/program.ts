@@ -1,0 +1,36 @@
+/** The commands of the tool under one name. Each loads what it needs when it runs, so that the help comes at once. */
+import { basename } from 'node:path'
+import { Command } from 'commander'
+import { VERSION } from '../dataplane/version.ts'
+import { COMMANDS } from './commands/index.ts'
+import { EXIT, endUsageWith64, printRemark } from './output.ts'
+
+export function makeProgram(name: string): Command {
+  const program = new Command(name)
+    .description(
+      'An inference gateway: run it, put configurations into force, make keys, ask how it stands.',
+    )
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'print the help of a command')
+  for (const command of COMMANDS) program.addCommand(command)
+  return endUsageWith64(program)
+}
+
+export async function main(): Promise<void> {
+  // Whoever reads only the beginning, as `head` does, has read enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.unanswered)
+  })
+  try {
+    await makeProgram(invokedAs(process.argv[1])).parseAsync()
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    printRemark(`error: ${message.replaceAll(/\s*\n\s*/g, ' ')}`)
+    process.exitCode = EXIT.unanswered
+  }
+}
+
+/** kubectl runs `kubectl-gw` when somebody types `kubectl gw`, and that is what they should read. */
+function invokedAs(path = ''): string {
+  return basename(path).startsWith('kubectl-gw') ? 'kubectl gw' : 'gw'
+}

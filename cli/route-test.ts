@@ -1,0 +1,78 @@
+/** `gw gateway test`: lets the gateway follow a request on its routes, and shows each attempt. */
+import { z } from 'zod'
+import { type Door, withDoors } from './doors.ts'
+import { EXIT, type Format, paint, printLine, printValue } from './output.ts'
+import type { Place } from './place.ts'
+
+const Attempt = z.looseObject({
+  upstream: z.string(),
+  outcome: z.string(),
+  simulated: z.boolean(),
+  status: z.number().optional(),
+  ms: z.number(),
+  reason: z.string().optional(),
+})
+
+const Outcome = z.looseObject({
+  route: z.string(),
+  ok: z.boolean(),
+  status: z.number(),
+  upstream: z.string().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+  attempts: z.array(Attempt),
+})
+
+type Outcome = z.output<typeof Outcome>
+
+const Refusal = z.object({ error: z.object({ message: z.string() }) })
+const Configured = z.looseObject({
+  gw: z.looseObject({ routes: z.array(z.looseObject({ name: z.string() })) }),
+})
+
+/** An upstream may take its whole time, and its fallbacks after it. */
+const TIMEOUT_MS = 600_000
+
+export interface Testing {
+  readonly route: string | undefined
+  readonly fail: 'server' | 'rate_limited' | undefined
+  readonly output: Format
+}
+
+export async function testRoutes({ route, fail, output }: Testing, place: Place): Promise<void> {
+  const outcomes = await withDoors(place, async ([door]) => {
+    const names = route === undefined ? await routesOf(door) : [route]
+    const found: Outcome[] = []
+    for (const name of names) found.push(await follow(name, fail, door))
+    return found
+  })
+  if (!outcomes.every(({ ok }) => ok)) process.exitCode = EXIT.no
+  if (output !== 'table') return await printValue({ routes: outcomes }, output)
+  for (const outcome of outcomes) print(outcome)
+}
+
+async function routesOf(door: Door): Promise<string[]> {
+  const { body } = await door.ask('/config')
+  return Configured.parse(body).gw.routes.map(({ name }) => name)
+}
+
+async function follow(route: string, fail: string | undefined, door: Door): Promise<Outcome> {
+  const query = new URLSearchParams({ route, ...(fail !== undefined && { fail }) })
+  const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
+  const { status, body } = await door.ask(`/routes/test?${query}`, asking)
+  if (status === 200) return Outcome.parse(body)
+  const { message } = Refusal.parse(body).error
+  return { route, ok: false, status, message, attempts: [] }
+}
+
+function print({ route, ok, status, upstream, code, message, attempts }: Outcome): void {
+  const verdict = paint(ok ? 'ok' : 'failed', ok ? 'green' : 'red', process.stdout)
+  const end = ok ? `${upstream} answers` : `${status} ${code ?? ''}: ${message}`
+  printLine(`${route}: ${verdict}, ${end}`)
+  for (const [index, attempt] of attempts.entries()) {
+    const simulated = attempt.simulated ? ' (simulated)' : ''
+    const why = attempt.reason === undefined || attempt.simulated ? '' : `: ${attempt.reason}`
+    const { upstream: at, outcome, ms } = attempt
+    printLine(`  attempt ${index + 1} at ${at}: ${outcome}${simulated}, ${ms} ms${why}`)
+  }
+}

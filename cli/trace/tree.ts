@@ -1,0 +1,116 @@
+/** One decision of a gateway as a tree: who asked, what was decided, each attempt with its timing. */
+import { z } from 'zod'
+import { paint, printLine } from '../output.ts'
+
+const Attempt = z.looseObject({
+  upstream: z.string(),
+  started_ms: z.number(),
+  ended_ms: z.number(),
+  outcome: z.string(),
+  status: z.number().nullish(),
+  reason: z.string().nullish(),
+})
+
+export const Trace = z.looseObject({
+  request_id: z.string(),
+  time: z.string(),
+  method: z.string(),
+  path: z.string(),
+  tenant: z.string().nullish(),
+  key: z.string().nullish(),
+  model: z.string().nullish(),
+  route: z.string(),
+  strategy: z.string().nullish(),
+  upstream: z.string(),
+  stream: z.boolean().nullish(),
+  status: z.number(),
+  code: z.string().nullish(),
+  message: z.string().nullish(),
+  attempts: z.array(Attempt).default([]),
+  passed_over: z.array(z.looseObject({ upstream: z.string(), why: z.string() })).nullish(),
+  prompt_tokens: z.number().nullish(),
+  completion_tokens: z.number().nullish(),
+  usage_estimated: z.boolean().nullish(),
+  body_ms: z.number().default(0),
+  ttft_ms: z.number().nullish(),
+  duration_ms: z.number(),
+})
+
+export type Trace = z.output<typeof Trace>
+
+interface Branch {
+  readonly text: string
+  readonly below?: readonly Branch[]
+}
+
+/** `pod` is where it was found, in a cluster. */
+export function printTree(trace: Trace, pod: string | undefined): void {
+  const { method, path, status, code, duration_ms, request_id } = trace
+  const colour = status < 400 ? 'green' : 'red'
+  const outcome = paint(`${status}${code ? ` ${code}` : ''}`, colour, process.stdout)
+  printLine(`${request_id}  ${method} ${path}  ${outcome}  ${ms(duration_ms)}`)
+  print(branchesOf(trace, pod), '')
+}
+
+function branchesOf(trace: Trace, pod: string | undefined): Branch[] {
+  const { time, tenant, key, model, route, strategy, stream, message, body_ms } = trace
+  const caller = tenant ? `caller: key ${key} of tenant ${tenant}` : 'caller: not known'
+  const asked = model ? `model "${model}" -> route ${route}` : `route: ${route}`
+  return [
+    {
+      text: `received: ${time}${pod === undefined ? '' : ` by ${pod}`}, body after ${ms(body_ms)}`,
+    },
+    { text: caller },
+    {
+      text: `${asked}${strategy ? ` (${strategy})` : ''}${stream ? ', stream' : ''}`,
+      below: [...passedOver(trace), ...attemptsOf(trace)],
+    },
+    ...(message ? [{ text: `refused: ${message}` }] : []),
+    ...answered(trace),
+  ]
+}
+
+function passedOver({ passed_over }: Trace): Branch[] {
+  return (passed_over ?? []).map(({ upstream, why }) => ({
+    text: `passed over ${upstream}: ${why}`,
+  }))
+}
+
+function attemptsOf({ attempts }: Trace): Branch[] {
+  return attempts.map(({ upstream, started_ms, ended_ms, outcome, status, reason }, index) => {
+    const took = outcome === 'running' ? 'runs' : ms(ended_ms - started_ms)
+    const said = [outcome, status].filter((part) => part !== null && part !== undefined).join(' ')
+    return {
+      text: `attempt ${index + 1} at ${upstream}: ${said}, ${took} from ${ms(started_ms)}`,
+      ...(reason ? { below: [{ text: reason }] } : {}),
+    }
+  })
+}
+
+function answered(trace: Trace): Branch[] {
+  const { prompt_tokens, completion_tokens, usage_estimated, ttft_ms, upstream } = trace
+  if (upstream === 'none') return []
+  const first = typeof ttft_ms === 'number' ? [{ text: `first content after ${ms(ttft_ms)}` }] : []
+  const estimated = usage_estimated ? ', estimated' : ''
+  const usage =
+    typeof prompt_tokens === 'number'
+      ? [
+          {
+            text: `${prompt_tokens} prompt and ${completion_tokens ?? 0} completion tokens${estimated}`,
+          },
+        ]
+      : []
+  return [{ text: `answered by ${upstream}`, below: [...first, ...usage] }]
+}
+
+function print(branches: readonly Branch[], indent: string): void {
+  for (const [index, { text, below = [] }] of branches.entries()) {
+    const isLast = index === branches.length - 1
+    printLine(`${indent}${isLast ? '└─ ' : '├─ '}${text}`)
+    print(below, `${indent}${isLast ? '   ' : '│  '}`)
+  }
+}
+
+function ms(value: number): string {
+  return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(2)} s`
+}

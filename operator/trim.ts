@@ -1,0 +1,60 @@
+/** What is kept of a watched object: thousands of them are held, and most of each is for somebody else. */
+import { type KubeObject, type Metadata, RESOURCES, type Resource, valueBelow } from './objects.ts'
+
+/** `kubectl apply` keeps a second copy of the object there. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+export function trimOf(resource: Resource): (object: KubeObject) => KubeObject {
+  if (resource === RESOURCES.pods) return trimPod
+  if (resource === RESOURCES.deployments) return trimDeployment
+  if (resource === RESOURCES.gatewayKeys) return trimKey
+  return trim
+}
+
+/** The bookkeeping of other writers is half of an object, and nothing here reads it. */
+function trim(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata as Metadata & {
+    readonly managedFields?: unknown
+  }
+  const { [LAST_APPLIED]: applied, ...annotations } = metadata.annotations ?? {}
+  return { ...object, metadata: applied === undefined ? metadata : { ...metadata, annotations } }
+}
+
+function trimPod(pod: KubeObject): KubeObject {
+  const { metadata, status } = trim(pod)
+  const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata
+  const kept = { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp }
+  return {
+    metadata: present(kept),
+    status: {
+      phase: valueBelow(status, 'phase'),
+      podIP: valueBelow(status, 'podIP'),
+      conditions: valueBelow(status, 'conditions'),
+    },
+  }
+}
+
+/** Of the template only what the pods were made with; the rest is told by hash and generation. */
+function trimDeployment(deployment: KubeObject): KubeObject {
+  const { metadata, spec, status } = trim(deployment)
+  const annotations = valueBelow(spec, 'template', 'metadata', 'annotations')
+  const template = { metadata: { annotations } }
+  return { metadata, status, spec: { replicas: valueBelow(spec, 'replicas'), template } }
+}
+
+function trimKey(key: KubeObject): KubeObject {
+  const { metadata, spec, status } = key
+  const { name, namespace, uid, resourceVersion, generation } = metadata
+  const { creationTimestamp, deletionTimestamp } = metadata
+  const times = { creationTimestamp, deletionTimestamp }
+  const kept = { name, namespace, uid, resourceVersion, generation, ...times }
+  return { metadata: present(kept), spec, ...(status === undefined ? {} : { status }) }
+}
+
+type Loose<T> = { readonly [Name in keyof T]: T[Name] | undefined }
+
+function present(metadata: Loose<Metadata> & { readonly name: string }): Metadata {
+  const entries = Object.entries(metadata).filter(([, value]) => value !== undefined)
+  // Only members without a value are gone.
+  return Object.fromEntries(entries) as unknown as Metadata
+}

@@ -1,0 +1,146 @@
+/**
+ * Runs in a pod: calls a gateway at a fixed rate and keeps streams open, whatever comes back, and tells what became of
+ * each on port 7000. It never repeats a request, so that each one that is lost is seen.
+ */
+import { createServer } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+
+interface Wanted {
+  readonly url: string
+  readonly key: string
+  readonly model: string
+  /** Requests that are begun in a second. */
+  readonly rate: number
+  /** Streams that are open at any time, and what they ask for. */
+  readonly streams: number
+  readonly streamModel: string
+}
+
+interface Failure {
+  readonly kind: 'request' | 'stream'
+  readonly at: string
+  readonly seconds: number
+  readonly what: string
+}
+
+const FAILURES_KEPT = 40
+const SAMPLES_KEPT = 100_000
+const wanted: Wanted = JSON.parse(process.argv[2] ?? '{}')
+const statuses: Record<string, number> = {}
+const pods: Record<string, number> = {}
+const streams = { open: 0, opened: 0, completed: 0, cut: 0, refused: 0, longest: 0 }
+const failures: Failure[] = []
+const milliseconds: number[] = []
+let begun = 0
+let answered = 0
+let lost = 0
+let isStopping = false
+
+function ask(model: string, stream: boolean): Promise<Response> {
+  return fetch(`${wanted.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${wanted.key}` },
+    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'one two' }] }),
+  })
+}
+
+async function call(): Promise<void> {
+  const startedAt = performance.now()
+  begun += 1
+  try {
+    const response = await ask(wanted.model, false)
+    const text = await response.text()
+    count(statuses, String(response.status))
+    // The tag of the pod stands in each request's id.
+    const tag = /^req_([^_-]+)[_-]/.exec(response.headers.get('x-gw-request-id') ?? '')?.[1]
+    if (tag !== undefined) count(pods, tag)
+    if (response.status === 200 && JSON.parse(text).choices.length === 1) answered += 1
+    else fail('request', startedAt, `${response.status} ${text.slice(0, 200)}`)
+  } catch (error) {
+    count(statuses, 'none')
+    fail('request', startedAt, told(error))
+  }
+  if (milliseconds.length < SAMPLES_KEPT) milliseconds.push(performance.now() - startedAt)
+}
+
+async function keepStreaming(): Promise<void> {
+  while (!isStopping) {
+    const startedAt = performance.now()
+    streams.open += 1
+    const end = await readStream(startedAt).catch((error: unknown) => told(error))
+    streams.open -= 1
+    const seconds = (performance.now() - startedAt) / 1000
+    streams.longest = Math.max(streams.longest, seconds)
+    if (end === 'done') streams.completed += 1
+    else if (!isStopping || seconds > 0) {
+      streams[end.startsWith('status ') ? 'refused' : 'cut'] += 1
+      fail('stream', startedAt, end)
+      await delay(200)
+    }
+  }
+}
+
+/** 'done' only where the answer said that it is complete, and then ended properly. */
+async function readStream(startedAt: number): Promise<string> {
+  const response = await ask(wanted.streamModel, true)
+  if (response.status !== 200) return `status ${response.status} ${await response.text()}`
+  streams.opened += 1
+  let end = ''
+  const decoder = new TextDecoder()
+  for await (const piece of response.body ?? []) {
+    end = (end + decoder.decode(piece, { stream: true })).slice(-400)
+  }
+  if (end.includes('data: [DONE]')) return 'done'
+  return `ended after ${((performance.now() - startedAt) / 1000).toFixed(1)} s with ${end.slice(-200)}`
+}
+
+function fail(kind: Failure['kind'], startedAt: number, what: string): void {
+  if (kind === 'request') lost += 1
+  const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(3))
+  const failure = { kind, at: new Date().toISOString(), seconds, what }
+  if (failures.length < FAILURES_KEPT) failures.push(failure)
+}
+
+function told(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error ? `${error}: ${cause.message}` : String(error)
+}
+
+function count(into: Record<string, number>, name: string): void {
+  into[name] = (into[name] ?? 0) + 1
+}
+
+function report(): object {
+  const sorted = milliseconds.toSorted((one, other) => one - other)
+  const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
+  const times = { p50: at(0.5), p99: at(0.99), max: Math.round(sorted.at(-1) ?? 0) }
+  const open = begun - answered - lost
+  return { begun, answered, lost, open, statuses, pods, streams, milliseconds: times, failures }
+}
+
+/** By the clock and not by ticks: what a busy machine delays is caught up with. */
+async function keepCalling(): Promise<void> {
+  const startedAt = performance.now()
+  while (!isStopping) {
+    const due = Math.floor(((performance.now() - startedAt) / 1000) * wanted.rate)
+    // After a long halt not everything at once: that would be another test.
+    for (let more = Math.min(due - begun, 50); more > 0; more -= 1) void call()
+    await delay(4)
+  }
+}
+
+const server = createServer(async (request, response) => {
+  if (request.url === '/stop') {
+    isStopping = true
+    while (begun > answered + lost || streams.open > 0) await delay(20)
+  }
+  response.end(JSON.stringify(report()))
+})
+server.listen(7000, '127.0.0.1')
+process.on('SIGTERM', () => process.exit(0))
+for (let number = 0; number < wanted.streams; number += 1) {
+  void keepStreaming()
+  // Not all at the same moment, as no users are.
+  if (number % 5 === 4) await delay(200)
+}
+await keepCalling()

@@ -1,0 +1,167 @@
+/** Builds the image with buildah, podman or docker, whichever works here. `node test/image/build.ts --help` */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { VERSION } from '../../dataplane/version.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+const HELP = `Builds the image of the operator, the data plane and the tool gw.
+
+  --image NAME     what to call it (localhost/gw:${VERSION})
+  --base NAME      image to build on (that of the Dockerfile)
+  --output FILE    also write it to this archive, as docker load and ctr import take it
+  --storage DIR    where buildah keeps images, instead of its usual place
+  --tool NAME      buildah, podman or docker; absent: the first that works
+
+Where packages come from is what npm is configured to; NPMRC names another file for it.
+`
+
+export interface BuildOptions {
+  readonly image: string
+  readonly base?: string | undefined
+  readonly output?: string | undefined
+  readonly storage?: string | undefined
+  readonly tool?: string | undefined
+}
+
+interface Tool {
+  readonly program: string
+  /** Ends with 0 where the tool works, not merely where it is installed. */
+  readonly works: readonly string[]
+  readonly build: readonly string[]
+  save(image: string, file: string): readonly string[]
+}
+
+const TOOLS: readonly Tool[] = [
+  {
+    program: 'buildah',
+    works: ['version'],
+    build: ['build', '--isolation', 'chroot', '--layers=false'],
+    save: (image, file) => ['push', '--quiet', image, `docker-archive:${file}:${image}`],
+  },
+  {
+    program: 'podman',
+    works: ['info'],
+    build: ['build'],
+    save: (image, file) => ['save', '--quiet', '--output', file, image],
+  },
+  {
+    program: 'docker',
+    works: ['info'],
+    build: ['build'],
+    save: (image, file) => ['save', '--output', file, image],
+  },
+]
+
+/** Throws what the tool said where it fails. */
+export function buildImage(options: BuildOptions): void {
+  const tool = chooseTool(options.tool)
+  const place = placeOf(options)
+  const epoch = git('log', '-1', '--format=%ct') || '0'
+  const folder = mkdtempSync(join(tmpdir(), 'gw-image-'))
+  try {
+    const facts = {
+      VERSION,
+      REVISION: git('rev-parse', 'HEAD') || 'unknown',
+      SOURCE_DATE_EPOCH: epoch,
+      ...(options.base !== undefined && { BASE_IMAGE: options.base }),
+    }
+    const args = Object.entries(facts).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`])
+    // Else the image would hold the hour of its build, and no two would be alike.
+    const moment = tool.program === 'docker' ? [] : ['--timestamp', epoch]
+    run(tool.program, [
+      ...place,
+      ...tool.build,
+      ...moment,
+      ...args,
+      ...secretsOf(folder),
+      '--tag',
+      options.image,
+      '--file',
+      join(ROOT, 'Dockerfile'),
+      ROOT,
+    ])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+  if (options.output === undefined) return
+  rmSync(options.output, { force: true })
+  run(tool.program, [...place, ...tool.save(options.image, options.output)])
+}
+
+/** Makes an image of a folder that holds a whole file system; buildah alone. */
+export function importBase(folder: string, image: string, storage: string): void {
+  const place = placeOf({ image, storage })
+  const file = join(mkdtempSync(join(tmpdir(), 'gw-base-')), 'Dockerfile')
+  writeFileSync(file, 'FROM scratch\nCOPY . /\n')
+  run('buildah', [...place, 'build', '--layers=false', '--tag', image, '--file', file, folder])
+}
+
+/** Buildah's own storage, of a kind that works on every file system. */
+export function placeOf({ storage }: BuildOptions): string[] {
+  if (storage === undefined) return []
+  const runRoot = join(storage, 'run')
+  return ['--root', join(storage, 'root'), '--runroot', runRoot, '--storage-driver', 'vfs']
+}
+
+function chooseTool(name: string | undefined): Tool {
+  const candidates = TOOLS.filter(({ program }) => name === undefined || program === name)
+  const found = candidates.find(({ program, works }) => {
+    return spawnSync(program, works, { stdio: 'ignore' }).status === 0
+  })
+  if (found !== undefined) return found
+  const names = candidates.map(({ program }) => program).join(', ')
+  throw new Error(`None of these works here: ${names || name}. On Debian: apt-get install buildah`)
+}
+
+/** What npm needs on this machine, for the one step that runs it: none of it is in the image. */
+function secretsOf(folder: string): string[] {
+  const given = process.env.NPMRC
+  const authority = process.env.NODE_EXTRA_CA_CERTS
+  const registry = spawnSync('npm', ['config', 'get', 'registry'], { cwd: ROOT, encoding: 'utf8' })
+  const lines = [`registry=${registry.stdout?.trim() || 'https://registry.npmjs.org/'}`]
+  const secrets: string[] = []
+  if (authority && existsSync(authority)) {
+    secrets.push('--secret', `id=ca,src=${authority}`)
+    lines.push('cafile=/run/gw-ca.crt')
+  }
+  const file = given || join(folder, 'npmrc')
+  if (!given) writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
+  return [...secrets, '--secret', `id=npmrc,src=${file}`]
+}
+
+function git(...args: readonly string[]): string {
+  const { stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' })
+  return stdout?.trim() ?? ''
+}
+
+function run(program: string, args: readonly string[]): void {
+  const env = { ...process.env, DOCKER_BUILDKIT: '1' }
+  const child = spawnSync(program, args, { env, encoding: 'utf8', maxBuffer: 1 << 26 })
+  if (child.status === 0) return
+  if (child.error !== undefined) {
+    throw new Error(`${program} is needed; apt-get install ${program}`, { cause: child.error })
+  }
+  throw new Error(`${program} ended with ${child.status}:\n${child.stdout}\n${child.stderr}`)
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      image: { type: 'string', default: `localhost/gw:${VERSION}` },
+      base: { type: 'string' },
+      output: { type: 'string' },
+      storage: { type: 'string' },
+      tool: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) process.stdout.write(HELP)
+  else {
+    buildImage(values)
+    process.stdout.write(`${values.output ?? values.image}\n`)
+  }
+}

@@ -1,0 +1,85 @@
+/** Calls to the API server: patience, credentials, and a fence in front of every write. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import type { Asked } from '../../operator/api.ts'
+import { ApiError, NotLeaderError } from '../../operator/api-error.ts'
+import { RESOURCES } from '../../operator/objects.ts'
+import { anObject, refuses, type ScriptedApi, startScriptedApi } from './scripted-api.ts'
+
+let api: ScriptedApi
+
+beforeEach(async () => {
+  api = await startScriptedApi()
+})
+
+afterEach(() => api.stop())
+
+const object = { metadata: { name: 'a', namespace: 'ns' } }
+
+test('who does not lead sends no write', async () => {
+  const asked: Asked[] = []
+  const client = api.client({ mayWrite: () => false, onAsked: (one) => asked.push(one) })
+  const writes = [
+    () => client.create(RESOURCES.configMaps, object, 'm'),
+    () => client.update(RESOURCES.configMaps, object, 'm'),
+    () => client.apply(RESOURCES.configMaps, object, { manager: 'm' }),
+    () => client.delete(RESOURCES.configMaps, object),
+  ]
+  for (const write of writes) await assert.rejects(write, NotLeaderError)
+  assert.deepEqual(asked, [])
+})
+
+test('a write for which the server is too busy is repeated when it says', async () => {
+  let requests = 0
+  api.outage = (request, response) => {
+    requests++
+    if (requests === 1)
+      return refuses(429, 'TooManyRequests', { 'retry-after': '1' })(request, response)
+    response.end(JSON.stringify(anObject('a', '7')))
+    return undefined
+  }
+  const started = performance.now()
+  const written = await api.client().apply(RESOURCES.configMaps, object, { manager: 'm' })
+  assert.equal(written.metadata.resourceVersion, '7')
+  assert.ok(performance.now() - started > 900)
+})
+
+test('credentials that are refused are read anew', async () => {
+  const tokens = ['old', 'new']
+  api.outage = (request, response) => {
+    const isNew = request.headers.authorization === 'Bearer new'
+    if (!isNew) return refuses(401, 'Unauthorized')(request, response)
+    response.end(JSON.stringify(anObject('a', '7')))
+    return undefined
+  }
+  const credentials = async () => ({ authorization: `Bearer ${tokens.shift()}`, tls: {} })
+  const cluster = { server: api.origin, namespace: 'ns', credentials }
+  const found = await api.client({ cluster }).get(RESOURCES.pods, { namespace: 'ns', name: 'a' })
+  assert.equal(found?.metadata.name, 'a')
+})
+
+test('a refusal says what was asked, and what the server said', async () => {
+  api.outage = refuses(403, 'Forbidden')
+  const call = api.client().get(RESOURCES.deployments, { namespace: 'ns', name: 'a' })
+  await assert.rejects(call, (error) => {
+    assert.ok(error instanceof ApiError)
+    assert.equal(error.reason, 'Forbidden')
+    assert.match(error.message, /^get \/apis\/apps\/v1\/namespaces\/ns\/deployments\/a: 403/)
+    return true
+  })
+})
+
+test('a server that does not answer is given up at the deadline', async () => {
+  api.outage = () => undefined
+  const client = api.client({ deadlineMs: 200 })
+  await assert.rejects(client.get(RESOURCES.pods, { namespace: 'ns', name: 'a' }), {
+    name: 'TimeoutError',
+  })
+})
+
+test('what is gone is nothing, and deleting it again is no fault', async () => {
+  api.outage = refuses(404, 'NotFound')
+  const client = api.client()
+  assert.equal(await client.get(RESOURCES.pods, { namespace: 'ns', name: 'a' }), undefined)
+  await client.delete(RESOURCES.pods, object)
+})
