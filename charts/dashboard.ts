@@ -87,7 +87,7 @@ const PANELS: readonly Panel[] = [
       '{{upstream}} {{outcome}}': rate(
         'gw_upstream_attempts_total',
         'upstream, outcome',
-        ', outcome!="success"',
+        ', outcome!="ok"',
       ),
     },
     unit: 'reqps',

@@ -143,5 +143,3 @@ export function showFinding({ path, message, fix }: Finding): string {
   const field = path.length === 0 ? '' : `${showPath(path)}: `
   return `${field}${message}. ${fix}`
 }
-
-export type { Finding, Path }

@@ -51,7 +51,7 @@ export function resultsTable(file: string): string {
   return aligned([['what', 'where', 'bound', 'measured'], ...cells])
 }
 
-function aligned(rows: readonly (readonly string[])[]): string {
+export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   )

@@ -33,8 +33,15 @@ export function openKeysFile(path: string): KeysDocument {
         document.setIn([...root, index, name], value)
     },
     add: (record) => append(document, root, record),
-    save: () => replaceFile(path, document.toString({ lineWidth: 0 })),
+    save: () => replaceFile(path, document.toString(styleOf(text))),
   }
+}
+
+/** As the rest is written: `[a]` or `[ a ]`, and lines of any length. */
+function styleOf(text: string) {
+  const tight = text.match(/[[{](?=[^\s\]}])/g)?.length ?? 0
+  const padded = text.match(/[[{] (?=\S)/g)?.length ?? 0
+  return { lineWidth: 0, flowCollectionPadding: padded > tight } as const
 }
 
 function rootOf(tree: unknown): Path | undefined {

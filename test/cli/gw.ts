@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 
 export const TOOL = join(import.meta.dirname, '../../cli/main.ts')
-const SECONDS_MAX = 20
+const SECONDS_MAX = 120
 
 export interface Ended {
   readonly code: number | null

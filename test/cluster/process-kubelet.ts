@@ -26,6 +26,8 @@ export interface RunningPod {
   /** Origin of the client port. */
   readonly url: string
   readonly pushUrl: string
+  /** Origin of the admin API, on loopback. */
+  readonly adminUrl: string
   readonly child: ChildProcess
   readonly folder: string
   output(): string
@@ -153,6 +155,7 @@ async function run(
     uid: object.metadata.uid ?? '',
     url: `http://127.0.0.1:${listen}`,
     pushUrl: `http://127.0.0.1:${push}`,
+    adminUrl: `http://127.0.0.1:${admin}`,
     child,
     folder,
     output: () => pieces.join(''),

@@ -39,6 +39,10 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     stamps: stampsOfKubernetes,
   },
   helm: { module: 'helm.sh/helm/v3', programs: { helm: 'helm.sh/helm/v3/cmd/helm' } },
+  'kube-score': {
+    module: 'github.com/zegl/kube-score',
+    programs: { 'kube-score': 'github.com/zegl/kube-score/cmd/kube-score' },
+  },
   helm4: { module: 'helm.sh/helm/v4', programs: { helm4: 'helm.sh/helm/v4/cmd/helm' } },
   coredns: {
     module: 'github.com/coredns/coredns',

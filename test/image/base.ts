@@ -26,13 +26,23 @@ export function provideBase(): string {
     run('mmdebstrap', ['--variant=extract', '--quiet', `--include=${PACKAGES}`, SUITE, part])
     const { PATH: _, ...env } = process.env
     // Under the host's own npm, into the folder: what `npm install --global` makes in a real base.
-    run('npm', ['install', '--global', '--no-audit', '--no-fund', '--prefix', join(part, 'usr/local'), NPM], {
-      ...env,
-      PATH: process.env.PATH,
-    })
+    run(
+      'npm',
+      ['install', '--global', '--no-audit', '--no-fund', '--prefix', join(part, 'usr/local'), NPM],
+      {
+        ...env,
+        PATH: process.env.PATH,
+      },
+    )
     mkdirSync(join(part, 'usr/local/bin'), { recursive: true })
     cpSync(process.execPath, join(part, 'usr/local/bin/node'), { dereference: true })
-    for (const needless of ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'var/cache', 'var/lib/apt']) {
+    for (const needless of [
+      'usr/share/doc',
+      'usr/share/man',
+      'usr/share/locale',
+      'var/cache',
+      'var/lib/apt',
+    ]) {
       rmSync(join(part, needless), { recursive: true, force: true })
     }
     if (!existsSync(folder)) renameSync(part, folder)
@@ -45,7 +55,9 @@ export function provideBase(): string {
 function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
   const { status, error, stderr } = spawnSync(program, args, { cwd: ROOT, env, encoding: 'utf8' })
   if (error !== undefined) {
-    throw new Error(`The stand-in base needs ${program}; apt-get install ${program}`, { cause: error })
+    throw new Error(`The stand-in base needs ${program}; apt-get install ${program}`, {
+      cause: error,
+    })
   }
   if (status !== 0) throw new Error(`${program} ended with ${status}:\n${stderr}`)
 }

@@ -69,7 +69,10 @@ export function buildImage(options: BuildOptions): void {
       SOURCE_DATE_EPOCH: epoch,
       ...(options.base !== undefined && { BASE_IMAGE: options.base }),
     }
-    const args = Object.entries(facts).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`])
+    const args = Object.entries(facts).flatMap(([name, value]) => [
+      '--build-arg',
+      `${name}=${value}`,
+    ])
     // Else the image would hold the hour of its build, and no two would be alike.
     const moment = tool.program === 'docker' ? [] : ['--timestamp', epoch]
     run(tool.program, [

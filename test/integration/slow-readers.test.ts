@@ -59,7 +59,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second`, () => {
     rig = await startRig({
       upstreams: {
         // Slow readers are no fault of an upstream: its clock must not run while nobody listens.
-        flood: { idle_timeout_seconds: 2, circuit_breaker: { failure_threshold: 1 } },
+        flood: { idle_timeout_seconds: 6, circuit_breaker: { failure_threshold: 1 } },
         normal: {},
       },
       routes: ['flood', 'normal'].map((name) => ({ name, strategy: 'single', primary: name })),

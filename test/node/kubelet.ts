@@ -37,7 +37,7 @@ function configuration(identities: Identities, resolver: string): object {
     cgroupsPerQOS: false,
     enforceNodeAllocatable: [],
     failSwapOn: false,
-    localStorageCapacityIsolation: false,
+    localStorageCapacityIsolation: true,
     podLogsDir: POD_LOGS,
     resolvConf: resolver,
     clusterDNS: [DNS_ADDRESS],

@@ -55,6 +55,11 @@ export class Life {
     return this.settledAt === undefined ? this.beaten : this.used
   }
 
+  /** The sums of a gateway that crashed may have told it although its own settlement never arrived. */
+  get chargedMost(): number {
+    return this.state === 'ended' ? Math.max(this.used, this.beaten) : this.charged
+  }
+
   /** What was charged although the store had not kept room for it: after its hold had expired, or without a hold. */
   get excess(): number {
     if (this.isLocal || this.admittedAt === undefined) return this.charged

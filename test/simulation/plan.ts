@@ -57,11 +57,13 @@ export function planOf(seed: number): Plan {
   const has = (outOf: number) => draw(outOf) === 0
   const gateways = 1 + draw(4)
   const tenants = has(2) ? ['acme'] : ['acme', 'other']
-  const rules = rulesOf(draw)
-  const some = Array.from({ length: 10 + draw(50) }, () => requestOf(draw, { gateways, tenants }))
-  const requests = [...some, ...(has(4) ? hammering(draw, gateways) : [])].toSorted(
-    (one, other) => one.at - other.at,
-  )
+  const isStampede = has(5)
+  const rules = isStampede ? { ...ROOMY, budget: budgetOf(draw) } : rulesOf(draw)
+  const requests = [
+    ...Array.from({ length: 10 + draw(50) }, () => requestOf(draw, { gateways, tenants })),
+    ...(has(4) ? hammering(draw, gateways) : []),
+    ...(isStampede ? stampede(draw, gateways) : []),
+  ].toSorted((one, other) => one.at - other.at)
   const moment = () => draw(ACTIVE_MS)
   const mishaps: Mishap[] = []
   if (has(3)) mishaps.push({ what: 'crash', at: moment(), gateway: draw(gateways) })
@@ -159,6 +161,23 @@ function hammering(draw: Draw, gateways: number): PlannedRequest[] {
     durationMs: draw(100),
     leavesAfterMs: undefined,
   }))
+}
+
+/** Many at once that use all they reserve, so that whoever only looks at what is settled lets all of them through. */
+function stampede(draw: Draw, gateways: number): PlannedRequest[] {
+  const from = draw(ACTIVE_MS)
+  return Array.from({ length: 40 }, () => {
+    const estimate = 50 + draw(250)
+    return {
+      at: from + draw(500),
+      tenant: 'acme',
+      gateway: draw(gateways),
+      estimate,
+      usage: estimate,
+      durationMs: 1000 + draw(5000),
+      leavesAfterMs: undefined,
+    }
+  })
 }
 
 function requestOf(

@@ -121,7 +121,7 @@ function booksOf({ tenant, gateway, figures }: Past['standing'][number], past: P
     const counted = mine.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
     const least = sum((life) => (isSure(life, kind, past) ? life.charged : 0))
-    const most = sum((life) => life.charged)
+    const most = sum((life) => life.chargedMost)
     if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
       problems.push(`${gateway} sees ${settled} of ${tenant} settled (${kind}), used were ${used}`)

@@ -60,7 +60,9 @@ test('the first limits that are written do not choose another store', () => {
 })
 
 test('credentials that differ are said to differ, and not shown', () => {
-  const upstream = (token: string) => ({ upstreams: [{ name: 'u', headers: { 'x-token': token } }] })
+  const upstream = (token: string) => ({
+    upstreams: [{ name: 'u', headers: { 'x-token': token } }],
+  })
   assert.deepEqual(between(upstream('one-secret'), upstream('other-secret')), [
     {
       path: 'gw.upstreams[u].headers.x-token',

@@ -52,7 +52,7 @@ async function call(): Promise<void> {
     const text = await response.text()
     count(statuses, String(response.status))
     // The tag of the pod stands in each request's id.
-    const tag = /^req_([^_-]+)[_-]/.exec(response.headers.get('x-gw-request-id') ?? '')?.[1]
+    const tag = response.headers.get('x-request-id')?.split('-')[0]
     if (tag !== undefined) count(pods, tag)
     if (response.status === 200 && JSON.parse(text).choices.length === 1) answered += 1
     else fail('request', startedAt, `${response.status} ${text.slice(0, 200)}`)
@@ -72,7 +72,7 @@ async function keepStreaming(): Promise<void> {
     const seconds = (performance.now() - startedAt) / 1000
     streams.longest = Math.max(streams.longest, seconds)
     if (end === 'done') streams.completed += 1
-    else if (!isStopping || seconds > 0) {
+    else {
       streams[end.startsWith('status ') ? 'refused' : 'cut'] += 1
       fail('stream', startedAt, end)
       await delay(200)

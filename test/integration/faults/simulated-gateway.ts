@@ -16,6 +16,7 @@ import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Gateway, Visit } from '../../../dataplane/gateway.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { Roster } from '../../../dataplane/roster.ts'
+import type { Store } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../../dataplane/telemetry/slo.ts'
@@ -41,8 +42,11 @@ export interface Simulation {
   leftovers(): Readonly<Record<string, number>>
 }
 
-/** `failureThreshold`: of the breakers; without one they never open. */
-export function simulate(failureThreshold = 10_000): Simulation {
+/** `failureThreshold`: of the breakers; without one they never open. `wrap` may stand between gateway and store. */
+export function simulate(
+  failureThreshold = 10_000,
+  wrap: (store: Store) => Store = (store) => store,
+): Simulation {
   const snapshot = aSnapshot(failureThreshold)
   let now = 0
   let ids = 0
@@ -50,7 +54,7 @@ export function simulate(failureThreshold = 10_000): Simulation {
   const metrics = createMetrics()
   const log = { event() {}, request() {}, flush() {} }
   const targets = new Targets({ clock, random: Math.random, metrics, log, readText: () => '' })
-  const store = new MemoryStore({ clock })
+  const store = wrap(new MemoryStore({ clock }))
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     clock,

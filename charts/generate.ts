@@ -1,0 +1,81 @@
+/** Writes what the chart takes from the code: resource types, the operator's rights, the dashboard, the table of values. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { type Grant, policyRules } from '../operator/rbac.ts'
+import { makeDashboard } from './dashboard.ts'
+import { readValues, type Value } from './values.ts'
+
+const CHART = join(import.meta.dirname, 'gw')
+const MANIFESTS = join(import.meta.dirname, '../crds/manifests')
+const MADE = 'Made by `make generate`; change the code instead.'
+
+function writeDefinitions(): void {
+  const folder = join(CHART, 'templates/crds')
+  mkdirSync(folder, { recursive: true })
+  for (const name of readdirSync(MANIFESTS)) {
+    const text = readFileSync(join(MANIFESTS, name), 'utf8')
+    writeFileSync(join(folder, name), templated(text))
+  }
+}
+
+/** As it is, but for what the release adds to its metadata. */
+function templated(manifest: string): string {
+  const [, ...lines] = manifest.replaceAll('{{', '{{ "{{" }}').trimEnd().split('\n')
+  const at = lines.findIndex((line) => /^ {2}name: \S+$/.test(line))
+  if (at === -1) throw new Error('the definition has no metadata.name')
+  const added = [
+    '  labels:',
+    '    {{- include "gw.labels" . | nindent 4 }}',
+    '  {{- if .Values.crds.keep }}',
+    '  annotations:',
+    '    helm.sh/resource-policy: keep',
+    '  {{- end }}',
+  ]
+  return [
+    `# ${MADE}`,
+    '{{- if .Values.crds.install }}',
+    ...lines.slice(0, at + 1),
+    ...added,
+    ...lines.slice(at + 1),
+    '{{- end }}',
+    '',
+  ].join('\n')
+}
+
+function writeRules(): void {
+  const part = (where: Grant['where']) =>
+    `{{- define "gw.rules.${where}" }}\n${stringify(policyRules(where), { lineWidth: 0 })}{{- end }}\n`
+  const text = `{{/* ${MADE} */}}\n${part('watched')}\n${part('own')}`
+  writeFileSync(join(CHART, 'templates/_rules.tpl'), text)
+}
+
+function writeDashboard(): void {
+  writeFileSync(
+    join(CHART, 'files/dashboard.json'),
+    `${JSON.stringify(makeDashboard(), null, 2)}\n`,
+  )
+}
+
+function writeTable(): void {
+  const file = join(CHART, 'README.md')
+  const text = readFileSync(file, 'utf8')
+  const table = /<!-- generated: values -->[\s\S]*?<!-- end -->/
+  if (!table.test(text)) throw new Error('charts/gw/README.md has no place for the values')
+  const rows = readValues(readFileSync(join(CHART, 'values.yaml'), 'utf8')).map(row)
+  const head = ['| value | default | what |', '| --- | --- | --- |']
+  const made = ['<!-- generated: values -->', '', ...head, ...rows, '', '<!-- end -->'].join('\n')
+  writeFileSync(
+    file,
+    text.replace(table, () => made),
+  )
+}
+
+function row({ path, initial, meaning }: Value): string {
+  return `| \`${path}\` | \`${JSON.stringify(initial)}\` | ${meaning.replaceAll('|', '\\|')} |`
+}
+
+writeDefinitions()
+writeRules()
+writeDashboard()
+writeTable()

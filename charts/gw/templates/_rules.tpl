@@ -1,0 +1,132 @@
+{{/* Made by `make generate`; change the code instead. */}}
+{{- define "gw.rules.watched" }}
+- apiGroups:
+    - inference.gw
+  resources:
+    - gatewayconfigs
+  verbs:
+    - list
+    - watch
+- apiGroups:
+    - inference.gw
+  resources:
+    - gatewayconfigs/status
+  verbs:
+    - patch
+- apiGroups:
+    - inference.gw
+  resources:
+    - gatewayconfigs/finalizers
+  verbs:
+    - update
+- apiGroups:
+    - inference.gw
+  resources:
+    - gatewaykeys
+  verbs:
+    - list
+    - watch
+- apiGroups:
+    - inference.gw
+  resources:
+    - gatewaykeys/status
+  verbs:
+    - patch
+- apiGroups:
+    - apps
+  resources:
+    - deployments
+  verbs: &a1
+    - get
+    - list
+    - watch
+    - create
+    - patch
+- apiGroups:
+    - ""
+  resources:
+    - services
+  verbs: *a1
+- apiGroups:
+    - ""
+  resources:
+    - serviceaccounts
+  verbs: *a1
+- apiGroups:
+    - ""
+  resources:
+    - configmaps
+  verbs:
+    - get
+    - list
+    - watch
+    - create
+    - patch
+    - update
+- apiGroups:
+    - policy
+  resources:
+    - poddisruptionbudgets
+  verbs: &a2
+    - get
+    - list
+    - watch
+    - create
+    - patch
+    - delete
+- apiGroups:
+    - networking.k8s.io
+  resources:
+    - networkpolicies
+  verbs: *a2
+- apiGroups:
+    - autoscaling
+  resources:
+    - horizontalpodautoscalers
+  verbs: *a2
+- apiGroups:
+    - ""
+  resources:
+    - pods
+  verbs:
+    - list
+    - watch
+- apiGroups:
+    - events.k8s.io
+  resources:
+    - events
+  verbs:
+    - create
+{{- end }}
+
+{{- define "gw.rules.own" }}
+- apiGroups:
+    - coordination.k8s.io
+  resources:
+    - leases
+  verbs:
+    - create
+- apiGroups:
+    - coordination.k8s.io
+  resources:
+    - leases
+  verbs:
+    - get
+    - update
+  resourceNames:
+    - gw-operator
+- apiGroups:
+    - ""
+  resources:
+    - secrets
+  verbs:
+    - create
+- apiGroups:
+    - ""
+  resources:
+    - secrets
+  verbs:
+    - get
+  resourceNames:
+    - gw-operator-signing
+{{- end }}

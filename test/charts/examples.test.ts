@@ -1,0 +1,56 @@
+/** The examples of the chart: valid as files, listed, and true to what they say. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { CHART, readChart } from './chart.ts'
+
+const TOOL = join(import.meta.dirname, '../../cli/main.ts')
+const examples = readdirSync(join(CHART, 'examples'))
+const kindOf = (file: string) => parse(readChart(`examples/${file}`)).kind
+
+/** What a file alone cannot know: keys that are resources, and what is only there where the gateway runs. */
+const EXPECTED = /is not set here|there are no API keys|no key belongs to tenant "research"/
+
+for (const file of examples.filter((name) => kindOf(name) === 'GatewayConfig')) {
+  test(`gw config validate takes ${file}`, () => {
+    const path = join(CHART, 'examples', file)
+    const ran = spawnSync(process.execPath, [TOOL, 'config', 'validate', '--file', path], {
+      encoding: 'utf8',
+      env: { ...process.env, REDIS_URL: 'redis://redis:6379' },
+    })
+    assert.equal(ran.status, 0, ran.stderr)
+    const warnings = ran.stderr.split('\n').filter((line) => line.includes('warning:'))
+    assert.deepEqual(
+      warnings.filter((line) => !EXPECTED.test(line)),
+      [],
+    )
+  })
+}
+
+test('the README of the chart lists every example', () => {
+  for (const file of examples) assert.ok(readChart('README.md').includes(`(examples/${file})`), file)
+})
+
+test('the key of the quick start is the one that its comment tells', async () => {
+  const { createHash } = await import('node:crypto')
+  const text = readChart('examples/quick-start.yaml')
+  const key = /gw_demo_\w+_\w{49}/.exec(text)?.[0] ?? ''
+  const [record] = parse(text).gw.api_keys
+  assert.equal(record.hash, `sha256:${createHash('sha256').update(key).digest('hex')}`)
+})
+
+test('the quick start leads to the simulator that the chart makes', async () => {
+  const { render } = await import('./chart.ts')
+  const services = (await render('everything')).filter(({ kind }) => kind === 'Service')
+  const { endpoint } = parse(readChart('examples/quick-start.yaml')).gw.upstreams[0]
+  const { hostname, port } = new URL(endpoint)
+  const found = services.find(
+    ({ metadata: { name, namespace } }) => `${name}.${namespace}.svc` === hostname,
+  )
+  assert.ok(found, `no Service ${hostname}`)
+  const { ports } = found.spec as { ports: { port: number }[] }
+  assert.equal(ports[0]?.port, Number(port))
+})

@@ -1,0 +1,172 @@
+/** The chart rendered: for every set of values, by both majors of Helm, and judged by the rules of reviewers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { policyRules } from '../../operator/rbac.ts'
+import manifest from '../../package.json' with { type: 'json' }
+import {
+  CHART,
+  HELMS,
+  objectsOf,
+  podsOf,
+  readChart,
+  render,
+  renderText,
+  runHelm,
+  VALUE_SETS,
+  valuesFlags,
+} from './chart.ts'
+import { ISOLATION, RULES } from './manifest-rules.ts'
+
+/** Sets that switch off what some rules ask for. */
+const BARE = ['bare']
+
+for (const helm of HELMS) {
+  test(`${helm} finds nothing to complain of in the chart, whatever the values`, async () => {
+    for (const set of VALUE_SETS) {
+      const { status, stdout } = await runHelm(helm, [
+        'lint',
+        '--strict',
+        CHART,
+        ...valuesFlags(set),
+      ])
+      assert.equal(status, 0, `${set}: ${stdout}`)
+      assert.doesNotMatch(stdout, /\[(WARNING|ERROR)\]/, set)
+    }
+  })
+}
+
+test('both majors of Helm render the same objects', async () => {
+  for (const set of VALUE_SETS) {
+    // The key of the test is made anew each time.
+    const [three, four] = await Promise.all(
+      HELMS.map(async (helm) => {
+        const text = await renderText(set, helm, ['--no-hooks'])
+        return objectsOf(text)
+          .map((object) => JSON.stringify(object))
+          .sort()
+      }),
+    )
+    assert.deepEqual(three, four, set)
+  }
+})
+
+for (const set of VALUE_SETS) {
+  test(`the objects of the values "${set}" keep the rules of reviewers`, async () => {
+    const objects = await render(set)
+    const rules = BARE.includes(set) ? RULES : { ...RULES, ...ISOLATION }
+    for (const [name, rule] of Object.entries(rules)) {
+      assert.deepEqual(rule(objects), [], `${set}: ${name}`)
+    }
+  })
+}
+
+test('the version of the chart is that of the release', () => {
+  const chart = readChart('Chart.yaml')
+  assert.match(chart, new RegExp(`^version: ${manifest.version}$`, 'm'))
+  assert.match(chart, new RegExp(`^appVersion: ${manifest.version}$`, 'm'))
+})
+
+test('the operator gets the rights of its table: over the cluster, or in the namespaces that are named', async () => {
+  const wide = await render('defaults')
+  const role = wide.find(
+    ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'gw-system-gw',
+  )
+  assert.deepEqual(role?.rules, policyRules('watched'))
+  const own = wide.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'gw-own')
+  assert.deepEqual(own?.rules, policyRules('own'))
+  const narrow = await render('namespaced')
+  assert.deepEqual(
+    narrow.filter(({ kind }) => kind.startsWith('Cluster')),
+    [],
+  )
+  const roles = narrow.filter(
+    ({ kind, metadata }) => kind === 'Role' && metadata.name === 'gw-system-gw',
+  )
+  assert.deepEqual(
+    roles.map(({ metadata }) => metadata.namespace),
+    ['ai', 'team-a'],
+  )
+  for (const { rules } of roles) assert.deepEqual(rules, policyRules('watched'))
+})
+
+test('the operator is told its namespaces, the image of the pods, and how many may roll', async () => {
+  const operatorOf = async (set: string) => {
+    const found = podsOf(await render(set)).find(
+      ({ spec }) => spec.containers[0]?.name === 'operator',
+    )
+    const { args, env, image } = found!.spec.containers[0]!
+    const variables = Object.fromEntries(
+      // Only variables with a value are asked for.
+      (env as unknown as { name: string; value: string }[]).map(({ name, value }) => [name, value]),
+    )
+    return { args, variables, image }
+  }
+  const plain = await operatorOf('defaults')
+  assert.deepEqual(plain.args, ['operator', '--max-concurrent-rollouts=1'])
+  assert.equal(plain.image, `localhost/gw:${manifest.version}`)
+  assert.equal(plain.variables.GW_DATA_PLANE_IMAGE, plain.image)
+  assert.equal(plain.variables.WATCH_NAMESPACES, '')
+  assert.equal((await operatorOf('namespaced')).variables.WATCH_NAMESPACES, 'ai,team-a')
+  const full = await operatorOf('everything')
+  assert.match(full.image, /^registry\.example\/gw@sha256:1{64}$/)
+  assert.equal(full.variables.GW_DATA_PLANE_IMAGE, 'registry.example/gw-data:1')
+  assert.deepEqual(full.args, ['operator', '--max-concurrent-rollouts=2'])
+})
+
+test('the resource types are kept by value, and left out by value', async () => {
+  const policyOf = async (set: string) =>
+    (await render(set))
+      .filter(({ kind }) => kind === 'CustomResourceDefinition')
+      .map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'])
+  assert.deepEqual(await policyOf('defaults'), ['keep', 'keep'])
+  assert.deepEqual(await policyOf('bare'), [undefined, undefined])
+  assert.deepEqual(await policyOf('namespaced'), [])
+})
+
+test('the operator reaches DNS, the API server and the push port of gateways, and nothing else', async () => {
+  const policy = (await render('everything')).find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gw',
+  )
+  const { egress, policyTypes } = policy!.spec as {
+    egress: { ports: { port: number }[]; to?: object[] }[]
+    policyTypes: string[]
+  }
+  assert.deepEqual(policyTypes, ['Ingress', 'Egress'])
+  assert.deepEqual(
+    egress.map(({ ports }) => [...new Set(ports.map(({ port }) => port))]),
+    [[53], [443, 6443], [9092]],
+  )
+  assert.deepEqual(egress[1]?.to, [{ ipBlock: { cidr: '10.0.0.1/32' } }])
+})
+
+for (const helm of HELMS) {
+  test(`${helm} refuses a value that the schema does not know, and one of the wrong kind`, async () => {
+    for (const wrong of [
+      'replica=2',
+      'replicas=two',
+      'image.digest=sha256:1',
+      'watchNamespaces={A_B}',
+    ]) {
+      const { status, stderr } = await runHelm(helm, [
+        'template',
+        CHART,
+        '--kube-version=1.34.4',
+        '--set',
+        wrong,
+      ])
+      assert.notEqual(status, 0, wrong)
+      assert.match(stderr, /values don't meet the specifications|schema/, wrong)
+    }
+  })
+}
+
+test('the notes print commands that hold for the release', async () => {
+  const args = ['install', 'gw', CHART, '--dry-run=client', '--namespace=gw-system']
+  const { status, stdout, stderr } = await runHelm('helm4', [...args, ...valuesFlags('everything')])
+  assert.equal(status, 0, stderr)
+  const notes = stdout.slice(stdout.indexOf('NOTES:'))
+  assert.match(notes, /kubectl -n gw-system rollout status deployment\/gw$/m)
+  assert.match(notes, /helm test gw -n gw-system$/m)
+  assert.match(notes, /kubectl -n gw-system exec deployment\/gw -- gw keys create/)
+  assert.match(notes, /WARNING: the embedded Redis is for trying out/)
+})

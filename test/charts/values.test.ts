@@ -1,0 +1,58 @@
+/** Each value of the chart is documented, and known to the schema; and the other way around. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { readValues } from '../../charts/values.ts'
+import { readChart } from './chart.ts'
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: unknown
+  readonly $ref?: string
+  readonly type?: string
+  readonly definitions?: Readonly<Record<string, Schema>>
+}
+
+const schema: Schema = JSON.parse(readChart('values.schema.json'))
+const values = readValues(readChart('values.yaml'))
+
+function known(node: Schema, path: readonly string[] = []): string[] {
+  const name = node.$ref?.split('/').at(-1)
+  const target = name === undefined ? node : (schema.definitions?.[name] ?? node)
+  // The parts of resources are Kubernetes' own.
+  if (target.properties === undefined || name === 'resources') return [path.join('.')]
+  return Object.entries(target.properties).flatMap(([key, child]) => known(child, [...path, key]))
+}
+
+/** Helm gives it to every chart. */
+const OF_HELM = ['global']
+
+test('every value has a sentence that says what it is for', () => {
+  const documented = new Set(values.map(({ path }) => path))
+  const leaves: string[] = []
+  const walk = (node: unknown, path: readonly string[]) => {
+    if (documented.has(path.join('.'))) return
+    if (typeof node !== 'object' || node === null || Array.isArray(node)) {
+      leaves.push(path.join('.'))
+      return
+    }
+    for (const [key, child] of Object.entries(node)) walk(child, [...path, key])
+  }
+  walk(parse(readChart('values.yaml')), [])
+  assert.deepEqual(leaves, [])
+  for (const { path, meaning } of values) assert.match(meaning, /\w.*[.;:}`]$|[.]$/, path)
+})
+
+test('the schema knows every value, and none that is not there', () => {
+  const there = values.map(({ path }) => path).sort()
+  // An interval of a rule or an enabled of a switch: the definitions are shared by what has them.
+  assert.deepEqual(known(schema).filter((path) => !OF_HELM.includes(path)).sort(), there)
+})
+
+test('a comment on several lines is one sentence, and one about a section is none of its first value', () => {
+  const text = '# About all.\n\n# -- One\n# line.\na: 1\nb:\n  # -- Two.\n  c: {}\nd: 3\n'
+  assert.deepEqual(readValues(text), [
+    { path: 'a', initial: 1, meaning: 'One line.' },
+    { path: 'b.c', initial: {}, meaning: 'Two.' },
+  ])
+})

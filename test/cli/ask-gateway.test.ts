@@ -1,0 +1,207 @@
+/** The commands that ask a running gateway: keys, traces, tests of upstreams, routes, keys and limits. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import {
+  failing,
+  refusingUrl,
+  startFront,
+  startUpstream,
+  whole,
+} from '../integration/fake-upstream.ts'
+import { aKey } from '../integration/gateway-process.ts'
+import { gw } from './gw.ts'
+
+const [one, two] = await Promise.all([startUpstream(), startUpstream()])
+const nowhere = await refusingUrl()
+const narrow = aKey({ id: 'narrow', routes: ['other'], prefix: 'gw_test_narrow_abcd' })
+const revoked = aKey({ id: 'old', revoked_at: '2026-01-01T00:00:00Z', reason: 'leaked' })
+const client = aKey({ id: 'client' })
+const front = await startFront({
+  api_keys: [client.record, narrow.record, revoked.record],
+  upstreams: [
+    { name: 'one', endpoint: one.url },
+    { name: 'two', endpoint: two.url },
+    { name: 'dead', endpoint: nowhere },
+  ],
+  routes: [
+    { name: 'chat', strategy: 'primary_with_fallback', primary: 'one', fallback: ['two'] },
+    { name: 'other', strategy: 'single', primary: 'two' },
+    { name: 'broken', strategy: 'single', primary: 'dead' },
+  ],
+  aliases: { 'gpt-4o': 'chat' },
+  rate_limits: {
+    default: { requests_per_minute: 60, burst: 2, concurrent_requests: 10 },
+  },
+})
+after(() => Promise.all([front.process.stop(), one.close(), two.close()]))
+const { adminUrl, url } = front.process
+const ask = (...args: readonly string[]) => gw(...args, '--admin', adminUrl)
+
+beforeEach(() => {
+  one.reply = whole()
+  two.reply = whole()
+})
+
+async function chat(model: string) {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${client.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  await answer.text()
+  return { status: answer.status, id: answer.headers.get('x-request-id') ?? '' }
+}
+
+test('trace get shows a tree of what was decided, and each attempt', async () => {
+  one.reply = failing(500)
+  const { id } = await chat('gpt-4o')
+  const { code, stdout } = await ask('trace', 'get', id, '--format', 'tree')
+  assert.equal(code, 0)
+  assert.match(stdout, new RegExp(`^${id} {2}POST /v1/chat/completions {2}200 {2}\\d+ ms\n├─ `))
+  assert.match(stdout, /caller: key client of tenant acme/)
+  assert.match(
+    stdout,
+    /├─ model "gpt-4o" -> route chat \(primary_with_fallback\)\n│ {2}├─ attempt 1 at one: server 500/,
+  )
+  assert.match(stdout, /│ {2}└─ attempt 2 at two: ok/)
+  assert.match(stdout, /└─ answered by two\n {3}└─ 7 prompt and 3 completion tokens\n$/)
+  const json = JSON.parse((await ask('trace', 'get', id, '--format', 'json')).stdout)
+  assert.equal(json.request_id, id)
+})
+
+test('trace list shows the last decisions, and an unknown request is 1', async () => {
+  const { stdout } = await ask('trace', 'list', '--limit', '1', '-o', 'json')
+  const { traces } = JSON.parse(stdout)
+  assert.equal(traces.length, 1)
+  const unknown = await ask('trace', 'get', 'none-1')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /No gateway that runs now knows request "none-1"/)
+})
+
+test('upstream test reaches upstreams as the gateway does, and says why one fails', async () => {
+  two.reply = failing(401, { message: 'bad credential upstream-credential' })
+  const { code, stdout } = await ask('upstream', 'test', '--all', '--verbose')
+  assert.equal(code, 1)
+  assert.match(
+    stdout,
+    /^one \(openai, model served\): ok\n {2}completion: ok 200 in \d+ ms, 3 tokens\n {4}POST http/m,
+  )
+  assert.match(
+    stdout,
+    /^two .*: failed\n {2}completion: failed 401 .*\n.*\n {4}completion: credential: /m,
+  )
+  assert.match(
+    stdout,
+    /^dead .*: failed\n {2}completion: failed in .*\n.*\n {4}completion: connect: ECONNREFUSED/m,
+  )
+  assert.doesNotMatch(stdout, /upstream-credential/)
+  assert.equal((await ask('upstream', 'test', '--name', 'one')).code, 0)
+  const unknown = await ask('upstream', 'test', '--name', 'nobody')
+  assert.deepEqual([unknown.code, unknown.stderr], [1, 'error: There is no upstream "nobody".\n'])
+})
+
+test('tests of upstreams count for no tenant, and the metrics know nothing of them', async () => {
+  const before = await front.value('gw_requests_total{route="other",upstream="two",status="200"}')
+  const asked = two.asked.length
+  assert.equal((await ask('gateway', 'test', '--route', 'other')).code, 0)
+  assert.equal(two.asked.length, asked + 1)
+  assert.equal(two.asked.at(-1)?.body.model, 'served')
+  const after = await front.value('gw_requests_total{route="other",upstream="two",status="200"}')
+  assert.equal(after, before)
+})
+
+test('gateway test follows every route, also when the first upstream fails', async () => {
+  const all = await ask('gateway', 'test', '--all-routes')
+  assert.equal(all.code, 1)
+  assert.match(all.stdout, /^chat: ok, one answers$/m)
+  assert.match(all.stdout, /^broken: failed, 502 ERR_GW_UPSTREAM_ERROR/m)
+  const spilled = await ask('gateway', 'test', '--route', 'gpt-4o', '--simulate-failure', 'primary')
+  assert.equal(spilled.code, 0)
+  assert.match(
+    spilled.stdout,
+    /^chat: ok, two answers\n {2}attempt 1 at one: server \(simulated\), 0 ms\n {2}attempt 2 at two: ok/,
+  )
+  const limited = await ask(
+    'gateway',
+    'test',
+    '--route',
+    'other',
+    '--simulate-rate-limit',
+    '-o',
+    'json',
+  )
+  assert.equal(limited.code, 1)
+  const [outcome] = JSON.parse(limited.stdout).routes
+  assert.deepEqual([outcome.status, outcome.code], [429, 'ERR_GW_UPSTREAM_RATE_LIMIT'])
+  const { upstreams } = await front.admin('/status')
+  for (const { breaker } of upstreams) assert.equal(breaker, 'closed')
+})
+
+const expectations = [
+  [client.key, 'chat', '200', 0],
+  [narrow.key, 'chat', '403', 0],
+  [narrow.key, 'chat', '200', 1],
+  [revoked.key, 'chat', '401', 0],
+  ['gw_test_nobody_x', 'chat', '401', 0],
+] as const
+
+for (const [index, [key, route, expect, expected]] of expectations.entries()) {
+  test(`auth test ${index + 1}: expecting ${expect} ends with ${expected}`, async () => {
+    const { code, stdout } = await ask(
+      'auth',
+      'test',
+      '--key',
+      key,
+      '--route',
+      route,
+      '--expect',
+      expect,
+    )
+    assert.equal(code, expected, stdout)
+    assert.ok(!stdout.includes(key))
+  })
+}
+
+test('auth test with --url sends a real request', async () => {
+  const test = (key: string, expect: string) =>
+    gw('auth', 'test', '--key', key, '--url', url, '--expect', expect)
+  assert.equal((await test(client.key, '200')).code, 0)
+  const unknown = await test('gw_test_nobody_x', '401')
+  assert.equal(unknown.code, 0)
+  assert.match(unknown.stdout, /ERR_GW_AUTH_INVALID_KEY/)
+})
+
+test('keys of a running gateway are listed, inspected and tested, and changed in their file', async () => {
+  const { stdout } = await ask('keys', 'list', '-o', 'json')
+  const ids = JSON.parse(stdout).keys.map(({ id }: { id: string }) => id)
+  assert.deepEqual(ids, ['client', 'narrow', 'old'])
+  assert.doesNotMatch(stdout, /sha256/)
+  const inspected = await ask('keys', 'inspect', '--prefix', 'gw_test_narrow', '-o', 'json')
+  assert.equal(JSON.parse(inspected.stdout).status, 'ACTIVE')
+  assert.equal((await ask('keys', 'test', '--id', 'narrow', '--route', 'other')).code, 0)
+  assert.equal((await ask('keys', 'test', '--id', 'narrow', '--route', 'gpt-4o')).code, 1)
+  const revocation = await ask('keys', 'revoke', '--id', 'narrow')
+  assert.equal(revocation.code, 2)
+  assert.match(revocation.stderr, /give the file with --file/)
+})
+
+test('limits test sends requests at a rate, and says whether the limit held', async () => {
+  const args = ['--tenant', 'acme', '--rate', '600', '--duration', '1s', '--route', 'other']
+  const { code, stdout, stderr } = await ask(
+    'limits',
+    'test',
+    ...args,
+    '--key',
+    client.key,
+    '-o',
+    'json',
+  )
+  assert.equal(code, 0, stderr)
+  const facts = JSON.parse(stdout)
+  assert.deepEqual([facts.sent, facts.limit_per_minute, facts.burst, facts.held], [10, 60, 2, true])
+  assert.equal(facts.admitted + facts.rate_limited, 10)
+  assert.ok(facts.rate_limited > 0)
+  const other = await ask('limits', 'test', ...args, '--key', 'gw_test_nobody_x')
+  assert.equal(other.code, 2)
+  assert.match(other.stderr, /The key was refused: unknown key/)
+})

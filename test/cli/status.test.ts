@@ -1,0 +1,60 @@
+/** `gw status` and `gw version` of a stand-alone gateway. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { after, test } from 'node:test'
+import { VERSION } from '../../dataplane/version.ts'
+import { refusingUrl, startFront, startUpstream } from '../integration/fake-upstream.ts'
+import { collectOutput, until } from '../integration/gateway-process.ts'
+import { gw, TOOL } from './gw.ts'
+
+const upstream = await startUpstream()
+const front = await startFront({
+  upstreams: [{ name: 'up', endpoint: upstream.url }],
+  routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+  slo: { ttft_p95_ms: 500 },
+})
+after(() => Promise.all([front.process.stop(), upstream.close()]))
+const { adminUrl, configFile } = front.process
+
+test('status tells configuration, store, upstreams and objectives', async () => {
+  const { code, stdout, stderr } = await gw('status', '--admin', adminUrl)
+  assert.deepEqual([code, stderr], [0, ''])
+  const { config } = await front.admin('/status')
+  assert.ok(stdout.includes(`${config.hash.slice(0, 12)} from ${configFile}`), stdout)
+  assert.match(stdout, /^store +backend memory$/m)
+  assert.match(stdout, /^up +openai +yes +not probed +closed +0$/m)
+  assert.match(stdout, /TTFT P95 MS|P95 MS/)
+  const json = await gw('status', '--admin', adminUrl, '-o', 'json')
+  assert.equal(JSON.parse(json.stdout).config.hash, config.hash)
+})
+
+test('status --watch shows it again when it has changed, and ends with 1 where a reload failed', async () => {
+  const child = spawn(process.execPath, [TOOL, 'status', '--watch', '--admin', adminUrl])
+  const output = collectOutput(child)
+  const ended = once(child, 'close')
+  await until('the first status', () => output().includes('last reload'), 30)
+  const text = await readFile(configFile, 'utf8')
+  await writeFile(configFile, text.replace('primary: up', 'primary: nobody'))
+  await until('the refusal is shown', () => /failure at .*nobody/s.test(output()), 30)
+  child.kill('SIGINT')
+  const [code] = await ended
+  assert.equal(code, 1)
+  assert.equal((await gw('status', '--admin', adminUrl)).code, 1)
+  await writeFile(configFile, text)
+  await until(
+    'it is taken',
+    async () => (await front.admin('/status')).config.last_reload.result === 'success',
+  )
+})
+
+test('version tells of the tool and of the gateway, and of the tool alone where nobody answers', async () => {
+  const { stdout } = await gw('version', '--admin', adminUrl, '-o', 'json')
+  const gateways = [{ name: adminUrl, version: VERSION }]
+  assert.deepEqual(JSON.parse(stdout), { client: VERSION, gateways })
+  const alone = await gw('version', '--admin', await refusingUrl(), '-o', 'json')
+  assert.equal(alone.code, 0)
+  assert.deepEqual(JSON.parse(alone.stdout), { client: VERSION, gateways: [] })
+  assert.match(alone.stderr, /No gateway answers/)
+})

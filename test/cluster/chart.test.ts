@@ -1,0 +1,327 @@
+/** The chart on a real API server, by the real Helm of both majors: installed, upgraded, removed; and its policy at work. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { policyRules } from '../../operator/rbac.ts'
+import {
+  CHART,
+  type Helm,
+  objectsOf,
+  podsOf,
+  type Ran,
+  renderText,
+  runHelm,
+  VALUE_SETS,
+  valuesFlags,
+} from '../charts/chart.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { refusalOf } from './kubectl.ts'
+import { aGateway } from './operator-rig.ts'
+import { providePrograms } from './programs.ts'
+
+const NAMESPACE = 'gw-system'
+const RESTRICTED = ['enforce', 'warn'].map(
+  (mode) => `pod-security.kubernetes.io/${mode}=restricted`,
+)
+/** Of the Prometheus operator: what of them the chart uses is checked by nobody but its reader. */
+const FOREIGN = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']
+
+let cluster: ControlPlane
+const folder = mkdtempSync(join(tmpdir(), 'gw-chart-'))
+
+before(async () => {
+  cluster = await startControlPlane()
+  for (const name of [NAMESPACE, 'ai', 'team-a', 'team-research']) {
+    await cluster.kubectl(['create', 'namespace', name])
+    await cluster.kubectl(['label', 'namespace', name, ...RESTRICTED])
+  }
+  const types = FOREIGN.map(foreignType).map((one) => JSON.stringify(one))
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: types.join('\n---\n') })
+})
+
+after(async () => {
+  rmSync(folder, { recursive: true })
+  await cluster?.stop()
+})
+
+function foreignType(kind: string) {
+  const plural = `${kind.toLowerCase()}s`
+  const schema = {
+    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.monitoring.coreos.com` },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  }
+}
+
+async function helm(program: Helm, ...args: readonly string[]): Promise<Ran> {
+  const ran = await runHelm(program, [...args, `--namespace=${NAMESPACE}`], {
+    KUBECONFIG: cluster.kubeconfig,
+  })
+  assert.equal(ran.status, 0, `${program} ${args.join(' ')}:\n${ran.stderr}`)
+  return ran
+}
+
+/** With what kubectl warns of, which Pod Security does where it would not refuse. */
+async function dryRun(text: string): Promise<Ran> {
+  const { kubectl = 'kubectl' } = await providePrograms(['kubectl'])
+  const args = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-']
+  const { status, stdout, stderr } = spawnSync(kubectl, args, {
+    input: text,
+    encoding: 'utf8',
+    env: { ...process.env, KUBECONFIG: cluster.kubeconfig },
+  })
+  return { status, stdout, stderr }
+}
+
+async function names(...args: readonly string[]): Promise<string[]> {
+  const text = await cluster.kubectl(['get', ...args, '-o', 'name', '--ignore-not-found'])
+  return text.split('\n').filter((line) => line !== '')
+}
+
+const OF_RELEASE = 'deploy,svc,sa,role,rolebinding,netpol,pdb,secret,cm'
+const ours = () =>
+  names(OF_RELEASE, '-A', '-l', 'app.kubernetes.io/name=gw,app.kubernetes.io/part-of=gw')
+const wide = () =>
+  names(
+    'clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding',
+    '-l',
+    'app.kubernetes.io/part-of=gw',
+  )
+const types = async () =>
+  (await names('crd')).filter((name) => name.endsWith('.inference.gw')).sort()
+
+const BOTH_TYPES = [
+  'customresourcedefinition.apiextensions.k8s.io/gatewayconfigs.inference.gw',
+  'customresourcedefinition.apiextensions.k8s.io/gatewaykeys.inference.gw',
+]
+
+/** A copy of the chart as another release would ship it. */
+function chartOf(version: string): string {
+  const copy = join(folder, version)
+  cpSync(CHART, copy, { recursive: true })
+  const file = join(copy, 'Chart.yaml')
+  const text = readFileSync(file, 'utf8').replace(/^(version|appVersion): .*$/gm, `$1: ${version}`)
+  writeFileSync(file, text)
+  return copy
+}
+
+for (const program of ['helm', 'helm4'] as const) {
+  test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and what is of them stay`, async () => {
+    await helm(program, 'install', 'gw', chartOf('1.3.9'))
+    assert.deepEqual(await types(), BOTH_TYPES)
+    await cluster.kubectl(['wait', '--for=condition=Established', ...BOTH_TYPES, '--timeout=60s'])
+    await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(aGateway()) })
+    const versionOf = async (object: string) =>
+      await cluster.kubectl([
+        'get',
+        object,
+        `--namespace=${NAMESPACE}`,
+        '-o',
+        'jsonpath={.metadata.labels.app\\.kubernetes\\.io/version}',
+      ])
+    await helm(program, 'upgrade', 'gw', CHART, ...valuesFlags('everything'))
+    for (const object of ['deployment/gw', 'crd/gatewayconfigs.inference.gw']) {
+      assert.notEqual(await versionOf(object), '1.3.9', object)
+    }
+    assert.deepEqual(await names('pod', '-l', 'app.kubernetes.io/component=test', '-A'), [])
+    await helm(program, 'rollback', 'gw', '1')
+    assert.equal(await versionOf('deployment/gw'), '1.3.9')
+    await helm(program, 'uninstall', 'gw')
+    assert.deepEqual([...(await ours()), ...(await wide())], [])
+    assert.deepEqual(await types(), BOTH_TYPES)
+    assert.deepEqual(await names('gwc', '-n', 'ai'), ['gatewayconfig.inference.gw/production'])
+    await helm(program, 'install', 'gw', CHART)
+    await helm(program, 'uninstall', 'gw')
+  })
+}
+
+test('without crds.keep the resource types go with the release, and the gateways with them', async () => {
+  await helm('helm', 'install', 'gw', CHART, '--set', 'crds.keep=false')
+  await helm('helm', 'uninstall', 'gw')
+  await cluster.kubectl(['wait', '--for=delete', ...BOTH_TYPES, '--timeout=60s'])
+})
+
+test('the API server takes every object of every set of values, and Pod Security has no word against a pod', async () => {
+  await helm('helm', 'install', 'gw', CHART)
+  await cluster.kubectl(['wait', '--for=condition=Established', ...BOTH_TYPES, '--timeout=60s'])
+  for (const set of VALUE_SETS) {
+    const text = await renderText(set)
+    const { status, stderr } = await dryRun(text)
+    assert.equal(status, 0, `${set}:\n${stderr}`)
+    assert.doesNotMatch(stderr, /would violate PodSecurity|Warning:/, set)
+    // Of a Deployment Pod Security only warns; a pod it refuses.
+    for (const { owner, labels, spec } of podsOf(objectsOf(text))) {
+      // Its account is made by an object that a dry run does not keep.
+      const { serviceAccountName: _, priorityClassName: __, ...bare } = spec
+      const metadata = { name: 'probe', namespace: owner.metadata.namespace, labels }
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: bare }
+      const ran = await dryRun(JSON.stringify(pod))
+      assert.equal(ran.status, 0, `${set}: ${owner.kind} ${owner.metadata.name}:\n${ran.stderr}`)
+    }
+  }
+})
+
+test('the API server takes every example', async () => {
+  const examples = join(CHART, 'examples')
+  for (const file of readdirSync(examples)) {
+    const { status, stderr } = await dryRun(
+      readFileSync(join(examples, file), 'utf8').replace(
+        /^(metadata:\n {2}name: \S+)\n(?! {2}namespace)/m,
+        '$1\n  namespace: ai\n',
+      ),
+    )
+    assert.equal(status, 0, `${file}:\n${stderr}`)
+  }
+})
+
+test("the operator's account may do what its table says, and read no Secret of a tenant", async () => {
+  const who = `--as=system:serviceaccount:${NAMESPACE}:gw`
+  const can = async (...args: readonly string[]) =>
+    (await cluster.kubectl(['auth', 'can-i', ...args, who]).catch(() => 'no')).trim()
+  for (const { apiGroups, resources, verbs } of policyRules('watched')) {
+    const [group, resource = ''] = [apiGroups[0], resources[0]]
+    const [kind = '', subresource] = resource.split('/')
+    const what = group === '' ? kind : `${kind}.${group}`
+    const flag = subresource === undefined ? [] : [`--subresource=${subresource}`]
+    for (const verb of verbs) {
+      assert.equal(await can(verb, what, '-n', 'ai', ...flag), 'yes', `${verb} ${what}`)
+    }
+  }
+  for (const verb of ['get', 'list', 'watch', 'create', 'update', 'delete']) {
+    assert.equal(await can(verb, 'secrets', '-n', 'ai'), 'no', verb)
+  }
+  assert.equal(await can('get', 'secrets/gw-operator-signing', '-n', NAMESPACE), 'yes')
+  assert.equal(await can('get', 'secrets/another', '-n', NAMESPACE), 'no')
+})
+
+const EDITOR = [
+  {
+    apiGroups: ['inference.gw'],
+    resources: ['gatewayconfigs'],
+    verbs: ['get', 'create', 'update', 'patch'],
+  },
+  { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine', 'also-mine'], verbs: ['get'] },
+]
+
+/** A gateway whose only credential is this reference. */
+function naming(name: string, ...secrets: readonly string[]) {
+  const upstreams = secrets.map((secret, index) => ({
+    name: `u${index}`,
+    provider: 'openai',
+    model: 'm',
+    api_key: `\${secret:${secret}/key}`,
+  }))
+  const base = aGateway({
+    gw: { upstreams, routes: [{ name: 'chat', strategy: 'single', upstreams: ['u0'] }] },
+  })
+  return { ...base, metadata: { ...base.metadata, name } }
+}
+
+test('an author may name the Secrets that they may read, and no other, wherever the name stands', async () => {
+  const kubeconfig = await cluster.serviceAccount({
+    namespace: 'ai',
+    name: 'editor',
+    rules: EDITOR,
+  })
+  const apply = async (document: object) =>
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], {
+      stdin: JSON.stringify(document),
+      kubeconfig,
+    })
+  const refusal = async (document: object) => await refusalOf(apply(document))
+  await apply(naming('own', 'mine', 'also-mine', 'mine'))
+  assert.match(await refusal(naming('theirs', 'mine', 'theirs')), /may not get the Secret "theirs"/)
+  const hidden = aGateway({
+    gw: { aliases: { 'x${secret:': 'chat', y: 'a${secret:theirs/key}b' } },
+  })
+  assert.match(
+    await refusal({ ...hidden, metadata: { name: 'hidden', namespace: 'ai' } }),
+    /"theirs"/,
+  )
+  const twoForms = aGateway({ gw: { no_proxy: 'a,${secret:theirs/key}' } })
+  assert.match(await refusal(twoForms), /"theirs"/)
+  const [env, envFrom] = [
+    aGateway({
+      spec: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'theirs', key: 'k' } } }] },
+    }),
+    aGateway({ spec: { envFrom: [{ secretRef: { name: 'theirs' } }] } }),
+  ]
+  for (const document of [env, envFrom]) assert.match(await refusal(document), /"theirs"/)
+  await apply(
+    aGateway({
+      spec: { env: [{ name: 'A', value: 'b' }], imagePullSecrets: [{ name: 'theirs' }] },
+    }),
+  )
+})
+
+test('an editor may not send the credential of somebody else to another address', async () => {
+  const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
+    stdin: JSON.stringify(naming('shared', 'theirs')),
+  })
+  const patch = (value: object) =>
+    cluster.kubectl(
+      ['patch', 'gwc', 'shared', '-n', 'ai', '--type=merge', '-p', JSON.stringify(value)],
+      { kubeconfig },
+    )
+  assert.match(await refusalOf(patch({ gw: { aliases: { a: 'chat' } } })), /"theirs"/)
+  await patch({ metadata: { labels: { a: 'b' } } })
+})
+
+test('more Secrets than can be asked for one by one need an author who may read all', async () => {
+  const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
+  const many = naming('many', ...Array.from({ length: 30 }, (_, index) => `mine-${index}`))
+  const stdin = JSON.stringify(many)
+  const apply = ['apply', '--server-side', '-f', '-']
+  assert.match(
+    await refusalOf(cluster.kubectl(apply, { stdin, kubeconfig })),
+    /mine-0|more than 20/,
+  )
+  await cluster.kubectl(apply, { stdin })
+  const rules = [
+    ...EDITOR.slice(0, 1),
+    {
+      apiGroups: [''],
+      resources: ['secrets'],
+      resourceNames: Array.from({ length: 20 }, (_, index) => `mine-${index}`),
+      verbs: ['get'],
+    },
+  ]
+  const twenty = await cluster.serviceAccount({ namespace: 'ai', name: 'twenty', rules })
+  const again = JSON.stringify({ ...many, metadata: { name: 'again', namespace: 'ai' } })
+  assert.match(
+    await refusalOf(cluster.kubectl(apply, { stdin: again, kubeconfig: twenty })),
+    /more than 20/,
+  )
+  const allowed = naming('twenty', ...Array.from({ length: 20 }, (_, index) => `mine-${index}`))
+  await cluster.kubectl(apply, { stdin: JSON.stringify(allowed), kubeconfig: twenty })
+})
+
+test('a configuration as large as they come is judged, not refused for its size', async () => {
+  const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
+  const keys = Array.from({ length: 5000 }, (_, index) => ({
+    id: `key-${index}`,
+    tenant: 'acme',
+    hash: `sha256:${String(index).padStart(64, '0')}`,
+    prefix: 'gw_production_aaaa',
+    routes: ['chat'],
+  }))
+  const large = aGateway({ gw: { api_keys: keys } })
+  const document = { ...large, metadata: { name: 'large', namespace: 'ai' } }
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
+    stdin: JSON.stringify(document),
+    kubeconfig,
+  })
+})

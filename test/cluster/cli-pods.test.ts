@@ -1,0 +1,146 @@
+/** What `gw` asks of pods, through the port-forward of a real API server, and what it does with GatewayKeys. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { gw } from '../cli/gw.ts'
+import { aKey, until } from '../integration/gateway-process.ts'
+import { type ForwardingNode, startForwardingNode } from './forwarding-node.ts'
+import { untilCondition } from './operator-process.ts'
+import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
+
+let rig: OperatorRig
+let node: ForwardingNode
+let cluster: readonly string[]
+
+const { key, record } = aKey({ id: 'first', prefix: 'gw_test_first_abcd' })
+const ask = (...args: readonly string[]) => gw(...args, ...cluster)
+
+before(async () => {
+  rig = await startOperatorRig()
+  cluster = ['--kubeconfig', rig.cluster.kubeconfig, '-n', 'ai']
+  node = await startForwardingNode(rig)
+  const upstreams = [
+    { name: 'local', provider: 'vllm', endpoint: 'http://127.0.0.1:1', model: 'm' },
+  ]
+  await rig.apply(aGateway({ gw: { upstreams, api_keys: [record], aliases: { old: 'chat' } } }))
+  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await node.adoptPods()
+})
+
+after(async () => {
+  await node?.stop()
+  await rig?.stop()
+})
+
+test('trace get finds the pod that decided a request', async () => {
+  for (const { name, url } of rig.kubelet.pods()) {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    await answer.text()
+    const id = answer.headers.get('x-request-id') ?? ''
+    const startedAt = performance.now()
+    const { code, stdout, stderr } = await ask('trace', 'get', id)
+    console.error('XX', name, performance.now() - startedAt)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, new RegExp(`^${id} .*[45]\\d\\d`))
+    assert.match(stdout, new RegExp(`by ${name}, body after`))
+  }
+  const unknown = await ask('trace', 'get', 'none-1')
+  assert.equal(unknown.code, 1)
+})
+
+test('trace list is of all pods', async () => {
+  const { stdout } = await ask('trace', 'list', '-o', 'json')
+  const tags = JSON.parse(stdout).traces.map(
+    ({ request_id }: { request_id: string }) => request_id.split('-')[0],
+  )
+  assert.equal(new Set(tags).size, 2)
+})
+
+test('limits, explanations and tests are asked of a pod', async () => {
+  const limits = await ask('limits', 'show', '--tenant', 'acme')
+  assert.equal(limits.code, 0, limits.stderr)
+  assert.match(limits.stdout, /^requests_per_minute +minute/m)
+  const auth = await ask('auth', 'test', '--key', key, '--route', 'old')
+  assert.deepEqual([auth.code, auth.stdout], [0, '200: it may call (as expected)\n'])
+  const upstream = await ask('upstream', 'test', '--name', 'local')
+  assert.equal(upstream.code, 1)
+  assert.match(upstream.stdout, /^local +vllm +failed .*ECONNREFUSED/m)
+  const version = await ask('version', '-o', 'json')
+  assert.equal(JSON.parse(version.stdout).gateways.length, 2)
+  assert.ok(node.forwarded.length > 0)
+})
+
+test('without the permission it is said which one is needed', async () => {
+  const read = ['get', 'list']
+  const kubeconfig = await rig.cluster.serviceAccount({
+    namespace: 'ai',
+    name: 'reader',
+    rules: [
+      { apiGroups: ['inference.gw'], resources: ['gatewayconfigs'], verbs: read },
+      { apiGroups: [''], resources: ['pods'], verbs: read },
+    ],
+  })
+  const { code, stderr } = await gw('trace', 'list', '--kubeconfig', kubeconfig, '-n', 'ai')
+  assert.equal(code, 2)
+  assert.match(stderr, /permission to create pods\/portforward/)
+})
+
+test('a key that is made with --apply works in every pod, and is nowhere but in the output', async () => {
+  const args = ['--tenant', 'acme', '--routes', 'chat', '--id', 'made', '-o', 'json']
+  const { code, stdout, stderr } = await ask('keys', 'create', ...args, '--apply')
+  assert.equal(code, 0, stderr)
+  const made = JSON.parse(stdout)
+  await until(
+    'every pod takes it',
+    async () => {
+      const statuses = await rig.answersTo(made.key)
+      return statuses.length === 2 && statuses.every((status) => status === 200)
+    },
+    30,
+  )
+  const stored = await rig.cluster.kubectl(['get', 'gwk', 'made', '-n', 'ai', '-o', 'json'])
+  assert.ok(!stored.includes(made.key))
+  assert.equal(JSON.parse(stored).spec.hash, made.record.hash)
+  const again = await ask('keys', 'create', ...args, '--apply')
+  assert.equal(again.code, 2)
+  assert.match(again.stderr, /There is a GatewayKey "made" already/)
+  assert.equal(again.stdout, '')
+})
+
+test('list and test know GatewayKeys and the keys of the GatewayConfig', async () => {
+  const { stdout } = await ask('keys', 'list', '-o', 'json')
+  const ids = JSON.parse(stdout).keys.map(({ id }: { id: string }) => id)
+  assert.deepEqual(ids.sort(), ['first', 'made'])
+  assert.equal((await ask('keys', 'test', '--id', 'made', '--route', 'old')).code, 0)
+  assert.equal((await ask('keys', 'test', '--id', 'made', '--route', 'other')).code, 1)
+})
+
+test('rotate and revoke end keys in every pod, and applying a key again does not bring it back', async () => {
+  const rotated = await ask('keys', 'rotate', '--id', 'made', '-o', 'json')
+  assert.equal(rotated.code, 0, rotated.stderr)
+  const { key: fresh, record: freshRecord } = JSON.parse(rotated.stdout)
+  assert.equal(freshRecord.id, 'made-r2')
+  await until(
+    'every pod takes the new key',
+    async () => (await rig.answersTo(fresh)).every((status) => status === 200),
+    30,
+  )
+  const stored = await rig.cluster.kubectl(['get', 'gwk', 'made-r2', '-n', 'ai', '-o', 'json'])
+  const { apiVersion, kind, metadata, spec } = JSON.parse(stored)
+  const revoked = await ask('keys', 'revoke', '--id', 'made-r2', '--reason', 'leaked', '-o', 'json')
+  assert.equal(revoked.code, 0, revoked.stderr)
+  const view = JSON.parse(revoked.stdout)
+  assert.deepEqual([view.status, view.reason], ['REVOKED', 'leaked'])
+  await until(
+    'every pod refuses it',
+    async () => (await rig.answersTo(fresh)).every((status) => status === 401),
+    30,
+  )
+  const { name, namespace } = metadata
+  await rig.apply({ apiVersion, kind, metadata: { name, namespace }, spec })
+  const inspected = await ask('keys', 'inspect', '--prefix', 'gw_live_made-r2', '-o', 'json')
+  assert.equal(JSON.parse(inspected.stdout).status, 'REVOKED')
+})

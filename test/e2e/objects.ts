@@ -1,0 +1,162 @@
+/** What the tests put into the cluster: model servers, gateways in front of them, keys, and pods of clients. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { aKey } from '../integration/gateway-process.ts'
+import { SPACE } from './world.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What the namespace asks of every pod. */
+const POD_SECURITY = {
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+const CONTAINER_SECURITY = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+}
+const LITTLE = { requests: { cpu: '20m', memory: '32Mi' } }
+
+export interface PodOptions {
+  readonly name: string
+  readonly image: string
+  readonly command: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A pod that runs a program of test/e2e/client, found in /client. */
+export function clientPod({ name, image, command, env = {} }: PodOptions): object {
+  const container = {
+    name: 'client',
+    image,
+    command,
+    env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
+    resources: LITTLE,
+    securityContext: CONTAINER_SECURITY,
+    volumeMounts: [
+      { name: 'client', mountPath: '/client' },
+      { name: 'scratch', mountPath: '/scratch' },
+      { name: 'tmp', mountPath: '/tmp' },
+    ],
+  }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: SPACE, labels: { app: name } },
+    spec: {
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 1,
+      automountServiceAccountToken: false,
+      securityContext: POD_SECURITY,
+      containers: [container],
+      volumes: [
+        { name: 'client', configMap: { name: 'client' } },
+        { name: 'scratch', emptyDir: {} },
+        { name: 'tmp', emptyDir: {} },
+      ],
+    },
+  }
+}
+
+export function clientPrograms(): object {
+  const text = (name: string) => readFileSync(join(import.meta.dirname, 'client', name), 'utf8')
+  const names = ['load.ts', 'get.ts', 'stream.ts']
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'client', namespace: SPACE },
+    data: Object.fromEntries(names.map((name) => [name, text(name)])),
+  }
+}
+
+/** A model server without a model: a Deployment and a Service of that name, port 9000. */
+export function simulator(name: string, image: string, ...options: readonly string[]): object[] {
+  const labels = { app: name }
+  const container = {
+    name: 'model',
+    image,
+    args: ['simulate', '--host', '0.0.0.0', ...options],
+    ports: [{ containerPort: 9000 }],
+    readinessProbe: {
+      httpGet: { path: '/health', port: 9000 },
+      periodSeconds: 2,
+      timeoutSeconds: 5,
+    },
+    resources: LITTLE,
+    securityContext: CONTAINER_SECURITY,
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+  }
+  const spec = {
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 1,
+    securityContext: POD_SECURITY,
+    containers: [container],
+    volumes: [{ name: 'tmp', emptyDir: {} }],
+  }
+  return [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: SPACE },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: SPACE },
+      spec: { selector: labels, ports: [{ port: 9000 }] },
+    },
+  ]
+}
+
+export interface GatewayOptions {
+  readonly gw?: Fields
+  readonly spec?: Fields
+}
+
+const PLENTY = { requests_per_minute: 1_000_000, burst: 1_000_000, concurrent_requests: 10_000 }
+
+/** Routes `chat` to the simulator `fast` and `slow` to `slow`; small pods, so that five fit beside everything else. */
+export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {}): object {
+  const upstream = (model: string) => ({
+    name: model,
+    provider: 'vllm',
+    endpoint: `http://${model}:9000`,
+    model,
+    context_window: 131_072,
+  })
+  const route = (model: string, upstreamName: string) => ({
+    name: model,
+    strategy: 'single',
+    primary: upstreamName,
+  })
+  return {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    metadata: { name, namespace: SPACE },
+    spec: {
+      resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+      ...spec,
+    },
+    gw: {
+      upstreams: [upstream('fast'), upstream('slow')],
+      routes: [route('chat', 'fast'), route('slow', 'slow')],
+      rate_limits: { default: PLENTY },
+      ...gw,
+    },
+  }
+}
+
+/** A new key of a tenant, and the object that makes it known. */
+export function gatewayKey(gatewayName: string, tenant: string) {
+  const { key, record } = aKey({ id: `${gatewayName}-${tenant}` })
+  const object = {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayKey',
+    metadata: { name: `${gatewayName}-${tenant}`, namespace: SPACE },
+    spec: { gateway: gatewayName, tenant, routes: ['*'], hash: record.hash },
+  }
+  return { key, object }
+}

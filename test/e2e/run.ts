@@ -1,0 +1,72 @@
+/**
+ * Runs the end-to-end tests, one file after the other, and prints at their end what they showed. In the cluster of
+ * E2E_KUBECONFIG with the image E2E_IMAGE, else in a node that is started here and removed afterwards if it was not there.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inNetwork, KUBECONFIG } from '../node/layout.ts'
+import { ensureNode, isNodeReady } from '../node/node.ts'
+import { removeNode } from '../node/remove.ts'
+import { provideImage, provideRedisImage } from './image.ts'
+import { resultTable, TABLE_FILE } from './table.ts'
+
+/** Each installs what it needs; the last one takes everything away. */
+const FILES = [
+  'install',
+  'rollout',
+  'scale',
+  'limits',
+  'faults',
+  'changes',
+  'upgrade',
+  'uninstall',
+].map((name) => `test/e2e/${name}.test.ts`)
+
+async function main(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-e2e-'))
+  const table = join(folder, 'rows')
+  const chosen = process.argv.slice(2)
+  const files = chosen.length > 0 ? chosen : FILES
+  try {
+    const status = process.env.E2E_KUBECONFIG
+      ? runTests(files, table, process.execPath, [])
+      : await runInOurNode(files, table)
+    process.stdout.write(`\n${resultTable(table)}\n`)
+    return status
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function runInOurNode(files: readonly string[], table: string): Promise<number> {
+  const isTheirs = await isNodeReady()
+  try {
+    const ofNode = spawnSync(process.execPath, ['--test', 'test/node/node.test.ts'], {
+      stdio: 'inherit',
+    })
+    await ensureNode()
+    process.env.E2E_IMAGE = await provideImage()
+    await provideRedisImage()
+    process.env.E2E_KUBECONFIG = KUBECONFIG
+    process.env.E2E_OUR_NODE = 'true'
+    const [program, args] = inNetwork(process.execPath, [])
+    return runTests(files, table, program, args) || (ofNode.status ?? 1)
+  } finally {
+    if (!isTheirs) await removeNode()
+  }
+}
+
+function runTests(
+  files: readonly string[],
+  table: string,
+  program: string,
+  before: readonly string[],
+): number {
+  const args = [...before, '--test', '--test-concurrency=1', ...files]
+  const env = { ...process.env, [TABLE_FILE]: table }
+  return spawnSync(program, args, { stdio: 'inherit', env }).status ?? 1
+}
+
+process.exit(await main())

@@ -1,0 +1,55 @@
+/** What the end-to-end tests show against what is promised, gathered for one table. */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { aligned } from '../results.ts'
+
+/** The promises, in the order of the table. */
+const PROMISES = {
+  quickstart: [
+    'the documented commands, then the official OpenAI SDK in a pod, by the DNS name of the Service',
+    'streams an answer',
+  ],
+  rollout: [
+    'rolling update of 3 replicas under 200 requests/s and 100 open streams',
+    '0 of at least 20,000 requests lost, 0 streams shorter than the drain timeout cut',
+  ],
+  limits: ['limits over 3 replicas with Redis in the cluster', 'burst + rate x time, once'],
+  budgets: ['a budget over 3 replicas with Redis in the cluster', 'at most 1 request over'],
+  pod_killed: ['a pod killed with SIGKILL under load', 'only its own requests fail'],
+  redis_killed: ['Redis killed under load, fail_open', 'serving goes on'],
+  operator_deleted: ['the operator deleted under load', 'serving goes on, and heals'],
+  api_stopped: ['the API server stopped for 60 s under load', 'serving goes on, and heals'],
+  scale: ['scale 1 -> 5 -> 1 under load', '0 lost, every replica has its share'],
+  autoscaler: ['an autoscaler that the gateway asks for', 'the operator leaves it the replicas'],
+  secret: ["an upstream's Secret rotated under load", '0 lost, the new one used, no restart'],
+  corrupted: ['the ConfigMap of the documents corrupted', 'serving goes on, and it is repaired'],
+  mistake: [
+    'a mistake in the resource',
+    'the last good configuration goes on, and the status says what',
+  ],
+  upgrade: ['the chart upgraded under load', '0 lost'],
+  uninstall: ['uninstalled under load', 'nothing lost; only the definitions stay'],
+} as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
+
+export type PromiseId = keyof typeof PROMISES
+
+/** Where a run gathers its rows; without it they are printed only. */
+export const TABLE_FILE = 'E2E_TABLE_FILE'
+
+export function show(id: PromiseId, shown: string): void {
+  const file = process.env[TABLE_FILE]
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify({ id, shown })}\n`)
+}
+
+/** What was not shown says so. */
+export function resultTable(file: string): string {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const rows: { id: string; shown: string }[] = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+  const cells = Object.entries(PROMISES).map(([id, [what, bound]]) => {
+    const row = rows.find((one) => one.id === id)
+    return [what, bound, row?.shown ?? 'not shown in this run']
+  })
+  return aligned([['what', 'bound', 'shown'], ...cells])
+}

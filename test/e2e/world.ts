@@ -1,0 +1,88 @@
+/** The cluster that the tests run in, with the chart installed: this machine's node, or that of E2E_KUBECONFIG. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Kubectl, makeKubectl } from '../cluster/kubectl.ts'
+import { providePrograms } from '../cluster/programs.ts'
+
+/** Where the operator runs, and where gateways and clients do. */
+export const SYSTEM = 'gw-system'
+export const SPACE = 'ai'
+
+export const ROOT = join(import.meta.dirname, '../..')
+const CHART = join(ROOT, 'charts/gw')
+/** Pods come up slowly where the tests, the cluster and other work share two cores. */
+export const SECONDS_MAX = 400
+
+export interface World {
+  readonly kubectl: Kubectl
+  /** As it stands on a command line after `helm`. */
+  helm(...args: readonly string[]): Promise<string>
+  readonly image: string
+  /** True where its programs are ours to stop. */
+  readonly isOurNode: boolean
+  apply(...objects: readonly object[]): Promise<void>
+  /** An object as JSON, with its status. */
+  read(kind: string, name: string, namespace?: string): Promise<Record<string, unknown>>
+}
+
+/** The environment is made by run.ts. */
+export async function openWorld(): Promise<World> {
+  const { E2E_KUBECONFIG: kubeconfig, E2E_IMAGE: image, E2E_OUR_NODE } = process.env
+  if (!kubeconfig || !image) throw new Error('Run these tests with `make test-e2e`.')
+  const programs = await providePrograms(['kubectl', 'helm'])
+  const kubectl = makeKubectl(programs.kubectl ?? 'kubectl', kubeconfig)
+  const execute = promisify(execFile)
+  return {
+    kubectl,
+    async helm(...args) {
+      const env = { ...process.env, KUBECONFIG: kubeconfig }
+      return (await execute(programs.helm ?? 'helm', args, { cwd: ROOT, env })).stdout
+    },
+    image,
+    isOurNode: E2E_OUR_NODE === 'true',
+    async apply(...objects) {
+      const stdin = objects.map((object) => JSON.stringify(object)).join('\n---\n')
+      await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
+    },
+    read: async (kind, name, namespace = SPACE) =>
+      JSON.parse(await kubectl(['-n', namespace, 'get', kind, name, '-o', 'json'])),
+  }
+}
+
+/** Values for an image that is not where the chart looks for it. */
+export function imageValues(image: string): string[] {
+  const colon = image.lastIndexOf(':')
+  const [repository, tag] = [image.slice(0, colon), image.slice(colon + 1)]
+  return ['--set', `image.repository=${repository}`, '--set', `image.tag=${tag}`]
+}
+
+/** Installs what is not installed; the namespace of the gateways enforces the restricted Pod Security. */
+export async function ensureInstalled(world: World, ...values: readonly string[]): Promise<void> {
+  await world.apply({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: SPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+  })
+  await world.helm(
+    ...['upgrade', '--install', 'gw', CHART, '-n', SYSTEM, '--create-namespace', '--wait'],
+    ...['--timeout', `${SECONDS_MAX}s`, '--reset-values', ...imageValues(world.image), ...values],
+  )
+}
+
+export async function rolledOut(world: World, kind: string, name: string, namespace = SPACE) {
+  const where = ['-n', namespace, 'rollout', 'status', `${kind}/${name}`]
+  await world.kubectl([...where, `--timeout=${SECONDS_MAX}s`])
+}
+
+/** Says what the gateway says about itself where it does not become ready. */
+export async function gatewayReady(world: World, name: string): Promise<void> {
+  const args = ['-n', SPACE, 'wait', '--for=condition=Ready', `gatewayconfig/${name}`]
+  try {
+    await world.kubectl([...args, `--timeout=${SECONDS_MAX}s`])
+  } catch (error) {
+    const status = JSON.stringify((await world.read('gatewayconfig', name)).status, null, 2)
+    const pods = await world.kubectl(['-n', SPACE, 'get', 'pods', '-o', 'wide'])
+    throw new Error(`${name} did not become ready.\n${status}\n${pods}`, { cause: error })
+  }
+}
