@@ -52,7 +52,7 @@ function writeRules(): void {
 
 function writeDashboard(): void {
   writeFileSync(
-    join(CHART, 'files/dashboard.json'),
+    join(CHART, 'files/dashboard.generated.json'),
     `${JSON.stringify(makeDashboard(), null, 2)}\n`,
   )
 }

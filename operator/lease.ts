@@ -51,7 +51,7 @@ export class Lease {
 
   /** Asked before every write: a process that was stopped for a while finds out here that time has passed. */
   get mayWrite(): boolean {
-    return this.#isLeading
+    return this.#isLeading && performance.now() - this.#renewedAt < this.#timings.renewMs
   }
 
   /** Gives the lease back, so that the next one need not wait. To be called when nothing is written any more. */

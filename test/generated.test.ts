@@ -11,6 +11,13 @@ const GENERATORS: Readonly<Record<string, readonly string[]>> = {
   'dataplane/generate.ts': ['dataplane/README.md'],
   'cli/generate.ts': ['cli/README.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],
+  'charts/generate.ts': [
+    'charts/gw/README.md',
+    'charts/gw/files/dashboard.generated.json',
+    'charts/gw/templates/_rules.tpl',
+    'charts/gw/templates/crds/gatewayconfigs.yaml',
+    'charts/gw/templates/crds/gatewaykeys.yaml',
+  ],
 }
 
 for (const [generator, files] of Object.entries(GENERATORS)) {

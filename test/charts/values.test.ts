@@ -46,7 +46,12 @@ test('every value has a sentence that says what it is for', () => {
 test('the schema knows every value, and none that is not there', () => {
   const there = values.map(({ path }) => path).sort()
   // An interval of a rule or an enabled of a switch: the definitions are shared by what has them.
-  assert.deepEqual(known(schema).filter((path) => !OF_HELM.includes(path)).sort(), there)
+  assert.deepEqual(
+    known(schema)
+      .filter((path) => !OF_HELM.includes(path))
+      .sort(),
+    there,
+  )
 })
 
 test('a comment on several lines is one sentence, and one about a section is none of its first value', () => {

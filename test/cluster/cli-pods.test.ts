@@ -40,9 +40,7 @@ test('trace get finds the pod that decided a request', async () => {
     })
     await answer.text()
     const id = answer.headers.get('x-request-id') ?? ''
-    const startedAt = performance.now()
     const { code, stdout, stderr } = await ask('trace', 'get', id)
-    console.error('XX', name, performance.now() - startedAt)
     assert.equal(code, 0, stderr)
     assert.match(stdout, new RegExp(`^${id} .*[45]\\d\\d`))
     assert.match(stdout, new RegExp(`by ${name}, body after`))

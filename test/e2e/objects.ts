@@ -17,7 +17,7 @@ const CONTAINER_SECURITY = {
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 }
-const LITTLE = { requests: { cpu: '20m', memory: '32Mi' } }
+const LITTLE = { requests: { cpu: '100m', memory: '32Mi' } }
 
 export interface PodOptions {
   readonly name: string
@@ -137,7 +137,7 @@ export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {
     kind: 'GatewayConfig',
     metadata: { name, namespace: SPACE },
     spec: {
-      resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+      resources: { requests: { cpu: '150m', memory: '128Mi' }, limits: { memory: '512Mi' } },
       ...spec,
     },
     gw: {

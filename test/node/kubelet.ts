@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Identities } from './control-plane.ts'
 import { startDaemon } from './daemons.ts'
-import { ADDRESS, CONTAINERD, DNS_ADDRESS, FOLDER, NAME, NODE, POD_RANGE } from './layout.ts'
+import { ADDRESS, CONTAINERD, DNS_ADDRESS, FOLDER, NODE, POD_RANGE } from './layout.ts'
 
 type Programs = Readonly<Record<string, string>>
 
@@ -33,7 +33,6 @@ function configuration(identities: Identities, resolver: string): object {
     kind: 'KubeletConfiguration',
     containerRuntimeEndpoint: `unix://${CONTAINERD}`,
     cgroupDriver: 'cgroupfs',
-    cgroupRoot: `/${NAME}`,
     cgroupsPerQOS: false,
     enforceNodeAllocatable: [],
     failSwapOn: false,

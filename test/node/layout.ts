@@ -1,7 +1,7 @@
 /** Where the one-node cluster lives: its folder, its network namespace and its addresses, all of them its own. */
 import { join } from 'node:path'
 
-/** Also the name of its network namespace and of its cgroup. */
+/** Also the name of its network namespace. */
 export const NAME = 'gw-node'
 export const FOLDER = join('/var/lib', NAME)
 export const NETWORK = join('/run/netns', NAME)

@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { type Kubectl, makeKubectl } from '../cluster/kubectl.ts'
 import { providePrograms } from '../cluster/programs.ts'
 import { until } from '../integration/gateway-process.ts'
+import { raiseContainers } from './cgroups.ts'
 import { startContainerd } from './containerd.ts'
 import {
   type Identities,
@@ -75,6 +76,7 @@ async function start(programs: Readonly<Record<string, string>>): Promise<void> 
   await makeNetwork()
   const identities = await makeIdentities()
   await startApiServer(programs, identities)
+  await raiseContainers()
   await startContainerd()
   await importToolsImage(programs.coredns ?? '')
   const kubectl = await nodeKubectl()

@@ -3,12 +3,14 @@ import { existsSync } from 'node:fs'
 import { readdir, readFile, readlink, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../integration/gateway-process.ts'
+import { containerCgroups } from './cgroups.ts'
 import { killDaemons, killQuietly } from './daemons.ts'
-import { FOLDER, NAME } from './layout.ts'
+import { CONTAINERD_STATE, FOLDER, NAME } from './layout.ts'
 import { removeNetwork } from './network.ts'
 import { run } from './system.ts'
 
-const CGROUPS = '/sys/fs/cgroup'
+/** A folder for each container, named by its id. */
+const CONTAINERS = join(CONTAINERD_STATE, 'io.containerd.runtime.v2.task/k8s.io')
 /** Links to the logs of containers, and what the network plugins remember: fixed places outside our folder. */
 const CONTAINER_LOGS = '/var/log/containers'
 const PLUGIN_RESULTS = '/var/lib/cni/results'
@@ -23,11 +25,12 @@ const KERNEL_SETTINGS = [
 ]
 
 export async function removeNode(): Promise<void> {
+  const containers = await readdir(CONTAINERS).catch(() => [])
   await killDaemons()
-  await killContainers()
+  await killContainers(containers)
   await unmountAll()
   await removeNetwork()
-  await removeCgroups()
+  await removeCgroups(containers)
   await removeLeftovers()
   await restoreKernelSettings()
   await rm(FOLDER, { recursive: true, force: true, maxRetries: 5 })
@@ -48,10 +51,11 @@ async function restoreKernelSettings(): Promise<void> {
   }
 }
 
-async function killContainers(): Promise<void> {
+/** They live on without the program that watched them. */
+async function killContainers(ids: readonly string[]): Promise<void> {
   await until('the containers are gone', async () => {
     const pids = new Set<string>()
-    for (const folder of await ourCgroups()) {
+    for (const folder of cgroupsOf(ids)) {
       const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')
       for (const pid of text.split('\n')) if (pid !== '') pids.add(pid)
     }
@@ -60,32 +64,18 @@ async function killContainers(): Promise<void> {
   })
 }
 
-/** Below each controller where there is one tree for each; deepest first. */
-async function ourCgroups(): Promise<string[]> {
-  const controllers = await readdir(CGROUPS)
-  const roots = [CGROUPS, ...controllers.map((name) => join(CGROUPS, name))]
-  const found: string[] = []
-  for (const root of roots.map((folder) => join(folder, NAME)).filter(existsSync)) {
-    found.push(...(await foldersBelow(root)))
-  }
-  return found
-}
-
-async function foldersBelow(root: string): Promise<string[]> {
-  const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
-  const below: string[] = []
-  for (const entry of entries) {
-    if (entry.isDirectory()) below.push(...(await foldersBelow(join(root, entry.name))))
-  }
-  return [...below, root]
-}
-
-async function removeCgroups(): Promise<void> {
+async function removeCgroups(ids: readonly string[]): Promise<void> {
   await until('the cgroups are gone', async () => {
-    const folders = await ourCgroups()
+    const folders = cgroupsOf(ids)
     for (const folder of folders) await rmdir(folder).catch(() => undefined)
     return folders.length === 0
   })
+}
+
+/** Below each controller where there is one tree for each. */
+function cgroupsOf(ids: readonly string[]): string[] {
+  const roots = containerCgroups()
+  return roots.flatMap((root) => ids.map((id) => join(root, id))).filter(existsSync)
 }
 
 async function unmountAll(): Promise<void> {

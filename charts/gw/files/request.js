@@ -7,7 +7,11 @@ const end = Date.now() + Number(GW_SECONDS) * 1000
 const request = {
   method: 'POST',
   headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-  body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Are you there?' }], max_tokens: 32 }),
+  body: JSON.stringify({
+    model: 'chat',
+    messages: [{ role: 'user', content: 'Are you there?' }],
+    max_tokens: 32,
+  }),
 }
 
 async function ask() {

@@ -1,6 +1,5 @@
 /** What a decision over all limits costs at the shared store, on loopback, with 64 requests in flight. */
 import assert from 'node:assert/strict'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../../dataplane/clock.ts'
@@ -55,6 +54,19 @@ async function client(endsAt: number, took: number[]): Promise<void> {
   }
 }
 
+const NOTHING = { name: 'nothing', lua: 'return 1' }
+let nothings = 0
+
+async function askNothing(endsAt: number, took: number[]): Promise<void> {
+  while (performance.now() < endsAt) {
+    nothings++
+    const askedAt = performance.now()
+    await link.run(NOTHING, ['gw:v1:{acme}:nothing'], [])
+    took.push(performance.now() - askedAt)
+    await delay(10)
+  }
+}
+
 async function scriptCalls(): Promise<number> {
   const stats = await redis.ask('INFO', 'commandstats')
   const counts = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)]
@@ -68,46 +80,46 @@ function percentile(sorted: readonly number[], share: number): number {
 interface Round {
   readonly median: number
   readonly p99: number
-  /** How late timers of this process were, which has nothing to do with the store. */
-  readonly lateMs: number
+  /** The same percentile of a script that does nothing: what the machine takes for any answer. */
+  readonly emptyMs: number
 }
 
 async function round(): Promise<Round> {
   const took: number[] = []
-  const late = monitorEventLoopDelay({ resolution: 1 })
-  late.enable()
+  const empty: number[] = []
   const endsAt = performance.now() + ROUND_MS
-  await Promise.all(Array.from({ length: IN_FLIGHT }, () => client(endsAt, took)))
-  late.disable()
+  const clients = Array.from({ length: IN_FLIGHT }, () => client(endsAt, took))
+  await Promise.all([...clients, ...Array.from({ length: 8 }, () => askNothing(endsAt, empty))])
   const sorted = took.toSorted((one, other) => one - other)
   return {
     median: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
-    // Its timer is due every millisecond.
-    lateMs: Math.max(0, late.percentile(99) / 1e6 - 1),
+    emptyMs: percentile(
+      empty.toSorted((one, other) => one - other),
+      0.99,
+    ),
   }
 }
 
 /**
- * Whoever else needs the processor makes it look slower than it is, never faster: the best second counts, and in it what
- * this process had to wait for the processor is not the decision's.
+ * Whoever else needs the processor makes it look slower than it is, never faster: the best second counts, and where even a
+ * script that does nothing takes long in it, a decision may take so much longer.
  */
 test('the 99th percentile of decisions is at most 3 ms, and an admitted request costs two calls', async (context) => {
   const callsBefore = await scriptCalls()
   let best: Round | undefined
-  const excess = ({ p99, lateMs }: Round) => p99 - lateMs - P99_MAX_MS
+  const excess = ({ p99 }: Round) => p99 - P99_MAX_MS
   for (let rounds = 0; rounds < ROUNDS_MAX && (best === undefined || excess(best) > 0); rounds++) {
     const one = await round()
     context.diagnostic(JSON.stringify(one))
     if (best === undefined || excess(one) < excess(best)) best = one
   }
-  const calls = ((await scriptCalls()) - callsBefore) / requests
-  const { p99 = 0, median = 0, lateMs = 0 } = best ?? {}
-  const waited = lateMs > 1 ? `, of which ${lateMs.toFixed(1)} ms for a processor` : ''
-  const figures = `${p99.toFixed(2)} ms${waited}; median ${median.toFixed(2)} ms`
+  const calls = ((await scriptCalls()) - callsBefore - nothings) / requests
+  const { p99 = 0, median = 0, emptyMs = 0 } = best ?? {}
+  const figures = `${p99.toFixed(2)} ms, median ${median.toFixed(2)} ms; an empty script ${emptyMs.toFixed(2)} ms`
   recordResult('decision', figures, 'one process, TCP')
   recordResult('calls', calls.toFixed(2), `${requests} requests`)
   // The link looks at the server once a second.
   assert.ok(calls <= 2.05, `${calls} calls for a request`)
-  assert.ok(p99 <= P99_MAX_MS + lateMs, `the best second: ${figures}`)
+  assert.ok(p99 <= Math.max(P99_MAX_MS, P99_MAX_MS + emptyMs - 1), `the best second: ${figures}`)
 })

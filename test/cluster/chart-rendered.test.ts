@@ -1,6 +1,7 @@
 /** The chart rendered: for every set of values, by both majors of Helm, and judged by the rules of reviewers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { policyRules } from '../../operator/rbac.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import {
@@ -14,8 +15,8 @@ import {
   runHelm,
   VALUE_SETS,
   valuesFlags,
-} from './chart.ts'
-import { ISOLATION, RULES } from './manifest-rules.ts'
+} from '../charts/chart.ts'
+import { ISOLATION, RULES } from '../charts/manifest-rules.ts'
 
 /** Sets that switch off what some rules ask for. */
 const BARE = ['bare']
@@ -169,4 +170,25 @@ test('the notes print commands that hold for the release', async () => {
   assert.match(notes, /helm test gw -n gw-system$/m)
   assert.match(notes, /kubectl -n gw-system exec deployment\/gw -- gw keys create/)
   assert.match(notes, /WARNING: the embedded Redis is for trying out/)
+})
+
+test('the quick start leads to the simulator that the chart makes', async () => {
+  const services = (await render('everything')).filter(({ kind }) => kind === 'Service')
+  const { endpoint } = parse(readChart('examples/quick-start.yaml')).gw.upstreams[0]
+  const { hostname, port } = new URL(endpoint)
+  const found = services.find(
+    ({ metadata: { name, namespace } }) => `${name}.${namespace}.svc` === hostname,
+  )
+  assert.ok(found, `no Service ${hostname}`)
+  const { ports } = found.spec as { ports: { port: number }[] }
+  assert.equal(ports[0]?.port, Number(port))
+})
+
+test('the PrometheusRule and the dashboard hold the files as they are', async () => {
+  const objects = await render('everything')
+  const rule = objects.find(({ kind }) => kind === 'PrometheusRule')
+  assert.deepEqual(rule?.spec, parse(readChart('files/alerts.yaml')))
+  const dashboard = objects.find(({ metadata }) => metadata.name === 'gw-dashboard')
+  const { 'gw.json': text = '' } = (dashboard?.data ?? {}) as Record<string, string>
+  assert.deepEqual(JSON.parse(text), JSON.parse(readChart('files/dashboard.generated.json')))
 })

@@ -1,0 +1,29 @@
+/** kube-score over the rendered chart. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { renderText } from '../charts/chart.ts'
+import { providePrograms } from './programs.ts'
+
+/** What is decided otherwise, and why. */
+const IGNORED = [
+  // A value; Always asks the registry at each start, and a cluster whose registry is away could start nothing.
+  '--ignore-test=container-image-pull-policy',
+  // A limit throttles the event loop for parts of each tenth of a second, and with it every request.
+  '--ignore-container-cpu-limit',
+]
+
+for (const set of ['defaults', 'everything', 'namespaced']) {
+  test(`kube-score finds nothing critical in the values "${set}"`, async () => {
+    const { 'kube-score': program = '' } = await providePrograms(['kube-score'])
+    const input = await renderText(set)
+    const args = ['score', '--output-format=ci', ...IGNORED, '-']
+    const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' })
+    assert.deepEqual(
+      stdout.split('\n').filter((line) => line.startsWith('[CRITICAL]')),
+      [],
+    )
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /^\[OK\] gw\/gw-system apps\/v1\/Deployment$/m)
+  })
+}
