@@ -14,7 +14,7 @@ COPY . ./
 # What no program loads: types, maps, documents, sources of other runtimes. Then one owner, one mode, one time for all.
 RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \
       -o -name '*.markdown' -o -name '*.tsbuildinfo' -o -name '.package-lock.json' \) -delete \
- && rm -rf node_modules/.bin node_modules/zod/src node_modules/ajv/lib \
+ && rm -rf node_modules/.bin node_modules/@types node_modules/undici-types node_modules/zod/src node_modules/ajv/lib \
  && find node_modules -type d \( -name prebuilds -o -name .github \) -prune -exec rm -rf {} + \
  && find node_modules -depth -type d -empty -delete \
  && rm -f package-lock.json \

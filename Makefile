@@ -42,6 +42,20 @@ cluster-down: node_modules ## remove it and all that it left
 test-integration: node_modules ## run the tests with real processes, sockets, SDKs and a model server
 	@npm run --silent test:integration
 
+test-image: node_modules ## build the image twice on a stand-in base, compare, and run it
+	@npm run --silent test:image
+
+image: node_modules ## build the image; IMAGE=NAME BASE_IMAGE=NAME OUTPUT=FILE.tar
+	@node_modules/.bin/node test/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT))
+
+sbom: node_modules ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
+	@mkdir -p .cache
+	@npm sbom --sbom-format cyclonedx --sbom-type application --omit dev --package-lock-only > .cache/gw.cdx.json
+	@echo .cache/gw.cdx.json
+
+manifests: node_modules ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
+	@node_modules/.bin/node test/charts/manifests.ts $(VALUES)
+
 check: node_modules ## format, lint, types, unused code, and the rules of the tree
 	@npm run --silent check
 

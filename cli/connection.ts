@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from 'commander'
 
 export const ADMIN_DEFAULT = 'http://127.0.0.1:9091'
 const TIMEOUT_MS = 10_000
+const LOOK_MS = 1000
 const ANSWER_BYTES_MAX = 33_554_432
 
 export interface AdminAnswer {
@@ -50,7 +51,18 @@ export async function askAdmin(
   return { status, body }
 }
 
-const ADVICE = 'Give its admin API with --admin URL or GW_ADMIN.'
+/** Other programs use the port, too: only what looks like a gateway is one. */
+export async function isGatewayAt(admin: string): Promise<boolean> {
+  try {
+    const { status, body } = await askAdmin(admin, '/status', { timeoutMs: LOOK_MS })
+    return status === 200 && 'upstreams' in Object(body)
+  } catch {
+    return false
+  }
+}
+
+const ADVICE =
+  'Give its admin API with --admin URL or GW_ADMIN, or a cluster with -n and --gateway.'
 
 export function urlOption(text: string, example: string): string {
   const url = URL.parse(text)

@@ -24,6 +24,18 @@ export function printRemark(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+const QUIET_MS = 1000
+
+/** Says what is waited for, once it takes longer than a second. */
+export async function telling<T>(what: string, work: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => printRemark(`${what} …`), QUIET_MS)
+  try {
+    return await work
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** One value for a program, in the format that was asked for. */
 export async function printValue(value: unknown, format: Exclude<Format, 'table'>): Promise<void> {
   if (format === 'json') return printLine(JSON.stringify(value, null, 2))

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
-import { ADMIN_DEFAULT, adminOption } from './connection.ts'
+import { ADMIN_DEFAULT, adminOption, isGatewayAt } from './connection.ts'
 import { EXIT } from './output.ts'
 
 export interface PlaceOptions {
@@ -42,22 +42,43 @@ export function addPlace(command: Command): Command {
 
 const CLUSTER_FLAGS = ['kubeconfig', 'context', 'namespace', 'gateway'] as const
 
-/** What was said counts, then GW_ADMIN, then whether there is a kubeconfig. */
+/** For commands that change something: what was said counts, then GW_ADMIN, then whether there is a kubeconfig. */
 export function placeOf(options: PlaceOptions, command: Command): Place {
-  const { admin, kubeconfig, context, namespace, gateway } = options
+  return saidPlace(options, command) ?? (hasKubeconfig() ? clusterOf(options) : LOCAL)
+}
+
+/** For commands that only ask: a gateway that runs on this machine comes before the cluster of a kubeconfig. */
+export async function askedPlace(options: PlaceOptions, command: Command): Promise<Place> {
+  const said = saidPlace(options, command)
+  if (said !== undefined) return said
+  if (!hasKubeconfig()) return LOCAL
+  return !isKubectl() && (await isGatewayAt(ADMIN_DEFAULT)) ? LOCAL : clusterOf(options)
+}
+
+const LOCAL: StandAlone = { kind: 'stand-alone', admin: ADMIN_DEFAULT }
+
+function saidPlace(options: PlaceOptions, command: Command): Place | undefined {
+  const { admin } = options
   const flag = CLUSTER_FLAGS.find((name) => options[name] !== undefined)
   const isAdminSaid = command.getOptionValueSource('admin') === 'cli'
   if (isAdminSaid && flag !== undefined) {
     const message = `error: --admin is of a stand-alone gateway and --${flag} of a cluster; give one`
     command.error(message, { exitCode: EXIT.usage })
   }
-  if (admin !== undefined && flag === undefined) return { kind: 'stand-alone', admin }
-  if (flag === undefined && !hasKubeconfig()) return { kind: 'stand-alone', admin: ADMIN_DEFAULT }
+  if (flag !== undefined) return clusterOf(options)
+  return admin === undefined ? undefined : { kind: 'stand-alone', admin }
+}
+
+function clusterOf({ kubeconfig, context, namespace, gateway }: PlaceOptions): InCluster {
   return { kind: 'cluster', kubeconfig, context, namespace, gateway }
 }
 
 /** `kubectl gw` speaks to clusters as kubectl does. */
+function isKubectl(): boolean {
+  return basename(process.argv[1] ?? '').startsWith('kubectl-gw')
+}
+
 function hasKubeconfig(): boolean {
-  if (basename(process.argv[1] ?? '').startsWith('kubectl-gw')) return true
+  if (isKubectl()) return true
   return Boolean(process.env.KUBECONFIG) || existsSync(join(homedir(), '.kube', 'config'))
 }

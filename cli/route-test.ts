@@ -1,7 +1,7 @@
 /** `gw gateway test`: lets the gateway follow a request on its routes, and shows each attempt. */
 import { z } from 'zod'
 import { type Door, withDoors } from './doors.ts'
-import { EXIT, type Format, paint, printLine, printValue } from './output.ts'
+import { EXIT, type Format, paint, printLine, printValue, telling } from './output.ts'
 import type { Place } from './place.ts'
 
 const Attempt = z.looseObject({
@@ -59,7 +59,8 @@ async function routesOf(door: Door): Promise<string[]> {
 async function follow(route: string, fail: string | undefined, door: Door): Promise<Outcome> {
   const query = new URLSearchParams({ route, ...(fail !== undefined && { fail }) })
   const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
-  const { status, body } = await door.ask(`/routes/test?${query}`, asking)
+  const answer = door.ask(`/routes/test?${query}`, asking)
+  const { status, body } = await telling(`route ${route} is tested at ${door.name}`, answer)
   if (status === 200) return Outcome.parse(body)
   const { message } = Refusal.parse(body).error
   return { route, ok: false, status, message, attempts: [] }

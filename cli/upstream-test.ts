@@ -9,6 +9,7 @@ import {
   printRemark,
   printTable,
   printValue,
+  telling,
 } from './output.ts'
 import type { Place } from './place.ts'
 
@@ -50,7 +51,8 @@ export async function testUpstreams({ name, verbose, output }: Testing, place: P
   const query = name === undefined ? '' : `?name=${encodeURIComponent(name)}`
   const { status, body, door } = await withDoors(place, async ([first]) => {
     const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
-    return { door: first.name, ...(await first.ask(`/upstreams/test${query}`, asking)) }
+    const answer = first.ask(`/upstreams/test${query}`, asking)
+    return { door: first.name, ...(await telling(`upstreams are tested at ${first.name}`, answer)) }
   })
   if (status === 404) {
     process.exitCode = EXIT.no

@@ -1,4 +1,4 @@
-/** The program: `node dataplane/main.ts --config FILE`, in a pod `--bundle FOLDER`. What it composes is in run.ts and run-pod.ts. */
+/** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. What it composes is in run.ts and run-pod.ts. */
 import { parseArgs } from 'node:util'
 import { keepCompiled } from './compile-cache.ts'
 

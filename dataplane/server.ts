@@ -157,6 +157,12 @@ export function createAdminServer(administered: Administered): FastifyInstance {
         .code(403)
         .send({ error: { message: 'The admin API answers on loopback names only.' } })
     }
+    // A page may send a POST anywhere; what it cannot do is leave its own origin out.
+    if (request.method !== 'GET' && request.headers.origin !== undefined) {
+      return reply
+        .code(403)
+        .send({ error: { message: 'The admin API takes nothing from pages in a browser.' } })
+    }
   })
   app.setNotFoundHandler((request, reply) => {
     const message = `There is no ${request.method} ${request.url.slice(0, 100)} in the admin API.`

@@ -71,8 +71,8 @@ export function signKeys(
   const { gateway, sequence, before } = facts
   const full = sign({ kind: 'Keys', gateway, sequence, keys: records }, keys.privateKey)
   const whole = outgoing(full, sequence, digestOf(records))
-  // A copy of its own: what zlib returns is a part of something larger.
-  const packed = Buffer.from(gzipSync(whole.text))
+  // A copy of its own: what zlib returns, and what Buffers copy, is a part of something larger.
+  const packed = Buffer.from(new Uint8Array(gzipSync(whole.text)).buffer)
   if (before === undefined) return { ...whole, records, packed }
   const changes = { base: before.sequence, ...difference(before.records, records) }
   const step = sign({ kind: 'Keys', gateway, sequence, changes }, keys.privateKey)

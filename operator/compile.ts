@@ -3,13 +3,7 @@
 import { WorkloadSpec } from '../crds/workload.ts'
 import { canonicalize } from '../dataplane/config/canonical.ts'
 import { judge } from '../dataplane/config/judge.ts'
-import {
-  type Finding,
-  hasErrors,
-  type Path,
-  refuse,
-  showPath,
-} from '../dataplane/config/problems.ts'
+import { type Finding, hasErrors, refuse, showPath } from '../dataplane/config/problems.ts'
 import { type ReferenceUse, resolveReferences } from '../dataplane/config/references.ts'
 import { hashOf, type KeyRecord, type Payload } from '../dataplane/config/signed.ts'
 import { checkInCluster } from './checks/index.ts'

@@ -5,7 +5,7 @@ import { basename, join, relative } from 'node:path'
 import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
-const SOURCES = ['dataplane', 'crds', 'operator', 'cli', 'test']
+const SOURCES = ['dataplane', 'crds', 'operator', 'cli', 'charts', 'test']
 const LINES_MAX = 300
 const LINE_LENGTH_MAX = 130
 
@@ -70,6 +70,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
   ['dataplane/', ['dataplane/', 'package.json']],
   ['crds/', ['crds/', 'dataplane/config/', 'dataplane/providers/', 'dataplane/strategies/']],
   ['operator/', ['operator/', 'crds/', 'dataplane/config/', 'package.json']],
+  ['charts/', ['charts/', 'operator/rbac.ts']],
   [
     'cli/',
     [
@@ -98,7 +99,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   undici: ['dataplane/upstream/', 'operator/transport.ts'],
   'prom-client': ['dataplane/telemetry/', 'operator/telemetry.ts'],
   'sonic-boom': ['dataplane/telemetry/line-sink.ts'],
-  yaml: ['dataplane/config/', 'crds/generate.ts', 'operator/kubeconfig.ts', 'cli/'],
+  yaml: ['dataplane/config/', 'crds/generate.ts', 'charts/', 'operator/kubeconfig.ts', 'cli/'],
   zod: ['dataplane/config/', 'crds/', 'cli/'],
   ioredis: ['dataplane/store/redis-client.ts'],
   '@kubernetes/client-node': ['operator/cluster.ts'],

@@ -29,7 +29,36 @@ const TIERS: readonly Tier[] = [
   {
     name: 'cluster API',
     script: 'test:cluster',
-    needs: { python3: 'python3 python3-venv python3-pip', openssl: 'openssl' },
+    needs: {
+      python3: 'python3 python3-venv python3-pip',
+      openssl: 'openssl',
+      promtool: 'prometheus',
+    },
+  },
+  {
+    name: 'image',
+    script: 'test:image',
+    needs: { buildah: 'buildah', mmdebstrap: 'mmdebstrap' },
+  },
+  {
+    name: 'end to end',
+    script: 'test:e2e',
+    needs: {
+      buildah: 'buildah',
+      busybox: 'busybox-static',
+      conntrack: 'conntrack',
+      containerd: 'containerd containernetworking-plugins',
+      ip: 'iproute2',
+      iptables: 'iptables',
+      mmdebstrap: 'mmdebstrap',
+      nft: 'nftables',
+      openssl: 'openssl',
+      ps: 'procps',
+      python3: 'python3 python3-venv python3-pip',
+      'redis-server': 'redis-server',
+      runc: 'runc',
+      socat: 'socat',
+    },
   },
 ]
 

@@ -6,6 +6,8 @@ import type { ClusterAccess } from '../cluster-access.ts'
 import { printRemark } from '../output.ts'
 
 const LOOK_MS = 400
+/** Whoever waits longer is told what for. */
+const QUIET_MS = 1000
 
 export interface Waiting {
   readonly generation: number
@@ -22,17 +24,18 @@ export async function untilProgrammed(
   { api }: ClusterAccess,
   { generation, timeoutMs }: Waiting,
 ): Promise<Waited> {
-  const deadline = performance.now() + timeoutMs
+  const startedAt = performance.now()
   const told = new Map<string, string>()
   for (;;) {
     const object = await api.get(RESOURCES.gatewayConfigs, { namespace, name })
     if (object === undefined) throw new Error(`GatewayConfig "${name}" was deleted meanwhile.`)
     const status = GatewayStatus.parse(object.status ?? {})
     if ((status.observedGeneration ?? 0) >= generation) tellOfPods(status, told)
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs >= QUIET_MS) tell('', `waiting: ${whyNotYet(status, generation)}`, told)
     const verdict = verdictOf(status, generation)
     if (verdict !== undefined) return verdict
-    if (performance.now() >= deadline)
-      return { kind: 'late', why: whyNotYet(status, generation), status }
+    if (waitedMs >= timeoutMs) return { kind: 'late', why: whyNotYet(status, generation), status }
     await delay(LOOK_MS)
   }
 }
@@ -42,7 +45,8 @@ function verdictOf(status: GatewayStatus, generation: number): Waited | undefine
   const [accepted, programmed, available] = ['Accepted', 'Programmed', 'WorkloadAvailable'].map(
     condition,
   )
-  if (accepted?.status === 'False') {
+  // A gateway that is paused keeps what it has, however long one waits.
+  if (accepted?.status === 'False' || accepted?.reason === 'Paused') {
     return { kind: 'refused', why: `${accepted.reason}: ${accepted.message}`, status }
   }
   const pending = status.pods.some(({ state }) => state === undefined || state === 'Pending')
@@ -72,9 +76,15 @@ function whyNotYet(status: GatewayStatus, generation: number): string {
 function tellOfPods({ pods, programmedReplicas = 0 }: GatewayStatus, told: Map<string, string>) {
   for (const { name, state = 'Pending', ready, error } of pods) {
     const readiness = ready ? 'ready' : 'not ready'
-    const text = `${state}, ${readiness}${error === undefined ? '' : `: ${error}`}`
-    if (told.get(name) === text) continue
-    told.set(name, text)
-    printRemark(`pod ${name}: ${text} (${programmedReplicas} of ${pods.length} programmed)`)
+    const fault = error === undefined ? '' : `: ${error}`
+    const count = `${programmedReplicas} of ${pods.length} programmed`
+    tell(name, `pod ${name}: ${state}, ${readiness}${fault} (${count})`, told)
   }
+}
+
+/** Only what is new about something. */
+function tell(what: string, text: string, told: Map<string, string>): void {
+  if (told.get(what) === text) return
+  told.set(what, text)
+  printRemark(text)
 }

@@ -11,7 +11,7 @@ import {
   printLine,
   printValue,
 } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly key?: string
@@ -58,7 +58,7 @@ async function judged(key: string, options: TestOptions, command: Command) {
     ...(route !== undefined && { model: route }),
   })
   const { withDoors } = await import('../doors.ts')
-  const { status, body } = await withDoors(placeOf(options, command), ([door]) =>
+  const { status, body } = await withDoors(await askedPlace(options, command), ([door]) =>
     door.ask(`/explain?${query}`),
   )
   const { Explanation, Refusal } = await import('../explanation.ts')

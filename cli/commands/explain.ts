@@ -12,7 +12,7 @@ import {
   printText,
   printValue,
 } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface ExplainOptions extends PlaceOptions {
   readonly route: string
@@ -42,9 +42,12 @@ async function explainRequest(options: ExplainOptions, command: Command): Promis
     ...(tenant !== undefined && { tenant }),
   })
   const { withDoors } = await import('../doors.ts')
-  const { name, status, body } = await withDoors(placeOf(options, command), async ([door]) => {
-    return { name: door.name, ...(await door.ask(`/explain?${query}`)) }
-  })
+  const { name, status, body } = await withDoors(
+    await askedPlace(options, command),
+    async ([door]) => {
+      return { name: door.name, ...(await door.ask(`/explain?${query}`)) }
+    },
+  )
   const { Explanation, Refusal } = await import('../explanation.ts')
   if (status === 404) {
     process.exitCode = EXIT.no

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../client-options.ts'
 import { durationMs, numberBetween } from '../option-values.ts'
 import { endUsageWith64, type Format, formatOption, printLine, printValue } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface ShowOptions extends PlaceOptions {
   readonly tenant: string
@@ -63,18 +63,19 @@ export const limits = endUsageWith64(
 async function showLimits(options: ShowOptions, command: Command): Promise<void> {
   const { tenant, output } = options
   const { withDoors } = await import('../doors.ts')
-  const { name, status, body } = await withDoors(placeOf(options, command), async ([door]) => {
+  const place = await askedPlace(options, command)
+  const { name, status, body } = await withDoors(place, async ([door]) => {
     const answer = await door.ask(`/limits/${encodeURIComponent(tenant)}`)
     return { name: door.name, ...answer }
   })
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   if (output !== 'table') return await printValue(body, output)
   const { Standing, printStanding } = await import('../limits-table.ts')
-  printLine(`tenant ${tenant}\n`)
+  printLine(`tenant ${tenant}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
   printStanding(Standing.parse(body))
 }
 
 async function testLimits(options: TestOptions, command: Command): Promise<void> {
   const { testOfLimits } = await import('../limits-test.ts')
-  await testOfLimits(options, placeOf(options, command))
+  await testOfLimits(options, await askedPlace(options, command))
 }

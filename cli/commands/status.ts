@@ -1,7 +1,7 @@
 /** `gw status`: how a gateway stands. */
 import { Command } from 'commander'
 import { endUsageWith64, type Format, formatOption } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface StatusOptions extends PlaceOptions {
   readonly watch?: true
@@ -21,7 +21,7 @@ export const status = endUsageWith64(
 
 async function showStatus(options: StatusOptions, command: Command): Promise<void> {
   const { watch, output } = options
-  const place = placeOf(options, command)
+  const place = await askedPlace(options, command)
   const { showOnce, showChanges } = await import('../status/show.ts')
   if (watch) await showChanges(place, output)
   else await showOnce(place, output)

@@ -11,7 +11,7 @@ import {
   printTable,
   printValue,
 } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface GetOptions extends PlaceOptions {
   readonly format: 'tree' | 'json'
@@ -49,7 +49,7 @@ export const trace = endUsageWith64(
 
 async function getTrace(id: string, options: GetOptions, command: Command): Promise<void> {
   const { withDoors } = await import('../doors.ts')
-  const place = placeOf(options, command)
+  const place = await askedPlace(options, command)
   const found = await withDoors(place, async (doors) => {
     // Pods do not know of each other, so all are asked.
     const answers = await Promise.all(
@@ -77,7 +77,7 @@ async function listTraces(options: ListOptions, command: Command): Promise<void>
   const { Trace } = await import('../trace/tree.ts')
   const { z } = await import('zod')
   const Listing = z.object({ traces: z.array(Trace) })
-  const all = await withDoors(placeOf(options, command), (doors) =>
+  const all = await withDoors(await askedPlace(options, command), (doors) =>
     Promise.all(
       doors.map(async (door) => {
         const { body } = await door.ask(`/traces?limit=${limit}`)

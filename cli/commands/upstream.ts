@@ -1,7 +1,7 @@
 /** `gw upstream`: whether upstreams can be reached from the gateway, and answer. */
 import { Command, Option } from 'commander'
 import { endUsageWith64, type Format, formatOption } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly name?: string
@@ -29,5 +29,5 @@ export const upstream = endUsageWith64(
 async function testUpstreams(options: TestOptions, command: Command): Promise<void> {
   const { name, verbose = false, output } = options
   const { testUpstreams: run } = await import('../upstream-test.ts')
-  await run({ name, verbose, output }, placeOf(options, command))
+  await run({ name, verbose, output }, await askedPlace(options, command))
 }

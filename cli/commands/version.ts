@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { VERSION } from '../../dataplane/version.ts'
 import { endUsageWith64, type Format, formatOption, printTable, printValue } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface VersionOptions extends PlaceOptions {
   readonly client?: true
@@ -29,7 +29,7 @@ async function showVersion(options: VersionOptions, command: Command): Promise<v
 /** Without a gateway the version of the tool is an answer all the same. */
 async function versionsOf(options: VersionOptions, command: Command) {
   const { withDoors } = await import('../doors.ts')
-  const place = placeOf(options, command)
+  const place = await askedPlace(options, command)
   try {
     return await withDoors(place, (doors) =>
       Promise.all(

@@ -76,7 +76,8 @@ function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection
     ...(objective === undefined
       ? []
       : [
-          `objective: 95 % of streams begin within ${objective.ttft_p95_ms} ms, over ${objective.window_seconds} s; else an alert`,
+          `objective: 95 % of streams begin within ${objective.ttft_p95_ms} ms, over ` +
+            `${objective.window_seconds} s; else an alert`,
         ]),
     `heartbeat: ": keepalive" every ${gateway.sse.heartbeat_seconds} s on a stream`,
   ]

@@ -46,7 +46,8 @@ const PARAMETERS = new Set(['db', 'sentinel_username', 'sentinel_password'])
 
 /** The forms that a fix shows. */
 export const REDIS_URL_FORMS =
-  'Write redis://HOST:6379, rediss://HOST:6379 (TLS), unix:///PATH, redis+sentinel://HOST:26379,HOST:26379/NAME or redis+cluster://HOST:6379,HOST:6379.'
+  'Write redis://HOST:6379, rediss://HOST:6379 (TLS), unix:///PATH, ' +
+  'redis+sentinel://HOST:26379,HOST:26379/NAME or redis+cluster://HOST:6379,HOST:6379.'
 
 /** What is wrong with the URL; never repeats it, since it may hold a password. */
 export class RedisUrlError extends Error {}

@@ -24,7 +24,7 @@ export interface Peer {
 }
 
 const PORTKEY = '1.15.2'
-const LITELLM = '1.106.10'
+const LITELLM = '1.100.0'
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gw-test')
 
 export function bringPortkey(): Peer {

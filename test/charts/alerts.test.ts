@@ -1,28 +1,16 @@
-/** The alerts and the dashboard of the chart: they ask for metrics that exist, and fire when they should. */
+/** The alerts and the dashboard of the chart: they ask for metrics that exist. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { METRICS } from '../../dataplane/telemetry/metrics.ts'
 import { createTelemetry } from '../../operator/telemetry.ts'
-import { CHART, readChart, render } from './chart.ts'
-
-const RULES = join(CHART, 'files/alerts.yaml')
-const UNIT_TESTS = join(import.meta.dirname, 'alerts.rules-test.yaml')
+import { readChart } from './chart.ts'
 
 interface Rule {
   readonly alert: string
   readonly expr: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
-}
-
-/** As promtool calls it. */
-interface AlertTest {
-  readonly alertname: string
-  readonly exp_alerts?: readonly object[]
 }
 
 const rules: Rule[] = parse(readChart('files/alerts.yaml')).groups.flatMap(

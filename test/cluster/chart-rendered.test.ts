@@ -1,5 +1,8 @@
 /** The chart rendered: for every set of values, by both majors of Helm, and judged by the rules of reviewers. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { policyRules } from '../../operator/rbac.ts'
@@ -17,6 +20,8 @@ import {
   valuesFlags,
 } from '../charts/chart.ts'
 import { ISOLATION, RULES } from '../charts/manifest-rules.ts'
+
+const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 
 /** Sets that switch off what some rules ask for. */
 const BARE = ['bare']
@@ -191,4 +196,23 @@ test('the PrometheusRule and the dashboard hold the files as they are', async ()
   const dashboard = objects.find(({ metadata }) => metadata.name === 'gw-dashboard')
   const { 'gw.json': text = '' } = (dashboard?.data ?? {}) as Record<string, string>
   assert.deepEqual(JSON.parse(text), JSON.parse(readChart('files/dashboard.generated.json')))
+})
+
+test('the gateway of helm test is valid, and takes the key that its client sends', async () => {
+  for (const set of VALUE_SETS) {
+    const objects = await render(set)
+    const gateway = objects.find(({ kind }) => kind === 'GatewayConfig')
+    const secret = objects.find(({ kind, metadata }) => {
+      return kind === 'Secret' && metadata.name === gateway?.metadata.name
+    })
+    const ran = spawnSync(process.execPath, [TOOL, 'config', 'validate', '--file', '-'], {
+      input: JSON.stringify(gateway),
+      encoding: 'utf8',
+    })
+    assert.equal(ran.status, 0, `${set}: ${ran.stderr}`)
+    const { key = '' } = (secret?.stringData ?? {}) as Record<string, string>
+    // As the resource has it.
+    const { api_keys: keys } = (gateway?.gw ?? { api_keys: [] }) as { api_keys: { hash: string }[] }
+    assert.equal(keys[0]?.hash, `sha256:${createHash('sha256').update(key).digest('hex')}`)
+  }
 })

@@ -1,12 +1,14 @@
 /** `gw apply`, `gw diff` and `gw status` against a real API server, with the operator and pods that are processes. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { gw } from '../cli/gw.ts'
-import { aKey } from '../integration/gateway-process.ts'
+import { gw, TOOL } from '../cli/gw.ts'
+import { aKey, collectOutput, until } from '../integration/gateway-process.ts'
 import { statusOf } from './operator-process.ts'
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
 
@@ -150,6 +152,31 @@ test('a field that somebody else has set is a conflict until it is taken over', 
   assert.equal((await liveGateway()).gw.rate_limits.default.burst, 50)
 })
 
+test('the drain timeout goes to the pods when they are made anew, and only then', async () => {
+  const before = await podNames()
+  const same = await written({ rate_limits: limits(52) })
+  const kept = await gw('apply', '-f', same, '--drain-timeout', '45s', ...cluster)
+  assert.equal(kept.code, 0, kept.stderr)
+  assert.match(kept.stderr, /No pod is made anew/)
+  assert.equal((await liveGateway()).spec.drainTimeoutSeconds, 60)
+  assert.deepEqual(await podNames(), before)
+  const rolling = await written({ rate_limits: limits(52) }, { env: [{ name: 'A', value: 'b' }] })
+  const rolled = await gw(
+    ...['apply', '-f', rolling, '--strategy', 'rolling', '--drain-timeout', '45s', ...cluster],
+  )
+  assert.equal(rolled.code, 0, rolled.stderr)
+  assert.equal((await liveGateway()).spec.drainTimeoutSeconds, 45)
+  for (const name of await podNames()) assert.ok(!before.includes(name), name)
+})
+
+test('with --wait=false nobody waits', async () => {
+  const file = await written({ rate_limits: limits(53) }, { env: [{ name: 'A', value: 'b' }] })
+  const { code, stdout, stderr } = await gw('apply', '-f', file, '--wait=false', ...cluster)
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /production configured$/m)
+  assert.doesNotMatch(stdout + stderr, /programmed|^pod /m)
+})
+
 test('apply ends with 1 and names the pod that refuses', async () => {
   const [name = ''] = await podNames()
   const problem = { pointer: '/gw/routes/0', message: 'the moon is wrong', fix: 'Wait a week.' }
@@ -168,6 +195,21 @@ test('apply ends with 1 and names the pod that refuses', async () => {
   const { code: status, stdout } = await gw('status', ...cluster)
   assert.equal(status, 1)
   assert.match(stdout, /^Programmed +False/m)
+})
+
+test('status --watch shows it again when it has changed, and apply does not wait for what is paused', async () => {
+  const args = ['status', '--watch', '--gateway', 'production', ...cluster]
+  const child = spawn(process.execPath, [TOOL, ...args])
+  const output = collectOutput(child)
+  const ended = once(child, 'close')
+  await until('the first status', () => output().includes('LAST ERROR'), 30)
+  const file = await written({ rate_limits: limits(54) }, { paused: true })
+  const { code, stderr } = await gw('apply', '-f', file, '--force-conflicts', ...cluster)
+  assert.equal(code, 1)
+  assert.match(stderr, /^Paused: /m)
+  await until('it is shown again', () => /^Accepted +Unknown +Paused/m.test(output()), 30)
+  child.kill('SIGINT')
+  await ended
 })
 
 test('a cluster that cannot be asked is 2', async () => {

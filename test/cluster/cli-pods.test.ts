@@ -71,6 +71,21 @@ test('limits, explanations and tests are asked of a pod', async () => {
   assert.ok(node.forwarded.length > 0)
 })
 
+test('limits test goes to the client port of a pod, or where it is told', async () => {
+  const args = ['--tenant', 'acme', '--rate', '600', '--duration', '1s', '--route', 'chat']
+  const direct = await ask('limits', 'test', ...args, '--key', key, '-o', 'json')
+  assert.equal(direct.code, 0, direct.stderr)
+  const { sent, admitted, rate_limited, held } = JSON.parse(direct.stdout)
+  assert.deepEqual([sent, admitted + rate_limited, held], [10, 10, true])
+  const [{ url } = { url: '' }] = rig.kubelet.pods()
+  const balanced = ['--via-load-balancer', '--url', url]
+  const told = await ask('limits', 'test', ...args, ...balanced, '--key', key, '-o', 'json')
+  assert.equal(told.code, 0, told.stderr)
+  const unreachable = await ask('limits', 'test', ...args, '--via-load-balancer', '--key', key)
+  assert.equal(unreachable.code, 2)
+  assert.match(unreachable.stderr, /Nothing answers at .*Check --url/)
+})
+
 test('without the permission it is said which one is needed', async () => {
   const read = ['get', 'list']
   const kubeconfig = await rig.cluster.serviceAccount({

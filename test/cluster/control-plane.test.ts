@@ -40,7 +40,7 @@ test('what a killed run left is removed by the next one', async () => {
   const source = `
     import { startControlPlane } from ${JSON.stringify(join(import.meta.dirname, 'control-plane.ts'))}
     const { etcd, controllers, apiServer, folder } = await startControlPlane()
-    console.log(JSON.stringify({ folder, pids: [etcd.pid, controllers.pid, apiServer().pid] }))`
+    process.stdout.write(JSON.stringify({ folder, pids: [etcd.pid, controllers.pid, apiServer().pid] }) + "\\n")`
   const run = spawn(process.execPath, ['--input-type=module', '-e', source])
   run.stderr.pipe(process.stderr)
   const [line] = await once(createInterface(run.stdout), 'line')

@@ -104,7 +104,9 @@ function forward(socket: Duplex, port: number, url: string): void {
   for (const channel of [0, 1])
     socket.write(frameOf(Buffer.concat([Buffer.from([channel]), named])))
   const target = connect(Number(new URL(url).port), '127.0.0.1')
-  target.on('data', (data: Buffer) => socket.write(frameOf(Buffer.concat([Buffer.from([0]), data]))))
+  target.on('data', (data: Buffer) =>
+    socket.write(frameOf(Buffer.concat([Buffer.from([0]), data]))),
+  )
   target.on('close', () => socket.end())
   target.on('error', () => socket.destroy())
   socket.on('error', () => target.destroy())

@@ -94,6 +94,12 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
   }
 }
 
+const children = new Set<ChildProcess>()
+
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 async function run(
   api: ApiClient,
   object: KubeObject,
@@ -129,10 +135,10 @@ async function run(
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
   }
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
+  children.add(child)
   child.once('close', (code) => {
-    process.off('exit', kill)
+    children.delete(child)
+    void rm(folder, { recursive: true, force: true })
     const last = pieces.join('').slice(-2000)
     if (code !== null && code !== 0) process.stderr.write(`a pod ended with ${code}:\n${last}\n`)
   })

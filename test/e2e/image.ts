@@ -8,7 +8,7 @@ import { importArchive, importFolder } from '../node/images.ts'
 import { FOLDER } from '../node/layout.ts'
 import { run } from '../node/system.ts'
 
-export const REDIS_IMAGE = 'localhost/gw-test/redis:1'
+const REDIS_IMAGE = 'localhost/gw-test/redis:1'
 const BASE = 'localhost/gw-test/base:1'
 /** Where the chart looks for it if it is told nothing. */
 const IMAGE = `localhost/gw:${VERSION}`
@@ -26,7 +26,7 @@ export async function provideImage(): Promise<string> {
 }
 
 /** The host's Redis with the libraries that it names, as an image. */
-export async function provideRedisImage(): Promise<void> {
+export async function provideRedisImage(): Promise<string> {
   const program = (await run('sh', ['-c', 'readlink -f "$(command -v redis-server)"'])).trim()
   const libraries = (await run('ldd', [program])).matchAll(/(\/\S+) \(0x/g)
   const folder = await mkdtemp(join(FOLDER, 'image-'))
@@ -34,9 +34,11 @@ export async function provideRedisImage(): Promise<void> {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await copyFile(path, join(folder, path))
   }
+  // It tells by its name what it is to be.
   const place = join(folder, 'usr/bin/redis-server')
-  await copyFile(program, place).catch(() => undefined)
+  await copyFile(program, place)
   await mkdir(join(folder, 'tmp'), { mode: 0o777, recursive: true })
   await importFolder({ name: REDIS_IMAGE, folder, command: ['/usr/bin/redis-server'] })
   await rm(folder, { recursive: true })
+  return REDIS_IMAGE
 }

@@ -1,6 +1,7 @@
 /** A pod that calls a gateway all the time, and what it tells of it. */
 import { clientPod } from './objects.ts'
-import { SECONDS_MAX, SPACE, type World } from './world.ts'
+import { SPACE } from './spaces.ts'
+import { SECONDS_MAX, type World } from './world.ts'
 
 export interface LoadOptions {
   /** Origin of the gateway, as seen from a pod. */
@@ -10,9 +11,14 @@ export interface LoadOptions {
   readonly rate: number
   readonly streams?: number
   readonly streamModel?: string
+  readonly maxTokens?: number
 }
 
 export interface LoadReport {
+  /** Since the first request. */
+  readonly seconds: number
+  /** That answers said they used. */
+  readonly tokens: number
   readonly begun: number
   readonly answered: number
   readonly lost: number
@@ -46,8 +52,8 @@ export interface Load {
 }
 
 export async function startLoad(world: World, name: string, options: LoadOptions): Promise<Load> {
-  const { streams = 0, model = 'chat', streamModel = 'slow', ...rest } = options
-  const wanted = JSON.stringify({ ...rest, model, streams, streamModel })
+  const defaults = { streams: 0, model: 'chat', streamModel: 'slow', maxTokens: 64 }
+  const wanted = JSON.stringify({ ...defaults, ...options })
   const command = ['node', '/client/load.ts', wanted]
   const { kubectl } = world
   await kubectl(['-n', SPACE, 'delete', 'pod', name, '--ignore-not-found', '--wait'])
@@ -79,7 +85,10 @@ export async function startLoad(world: World, name: string, options: LoadOptions
   }
 }
 
+const FAILURES_TOLD = 8
+
 /** For the message of an assertion. */
 export function told(report: LoadReport): string {
-  return JSON.stringify(report, null, 2)
+  const failures = report.failures.slice(0, FAILURES_TOLD)
+  return JSON.stringify({ ...report, failures }, null, 1)
 }

@@ -1,8 +1,9 @@
 /** What the tests put into the cluster: model servers, gateways in front of them, keys, and pods of clients. */
+import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aKey } from '../integration/gateway-process.ts'
-import { SPACE } from './world.ts'
+import { SPACE } from './spaces.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -62,7 +63,7 @@ export function clientPod({ name, image, command, env = {} }: PodOptions): objec
 
 export function clientPrograms(): object {
   const text = (name: string) => readFileSync(join(import.meta.dirname, 'client', name), 'utf8')
-  const names = ['load.ts', 'get.ts', 'stream.ts']
+  const names = ['ask.ts', 'get.ts', 'load.ts', 'upstream.ts']
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -73,11 +74,19 @@ export function clientPrograms(): object {
 
 /** A model server without a model: a Deployment and a Service of that name, port 9000. */
 export function simulator(name: string, image: string, ...options: readonly string[]): object[] {
+  return server(name, { image, args: ['simulate', '--host', '0.0.0.0', ...options] })
+}
+
+/** A model server that answers with the credential it was sent. */
+export function tellingUpstream(name: string, image: string): object[] {
+  return server(name, { image, command: ['node', '/client/upstream.ts'] })
+}
+
+function server(name: string, program: Fields): object[] {
   const labels = { app: name }
   const container = {
     name: 'model',
-    image,
-    args: ['simulate', '--host', '0.0.0.0', ...options],
+    ...program,
     ports: [{ containerPort: 9000 }],
     readinessProbe: {
       httpGet: { path: '/health', port: 9000 },
@@ -86,14 +95,20 @@ export function simulator(name: string, image: string, ...options: readonly stri
     },
     resources: LITTLE,
     securityContext: CONTAINER_SECURITY,
-    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+    volumeMounts: [
+      { name: 'client', mountPath: '/client' },
+      { name: 'tmp', mountPath: '/tmp' },
+    ],
   }
   const spec = {
     automountServiceAccountToken: false,
     terminationGracePeriodSeconds: 1,
     securityContext: POD_SECURITY,
     containers: [container],
-    volumes: [{ name: 'tmp', emptyDir: {} }],
+    volumes: [
+      { name: 'client', configMap: { name: 'client' } },
+      { name: 'tmp', emptyDir: {} },
+    ],
   }
   return [
     {
@@ -151,11 +166,13 @@ export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {
 
 /** A new key of a tenant, and the object that makes it known. */
 export function gatewayKey(gatewayName: string, tenant: string) {
-  const { key, record } = aKey({ id: `${gatewayName}-${tenant}` })
+  // The hash of a key never changes: each run makes one of its own.
+  const name = `${gatewayName}-${tenant}-${randomInt(1_000_000)}`
+  const { key, record } = aKey({ id: name })
   const object = {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayKey',
-    metadata: { name: `${gatewayName}-${tenant}`, namespace: SPACE },
+    metadata: { name, namespace: SPACE },
     spec: { gateway: gatewayName, tenant, routes: ['*'], hash: record.hash },
   }
   return { key, object }

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { startLoad, told } from './load.ts'
-import { clientPrograms, gateway, gatewayKey, simulator } from './objects.ts'
+import { gateway, gatewayKey } from './objects.ts'
+import { SPACE } from './spaces.ts'
 import { show } from './table.ts'
-import { ensureInstalled, gatewayReady, openWorld, rolledOut, SPACE, type World } from './world.ts'
+import { gatewayReady, openWorld, prepare, rolledOut, type World } from './world.ts'
 
 const NAME = 'rolling'
 const REPLICAS = 3
@@ -17,14 +18,7 @@ let world: World
 
 before(async () => {
   world = await openWorld()
-  await ensureInstalled(world)
-  await world.apply(
-    clientPrograms(),
-    ...simulator('fast', world.image, '--tokens', '3'),
-    ...simulator('slow', world.image, '--tokens', '40', '--tokens-per-second', '4'),
-  )
-  await rolledOut(world, 'deployment', 'fast')
-  await rolledOut(world, 'deployment', 'slow')
+  await prepare(world)
 })
 
 test('a rolling update under load loses no request and cuts no stream', async () => {

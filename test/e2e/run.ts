@@ -48,7 +48,7 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
     })
     await ensureNode()
     process.env.E2E_IMAGE = await provideImage()
-    await provideRedisImage()
+    process.env.E2E_REDIS_IMAGE = await provideRedisImage()
     process.env.E2E_KUBECONFIG = KUBECONFIG
     process.env.E2E_OUR_NODE = 'true'
     const [program, args] = inNetwork(process.execPath, [])

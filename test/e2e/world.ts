@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Kubectl, makeKubectl } from '../cluster/kubectl.ts'
 import { providePrograms } from '../cluster/programs.ts'
-
-/** Where the operator runs, and where gateways and clients do. */
-export const SYSTEM = 'gw-system'
-export const SPACE = 'ai'
+import { clientPrograms, simulator } from './objects.ts'
+import { SPACE, SYSTEM } from './spaces.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const CHART = join(ROOT, 'charts/gw')
@@ -70,6 +68,27 @@ export async function ensureInstalled(world: World, ...values: readonly string[]
   )
 }
 
+/** A Redis that comes with the chart; on our node of an image that is there. */
+export function redisValues(): string[] {
+  const values = ['redis.embedded.enabled=true', `redis.embedded.namespaces={${SPACE}}`]
+  const image = process.env.E2E_REDIS_IMAGE
+  if (image) values.push(`redis.embedded.image=${image}`)
+  return values.flatMap((value) => ['--set', value])
+}
+
+/** The chart, two simulated models and the programs of clients. */
+export async function prepare(world: World, ...values: readonly string[]): Promise<void> {
+  await ensureInstalled(world, ...values)
+  const paced = ['--tokens', '40', '--tokens-per-second', '4']
+  await world.apply(
+    clientPrograms(),
+    ...simulator('fast', world.image, '--tokens', '3'),
+    ...simulator('slow', world.image, ...paced),
+  )
+  await rolledOut(world, 'deployment', 'fast')
+  await rolledOut(world, 'deployment', 'slow')
+}
+
 export async function rolledOut(world: World, kind: string, name: string, namespace = SPACE) {
   const where = ['-n', namespace, 'rollout', 'status', `${kind}/${name}`]
   await world.kubectl([...where, `--timeout=${SECONDS_MAX}s`])
@@ -85,4 +104,18 @@ export async function gatewayReady(world: World, name: string): Promise<void> {
     const pods = await world.kubectl(['-n', SPACE, 'get', 'pods', '-o', 'wide'])
     throw new Error(`${name} did not become ready.\n${status}\n${pods}`, { cause: error })
   }
+}
+
+export interface Condition {
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+export async function conditionOf(world: World, name: string, type: string): Promise<Condition> {
+  const { status } = await world.read('gatewayconfig', name)
+  const { conditions } = status as { conditions: (Condition & { type: string })[] } // As the definition says.
+  const found = conditions.find((condition) => condition.type === type)
+  if (found === undefined) throw new Error(`${name} has no condition ${type}.`)
+  return found
 }

@@ -24,16 +24,9 @@ export function provideBase(): string {
   const part = `${folder}.${process.pid}`
   try {
     run('mmdebstrap', ['--variant=extract', '--quiet', `--include=${PACKAGES}`, SUITE, part])
-    const { PATH: _, ...env } = process.env
-    // Under the host's own npm, into the folder: what `npm install --global` makes in a real base.
-    run(
-      'npm',
-      ['install', '--global', '--no-audit', '--no-fund', '--prefix', join(part, 'usr/local'), NPM],
-      {
-        ...env,
-        PATH: process.env.PATH,
-      },
-    )
+    const prefix = join(part, 'usr/local')
+    // What a real base has: npm beside Node.
+    run('npm', ['install', '--global', '--no-audit', '--no-fund', '--prefix', prefix, NPM])
     mkdirSync(join(part, 'usr/local/bin'), { recursive: true })
     cpSync(process.execPath, join(part, 'usr/local/bin/node'), { dereference: true })
     for (const needless of [
@@ -52,8 +45,8 @@ export function provideBase(): string {
   return folder
 }
 
-function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
-  const { status, error, stderr } = spawnSync(program, args, { cwd: ROOT, env, encoding: 'utf8' })
+function run(program: string, args: readonly string[]): void {
+  const { status, error, stderr } = spawnSync(program, args, { cwd: ROOT, encoding: 'utf8' })
   if (error !== undefined) {
     throw new Error(`The stand-in base needs ${program}; apt-get install ${program}`, {
       cause: error,

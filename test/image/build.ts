@@ -25,6 +25,8 @@ export interface BuildOptions {
   readonly output?: string | undefined
   readonly storage?: string | undefined
   readonly tool?: string | undefined
+  /** The tree that is built; this one if absent. */
+  readonly context?: string
 }
 
 interface Tool {
@@ -59,6 +61,7 @@ const TOOLS: readonly Tool[] = [
 /** Throws what the tool said where it fails. */
 export function buildImage(options: BuildOptions): void {
   const tool = chooseTool(options.tool)
+  const { context = ROOT } = options
   const place = placeOf(options)
   const epoch = git('log', '-1', '--format=%ct') || '0'
   const folder = mkdtempSync(join(tmpdir(), 'gw-image-'))
@@ -84,8 +87,8 @@ export function buildImage(options: BuildOptions): void {
       '--tag',
       options.image,
       '--file',
-      join(ROOT, 'Dockerfile'),
-      ROOT,
+      join(context, 'Dockerfile'),
+      context,
     ])
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -123,9 +126,8 @@ function chooseTool(name: string | undefined): Tool {
 /** What npm needs on this machine, for the one step that runs it: none of it is in the image. */
 function secretsOf(folder: string): string[] {
   const given = process.env.NPMRC
-  const authority = process.env.NODE_EXTRA_CA_CERTS
-  const registry = spawnSync('npm', ['config', 'get', 'registry'], { cwd: ROOT, encoding: 'utf8' })
-  const lines = [`registry=${registry.stdout?.trim() || 'https://registry.npmjs.org/'}`]
+  const authority = process.env.NODE_EXTRA_CA_CERTS ?? npmSetting('cafile')
+  const lines = [`registry=${npmSetting('registry') ?? 'https://registry.npmjs.org/'}`]
   const secrets: string[] = []
   if (authority && existsSync(authority)) {
     secrets.push('--secret', `id=ca,src=${authority}`)
@@ -134,6 +136,12 @@ function secretsOf(folder: string): string[] {
   const file = given || join(folder, 'npmrc')
   if (!given) writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 })
   return [...secrets, '--secret', `id=npmrc,src=${file}`]
+}
+
+function npmSetting(name: string): string | undefined {
+  const { stdout } = spawnSync('npm', ['config', 'get', name], { cwd: ROOT, encoding: 'utf8' })
+  const value = stdout?.trim() ?? ''
+  return ['', 'null', 'undefined'].includes(value) ? undefined : value
 }
 
 function git(...args: readonly string[]): string {

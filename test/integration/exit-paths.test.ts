@@ -159,8 +159,7 @@ describe('at the real gateway', () => {
     await abortMany(rig, ABORTS, draw)
     const seconds = (performance.now() - began) / 1000
     // A connection that was refused something may linger for seconds; one that leaked stays for ever.
-    const isAsBefore = async () =>
-      (await rig.gauges()).resources('TCPSocketWrap') <= before.sockets
+    const isAsBefore = async () => (await rig.gauges()).resources('TCPSocketWrap') <= before.sockets
     await until('its connections are gone', isAsBefore, 20)
     const now = await settled(rig)
     t.diagnostic(`${ABORTS} in ${seconds.toFixed(1)} s; ${JSON.stringify({ before, now })}`)

@@ -87,6 +87,8 @@ export async function startControllers(programs: Programs, identities: Identitie
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${identities.tokens.key}`,
     `--root-ca-file=${identities.authority.certificate}`,
+    // The only node is never given up, also not when the API server was away.
+    '--node-monitor-grace-period=30m',
   ])
   await startDaemon('kube-scheduler', programs['kube-scheduler'] ?? '', [
     `--kubeconfig=${identities.configs.scheduler}`,

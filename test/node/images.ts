@@ -37,6 +37,8 @@ export async function importToolsImage(coredns: string): Promise<void> {
 /** Makes an archive of a folder as `docker save` writes it, of one layer, and gives it to containerd. */
 export async function importFolder({ name, folder, command }: ImageSource): Promise<void> {
   const parts = await mkdtemp(join(FOLDER, 'archive-'))
+  // It becomes the root, which every user has to enter.
+  await chmod(folder, 0o755)
   await run('tar', ['--numeric-owner', '-C', folder, '-cf', join(parts, 'layer.tar'), '.'])
   const config = {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,

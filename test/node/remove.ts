@@ -4,13 +4,12 @@ import { readdir, readFile, readlink, rm, rmdir, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { until } from '../integration/gateway-process.ts'
 import { containerCgroups } from './cgroups.ts'
+import { CONTAINERS } from './containers.ts'
 import { killDaemons, killQuietly } from './daemons.ts'
-import { CONTAINERD_STATE, FOLDER, NAME } from './layout.ts'
+import { FOLDER, NAME } from './layout.ts'
 import { removeNetwork } from './network.ts'
 import { run } from './system.ts'
 
-/** A folder for each container, named by its id. */
-const CONTAINERS = join(CONTAINERD_STATE, 'io.containerd.runtime.v2.task/k8s.io')
 /** Links to the logs of containers, and what the network plugins remember: fixed places outside our folder. */
 const CONTAINER_LOGS = '/var/log/containers'
 const PLUGIN_RESULTS = '/var/lib/cni/results'

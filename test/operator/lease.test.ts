@@ -1,6 +1,6 @@
 /** Two never write at a time: told by a lease that behaves like that of a real API server. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { ApiError } from '../../operator/api-error.ts'
 import { Lease } from '../../operator/lease.ts'
 import type { KubeObject } from '../../operator/objects.ts'
@@ -45,6 +45,13 @@ function aStore() {
   }
 }
 
+const started: Lease[] = []
+
+/** Whatever became of the test: a lease that nobody stops keeps the process alive. */
+afterEach(async () => {
+  for (const lease of started.splice(0)) await lease.release().catch(() => undefined)
+})
+
 function aLease(store: ReturnType<typeof aStore>, identity: string) {
   const told: string[] = []
   const lease = new Lease({
@@ -58,6 +65,7 @@ function aLease(store: ReturnType<typeof aStore>, identity: string) {
     onLost: () => told.push('lost'),
     timings: TIMINGS,
   })
+  started.push(lease)
   lease.start()
   return { lease, told }
 }

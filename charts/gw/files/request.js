@@ -1,8 +1,8 @@
 // Asks until the gateway answers, or the time is up. The last line says what came.
 import { readFileSync } from 'node:fs'
 
-const { GW_URL, GW_SECONDS } = process.env
-const key = readFileSync('/etc/gw-test/key', 'utf8')
+const { GW_URL, GW_SECONDS, GW_KEY_FILE } = process.env
+const key = readFileSync(GW_KEY_FILE, 'utf8')
 const end = Date.now() + Number(GW_SECONDS) * 1000
 const request = {
   method: 'POST',

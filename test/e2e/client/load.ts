@@ -14,6 +14,7 @@ interface Wanted {
   /** Streams that are open at any time, and what they ask for. */
   readonly streams: number
   readonly streamModel: string
+  readonly maxTokens: number
 }
 
 interface Failure {
@@ -23,6 +24,7 @@ interface Failure {
   readonly what: string
 }
 
+const MESSAGES = [{ role: 'user', content: 'one two' }]
 const FAILURES_KEPT = 40
 const SAMPLES_KEPT = 100_000
 const wanted: Wanted = JSON.parse(process.argv[2] ?? '{}')
@@ -31,7 +33,9 @@ const pods: Record<string, number> = {}
 const streams = { open: 0, opened: 0, completed: 0, cut: 0, refused: 0, longest: 0 }
 const failures: Failure[] = []
 const milliseconds: number[] = []
+const beganAt = performance.now()
 let begun = 0
+let tokens = 0
 let answered = 0
 let lost = 0
 let isStopping = false
@@ -40,7 +44,7 @@ function ask(model: string, stream: boolean): Promise<Response> {
   return fetch(`${wanted.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${wanted.key}` },
-    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'one two' }] }),
+    body: JSON.stringify({ model, stream, messages: MESSAGES, max_tokens: wanted.maxTokens }),
   })
 }
 
@@ -54,7 +58,9 @@ async function call(): Promise<void> {
     // The tag of the pod stands in each request's id.
     const tag = response.headers.get('x-request-id')?.split('-')[0]
     if (tag !== undefined) count(pods, tag)
-    if (response.status === 200 && JSON.parse(text).choices.length === 1) answered += 1
+    const answer = response.status === 200 ? JSON.parse(text) : undefined
+    tokens += answer?.usage.total_tokens ?? 0
+    if (answer?.choices.length === 1) answered += 1
     else fail('request', startedAt, `${response.status} ${text.slice(0, 200)}`)
   } catch (error) {
     count(statuses, 'none')
@@ -115,14 +121,26 @@ function report(): object {
   const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0)
   const times = { p50: at(0.5), p99: at(0.99), max: Math.round(sorted.at(-1) ?? 0) }
   const open = begun - answered - lost
-  return { begun, answered, lost, open, statuses, pods, streams, milliseconds: times, failures }
+  const seconds = (performance.now() - beganAt) / 1000
+  return {
+    seconds,
+    tokens,
+    begun,
+    answered,
+    lost,
+    open,
+    statuses,
+    pods,
+    streams,
+    milliseconds: times,
+    failures,
+  }
 }
 
 /** By the clock and not by ticks: what a busy machine delays is caught up with. */
 async function keepCalling(): Promise<void> {
-  const startedAt = performance.now()
   while (!isStopping) {
-    const due = Math.floor(((performance.now() - startedAt) / 1000) * wanted.rate)
+    const due = Math.floor(((performance.now() - beganAt) / 1000) * wanted.rate)
     // After a long halt not everything at once: that would be another test.
     for (let more = Math.min(due - begun, 50); more > 0; more -= 1) void call()
     await delay(4)

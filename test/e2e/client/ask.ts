@@ -1,0 +1,8 @@
+/** Runs in a pod: asks a gateway once and prints what was answered. */
+const [url = '', key = '', model = ''] = process.argv.slice(2)
+const response = await fetch(`${url}/v1/chat/completions`, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+  body: JSON.stringify({ model, messages: [{ role: 'user', content: 'who' }] }),
+})
+process.stdout.write(await response.text())

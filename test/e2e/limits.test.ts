@@ -1,0 +1,80 @@
+/** Replicas share their counters through a Redis in the cluster: together they admit what one would. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startLoad, told } from './load.ts'
+import { gateway, gatewayKey } from './objects.ts'
+import { SPACE } from './spaces.ts'
+import { show } from './table.ts'
+import { gatewayReady, openWorld, prepare, redisValues, type World } from './world.ts'
+
+const RATE = 10
+const BURST = 30
+const CAP = 5000
+/** Connections are young, so that each replica is called. */
+const SPEC = { replicas: 3, env: [{ name: 'GW_CONNECTION_AGE_SECONDS', value: '1' }] }
+let world: World
+
+before(async () => {
+  world = await openWorld()
+  await prepare(world, ...redisValues())
+})
+
+after(async () => {
+  const names = ['limited', 'budgeted']
+  await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', ...names, '--ignore-not-found'])
+})
+
+test('three replicas at five times the rate admit the rate and the burst, once', async () => {
+  const { key, object } = gatewayKey('limited', 'acme')
+  const rule = { requests_per_minute: RATE * 60, burst: BURST, concurrent_requests: 10_000 }
+  const rate_limits = { backend: 'redis', redis: redisOf('limited'), default: rule }
+  await world.apply(gateway('limited', { gw: { rate_limits }, spec: SPEC }), object)
+  await gatewayReady(world, 'limited')
+  const url = `http://limited.${SPACE}.svc`
+  const load = await startLoad(world, 'limited-load', { url, key, rate: RATE * 5 })
+  await load.reaches(RATE * 5 * 40, 300)
+  const report = await load.stop()
+  const { 200: admitted = 0, 429: refused = 0, ...others } = report.statuses
+  const most = BURST + RATE * report.seconds + 1
+  assert.deepEqual(others, {}, told(report))
+  assert.ok(admitted <= most, told(report))
+  // What a busy machine delays is not refused, only later.
+  assert.ok(admitted >= 0.8 * RATE * report.seconds, told(report))
+  assert.equal(Object.keys(report.pods).length, 3, told(report))
+  show('limits', `${admitted} of at most ${Math.floor(most)} admitted, ${refused} refused`)
+})
+
+test('three replicas spend one budget, and at most one request too much', async () => {
+  const { key, object } = gatewayKey('budgeted', 'acme')
+  const gw = {
+    budgets: [{ tenant: 'acme', tokens_per_day: CAP, on_exceeded: 'reject' }],
+    rate_limits: { backend: 'redis', redis: redisOf('budgeted'), default: PLENTY },
+  }
+  await world.apply(gateway('budgeted', { gw, spec: SPEC }), object)
+  await gatewayReady(world, 'budgeted')
+  const url = `http://budgeted.${SPACE}.svc`
+  const load = await startLoad(world, 'budgeted-load', { url, key, rate: 50, maxTokens: 8 })
+  let report = await load.report()
+  for (let count = 500; (report.statuses[402] ?? 0) < 100 && count < 10_000; count += 250) {
+    report = await load.reaches(count, 300)
+  }
+  report = await load.stop()
+  const largest = Math.ceil(report.tokens / Math.max(report.answered, 1)) + 8
+  assert.ok((report.statuses[402] ?? 0) > 0, told(report))
+  assert.ok(report.tokens <= CAP + largest, told(report))
+  assert.ok(report.tokens >= CAP * 0.95, told(report))
+  assert.equal(Object.keys(report.pods).length, 3, told(report))
+  const known = ['200', '402', '429']
+  assert.ok(
+    Object.keys(report.statuses).every((status) => known.includes(status)),
+    told(report),
+  )
+  show('budgets', `${report.tokens} of ${CAP} tokens used, then 402`)
+})
+
+/** Gateways that share a Redis count together, unless their keys have names of their own. */
+function redisOf(name: string): object {
+  return { url: '${secret:gw-redis/url}', timeout_ms: 2000, key_prefix: name }
+}
+
+const PLENTY = { requests_per_minute: 1_000_000, burst: 1_000_000, concurrent_requests: 10_000 }

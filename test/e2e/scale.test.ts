@@ -1,0 +1,103 @@
+/** Replicas come and go under load; who decides how many is asked and obeyed. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { until } from '../integration/gateway-process.ts'
+import { type Load, type LoadReport, startLoad, told } from './load.ts'
+import { gateway, gatewayKey } from './objects.ts'
+import { SPACE } from './spaces.ts'
+import { show } from './table.ts'
+import { gatewayReady, openWorld, prepare, SECONDS_MAX, type World } from './world.ts'
+
+const NAME = 'scaling'
+const MOST = 5
+let world: World
+
+before(async () => {
+  world = await openWorld()
+  await prepare(world)
+})
+
+after(async () => {
+  await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', NAME, 'auto', '--ignore-not-found'])
+})
+
+test('from one replica to five and back no request is lost, and each of the five has its share', async () => {
+  const { key, object } = gatewayKey(NAME, 'acme')
+  // New replicas are called by new connections, so these are made young.
+  const env = [{ name: 'GW_CONNECTION_AGE_SECONDS', value: '10' }]
+  await world.apply(gateway(NAME, { spec: { env, drainTimeoutSeconds: 60 } }), object)
+  await gatewayReady(world, NAME)
+  const url = `http://${NAME}.${SPACE}.svc`
+  const load = await startLoad(world, 'scaling-load', { url, key, rate: 100, streams: 20 })
+  await load.reaches(500, 300)
+  await scaleTo(MOST)
+  const shares = await sharesOf(load)
+  await scaleTo(1)
+  await podsLeft(1)
+  const after = await load.report()
+  await load.reaches(after.begun + 500, 300)
+  const report = await load.stop()
+  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, told(report))
+  const least = Math.min(...shares)
+  show(
+    'scale',
+    `${report.lost} of ${report.begun} lost, ${report.streams.cut} of ${report.streams.opened} ` +
+      `streams cut; of ${MOST} the least busy had ${(least * 100).toFixed(0)} %`,
+  )
+})
+
+test('an autoscaler is made as asked, and the operator leaves it the number of replicas', async () => {
+  const autoscaling = { minReplicas: 2, maxReplicas: 4, targetCPUUtilizationPercentage: 60 }
+  await world.apply(gateway('auto', { spec: { autoscaling } }))
+  const made = async () => {
+    const asked = ['-n', SPACE, 'get', 'hpa', 'auto', '--ignore-not-found', '-o', 'name']
+    return (await world.kubectl(asked)) !== ''
+  }
+  await until('the autoscaler is there', made, SECONDS_MAX)
+  const { spec } = await world.read('hpa', 'auto')
+  assert.partialDeepStrictEqual(spec, {
+    minReplicas: 2,
+    maxReplicas: 4,
+    scaleTargetRef: { kind: 'Deployment', name: 'auto' },
+  })
+  await world.kubectl(['-n', SPACE, 'scale', 'deployment/auto', '--replicas=3'])
+  await world.apply(
+    gateway('auto', { spec: { autoscaling, podDisruptionBudget: { enabled: false } } }),
+  )
+  await gatewayReady(world, 'auto')
+  const deployment = await world.read('deployment', 'auto')
+  assert.partialDeepStrictEqual(deployment.spec, { replicas: 3 })
+  show('autoscaler', 'made with 2 to 4; 3 replicas set beside the operator stayed 3')
+})
+
+async function scaleTo(replicas: number): Promise<void> {
+  await world.kubectl(['-n', SPACE, 'scale', `gatewayconfig/${NAME}`, `--replicas=${replicas}`])
+  await podsLeft(replicas)
+  await gatewayReady(world, NAME)
+}
+
+/** That many are ready, and none is on its way out. */
+async function podsLeft(replicas: number): Promise<void> {
+  const isSo = async () => {
+    const selector = ['-l', `inference.gw/gateway=${NAME}`, '-o', 'json']
+    const { items } = JSON.parse(await world.kubectl(['-n', SPACE, 'get', 'pods', ...selector]))
+    return items.length === replicas
+  }
+  await until(`there are ${replicas} pods`, isSo, SECONDS_MAX)
+}
+
+/** Of the requests of a while; waits until connections have been renewed often enough that each replica has some. */
+async function sharesOf(load: Load): Promise<number[]> {
+  let shares: number[] = []
+  let former: LoadReport = await load.report()
+  const isSpread = async () => {
+    const now = await load.reaches(former.begun + 1000, 300)
+    const counts = Object.entries(now.pods).map(([tag, count]) => count - (former.pods[tag] ?? 0))
+    const total = counts.reduce((sum, count) => sum + count, 0)
+    shares = counts.filter((count) => count > 0).map((count) => count / total)
+    former = now
+    return shares.length === MOST && shares.every((share) => share > 1 / MOST / 4)
+  }
+  await until('each replica has its share', isSpread, SECONDS_MAX)
+  return shares
+}
