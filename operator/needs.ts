@@ -1,6 +1,6 @@
 /** What a configuration needs of the pod it runs in: Secrets to mount, variables, ports. */
 import { splitReferences } from '../dataplane/config/reference-syntax.ts'
-import type { Payload } from '../dataplane/config/signed.ts'
+import { hashOf, type Payload } from '../dataplane/config/signed.ts'
 import { isObject, valueBelow } from './objects.ts'
 
 export interface Ports {
@@ -14,6 +14,8 @@ export interface Needs {
   /** Names of environment variables, sorted. */
   readonly variables: readonly string[]
   readonly ports: Ports
+  /** Hash of what says where counters are kept. */
+  readonly store: string
   /** As written: what a request may take, and so what a pod may take to end. */
   readonly requestTimeoutSeconds?: number
 }
@@ -42,6 +44,10 @@ export function needsOf({ gw }: Payload): Needs {
     ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
+    store: hashOf([
+      valueBelow(gw, 'rate_limits', 'backend') ?? null,
+      valueBelow(gw, 'rate_limits', 'redis') ?? null,
+    ]).slice(0, 12),
     ports: {
       listen: port('listen_port', PORTS.listen),
       metrics: port('metrics_port', PORTS.metrics),

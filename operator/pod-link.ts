@@ -236,6 +236,8 @@ export class PodLink {
       this.#report = undefined
       return PENDING
     }
+    // Too many documents at once: nothing was said about this one.
+    if (answer.status === 503) throw new Error('the pod is busy')
     const message = valueBelow(body, 'message')
     const says = typeof message === 'string' ? `: ${message.slice(0, 500)}` : ''
     return { state: 'rejected', error: `the pod answers ${answer.status}${says}` }
@@ -263,6 +265,7 @@ export class PodLink {
       },
       unresolved: readUnresolved(valueBelow(body, 'unresolved')),
       ignored: readTexts(valueBelow(body, 'ignored')),
+      waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
     }
   }
 

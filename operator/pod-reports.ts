@@ -15,6 +15,8 @@ export interface PodReport {
   readonly keys: { readonly hash: string | undefined; readonly sequence: number }
   readonly unresolved: readonly UnresolvedReference[]
   readonly ignored: readonly string[]
+  /** Fields that were taken note of, and take effect in a new pod only. */
+  readonly waitsForStart: readonly string[]
 }
 
 export interface RefusedDocument {
@@ -64,6 +66,7 @@ export function readReport(body: unknown): PodReport {
     },
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
+    waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
   }
 }
 

@@ -8,6 +8,7 @@ import type { PusherOptions } from './pusher.ts'
 import { LEASE_NAME } from './rbac.ts'
 import type { GatewayTimings } from './reconcilers/gateway.ts'
 import type { ReflectorOptions } from './reflector.ts'
+import { tallyOf } from './tally.ts'
 import type { Telemetry } from './telemetry.ts'
 import { Transport } from './transport.ts'
 import type { Release } from './workload/settings.ts'
@@ -68,6 +69,7 @@ export function startOperator(options: OperatorOptions): Operator {
   })
   const world = watchWorld(options, api)
   const controllers = makeControllers(options, { api, world, transport })
+  telemetry.tallyBy(() => tallyOf(world.stores.gatewayConfigs.list()))
   const lost = Promise.withResolvers<void>()
   const lease = makeLease(options, leaseApi, {
     onGained() {

@@ -1,5 +1,6 @@
 /** Every metric of the operator. Where controllers of others have a name for it, it is that name. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Tally } from './tally.ts'
 
 export interface Telemetry {
   readonly registry: Registry
@@ -11,8 +12,8 @@ export interface Telemetry {
   readonly leader: Gauge<'name'>
   readonly pushes: Counter<'document' | 'result'>
   readonly pushSeconds: Histogram<'document'>
-  readonly pods: Gauge<'state'>
-  readonly gateways: Gauge<'ready'>
+  /** Asked whenever metrics are read: from where the numbers of gateways and of their pods come. */
+  tallyBy(source: () => Tally): void
   readonly statusUpdates: Counter
   readonly applies: Counter<'kind' | 'result'>
   readonly lists: Counter<'resource'>
@@ -69,8 +70,7 @@ export function createTelemetry(): Telemetry {
       'From sending a document to the answer of the pod.',
       'document',
     ),
-    pods: gauge('gw_config_pods', 'Pods by where they stand with their configuration.', 'state'),
-    gateways: gauge('gw_gateways', 'Gateways by whether they are ready.', 'ready'),
+    tallyBy: makeTallied(registry),
     statusUpdates: counter('gw_status_update_total', 'Statuses written.'),
     applies: counter('gw_resource_apply_total', 'Objects applied and deleted.', 'kind', 'result'),
     lists: counter('gw_watch_lists_total', 'Whole lists asked of the API server.', 'resource'),
@@ -85,5 +85,28 @@ export function createTelemetry(): Telemetry {
       'Changes that only a later list told of; not counting the first one.',
       'resource',
     ),
+  }
+}
+
+/** Gauges that are counted when they are read. Returns what says from where. */
+function makeTallied(registry: Registry): Telemetry['tallyBy'] {
+  let source: () => Tally = () => ({ gateways: {}, pods: {} })
+  const tallied = (name: string, help: string, label: string, part: keyof Tally) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const [value, count] of Object.entries(source()[part])) {
+          this.set({ [label]: value }, count)
+        }
+      },
+    })
+  tallied('gw_gateways', 'Gateways by whether they are ready.', 'ready', 'gateways')
+  tallied('gw_config_pods', 'Pods by where they stand with their configuration.', 'state', 'pods')
+  return (next) => {
+    source = next
   }
 }

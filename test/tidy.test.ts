@@ -84,7 +84,6 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/objects.ts',
       'operator/workload/names.ts',
       'operator/workload/rolls.ts',
-      'dataplane/compile-cache.ts',
       'dataplane/config/',
       'dataplane/main.ts',
       'dataplane/version.ts',

@@ -1,4 +1,4 @@
-/** Objectives for the time to first token: watched by route, told of once when they are missed and once when they are met again. */
+/** Objectives for the time to first token: watched by route, told of when they are missed and when they are met again. */
 import type { Clock, Deadline } from '../clock.ts'
 import type { Section } from '../config/schema.ts'
 import type { Log } from './log.ts'

@@ -115,6 +115,11 @@ function judgeDegraded(facts: StatusFacts): Judgement {
     const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
     return yes('FieldsIgnored', message)
   }
+  const waiting = [...new Set(reports.flatMap((report) => report.waitsForStart))]
+  if (waiting.length > 0) {
+    const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`
+    return yes('WaitsForNewPods', message)
+  }
   const upstreams = reports.flatMap(({ unresolved }) => unresolved.map(({ upstream }) => upstream))
   if (upstreams.length > 0) {
     const message = `Without their credentials these upstreams are out: ${listed([...new Set(upstreams)])}. See ResolvedRefs.`

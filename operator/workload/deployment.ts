@@ -18,6 +18,9 @@ export const MADE_WITH = {
   drain: 'inference.gw/drain-seconds',
 } as const
 
+/** A pod opens its store once, so that another one takes new pods. */
+const STORE_ANNOTATION = 'inference.gw/store'
+
 export function deploymentOf(settings: WorkloadSettings): KubeObject {
   const { gateway, spec } = settings
   // Where something scales the Deployment, a number from here would undo its work.
@@ -52,6 +55,7 @@ function templateOf(settings: WorkloadSettings) {
         [MADE_WITH.secrets]: needs.secrets.join(','),
         [MADE_WITH.variables]: needs.variables.join(','),
         [MADE_WITH.drain]: String(drainSeconds),
+        [STORE_ANNOTATION]: needs.store,
       },
     },
     spec: {
@@ -133,7 +137,7 @@ function containerOf(settings: WorkloadSettings) {
 }
 
 /** Ours come last: of two entries of one name the last one counts, and these may not be overridden. */
-function environmentOf({ gateway, spec, drainSeconds }: WorkloadSettings) {
+function environmentOf({ gateway, spec, needs, drainSeconds }: WorkloadSettings) {
   const ours = [
     { name: 'GW_POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: 'GW_BUNDLE_DIR', value: FOLDERS.bundle },
@@ -141,6 +145,9 @@ function environmentOf({ gateway, spec, drainSeconds }: WorkloadSettings) {
     { name: 'GW_SECRETS_DIR', value: FOLDERS.secrets },
     { name: 'GW_GATEWAY_UID', value: gateway.metadata.uid ?? '' },
     { name: 'GW_PUSH_PORT', value: String(PUSH_PORT) },
+    // A pod that still waits for its first configuration is probed at these already.
+    { name: 'GW_LISTEN_PORT', value: String(needs.ports.listen) },
+    { name: 'GW_METRICS_PORT', value: String(needs.ports.metrics) },
     { name: 'GW_DRAIN_TIMEOUT_SECONDS', value: String(drainSeconds) },
     { name: 'GW_DRAIN_DELAY_SECONDS', value: String(DRAIN_DELAY_SECONDS) },
   ]

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-export const TOOL = join(import.meta.dirname, '../../cli/main.ts')
+export const TOOL = join(import.meta.dirname, '../../cli/gw.js')
 const SECONDS_MAX = 120
 
 export interface Ended {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,6 +72,16 @@ test('the help comes before anything heavy is loaded', async () => {
   assert.match(stderr, /node_modules\/commander\//)
   assert.deepEqual(stderr.match(/node_modules\/(?!commander\/)[^/\n]+/g), null)
   assert.doesNotMatch(stderr, /dataplane\/(main|config)/)
+})
+
+test('the help costs less than 150 ms, and what a busy machine does besides does not count', () => {
+  const milliseconds = Array.from({ length: 8 }, () => {
+    const timed = `TIMEFORMAT='%U %S'; time '${process.execPath}' '${TOOL}' --help >/dev/null`
+    const { stderr } = spawnSync('bash', ['--norc', '-c', timed], { encoding: 'utf8' })
+    const [user = Number.NaN, system = Number.NaN] = stderr.trim().split(' ').map(Number)
+    return (user + system) * 1000
+  })
+  assert.ok(Math.min(...milliseconds) < 150, milliseconds.join(', '))
 })
 
 test('an error that nobody foresaw is one sentence and ends with 2', async () => {

@@ -64,6 +64,15 @@ test('an applied gateway gets pods that enforce it, and its status proves it', a
   assert.equal(keys?.count, 1)
 })
 
+test('its metrics tell how gateways and pods stand', async () => {
+  await until('the metrics say so', async () => {
+    const metrics = await (await fetch(`${operator.healthUrl}/metrics`)).text()
+    return /^gw_gateways\{ready="true"\} 1$[\s\S]*^gw_config_pods\{state="Programmed"\} 2$/m.test(
+      metrics,
+    )
+  })
+})
+
 test('every pod takes the key', async () => {
   assert.equal(kubelet.pods().length, 2)
   for (const { url } of kubelet.pods()) {

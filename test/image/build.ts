@@ -63,7 +63,8 @@ export function buildImage(options: BuildOptions): void {
   const tool = chooseTool(options.tool)
   const { context = ROOT } = options
   const place = placeOf(options)
-  const epoch = git('log', '-1', '--format=%ct') || '0'
+  // The same tree has the same hour: that of its commit, or what the packagers of a distribution say.
+  const epoch = process.env.SOURCE_DATE_EPOCH || git('log', '-1', '--format=%ct') || '0'
   const folder = mkdtempSync(join(tmpdir(), 'gw-image-'))
   try {
     const facts = {

@@ -186,6 +186,17 @@ test('keys reach a pod whose configuration hangs or is refused', async () => {
   await until('the next keys are there', () => pod.keys.sequence === 2)
 })
 
+test('a pod that is busy has not refused: it is sent again', async () => {
+  const pod = await aPod()
+  let asked = 0
+  pod.say = (path) => (path === '/config' && asked++ < 2 ? { status: 503, body: {} } : undefined)
+  const { pusher, isProgrammed } = aPusher()
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
+  await until('it has it', () => isProgrammed(pod))
+  assert.equal(asked, 3)
+})
+
 test('keys travel as changes where the pod has what they begin with, else whole', async () => {
   const [follower, stranger] = [await aPod(), await aPod()]
   const { pusher, stateOf } = aPusher()

@@ -29,6 +29,12 @@ const edits = [
   ['a new variable', gateway(), gateway(withKey('${env:KEY}')), true],
   ['a port', gateway(), gateway({ gateway: { listen_port: 8181 } }), true],
   ['the image', gateway(), gateway({}, { image: 'other:1' }), true],
+  [
+    'another store',
+    gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}' } } }),
+    gateway({ rate_limits: { backend: 'redis', redis: { url: '${env:A}', fail_open: true } } }),
+    true,
+  ],
   ['the drain timeout', gateway(), gateway({}, { drainTimeoutSeconds: 77 }), true],
   [
     'a request timeout from which the drain follows',

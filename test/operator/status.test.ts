@@ -122,6 +122,13 @@ test('a pod that is unreachable is named if it takes requests', () => {
   assert.equal(says(statusOf({ pods: [aPod('a'), starting] }), 'Programmed'), 'True Programmed')
 })
 
+test('what waits for new pods is said', () => {
+  const waiting = aPod('a', undefined, { waitsForStart: ['gw.rate_limits.redis'] })
+  const status = statusOf({ pods: [waiting, aPod('b')] })
+  assert.equal(says(status, 'Degraded'), 'True WaitsForNewPods')
+  assert.match(conditionOf(status, 'Degraded').message, /gw\.rate_limits\.redis/)
+})
+
 test('a new pod that nobody has asked yet does not take the condition away', () => {
   const fresh = { ...aPod('c', { state: 'pending' }), report: undefined }
   const pods = [aPod('a'), fresh]

@@ -1,0 +1,38 @@
+/** How many gateways and pods stand how, as their statuses say: the same numbers from whichever operator is asked. */
+import { type GatewayStatus, PodStatus } from '../crds/gateway-config.ts'
+import { isObject, type KubeObject, valueBelow } from './objects.ts'
+
+/** Counts by label. */
+export interface Tally {
+  readonly gateways: Readonly<Record<string, number>>
+  readonly pods: Readonly<Record<string, number>>
+}
+
+type State = NonNullable<GatewayStatus['pods'][number]['state']>
+
+const STATES: readonly State[] = PodStatus.shape.state.unwrap().options
+
+export function tallyOf(gateways: readonly KubeObject[]): Tally {
+  const ready = { true: 0, false: 0 }
+  // A state that nobody is in is told too: an alert cannot tell a missing series from a good one.
+  const pods = Object.fromEntries(STATES.map((state) => [state, 0]))
+  for (const gateway of gateways) {
+    ready[isReady(gateway) ? 'true' : 'false']++
+    for (const pod of entriesOf(gateway, 'pods')) {
+      const { state } = pod
+      if (typeof state === 'string' && pods[state] !== undefined) pods[state]++
+    }
+  }
+  return { gateways: ready, pods }
+}
+
+function isReady(gateway: KubeObject): boolean {
+  return entriesOf(gateway, 'conditions').some(
+    ({ type, status }) => type === 'Ready' && status === 'True',
+  )
+}
+
+function entriesOf(gateway: KubeObject, list: string) {
+  const entries = valueBelow(gateway, 'status', list)
+  return Array.isArray(entries) ? entries.filter(isObject) : []
+}

@@ -1,0 +1,37 @@
+/** The numbers of gateways and pods that the operator's metrics tell. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { tallyOf } from '../../operator/tally.ts'
+import { createTelemetry } from '../../operator/telemetry.ts'
+
+function aGateway(name: string, ready: string | undefined, ...states: readonly string[]) {
+  return {
+    metadata: { name, namespace: 'ai' },
+    status: {
+      ...(ready && { conditions: [{ type: 'Ready', status: ready }] }),
+      pods: states.map((state, index) => ({ name: `${name}-${index}`, state })),
+    },
+  }
+}
+
+test('gateways are counted by whether they are ready, pods by their state, and nobody is told as none', () => {
+  const tally = tallyOf([
+    aGateway('one', 'True', 'Programmed', 'Programmed'),
+    aGateway('two', 'False', 'Rejected', 'Programmed'),
+    aGateway('three', undefined),
+    { metadata: { name: 'new' } },
+  ])
+  assert.deepEqual(tally.gateways, { true: 1, false: 3 })
+  assert.deepEqual(tally.pods, { Pending: 0, Programmed: 3, Rejected: 1, Unreachable: 0 })
+})
+
+test('the metrics tell how it is when they are read', async () => {
+  const telemetry = createTelemetry()
+  let gateways = [aGateway('one', 'False', 'Unreachable')]
+  telemetry.tallyBy(() => tallyOf(gateways))
+  assert.match(await telemetry.registry.metrics(), /^gw_gateways\{ready="false"\} 1$/m)
+  assert.match(await telemetry.registry.metrics(), /^gw_config_pods\{state="Unreachable"\} 1$/m)
+  gateways = []
+  assert.match(await telemetry.registry.metrics(), /^gw_gateways\{ready="false"\} 0$/m)
+  assert.match(await telemetry.registry.metrics(), /^gw_config_pods\{state="Unreachable"\} 0$/m)
+})
