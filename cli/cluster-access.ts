@@ -96,6 +96,7 @@ function explained(error: unknown, server: string): unknown {
   const isNetwork = /^(E[A-Z]+|UND_ERR_|TimeoutError|CERT_|DEPTH_|SELF_|UNABLE_|ERR_TLS)/.test(code)
   if (!isNetwork) return error
   return new Error(
-    `The API server at ${server} cannot be asked (${code}). Check the kubeconfig and --context; for a stand-alone gateway give --admin URL.`,
+    `The API server at ${server} cannot be asked (${code}). Check the kubeconfig and ` +
+      '--context; for a stand-alone gateway give --admin URL.',
   )
 }

@@ -25,7 +25,8 @@ export const GatewayKeySpec = ruled(
       .max(317)
       .regex(GATEWAY, 'must be NAME or NAMESPACE/NAME of a GatewayConfig')
       .describe(
-        'The GatewayConfig: its name, or NAMESPACE/NAME where it lives in another namespace and allows this one in spec.keys.from.',
+        'The GatewayConfig: its name, or NAMESPACE/NAME where it lives in another namespace and ' +
+          'allows this one in spec.keys.from.',
       ),
     tenant: record.tenant,
     hash: record.hash,

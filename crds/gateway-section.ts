@@ -90,7 +90,9 @@ const routeRules: readonly Rule[] = [
     fieldPath: '.primary',
   },
   {
-    rule: `!(self.strategy in ${list(without(['primary_with_fallback']))}) || ((!has(self.fallback) || size(self.fallback) == 0) && !has(self.overflow))`,
+    rule:
+      `!(self.strategy in ${list(without(['primary_with_fallback']))}) || ` +
+      '((!has(self.fallback) || size(self.fallback) == 0) && !has(self.overflow))',
     message: 'fallback and overflow take effect only with primary_with_fallback',
     fieldPath: '.fallback',
   },
@@ -119,7 +121,9 @@ const heartbeat =
 
 const listenerRules: readonly Rule[] = [
   {
-    rule: `${portOf.listen_port} != ${portOf.metrics_port} && ${portOf.listen_port} != ${portOf.admin_port} && ${portOf.metrics_port} != ${portOf.admin_port}`,
+    rule:
+      `${portOf.listen_port} != ${portOf.metrics_port} && ` +
+      `${portOf.listen_port} != ${portOf.admin_port} && ${portOf.metrics_port} != ${portOf.admin_port}`,
     message: `${ports.join(', ')} must differ; absent they are 8080, 9090, 9091`,
   },
   {
@@ -135,7 +139,9 @@ const listenerRules: readonly Rule[] = [
 ]
 
 const cors: Rule = {
-  rule: "!has(self.allow_credentials) || !self.allow_credentials || (has(self.allowed_origins) && size(self.allowed_origins) > 0 && !('*' in self.allowed_origins))",
+  rule:
+    '!has(self.allow_credentials) || !self.allow_credentials || ' +
+    "(has(self.allowed_origins) && size(self.allowed_origins) > 0 && !('*' in self.allowed_origins))",
   message: 'allow_credentials needs allowed_origins by name, without "*"',
   fieldPath: '.allow_credentials',
 }

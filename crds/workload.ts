@@ -35,7 +35,9 @@ const Autoscaling = ruled(
     holds: ({ mode, maxReplicas }) => mode === 'External' || maxReplicas !== undefined,
   },
   {
-    rule: "!(has(self.mode) && self.mode == 'External') || !(has(self.minReplicas) || has(self.maxReplicas) || has(self.targetCPUUtilizationPercentage))",
+    rule:
+      "!(has(self.mode) && self.mode == 'External') || " +
+      '!(has(self.minReplicas) || has(self.maxReplicas) || has(self.targetCPUUtilizationPercentage))',
     message:
       'mode: External leaves the number to something else; remove minReplicas, maxReplicas and targetCPUUtilizationPercentage',
     holds: ({ mode, ...numbers }) =>

@@ -82,7 +82,8 @@ export async function findKey(access: ClusterAccess, id: string): Promise<KubeOb
   const key = await access.api.get(RESOURCES.gatewayKeys, place)
   if (key !== undefined) return key
   throw new Error(
-    `There is no GatewayKey "${id}" in namespace "${access.namespace}"; a key that stands in a GatewayConfig is changed in its file, and applied.`,
+    `There is no GatewayKey "${id}" in namespace "${access.namespace}"; a key that stands in a ` +
+      'GatewayConfig is changed in its file, and applied.',
   )
 }
 

@@ -82,7 +82,9 @@ export class KeysReconciler {
     if (world.stores.gatewayConfigs.get(gateway) !== undefined) return undefined
     const isForeign = !gateway.startsWith(`${key.metadata.namespace}/`)
     if (isForeign) return { ...NOT_PERMITTED, state }
-    const message = `There is no GatewayConfig ${gateway.slice(gateway.indexOf('/') + 1)} in this namespace yet. Create it, or correct spec.gateway.`
+    const message =
+      `There is no GatewayConfig ${gateway.slice(gateway.indexOf('/') + 1)} in this namespace ` +
+      'yet. Create it, or correct spec.gateway.'
     return { accepted: false, reason: 'GatewayNotFound', message, state }
   }
 

@@ -67,7 +67,9 @@ function judgeReferences({ pods }: StatusFacts): Judgement {
   const texts = unresolved.map(
     ({ upstream, reference, why }) => `upstream ${upstream}: ${reference} (${why})`,
   )
-  const message = `${listed([...new Set(texts)])}. Only these upstreams are out; create the Secret or correct the reference, and they come back by themselves.`
+  const message =
+    `${listed([...new Set(texts)])}. Only these upstreams are out; create the Secret or ` +
+    'correct the reference, and they come back by themselves.'
   return no('SecretUnresolved', message)
 }
 
@@ -106,8 +108,10 @@ function judgeDegraded(facts: StatusFacts): Judgement {
       pod.configuration.state === 'rejected' && !enforces(pod, documents.configuration?.hash),
   )
   if (isRefused || behind.length > 0) {
-    const who = isRefused ? 'the pods' : listed(behind.map(({ target }) => target.name))
-    const message = `The newest generation is not enforced; ${who} go on with the last good configuration. Correct what Accepted and Programmed name.`
+    const who = isRefused ? 'the ' + 'pods' : listed(behind.map(({ target }) => target.name))
+    const message =
+      `The newest generation is not enforced; ${who} go on with the last good configuration. ` +
+      `Correct what Accepted and Programmed name.`
     return yes('UsingLastKnownGood', message)
   }
   const ignored = [...new Set(reports.flatMap((report) => report.ignored))]

@@ -140,8 +140,10 @@ function markdown(targets: readonly Target[], results: readonly Result[]): strin
   return [
     '# Beside other gateways',
     '',
-    `Made by \`make bench-peers\`: one core each, ${CONNECTIONS} connections, closed loop, 1 KB requests, median of ${ROUNDS} rounds.`,
-    'gw has key, rate, concurrency, both budgets, metrics, traces and the access log on; LiteLLM its key; Portkey has none of them.',
+    `Made by \`make bench-peers\`: one core each, ${CONNECTIONS} connections, closed loop, ` +
+      `1 KB requests, median of ${ROUNDS} rounds.`,
+    'gw has key, rate, concurrency, both budgets, metrics, traces and the access log on; ' +
+      'LiteLLM its key; Portkey has none of them.',
     '',
     ...describeMachine(root).map((line) => `- ${line}`),
     '',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -215,4 +216,19 @@ test('the gateway of helm test is valid, and takes the key that its client sends
     const { api_keys: keys } = (gateway?.gw ?? { api_keys: [] }) as { api_keys: { hash: string }[] }
     assert.equal(keys[0]?.hash, `sha256:${createHash('sha256').update(key).digest('hex')}`)
   }
+})
+
+test('the plain manifests are the chart in two files: the resource types, and all the rest', () => {
+  const program = join(import.meta.dirname, '../charts/manifests.ts')
+  const ran = spawnSync(process.execPath, [program], { encoding: 'utf8' })
+  assert.equal(ran.status, 0, ran.stderr)
+  const files = [...ran.stdout.matchAll(/^kubectl apply --server-side -f (.+)$/gm)]
+  const kinds = files.map(([, file = '']) => objectsOf(readFileSync(file, 'utf8')))
+  assert.deepEqual(
+    kinds[0]?.map(({ metadata }) => metadata.name),
+    ['gatewayconfigs.inference.gw', 'gatewaykeys.inference.gw'],
+  )
+  const rest = kinds[1]?.map(({ kind }) => kind) ?? []
+  assert.ok(rest.includes('Deployment'))
+  assert.ok(!rest.includes('CustomResourceDefinition') && !rest.includes('Pod'), rest.join())
 })

@@ -229,6 +229,14 @@ function naming(name: string, ...secrets: readonly string[]) {
   return { ...base, metadata: { ...base.metadata, name } }
 }
 
+test('the API server finds every expression of the policy sound', async () => {
+  const policy = 'validatingadmissionpolicy/gw-system-gw-secrets'
+  const seen = '--for=jsonpath={.status.observedGeneration}=1'
+  await cluster.kubectl(['wait', seen, policy, '--timeout=60s'])
+  const { status } = JSON.parse(await cluster.kubectl(['get', policy, '-o', 'json']))
+  assert.deepEqual(status.typeChecking?.expressionWarnings ?? [], [])
+})
+
 test('an author may name the Secrets that they may read, and no other, wherever the name stands', async () => {
   const kubeconfig = await cluster.serviceAccount({
     namespace: 'ai',

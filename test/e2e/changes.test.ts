@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { until } from '../integration/gateway-process.ts'
 import { type Load, type LoadReport, startLoad, told } from './load.ts'
 import { gateway, gatewayKey, tellingUpstream } from './objects.ts'
-import { SPACE } from './spaces.ts'
+import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
 import {
   conditionOf,
@@ -17,6 +17,7 @@ import {
 } from './world.ts'
 
 const NAME = 'changing'
+const OPERATORS = 'app.kubernetes.io/component=operator'
 const URL = `http://${NAME}.${SPACE}.svc`
 const { key, object: keyObject } = gatewayKey(NAME, 'acme')
 let world: World
@@ -81,10 +82,17 @@ test('a new value of a Secret is used without a restart, and no request is lost'
   show('secret', `0 of ${report.begun - start.begun} lost; in use after ${seconds.toFixed(0)} s`)
 })
 
-test('documents that somebody spoils are not taken, and are made good', async () => {
+test('a pod begins with the last good documents where somebody spoiled the newest, and they are made good', async () => {
+  await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw', '--replicas=0'])
+  await world.kubectl(['-n', SYSTEM, 'wait', '--for=delete', 'pod', '-l', OPERATORS])
   const spoiled = JSON.stringify({ data: { 'config.json': '{"document":"spoiled"}' } })
   const patch = ['patch', 'configmap', `${NAME}-config`, '--type=merge', '-p', spoiled]
   await world.kubectl(['-n', SPACE, ...patch])
+  const [pod = ''] = (await podNames()).split('\n')
+  await world.kubectl(['-n', SPACE, 'delete', pod, '--wait'])
+  await rolledOut(world, 'deployment', NAME)
+  assert.match(await askOnce(), /Bearer second/)
+  await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw', '--replicas=2'])
   const isGood = async () => {
     const { data } = await world.read('configmap', `${NAME}-config`)
     return !JSON.stringify(data).includes('spoiled')
@@ -92,7 +100,8 @@ test('documents that somebody spoils are not taken, and are made good', async ()
   await until('the operator has made them good', isGood, SECONDS_MAX)
   await gatewayReady(world, NAME)
   const report = await noneLost()
-  show('corrupted', `0 of ${report.begun - start.begun} lost; made good by the operator`)
+  const lost = `0 of ${report.begun - start.begun} lost`
+  show('corrupted', `${lost}; a new pod began with the last good ones, the operator made them good`)
 })
 
 test('a mistake leaves what works in force, says where it is, and goes when it is corrected', async () => {

@@ -21,7 +21,10 @@ const PROMISES = {
   scale: ['scale 1 -> 5 -> 1 under load', '0 lost, every replica has its share'],
   autoscaler: ['an autoscaler that the gateway asks for', 'the operator leaves it the replicas'],
   secret: ["an upstream's Secret rotated under load", '0 lost, the new one used, no restart'],
-  corrupted: ['the ConfigMap of the documents corrupted', 'serving goes on, and it is repaired'],
+  corrupted: [
+    'the ConfigMap of the documents corrupted while there is no operator',
+    'pods serve on, new ones too, and it is repaired',
+  ],
   mistake: [
     'a mistake in the resource',
     'the last good configuration goes on, and the status says what',
