@@ -50,8 +50,7 @@ image: node_modules ## build the image; IMAGE=NAME BASE_IMAGE=NAME OUTPUT=FILE.t
 
 sbom: node_modules ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
 	@mkdir -p .cache
-	@npm sbom --sbom-format cyclonedx --sbom-type application --omit dev --package-lock-only > .cache/gw.cdx.json
-	@echo .cache/gw.cdx.json
+	@node_modules/.bin/node test/image/sbom.ts .cache/gw.cdx.json
 
 manifests: node_modules ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
 	@node_modules/.bin/node test/charts/manifests.ts $(VALUES)

@@ -103,3 +103,12 @@ export function unreachable(error: unknown): LaneState {
   const isLate = error instanceof Error && error.name === 'TimeoutError'
   return { state: 'unreachable', error: isLate ? 'the pod does not answer in time' : message }
 }
+
+/** Tells the first problem, and how many there are. */
+export function rejected(problems: readonly PodProblem[]): LaneState {
+  const [first] = problems
+  if (first === undefined) return { state: 'rejected', error: 'the pod does not say why', problems }
+  const { pointer, message, fix } = first
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  return { state: 'rejected', error: `${pointer} ${message}. ${fix}${more}`.trim(), problems }
+}

@@ -1,10 +1,16 @@
 /** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
 import type { Outgoing, OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
 import { valueBelow } from './objects.ts'
-import { Lane, type LaneState, type LinkTimings, PENDING, unreachable } from './pod-lane.ts'
+import {
+  Lane,
+  type LaneState,
+  type LinkTimings,
+  PENDING,
+  rejected,
+  unreachable,
+} from './pod-lane.ts'
 import {
   number,
-  type PodProblem,
   type PodReport,
   readProblems,
   readReport,
@@ -282,14 +288,6 @@ export class PodLink {
 /** A pod that has acknowledged goes on enforcing; a look or two that fail say little. */
 const SILENCES_MAX = 3
 const JSON_BODY = { 'content-type': 'application/json' }
-
-function rejected(problems: readonly PodProblem[]): LaneState {
-  const [first] = problems
-  if (first === undefined) return { state: 'rejected', error: 'the pod does not say why', problems }
-  const { pointer, message, fix } = first
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  return { state: 'rejected', error: `${pointer} ${message}. ${fix}${more}`.trim(), problems }
-}
 
 function jsonOf({ body }: Answer): unknown {
   try {

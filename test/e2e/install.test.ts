@@ -90,7 +90,6 @@ async function filesOfSdk(): Promise<Record<string, string>> {
     files[`node_modules/openai/${name}`] = await readFile(join(cwd, name), 'utf8')
   }
   await take('package.json')
-  for await (const name of glob('**/*.mjs', { cwd, exclude: ['src/**', 'bin/**'] }))
-    await take(name)
+  for await (const name of glob('**/*.{js,mjs}', { cwd, exclude: ['src/**'] })) await take(name)
   return files
 }
