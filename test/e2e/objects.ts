@@ -82,7 +82,7 @@ export function tellingUpstream(name: string, image: string): object[] {
   return server(name, { image, command: ['node', '/client/upstream.ts'] })
 }
 
-function server(name: string, program: Fields): object[] {
+export function server(name: string, program: Fields): object[] {
   const labels = { app: name }
   const container = {
     name: 'model',

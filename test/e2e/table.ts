@@ -8,6 +8,7 @@ const PROMISES = {
     'the documented commands, then the official OpenAI SDK in a pod, by the DNS name of the Service',
     'streams an answer',
   ],
+  model: ['llama-server in a pod, by the official SDK through the gateway', 'its exact words'],
   rollout: [
     'rolling update of 3 replicas under 200 requests/s and 100 open streams',
     '0 of at least 20,000 requests lost, 0 streams shorter than the drain timeout cut',

@@ -102,9 +102,14 @@ export function buildImage(options: BuildOptions): void {
 /** Makes an image of a folder that holds a whole file system; buildah alone. */
 export function importBase(folder: string, image: string, storage: string): void {
   const place = placeOf({ image, storage })
-  const file = join(mkdtempSync(join(tmpdir(), 'gw-base-')), 'Dockerfile')
-  writeFileSync(file, 'FROM scratch\nCOPY . /\n')
-  run('buildah', [...place, 'build', '--layers=false', '--tag', image, '--file', file, folder])
+  const own = mkdtempSync(join(tmpdir(), 'gw-base-'))
+  const file = join(own, 'Dockerfile')
+  try {
+    writeFileSync(file, 'FROM scratch\nCOPY . /\n')
+    run('buildah', [...place, 'build', '--layers=false', '--tag', image, '--file', file, folder])
+  } finally {
+    rmSync(own, { recursive: true, force: true })
+  }
 }
 
 /** Buildah's own storage, of a kind that works on every file system. */

@@ -91,7 +91,7 @@ export async function preparePython(): Promise<void> {
 }
 
 /** The path of the model's file, which is made anew whenever the program that makes it changed. */
-async function prepareModel(model: 'script' | 'loop', slowLayers: number): Promise<string> {
+export async function prepareModel(model: 'script' | 'loop', slowLayers: number): Promise<string> {
   const hash = createHash('sha256')
   for (const source of [makeModel, requirements]) hash.update(await readFile(source))
   const name = `tiny-${model}${slowLayers > 0 ? `-slow${slowLayers}` : ''}.gguf`

@@ -30,7 +30,7 @@ export async function removeNode(): Promise<void> {
   await unmountAll()
   await removeNetwork()
   await removeCgroups(containers)
-  await removeLeftovers()
+  await removeLeftovers(containers)
   await restoreKernelSettings()
   await rm(FOLDER, { recursive: true, force: true, maxRetries: 5 })
 }
@@ -84,12 +84,13 @@ async function unmountAll(): Promise<void> {
   for (const point of ours.reverse()) await run('umount', ['--lazy', point]).catch(() => undefined)
 }
 
-async function removeLeftovers(): Promise<void> {
+async function removeLeftovers(ids: readonly string[]): Promise<void> {
   for (const name of await readdir(CONTAINER_LOGS).catch(() => [])) {
     const target = await readlink(join(CONTAINER_LOGS, name)).catch(() => '')
     if (target.startsWith(`${FOLDER}/`)) await rm(join(CONTAINER_LOGS, name), { force: true })
   }
   for (const name of await readdir(PLUGIN_RESULTS).catch(() => [])) {
-    if (name.startsWith(`${NAME}-`)) await rm(join(PLUGIN_RESULTS, name), { force: true })
+    const isOurs = name.startsWith(`${NAME}-`) || ids.some((id) => name.includes(id))
+    if (isOurs) await rm(join(PLUGIN_RESULTS, name), { force: true })
   }
 }
