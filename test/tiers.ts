@@ -40,26 +40,6 @@ const TIERS: readonly Tier[] = [
     script: 'test:image',
     needs: { buildah: 'buildah', mmdebstrap: 'mmdebstrap' },
   },
-  {
-    name: 'end to end',
-    script: 'test:e2e',
-    needs: {
-      buildah: 'buildah',
-      busybox: 'busybox-static',
-      conntrack: 'conntrack',
-      containerd: 'containerd containernetworking-plugins',
-      ip: 'iproute2',
-      iptables: 'iptables',
-      mmdebstrap: 'mmdebstrap',
-      nft: 'nftables',
-      openssl: 'openssl',
-      ps: 'procps',
-      python3: 'python3 python3-venv python3-pip',
-      'redis-server': 'redis-server',
-      runc: 'runc',
-      socat: 'socat',
-    },
-  },
 ]
 
 function main(): number {
@@ -76,6 +56,8 @@ function main(): number {
     process.stdout.write(`tier ${tier.name}: ${passed ? 'passed' : 'FAILED'}\n`)
     failed ||= !passed
   }
+  // It takes a node of its own out of this machine: asked for, not found running.
+  process.stdout.write('tier end to end: runs by itself, make test-e2e\n')
   return failed ? 1 : 0
 }
 

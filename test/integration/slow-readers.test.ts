@@ -14,7 +14,7 @@ import { ask } from './faults/caller.ts'
 import { type Rig, startRig } from './faults/rig.ts'
 import { until } from './gateway-process.ts'
 
-const READERS = 200
+const READERS = process.env.GW_LONG ? 500 : 200
 const BYTES_A_SECOND = 1024
 const SECONDS = 12
 const STALL_MS = 30_000
