@@ -1,25 +1,27 @@
-/** Keeps what the engine has compiled of the modules for the next start. */
+/** Keeps what the engine has made of the modules for the next start. */
 import { mkdirSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'
 
 /**
- * In the user's own cache folder: a third of the time to start, and 30 MiB less to keep. Where there is none, or it
- * cannot be written, the program starts as if for the first time.
+ * Starts the program anew, in the same process, with a cache in the user's own folder: a third of the time to start, and
+ * 20 MiB less to keep, because what turns TypeScript into JavaScript is then not even loaded. It has to be there before
+ * the first module is read. Returns where there is a cache, or no place for one, or no way to start anew.
  */
-export function keepCompiled({
-  HOME,
-  XDG_CACHE_HOME,
-  NODE_COMPILE_CACHE,
-}: NodeJS.ProcessEnv): void {
-  const home = XDG_CACHE_HOME ?? (HOME === undefined ? undefined : join(HOME, '.cache'))
-  if (NODE_COMPILE_CACHE !== undefined || home === undefined) return
+export function startFromCompiled(env: NodeJS.ProcessEnv): void {
+  const home = env.XDG_CACHE_HOME ?? (env.HOME === undefined ? undefined : join(env.HOME, '.cache'))
+  const { execve, execPath, execArgv, argv } = process
+  const isDone = getCompileCacheDir() !== undefined || env.NODE_COMPILE_CACHE !== undefined
+  if (isDone || home === undefined || execve === undefined) return
   const folder = join(home, 'gw', 'compiled')
   try {
     // What is in it is run: nobody else may write there.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    enableCompileCache(folder)
+    execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], {
+      ...env,
+      NODE_COMPILE_CACHE: folder,
+    })
   } catch {
-    // Nothing depends on it.
+    // Some systems and threads cannot; nothing depends on it.
   }
 }

@@ -1,10 +1,10 @@
 /** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. What it composes is in run.ts and run-pod.ts. */
 import { parseArgs } from 'node:util'
-import { keepCompiled } from './compile-cache.ts'
+import { startFromCompiled } from './compile-cache.ts'
 
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
 export async function run(file: string): Promise<number> {
-  keepCompiled(process.env)
+  startFromCompiled(process.env)
   // Listened for before anything else: as the first process of a container it would not be ended by default.
   const ending = terminated()
   const program = await import('./run.ts')
@@ -13,7 +13,7 @@ export async function run(file: string): Promise<number> {
 
 /** Runs the gateway of a pod on the signed documents that are mounted and pushed. */
 async function runPod(folder: string): Promise<number> {
-  keepCompiled(process.env)
+  startFromCompiled(process.env)
   const ending = terminated()
   const program = await import('./run-pod.ts')
   return await program.runPod(folder, process.env, ending)

@@ -1,11 +1,10 @@
 /** What the documents say about installing is done word by word, and ends with an answer. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { installCommands, runCommand } from './documented.ts'
-import { clientPod, clientPrograms } from './objects.ts'
+import { type SdkAnswer, streamBySdk } from './sdk.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
 import { imageValues, openWorld, ROOT, SECONDS_MAX, type World } from './world.ts'
@@ -18,6 +17,10 @@ before(async () => {
   world = await openWorld()
   await world.helm('uninstall', 'gw', '-n', SYSTEM, '--ignore-not-found', '--wait')
   await world.kubectl(['delete', 'namespace', SPACE, '--ignore-not-found', '--wait'])
+})
+
+after(async () => {
+  await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', 'quick-start', '--ignore-not-found'])
 })
 
 test('the documented commands lead to a gateway that streams to the official SDK in a pod', async () => {
@@ -55,41 +58,14 @@ function fitted(command: string): string | undefined {
     .replace('--timeout=2m', `--timeout=${SECONDS_MAX}s`)
 }
 
-/** The official client in a pod that is given nothing but the address and the key. */
-async function askFromPod(): Promise<{ readonly text: string; readonly pieces: number }> {
+async function askFromPod(): Promise<SdkAnswer> {
   const example = readFileSync(join(ROOT, 'charts/gw/examples/quick-start.yaml'), 'utf8')
   const key = /gw_demo_quickstart_\w{40,}/.exec(example)?.[0] ?? ''
-  const wait = ['node', '-e', 'process.on("SIGTERM", process.exit); setInterval(() => {}, 1e9)']
-  const env = { OPENAI_BASE_URL: `http://quick-start.${SPACE}.svc/v1`, OPENAI_API_KEY: key }
-  const { image, kubectl } = world
-  await world.apply(clientPrograms(), clientPod({ name: 'sdk', image, command: wait, env }))
-  const ready = ['wait', '--for=condition=Ready', 'pod/sdk', `--timeout=${SECONDS_MAX}s`]
-  await kubectl(['-n', SPACE, ...ready])
-  const exec = ['-n', SPACE, 'exec', '-i', 'sdk', '--', 'node']
-  await kubectl([...exec, '-e', UNPACK], { stdin: JSON.stringify(await filesOfSdk()) })
-  const text = await kubectl([...exec, '/scratch/stream.ts', 'chat', 'hello there from a pod'])
-  await kubectl(['-n', SPACE, 'delete', 'pod', 'sdk', '--wait=false'])
-  return JSON.parse(text)
-}
-
-const UNPACK = `
-const { mkdirSync, readFileSync, writeFileSync } = require('node:fs')
-const { dirname, join } = require('node:path')
-for (const [name, text] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) {
-  mkdirSync(dirname(join('/scratch', name)), { recursive: true })
-  writeFileSync(join('/scratch', name), text)
-}`
-
-/** The package as it is installed here, without what is not run. */
-async function filesOfSdk(): Promise<Record<string, string>> {
-  const cwd = join(ROOT, 'node_modules/openai')
-  const files: Record<string, string> = {
-    'stream.ts': await readFile(join(import.meta.dirname, 'client/stream.ts'), 'utf8'),
-  }
-  const take = async (name: string) => {
-    files[`node_modules/openai/${name}`] = await readFile(join(cwd, name), 'utf8')
-  }
-  await take('package.json')
-  for await (const name of glob('**/*.{js,mjs}', { cwd, exclude: ['src/**'] })) await take(name)
-  return files
+  const baseUrl = `http://quick-start.${SPACE}.svc/v1`
+  return await streamBySdk(world, {
+    baseUrl,
+    key,
+    model: 'chat',
+    content: 'hello there from a pod',
+  })
 }

@@ -1,6 +1,6 @@
 /** Replicas share their counters through a Redis in the cluster: together they admit what one would. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { afterEach, before, test } from 'node:test'
 import { startLoad, told } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE } from './spaces.ts'
@@ -19,7 +19,7 @@ before(async () => {
   await prepare(world, ...redisValues())
 })
 
-after(async () => {
+afterEach(async () => {
   const names = ['limited', 'budgeted']
   await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', ...names, '--ignore-not-found'])
 })

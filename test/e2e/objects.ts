@@ -18,7 +18,7 @@ const CONTAINER_SECURITY = {
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 }
-const LITTLE = { requests: { cpu: '100m', memory: '32Mi' } }
+const LITTLE = { requests: { cpu: '40m', memory: '32Mi' } }
 
 export interface PodOptions {
   readonly name: string
@@ -152,7 +152,7 @@ export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {
     kind: 'GatewayConfig',
     metadata: { name, namespace: SPACE },
     spec: {
-      resources: { requests: { cpu: '150m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+      resources: { requests: { cpu: '60m', memory: '128Mi' }, limits: { memory: '512Mi' } },
       ...spec,
     },
     gw: {
