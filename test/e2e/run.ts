@@ -6,11 +6,14 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeKubectl } from '../cluster/kubectl.ts'
+import { providePrograms } from '../cluster/programs.ts'
 import { inNetwork, KUBECONFIG } from '../node/layout.ts'
 import { ensureNode, isNodeReady } from '../node/node.ts'
 import { removeNode } from '../node/remove.ts'
 import { provideImage, provideRedisImage } from './image.ts'
 import { provideModelImage } from './model-image.ts'
+import { SPACE, SYSTEM } from './spaces.ts'
 import { resultTable, TABLE_FILE } from './table.ts'
 
 /** Each installs what it needs; the last one takes everything away. */
@@ -32,7 +35,9 @@ async function main(): Promise<number> {
   const chosen = process.argv.slice(2)
   const files = chosen.length > 0 ? chosen : FILES
   try {
-    const status = process.env.E2E_KUBECONFIG
+    const theirs = process.env.E2E_KUBECONFIG
+    if (theirs) await refuseWhereOthersAre(theirs)
+    const status = theirs
       ? runTests(files, table, process.execPath, [])
       : await runInOurNode(files, table)
     process.stdout.write(`\n${resultTable(table)}\n`)
@@ -59,6 +64,15 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
   } finally {
     if (!isTheirs) await removeNode()
   }
+}
+
+/** The tests delete these namespaces: in a cluster of somebody else nobody may have made them before. */
+async function refuseWhereOthersAre(kubeconfig: string): Promise<void> {
+  const { kubectl = '' } = await providePrograms(['kubectl'])
+  const get = ['get', 'namespace', SPACE, SYSTEM, '--ignore-not-found', '-o', 'name']
+  const found = (await makeKubectl(kubectl, kubeconfig)(get)).trim()
+  if (found === '') return
+  throw new Error(`This cluster has ${found.replace('\n', ' and ')}, which the tests would delete.`)
 }
 
 /** One at a time and in this order, whatever becomes of each. */

@@ -24,7 +24,7 @@ after(async () => {
 test('from one replica to five and back no request is lost, and each of the five has its share', async () => {
   const { key, object } = gatewayKey(NAME, 'acme')
   // New replicas are called by new connections, so these are made young.
-  const env = [{ name: 'GW_CONNECTION_AGE_SECONDS', value: '10' }]
+  const env = [{ name: 'GW_CONNECTION_AGE_SECONDS', value: '1' }]
   await world.apply(gateway(NAME, { spec: { env, drainTimeoutSeconds: 60 } }), object)
   await gatewayReady(world, NAME)
   const url = `http://${NAME}.${SPACE}.svc`
@@ -91,7 +91,7 @@ async function sharesOf(load: Load): Promise<number[]> {
   let shares: number[] = []
   let former: LoadReport = await load.report()
   const isSpread = async () => {
-    const now = await load.reaches(former.begun + 1000, 300)
+    const now = await load.reaches(former.begun + 2000, 300)
     const counts = Object.entries(now.pods).map(([tag, count]) => count - (former.pods[tag] ?? 0))
     const total = counts.reduce((sum, count) => sum + count, 0)
     shares = counts.filter((count) => count > 0).map((count) => count / total)

@@ -6,7 +6,7 @@ import { until } from '../integration/gateway-process.ts'
 import { containerCgroups } from './cgroups.ts'
 import { CONTAINERS } from './containers.ts'
 import { killDaemons, killQuietly } from './daemons.ts'
-import { FOLDER, NAME } from './layout.ts'
+import { FOLDER } from './layout.ts'
 import { removeNetwork } from './network.ts'
 import { run } from './system.ts'
 
@@ -30,7 +30,7 @@ export async function removeNode(): Promise<void> {
   await unmountAll()
   await removeNetwork()
   await removeCgroups(containers)
-  await removeLeftovers(containers)
+  await removeLeftovers()
   await restoreKernelSettings()
   await rm(FOLDER, { recursive: true, force: true, maxRetries: 5 })
 }
@@ -84,13 +84,13 @@ async function unmountAll(): Promise<void> {
   for (const point of ours.reverse()) await run('umount', ['--lazy', point]).catch(() => undefined)
 }
 
-async function removeLeftovers(ids: readonly string[]): Promise<void> {
+async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(CONTAINER_LOGS).catch(() => [])) {
     const target = await readlink(join(CONTAINER_LOGS, name)).catch(() => '')
     if (target.startsWith(`${FOLDER}/`)) await rm(join(CONTAINER_LOGS, name), { force: true })
   }
   for (const name of await readdir(PLUGIN_RESULTS).catch(() => [])) {
-    const isOurs = name.startsWith(`${NAME}-`) || ids.some((id) => name.includes(id))
-    if (isOurs) await rm(join(PLUGIN_RESULTS, name), { force: true })
+    const text = await readFile(join(PLUGIN_RESULTS, name), 'utf8').catch(() => '')
+    if (text.includes(`${FOLDER}/`)) await rm(join(PLUGIN_RESULTS, name), { force: true })
   }
 }
