@@ -124,7 +124,14 @@ export class Pod {
       unresolved,
       ignored,
       waitsForStart: this.#activation?.waitsForStart ?? [],
+      store: this.#storeStatus(),
     }
+  }
+
+  /** Not where it is: whoever may ask for this status need not know. */
+  #storeStatus() {
+    const { backend, state, fail_open } = this.#gateway?.storeStatus() ?? {}
+    return { backend, state, fail_open }
   }
 
   /** What nobody has foreseen ends neither the process nor what is in force. */

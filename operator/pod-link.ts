@@ -10,6 +10,7 @@ import {
   unreachable,
 } from './pod-lane.ts'
 import {
+  isTroubled,
   number,
   type PodReport,
   readProblems,
@@ -117,7 +118,7 @@ export class PodLink {
     clearTimeout(this.#timer)
     const { verifyMs, verifyUneasyMs } = this.#options.timings
     const isRefused = this.#lanes.configuration.state.state === 'rejected'
-    const isUneasy = isRefused || (this.#report?.unresolved.length ?? 0) > 0
+    const isUneasy = isRefused || (this.#report !== undefined && isTroubled(this.#report))
     const delayMs = (isUneasy ? verifyUneasyMs : verifyMs) * (0.5 + this.#options.random() / 2)
     this.#timer = setTimeout(() => void this.verify(), delayMs)
   }

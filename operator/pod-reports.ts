@@ -17,6 +17,8 @@ export interface PodReport {
   readonly ignored: readonly string[]
   /** Fields that were taken note of, and take effect in a new pod only. */
   readonly waitsForStart: readonly string[]
+  /** Set while the shared store does not answer the pod. */
+  readonly storeAway: { readonly failOpen: boolean } | undefined
 }
 
 export interface RefusedDocument {
@@ -35,6 +37,11 @@ export interface UnresolvedReference {
   readonly upstream: string
   readonly reference: string
   readonly why: string
+}
+
+/** Something that may heal by itself, and should be seen to soon. */
+export function isTroubled({ unresolved, storeAway }: PodReport): boolean {
+  return unresolved.length > 0 || storeAway !== undefined
 }
 
 const LISTED_MAX = 50
@@ -67,6 +74,10 @@ export function readReport(body: unknown): PodReport {
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
+    storeAway:
+      valueBelow(body, 'store', 'state') === 'away'
+        ? { failOpen: valueBelow(body, 'store', 'fail_open') === true }
+        : undefined,
   }
 }
 

@@ -119,6 +119,15 @@ function judgeDegraded(facts: StatusFacts): Judgement {
     const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
     return yes('FieldsIgnored', message)
   }
+  const alone = pods.filter(({ report }) => report?.storeAway !== undefined)
+  if (alone.length > 0) {
+    const isOpen = alone.every(({ report }) => report?.storeAway?.failOpen)
+    const meanwhile = isOpen
+      ? 'each admits its own share of the limits meanwhile'
+      : 'requests are refused with 503 meanwhile'
+    const who = listed(alone.map(({ target }) => target.name))
+    return yes('StoreAway', `The shared store does not answer ${who}; ${meanwhile}. Look at Redis.`)
+  }
   const waiting = [...new Set(reports.flatMap((report) => report.waitsForStart))]
   if (waiting.length > 0) {
     const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`

@@ -122,6 +122,16 @@ test('a pod that is unreachable is named if it takes requests', () => {
   assert.equal(says(statusOf({ pods: [aPod('a'), starting] }), 'Programmed'), 'True Programmed')
 })
 
+test('a store that is away is said, and what happens meanwhile', () => {
+  const alone = (fail_open: boolean) =>
+    aPod('a', undefined, { store: { state: 'away', fail_open } })
+  const status = statusOf({ pods: [alone(false), aPod('b')] })
+  assert.equal(says(status, 'Degraded'), 'True StoreAway')
+  assert.match(conditionOf(status, 'Degraded').message, /answer a; requests are refused with 503/)
+  const open = statusOf({ pods: [alone(true)] })
+  assert.match(conditionOf(open, 'Degraded').message, /its own share/)
+})
+
 test('what waits for new pods is said', () => {
   const waiting = aPod('a', undefined, { waitsForStart: ['gw.rate_limits.redis'] })
   const status = statusOf({ pods: [waiting, aPod('b')] })
