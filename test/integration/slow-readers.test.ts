@@ -21,8 +21,8 @@ const SECONDS = 12
 const STALL_MS = 30_000
 /** What one slow reader may cost: what undici, the response and its socket hold, and the collector has not had. */
 const BYTES_EACH_MAX = 1024 * 1024
-/** What memory may still grow by while they all wait: noise of the collector. */
-const GROWTH_WAITING_MAX = 32 * 2 ** 20
+/** What memory may still grow by while they all wait: two young generations; an upstream that is not held back sends more in a second. */
+const GROWTH_WAITING_MAX = 96 * 2 ** 20
 const NORMAL_CALLS = 300
 
 /** Reads so many bytes each second, in one piece. */
