@@ -10,7 +10,7 @@ import type { AdmitRequest, AdmitResult, Amount, Extension, Figures, Rules } fro
 import { Holds } from './holds.ts'
 import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
 import { cutBudget, cutRules, shownOf, takeOver } from './local-figures.ts'
-import { type Held, Tenant } from './tenant.ts'
+import { type Held, Tenant, take } from './tenant.ts'
 
 /** Tenants that are remembered; beyond it those without a running request are forgotten. */
 const TENANTS_MAX = 20_000
@@ -89,7 +89,7 @@ export class LocalShare {
     this.#note(standing, made.figures)
     if (made.outcome === 'refused' || this.#held.get(id) !== undefined) return
     const reserved = sane((made.outcome === 'downgraded' ? downgradeEstimate : estimate) ?? NOTHING)
-    this.#hold(standing.tenant, id, reserved, by(made))
+    this.#held.add(take(standing.tenant, id, reserved, by(made)))
     if (this.#endedAt === Number.POSITIVE_INFINITY || !this.#isCareful(standing, rules)) return
     standing.tenant.requests.charge(1, this.#now())
     standing.tenant.tokens?.charge(reserved.tokens, this.#now())
@@ -120,7 +120,7 @@ export class LocalShare {
     }
     tenant.requests.charge(1, now)
     if (rules.tokensPerMinute !== undefined) tenant.tokens?.charge(reserved.tokens, now)
-    this.#hold(tenant, request.id, reserved, downgradedBy)
+    this.#held.add(take(tenant, request.id, reserved, downgradedBy))
     const figures = shownOf(tenant, request.rules, share)
     return downgradedBy === undefined
       ? { outcome: 'admitted', figures }
@@ -176,27 +176,6 @@ export class LocalShare {
     // What was settled so far is in the figures; what follows is counted here on top of them.
     standing.tenant.day.settled = 0
     standing.tenant.month.settled = 0
-  }
-
-  #hold(tenant: Tenant, id: string, reserved: Amount, downgradedBy: Held['downgradedBy']): void {
-    const { day, month } = tenant
-    tenant.running++
-    day.hold(reserved.tokens)
-    month.hold(reserved.nanos)
-    this.#held.add({
-      id,
-      tenant,
-      day,
-      month,
-      downgradedBy,
-      expiresAt: 0,
-      turn: 0,
-      next: undefined,
-      reserved,
-      used: NOTHING,
-      settled: NOTHING,
-      rated: undefined,
-    })
   }
 
   #enter(name: string, rules: Rules): Standing {

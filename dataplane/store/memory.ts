@@ -2,7 +2,7 @@
 import { reachedThresholds } from '../budgets/alerts.ts'
 import { Present } from '../budgets/windows.ts'
 import type { Clock } from '../clock.ts'
-import { larger, NOTHING, sane } from './amounts.ts'
+import { larger, sane } from './amounts.ts'
 import {
   type AdmitRequest,
   type AdmitResult,
@@ -21,7 +21,7 @@ import {
 import { Holds } from './holds.ts'
 import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
 import type { Ledger } from './ledger.ts'
-import { type Held, Tenant } from './tenant.ts'
+import { type Held, Tenant, take } from './tenant.ts'
 
 /** Expired holds that are remembered, so that a late settlement corrects what they were charged. */
 const EXPIRED_MAX = 10_000
@@ -248,32 +248,6 @@ export class MemoryStore implements Store {
     for (const [name, tenant] of this.#tenants) {
       if (tenant.isIdle(this.#present, now)) this.#tenants.delete(name)
     }
-  }
-}
-
-function take(
-  tenant: Tenant,
-  id: string,
-  reserved: Amount,
-  downgradedBy: Held['downgradedBy'],
-): Held {
-  const { day, month } = tenant
-  tenant.running++
-  day.hold(reserved.tokens)
-  month.hold(reserved.nanos)
-  return {
-    id,
-    tenant,
-    day,
-    month,
-    downgradedBy,
-    expiresAt: 0,
-    turn: 0,
-    next: undefined,
-    reserved,
-    used: NOTHING,
-    settled: NOTHING,
-    rated: undefined,
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the memory knows of one tenant: two buckets, the running requests, and a ledger for each window. */
 import type { Present, Window } from '../budgets/windows.ts'
 import { Bucket } from '../limits/bucket.ts'
+import { NOTHING } from './amounts.ts'
 import type { Amount, BudgetFigure, Figures, Rules } from './contract.ts'
 import { Ledger } from './ledger.ts'
 
@@ -95,6 +96,33 @@ export interface Held {
   settled: Amount
   /** Tokens charged to the bucket of tokens_per_minute, if there was one when it was admitted. */
   rated: number | undefined
+}
+
+/** Gives a request its slot and what it may use; the caller puts it into its table. */
+export function take(
+  tenant: Tenant,
+  id: string,
+  reserved: Amount,
+  downgradedBy: Held['downgradedBy'],
+): Held {
+  const { day, month } = tenant
+  tenant.running++
+  day.hold(reserved.tokens)
+  month.hold(reserved.nanos)
+  return {
+    id,
+    tenant,
+    day,
+    month,
+    downgradedBy,
+    expiresAt: 0,
+    turn: 0,
+    next: undefined,
+    reserved,
+    used: NOTHING,
+    settled: NOTHING,
+    rated: undefined,
+  }
 }
 
 function requestRule({ requestsPerMinute, burst }: Rules) {

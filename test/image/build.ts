@@ -133,7 +133,8 @@ function chooseTool(name: string | undefined): Tool {
 function secretsOf(folder: string): string[] {
   const given = process.env.NPMRC
   const authority = process.env.NODE_EXTRA_CA_CERTS ?? npmSetting('cafile')
-  const lines = [`registry=${npmSetting('registry') ?? 'https://registry.npmjs.org/'}`]
+  const registry = npmSetting('registry')
+  const lines = registry === undefined ? [] : [`registry=${registry}`]
   const secrets: string[] = []
   if (authority && existsSync(authority)) {
     secrets.push('--secret', `id=ca,src=${authority}`)
