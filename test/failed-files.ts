@@ -5,9 +5,7 @@ interface Reported {
   readonly data: { readonly file?: string; readonly entryFile?: string }
 }
 
-async function* failedFiles(
-  events: AsyncIterable<Reported>,
-): AsyncGenerator<string> {
+async function* failedFiles(events: AsyncIterable<Reported>): AsyncGenerator<string> {
   for await (const { type, data } of events) {
     const file = data.entryFile ?? data.file
     if (type === 'test:fail' && file !== undefined) yield `${file}\n`
