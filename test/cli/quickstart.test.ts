@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { hash, randomInt } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -8,6 +8,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { choosePorts, withPorts } from '../../cli/quickstart/ports.ts'
+import { freePort } from '../integration/gateway-process.ts'
 import { gw, node } from './gw.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -15,7 +16,8 @@ const PROGRAM = join(root, 'cli/quickstart.ts')
 const EXAMPLE = join(root, 'cli/example.yaml')
 const END = 'Press Ctrl-C to stop.\n'
 
-const from = randomInt(12_000, 31_000)
+/** The ports behind it belong to this test as well. */
+const from = await freePort()
 const taken = createServer().listen(from, '127.0.0.1')
 await once(taken, 'listening')
 
