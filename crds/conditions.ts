@@ -56,8 +56,9 @@ export const CONDITIONS = {
     'Pending',
     'UsingLastKnownGood',
     'FieldsIgnored',
+    'StoreAway',
+    'WaitsForNewPods',
     'UpstreamsDisabled',
-    'StoreUnavailable',
   ],
   /** The summary: the first of the others that does not hold gives its reason. */
   Ready: ['Ready', 'Pending'],
