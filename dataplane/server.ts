@@ -37,7 +37,7 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   for (const api of APIS) {
-    const method = api.quiet ? (['GET', 'HEAD'] as const) : api.method
+    const method = api.method === 'GET' ? (['GET', 'HEAD'] as const) : api.method
     const handler = handlerOf(gateway, api)
     app.route({
       method: method as 'GET',
@@ -121,11 +121,12 @@ const UNKNOWN: Api = {
   run({ call }) {
     const { method = '', url = '' } = call.incoming
     const path = url.split('?', 1)[0] ?? ''
-    const allowed = APIS.find((api) => api.path === path)
-    if (allowed !== undefined) {
+    const taken = APIS.find((api) => isAt(path, api))?.method
+    if (taken !== undefined) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',
-        `${path} takes ${allowed.method}, not ${method}.`,
+        `${path.slice(0, 100)} takes ${taken}, not ${method}.`,
+        { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
       )
     }
     throw new GatewayError(
@@ -133,6 +134,10 @@ const UNKNOWN: Api = {
       `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions.`,
     )
   },
+}
+
+function isAt(path: string, api: Api): boolean {
+  return api.path.endsWith('*') ? path.startsWith(api.path.slice(0, -1)) : path === api.path
 }
 
 /** GET /metrics on its own port. */
