@@ -17,7 +17,7 @@ import {
   VALUE_SETS,
   valuesFlags,
 } from '../charts/chart.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { type ControlPlane, startControlPlane, untilEstablished } from './control-plane.ts'
 import { refusalOf } from './kubectl.ts'
 import { aGateway } from './operator-rig.ts'
 import { providePrograms } from './programs.ts'
@@ -121,7 +121,7 @@ for (const program of ['helm', 'helm4'] as const) {
   test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and what is of them stay`, async () => {
     await helm(program, 'install', 'gw', chartOf('1.3.9'))
     assert.deepEqual(await types(), BOTH_TYPES)
-    await cluster.kubectl(['wait', '--for=condition=Established', ...BOTH_TYPES, '--timeout=60s'])
+    await untilEstablished(cluster.kubectl)
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(aGateway()) })
     const versionOf = async (object: string) =>
       await cluster.kubectl([
@@ -155,7 +155,7 @@ test('without crds.keep the resource types go with the release, and the gateways
 
 test('the API server takes every object of every set of values, and Pod Security has no word against a pod', async () => {
   await helm('helm', 'install', 'gw', CHART)
-  await cluster.kubectl(['wait', '--for=condition=Established', ...BOTH_TYPES, '--timeout=60s'])
+  await untilEstablished(cluster.kubectl)
   for (const set of VALUE_SETS) {
     const text = await renderText(set)
     const { status, stderr } = await dryRun(text)

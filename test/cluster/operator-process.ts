@@ -58,24 +58,36 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
         port ??= healthPortIn(output())
         return port !== undefined && (await answers(`http://127.0.0.1:${port}/readyz`))
       },
-      60,
+      120,
     )
   } catch (cause) {
     kill()
     throw new Error(`The operator did not become ready:\n${output()}`, { cause })
   }
-  return {
+  const operator: OperatorProcess = {
     child,
     healthUrl: `http://127.0.0.1:${port}`,
     output,
     async stop(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) {
+        const closed = once(child, 'close')
         child.kill(signal)
-        await once(child, 'close')
+        await closed
       }
       return child.exitCode
     },
   }
+  child.once('close', () => started.delete(operator))
+  started.add(operator)
+  return operator
+}
+
+const started = new Set<OperatorProcess>()
+
+/** Every one that still runs, also one that is stopped: a process that is left would keep the test from ending. */
+export async function stopOperators(): Promise<void> {
+  for (const { child } of started) child.kill('SIGCONT')
+  await Promise.all([...started].map((operator) => operator.stop('SIGKILL')))
 }
 
 function healthPortIn(output: string): number | undefined {
@@ -101,7 +113,7 @@ export async function untilCondition(
   kubectl: Kubectl,
   name: string,
   [type, status, reason]: readonly [string, string, string?],
-  secondsMax = 60,
+  secondsMax = 120,
 ): Promise<GatewayStatus> {
   let last: GatewayStatus | undefined
   try {

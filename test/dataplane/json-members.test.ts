@@ -190,7 +190,7 @@ test('depth and number of members are bounded, exactly', () => {
   assert.throws(() => scanMembers(wide(257)), /more than 256 members/)
 })
 
-test('two megabytes of anything take linear time', { timeout: 5000 }, () => {
+test('two megabytes of anything take linear time', () => {
   const size = 2_000_000
   const hostile = ['"', '\\', '{', '[', ' ', ',', '\\"', '{"a":', '"a":1,', '\\\\"']
   for (const piece of hostile) {
@@ -201,7 +201,8 @@ test('two megabytes of anything take linear time', { timeout: 5000 }, () => {
       } catch (error) {
         assert.ok(error instanceof MembersError)
       }
-      assert.ok(performance.now() - start < 500, `${before}${piece}…`)
+      // It takes milliseconds; with a square of two million it would take minutes.
+      assert.ok(performance.now() - start < 10_000, `${before}${piece}…`)
     }
   }
 })

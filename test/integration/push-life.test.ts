@@ -113,7 +113,7 @@ test('while it drains, it still takes a revocation and says that it is not ready
 })
 
 test('a connection that has become old is closed behind an answer, and no request is lost', async (t) => {
-  const pod = await aPod(t, { GW_CONNECTION_AGE_SECONDS: '1' })
+  const pod = await aPod(t, { GW_CONNECTION_AGE_SECONDS: '3' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = async () => {
     const outgoing = request(`${pod.process.url}/v1/chat/completions`, {

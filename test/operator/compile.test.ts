@@ -97,6 +97,16 @@ const REFUSED: readonly (readonly [
     },
     /^gw: the configuration takes \d+ bytes/,
   ],
+  [
+    'a name that no Service can have',
+    { metadata: { name: 'with.dots' } },
+    /^metadata\.name: "with\.dots" cannot be the name of a Service.*at most 63/,
+  ],
+  [
+    'a name that is too long',
+    { metadata: { name: 'x'.repeat(64) } },
+    /^metadata\.name: "x{64}" cannot/,
+  ],
   ['a shape that cannot be', { spec: { replicas: -1 } }, /^spec\.replicas: /],
   ['a field that is not known', { gw: { nonsense: 1 } }, /^gw\.nonsense: /],
 ]

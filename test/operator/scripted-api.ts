@@ -59,7 +59,7 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     outage: undefined,
     client(options = {}) {
       const cluster = { server: origin, namespace: 'test', credentials: async () => ({ tls: {} }) }
-      const client = new ApiClient({ cluster, deadlineMs: 2000, ...options })
+      const client = new ApiClient({ cluster, deadlineMs: 60_000, ...options })
       clients.push(client)
       return client
     },

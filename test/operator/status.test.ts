@@ -2,18 +2,22 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { CONDITIONS, type ConditionType } from '../../crds/conditions.ts'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { signConfiguration } from '../../operator/bundle.ts'
 import { compile } from '../../operator/compile.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
 import type { LaneState } from '../../operator/pod-lane.ts'
 import { readReport } from '../../operator/pod-reports.ts'
 import type { PodState } from '../../operator/pusher.ts'
 import type { StatusFacts } from '../../operator/status/facts.ts'
 import { gatewayStatus } from '../../operator/status/gateway-status.ts'
+import { trimOf } from '../../operator/trim.ts'
 import { aGateway } from './a-gateway.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
+/** As the operator keeps pods. */
+const trimPod = trimOf(RESOURCES.pods)
 const NOW = '2026-06-01T00:00:00Z'
 const LATER = '2026-06-01T00:10:00Z'
 
@@ -56,7 +60,7 @@ const deployment = {
 
 function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
   const { gateway = aGateway() } = facts
-  return gatewayStatus({
+  const status = gatewayStatus({
     gateway,
     before: GatewayStatus.parse({}),
     now: NOW,
@@ -65,11 +69,23 @@ function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
     documents: { configuration: document },
     lastKnownGoodHash: undefined,
     pods: [aPod('a'), aPod('b')],
+    podObjects: [],
     deployment,
     service: { metadata: { name: 'production' }, spec: { ports: [{ port: 80 }] } },
     workload: { kind: 'applied' },
     ...facts,
   })
+  for (const { type, reason } of status.conditions) assertKnown(type, reason)
+  return status
+}
+
+/** The summary borrows the reason of what does not hold. */
+function assertKnown(type: string, reason: string): void {
+  const known: readonly string[] =
+    type === 'Ready'
+      ? Object.values(CONDITIONS).flat()
+      : CONDITIONS[type as ConditionType] // Asserted by the caller's status: types come from there.
+  assert.ok(known.includes(reason), `${type} has the reason ${reason}, which nobody is told of`)
 }
 
 function conditionOf(status: GatewayStatus, type: string) {
@@ -170,6 +186,118 @@ test('references that lead nowhere, and fields that pods do not know, are told',
   const ignored = statusOf({ pods: [aPod('a', undefined, { ignored: ['/gw/new'] })] })
   assert.equal(says(ignored, 'Degraded'), 'True FieldsIgnored')
 })
+
+test('a reference outside of upstreams that leads nowhere is told, with the Secret to create', () => {
+  const problem = {
+    pointer: '/gw/rate_limits/redis/url',
+    message: '${secret:gw-redis/url} cannot be resolved: no file',
+    fix: 'Provide the file where the gateway runs.',
+    isUnresolved: true,
+  }
+  const state = { state: 'rejected', error: 'x', problems: [problem] } as const
+  const waiting = aPod('a', state, { configuration: {} })
+  const status = statusOf({ pods: [{ ...waiting, target: { ...waiting.target, ready: false } }] })
+  assert.equal(says(status, 'ResolvedRefs'), 'False SecretUnresolved')
+  assert.match(
+    conditionOf(status, 'ResolvedRefs').message,
+    /^gw\.rate_limits\.redis\.url: .*Create the Secret gw-redis with the key url in namespace ai/,
+  )
+  assert.equal(says(status, 'Degraded'), 'Unknown Pending')
+  assert.equal(says(status, 'Programmed'), 'False Rejected')
+})
+
+test('a variable that is not set is told with the place where to set it', () => {
+  const unresolved = [{ upstream: 'hosted', reference: '${env:KEY}', why: 'it is not set' }]
+  const { message } = conditionOf(
+    statusOf({ pods: [aPod('a', undefined, { unresolved })] }),
+    'ResolvedRefs',
+  )
+  assert.match(message, /Set KEY in spec\.env or spec\.envFrom\.$/)
+  assert.doesNotMatch(message, /Create the Secret/)
+})
+
+test('a gateway that is scaled to nothing says so', () => {
+  const none = { ...deployment, spec: { replicas: 0 }, status: { observedGeneration: 1 } }
+  const status = statusOf({ deployment: none, pods: [] })
+  assert.equal(says(status, 'Ready'), 'False NoPods')
+  assert.match(conditionOf(status, 'Ready').message, /scaled to 0 pods/)
+})
+
+const PENDING_POD = { type: 'PodScheduled', status: 'True' }
+
+const TROUBLES: readonly (readonly [what: string, status: object, says: RegExp])[] = [
+  [
+    'an image that does not exist',
+    held({
+      state: {
+        waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "reg/none:1"' },
+      },
+    }),
+    /Pod p-1 does not start \(ImagePullBackOff\): Back-off pulling image "reg\/none:1"\. Correct spec\.image/,
+  ],
+  [
+    'a Secret of envFrom that is missing',
+    held({
+      state: {
+        waiting: { reason: 'CreateContainerConfigError', message: 'secret "gone" not found' },
+      },
+    }),
+    /CreateContainerConfigError\): secret "gone" not found\. Create what is named there/,
+  ],
+  [
+    'a program that ends',
+    held({
+      state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } },
+      lastState: {
+        terminated: { exitCode: 1, reason: 'Error', message: '{"level":"error","message":"why"}\n' },
+      },
+    }),
+    /CrashLoopBackOff\): it ended with 1 \(Error\): why\. Look at its log/,
+  ],
+  [
+    'no node',
+    { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }] },
+    /Pod p-1 finds no node: 0\/3 nodes are available\. Make room/,
+  ],
+  [
+    'an eviction',
+    { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory.' },
+    /Pod p-1 has failed \(Evicted\): The node was low on memory\./,
+  ],
+]
+
+for (const [what, podStatus, words] of TROUBLES) {
+  test(`a gateway without pods because of ${what} says why`, () => {
+    const object = { metadata: { name: 'p-1', uid: 'p-1' }, status: podStatus }
+    const none = { ...deployment, status: { observedGeneration: 1, availableReplicas: 0 } }
+    const status = statusOf({ deployment: none, pods: [], podObjects: [trimPod(object)] })
+    assert.equal(says(status, 'Ready'), 'False NoReplicasAvailable')
+    assert.match(conditionOf(status, 'Ready').message, words)
+  })
+}
+
+test('pods that Kubernetes refuses to make are told of with its words', () => {
+  const conditions = [
+    { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: small, requested: pods=1' },
+  ]
+  const none = { ...deployment, status: { observedGeneration: 1, conditions } }
+  const { message } = conditionOf(statusOf({ deployment: none, pods: [] }), 'WorkloadAvailable')
+  assert.match(message, /Kubernetes refuses to make pods: exceeded quota: small/)
+})
+
+test('a rollout that does not come on says what holds up its newest pod', () => {
+  const waiting = { state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } }
+  const object = { metadata: { name: 'new', uid: 'new' }, status: held(waiting) }
+  const rolling = { ...deployment, status: { ...deployment.status, updatedReplicas: 1 } }
+  const status = statusOf({ deployment: rolling, podObjects: [trimPod(object)] })
+  assert.equal(says(status, 'WorkloadAvailable'), 'False RolloutInProgress')
+  assert.match(conditionOf(status, 'WorkloadAvailable').message, /Pod new .*ErrImagePull/)
+})
+
+/** The status of a pod whose only container is like this. */
+function held(container: object): object {
+  return { phase: 'Pending', conditions: [PENDING_POD], containerStatuses: [container] }
+}
 
 test('pods that are missing, on their way or not ours to make are told apart', () => {
   const at = (availableReplicas: number, updatedReplicas: number) => ({
