@@ -1,5 +1,5 @@
 /** What the HTTP parser refuses: answered in bytes, once, and the connection is closed. */
-import { STATUS_CODES, type ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'

@@ -44,15 +44,19 @@ export function needsOf({ gw }: Payload): Needs {
     ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
-    store: hashOf([
-      valueBelow(gw, 'rate_limits', 'backend') ?? null,
-      valueBelow(gw, 'rate_limits', 'redis') ?? null,
-    ]).slice(0, 12),
+    store: hashOf(
+      isShared(gw) ? ['redis', valueBelow(gw, 'rate_limits', 'redis') ?? null] : [null, null],
+    ).slice(0, 12),
     ports: {
       listen: port('listen_port', PORTS.listen),
       metrics: port('metrics_port', PORTS.metrics),
     },
   }
+}
+
+/** Counters in the pod are the same, whether somebody says so or not. */
+function isShared(gw: Payload['gw']): boolean {
+  return valueBelow(gw, 'rate_limits', 'backend') === 'redis'
 }
 
 /** The pod serves the desired configuration or falls back to the last good one; it must be able to do both. */

@@ -116,12 +116,7 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
   entry.reason = outcome.failure.message
 }
 
-function endOf(
-  why: Ending,
-  { last }: Journey,
-  admission: Admission,
-  now: number,
-): GatewayError {
+function endOf(why: Ending, { last }: Journey, admission: Admission, now: number): GatewayError {
   const { route, lane, yields } = admission
   if (last !== undefined) {
     return refusalOf(last.failure, last.target.name)
