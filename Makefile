@@ -13,9 +13,16 @@ INSTALLED := node_modules/.package-lock.json
 NO_NODE := "error: Node 26 cannot start here, see above. On Linux it needs glibc and libatomic.so.1: \
 apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora), then make again."
 
-# Errors only: an old npm on the host warns of packages that it will never run itself.
+# An older npm would leave out what asks for a newer Node than its own, so that it only brings the npm that installs.
+NEW_ENOUGH := node -e 'const [a, b] = process.versions.node.split(".").map(Number); \
+process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
+INSTALLER := .cache/npm/node_modules/.bin
+
 $(INSTALLED): package-lock.json
-	npm ci --loglevel=error
+	@$(NEW_ENOUGH) || npm install --prefix .cache/npm --no-save --loglevel=error npm@11 \
+	  "node@$$(node -p 'require("./package.json").devDependencies.node')"
+	@$(NEW_ENOUGH) || $(INSTALLER)/node --version >/dev/null || { echo $(NO_NODE) >&2; exit 1; }
+	PATH="$(CURDIR)/$(INSTALLER):$$PATH" npm ci --loglevel=error
 	@touch $@
 
 ready: $(INSTALLED)

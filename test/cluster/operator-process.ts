@@ -25,17 +25,7 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
   const { kubeconfig, namespace = 'gw-system', args = [] } = options
   const child = spawn(
     process.execPath,
-    [
-      '--max-semi-space-size=4',
-      PROGRAM,
-      '--namespace',
-      namespace,
-      '--health-port',
-      '0',
-      '--kubeconfig',
-      kubeconfig,
-      ...args,
-    ],
+    [PROGRAM, '--namespace', namespace, '--health-port', '0', '--kubeconfig', kubeconfig, ...args],
     {
       env: { ...process.env, GW_OPERATOR_PUSH_ADDRESS: 'annotation' },
       stdio: ['ignore', 'pipe', 'pipe'],

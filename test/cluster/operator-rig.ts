@@ -26,6 +26,8 @@ export interface RigOptions {
   /** More arguments of the operator. */
   readonly args?: readonly string[]
   readonly kubelet?: Partial<KubeletOptions>
+  /** By way of which server the operator sees the cluster, where not directly. */
+  readonly kubeconfigOf?: (cluster: ControlPlane) => Promise<string>
 }
 
 export async function startOperatorRig(options: RigOptions = {}): Promise<OperatorRig> {
@@ -43,7 +45,8 @@ export async function startOperatorRig(options: RigOptions = {}): Promise<Operat
     }
     const { kubeconfig } = cluster
     const args = options.args ?? []
-    const operator = await startOperatorProcess({ kubeconfig, args })
+    const seen = (await options.kubeconfigOf?.(cluster)) ?? kubeconfig
+    const operator = await startOperatorProcess({ kubeconfig: seen, args })
     kubelet = await startProcessKubelet({ kubeconfig, ...options.kubelet })
     return assemble({ cluster, kubelet, operator }, stop)
   } catch (error) {

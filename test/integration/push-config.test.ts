@@ -301,6 +301,14 @@ test('an address that changed waits for a new pod', async () => {
   assert.ok(await serves('chat'))
 })
 
+test('limits that are written for the first time wait for no new pod', async () => {
+  sequence += 1
+  const rate_limits = { default: { requests_per_minute: 60 } }
+  const { status, body } = await pod.push(withRoute('chat', {}, { rate_limits }))
+  assert.equal(status, 200)
+  assert.deepEqual(body.waitsForStart, [])
+})
+
 test('100 pushes under load lose no request, and each is enforced when it is answered', async () => {
   let over = false
   let answered = 0

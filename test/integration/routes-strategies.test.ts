@@ -4,8 +4,8 @@ import { after, test } from 'node:test'
 import {
   after as afterwards,
   errorOf,
-  failing,
   type Front,
+  failing,
   type Heard,
   startFront,
   startUpstream,

@@ -136,7 +136,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second`, () => {
     const gauges = await rig.gauges()
     assert.equal(gauges.sum('gw_breaker_state', 'upstream="flood",state="closed"'), 1)
     leave()
-    await rig.atRest(5)
+    await rig.atRest()
   })
 })
 

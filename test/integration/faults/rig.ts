@@ -28,7 +28,7 @@ export interface Rig {
   open(bytes: string): RawSocket
   gauges(): Promise<Gauges>
   /** Waits until no request is anywhere: not here, not at an upstream. */
-  atRest(secondsMax?: number): Promise<void>
+  atRest(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -98,8 +98,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       return socket
     },
     gauges,
-    atRest: (secondsMax = 2) =>
-      until('nothing is in flight', () => isAtRest(gauges, services), secondsMax),
+    atRest: () => until('nothing is in flight', () => isAtRest(gauges, services)),
     async stop() {
       await gateway.stop()
       await provider.close()

@@ -102,7 +102,7 @@ for (const way of WAYS) {
     ]
     for (const bytes of bodies) {
       const socket = open(front, bytes)
-      assert.ok(await socket.until(() => socket.drained))
+      await until('it is sent', () => socket.drained)
       socket[way]()
       assert.ok(await socket.closes())
     }

@@ -77,7 +77,7 @@ export class RawSocket {
     return parseAnswers(this.#heard).remainder
   }
 
-  /** Whether the condition came true within the time; it is asked whenever something was heard. */
+  /** Whether the condition came true within the time; it is asked whenever something was heard, so only of what that can change. */
   async until(condition: () => boolean, secondsMax = SECONDS_MAX): Promise<boolean> {
     const signal = AbortSignal.timeout(secondsMax * 1000)
     while (!condition()) {

@@ -6,7 +6,7 @@ import { CHAT_BODY, type Front } from './front.ts'
 export interface Sent {
   readonly method?: string
   readonly path?: string
-  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>
   readonly body?: string | Buffer
 }
 
@@ -24,7 +24,7 @@ export async function sendTo(front: Front, sent: Sent = {}): Promise<Answer> {
     authorization: `Bearer ${front.key}`,
     'content-type': 'application/json',
     ...sent.headers,
-  }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  }).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined)
   const outgoing = request(front.gateway.url + path, {
     method,
     headers: Object.fromEntries(headers),

@@ -1,10 +1,14 @@
 /** A gateway whose tenants have limits, and short ways to ask as one of them and to see how it stands. */
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Heard } from '../fake-upstream.ts'
 import { aDocument, anUpstream, errorOf, Front } from '../fake-upstream.ts'
 import { aKey, type GatewayOptions, startGateway, until } from '../gateway-process.ts'
 
 type Fields = Readonly<Record<string, unknown>>
+
+/** Longer than a file of such tests takes. */
+const TEST_MS_MAX = 180_000
 
 export interface Limited {
   as(tenant: string): Front
@@ -38,6 +42,7 @@ export async function startLimited(
   options: Omit<GatewayOptions, 'config'> = {},
 ): Promise<Limited> {
   const config = limitedDocument(gw, keys)
+  await longBeforeMidnight()
   const env = { UPSTREAM_KEY: 'upstream-credential', ...options.env }
   const process = await startGateway({ ...options, env, config })
   return {
@@ -109,6 +114,12 @@ export function assertSpent(heard: Heard, reason: string) {
   assert.equal(heard.headers['x-should-retry'], 'false')
   assert.equal(heard.headers['retry-after'], undefined)
   return error
+}
+
+/** No test may begin on one day and end on another: what it had used would be gone. */
+export async function longBeforeMidnight(): Promise<void> {
+  const left = Date.parse(windowEnds().day) - Date.now()
+  if (left < TEST_MS_MAX) await delay(left + 1000)
 }
 
 /** When the budget windows of this moment end. */

@@ -1,8 +1,6 @@
 /** Every kind of place that a URL can name, each with a real server behind it. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
@@ -157,11 +155,7 @@ for (const { how, scheme, tls } of [
 }
 
 test('B10 a cluster of three: every slot is found, and follows where it moves', async () => {
-  const nodes = await Promise.all(
-    [1, 2, 3].map(async () =>
-      redis({ port: await nodePort(), args: ['--cluster-enabled', 'yes'] }),
-    ),
-  )
+  const nodes = await Promise.all([startNode(), startNode(), startNode()])
   await join3(nodes)
   const [first, second] = nodes
   const url = `redis+cluster://127.0.0.1:${first?.port},127.0.0.1:${second?.port}`
@@ -220,26 +214,19 @@ async function startSentinel(
   return server
 }
 
-/** The nodes of a cluster talk to each other on a port that is 10,000 higher. */
-async function nodePort(): Promise<number> {
-  for (;;) {
-    const port = await freePort()
-    if (port < 22_000 && (await isFree(port + 10_000))) return port
-  }
+interface Node extends RedisServer {
+  /** On which the nodes of a cluster talk to each other. */
+  readonly busPort: number
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1')
-  const listens = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  )
-  server.close()
-  return listens
+async function startNode(): Promise<Node> {
+  const busPort = await freePort()
+  const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
+  return { ...(await redis({ port: 'free', args })), busPort }
 }
 
 /** Makes three empty nodes one cluster, with a third of the slots each. */
-async function join3(nodes: readonly RedisServer[]): Promise<void> {
+async function join3(nodes: readonly Node[]): Promise<void> {
   const [first, ...others] = nodes
   const third = Math.ceil(16_384 / 3)
   for (const [index, node] of nodes.entries()) {
@@ -248,7 +235,7 @@ async function join3(nodes: readonly RedisServer[]): Promise<void> {
     await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))
   }
   for (const node of others) {
-    await first?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port))
+    await first?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(node.busPort))
   }
   await until(
     'the cluster is one',
