@@ -1,6 +1,7 @@
 /** The commands that ask a running gateway: keys, traces, tests of upstreams, routes, keys and limits. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import { parse } from 'yaml'
 import {
   failing,
   refusingUrl,
@@ -51,6 +52,19 @@ async function chat(model: string) {
   await answer.text()
   return { status: answer.status, id: answer.headers.get('x-request-id') ?? '' }
 }
+
+test('config show without a file shows what the gateway enforces', async () => {
+  const { code, stdout } = await ask('config', 'show', '--resolved')
+  assert.equal(code, 0)
+  assert.partialDeepStrictEqual(parse(stdout), {
+    kind: 'GatewayConfig',
+    gw: { gateway: { max_request_bytes: 8_388_608 }, aliases: { 'gpt-4o': 'chat' } },
+  })
+  const json = await ask('config', 'show', '--resolved', '-o', 'json')
+  assert.deepEqual(JSON.parse(json.stdout), parse(stdout))
+  const away = await gw('config', 'show', '--resolved', '--admin', nowhere)
+  assert.equal(away.code, 2)
+})
 
 test('trace get shows a tree of what was decided, and each attempt', async () => {
   one.reply = failing(500)

@@ -75,6 +75,18 @@ test('splicing nothing changes nothing', () => {
   assert.ok(splice(bytes, []).equals(bytes))
 })
 
+test('what is missing is said, and where', () => {
+  const said: readonly (readonly [text: string, message: RegExp])[] = [
+    ["{'model':'chat'}", /a name in double quotes is missing at position 1\.$/],
+    ['{"a" 1}', /a colon is missing at position 5\.$/],
+    ['{"a":1 "b":2}', /a comma or "}" is missing at position 7\.$/],
+    ['{"a":}', /a value is missing at position 5\.$/],
+  ]
+  for (const [text, message] of said) {
+    assert.throws(() => scanMembers(Buffer.from(text)), { message }, text)
+  }
+})
+
 test('random bytes and mutated objects end in spans or a MembersError, and never in anything else', () => {
   const mutated = fc.tuple(written, fc.nat(), fc.nat(255)).map(([{ text }, place, byte]) => {
     const bytes = Buffer.from(text)
