@@ -153,6 +153,12 @@ export const TopologySpread = z.strictObject({
   nodeTaintsPolicy: z.enum(['Honor', 'Ignore']).optional(),
 })
 
+const PolicyPort = z.strictObject({
+  protocol: z.enum(['TCP', 'UDP', 'SCTP']).optional(),
+  port: z.int().min(1).max(65535),
+  endPort: z.int().min(1).max(65535).optional(),
+})
+
 /** Who is meant by a rule of a NetworkPolicy. */
 export const Peer = ruled(
   z.strictObject({
@@ -169,3 +175,9 @@ export const Peer = ruled(
       (ipBlock !== undefined) !== (podSelector !== undefined || namespaceSelector !== undefined),
   },
 )
+
+/** Where pods may connect to: these peers, at these ports; an absent list means all of them. */
+export const Egress = z.strictObject({
+  to: z.array(Peer).max(64).optional(),
+  ports: z.array(PolicyPort).max(64).optional(),
+})

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { annotations, countOrShare, label, labels, line, namedList, ruled } from './fields.ts'
 import {
   Affinity,
+  Egress,
   ObjectReference,
   Peer,
   Resources,
@@ -85,6 +86,14 @@ const NetworkPolicy = z.strictObject({
     .max(64)
     .optional()
     .describe('Who may read the metrics port; everybody if absent.'),
+  egress: z
+    .array(Egress)
+    .max(64)
+    .optional()
+    .describe(
+      'Where pods may connect to besides DNS; what the configuration names if absent, everywhere ' +
+        'but link-local addresses if a reference names it.',
+    ),
 })
 
 const EVERY = z.literal('*')
@@ -135,7 +144,9 @@ export const WorkloadSpec = z.strictObject({
       'What requests in flight get when a pod ends; request_timeout_seconds + 10 if absent.',
     ),
   podDisruptionBudget: PodDisruptionBudget.prefault({}).describe('Bounds voluntary evictions.'),
-  networkPolicy: NetworkPolicy.prefault({}).describe('Who may open which port of the pods.'),
+  networkPolicy: NetworkPolicy.prefault({}).describe(
+    'Who may open which port of the pods, and where these connect to.',
+  ),
   nodeSelector: labels().default({}).describe('Labels of the nodes that may run a pod.'),
   tolerations: z.array(Toleration).max(64).default([]).describe('Taints that pods tolerate.'),
   affinity: Affinity.optional().describe('Where pods prefer or have to run.'),

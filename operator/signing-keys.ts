@@ -21,12 +21,12 @@ export interface SigningPlace {
   readonly name: string
 }
 
-/** Makes the Secret where there is none. Throws where it is there and cannot be used: making another would cut off all pods. */
+/** Makes the key where there is none. Throws where it is there and cannot be used: making another would cut off all pods. */
 export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Promise<SigningKeys> {
   const stored = await api.get(RESOURCES.secrets, place)
-  if (stored !== undefined) return readSigningKeys(stored)
+  if (stored !== undefined && !isEmpty(stored)) return readSigningKeys(stored)
   try {
-    return readSigningKeys(await api.create(RESOURCES.secrets, newSecret(place), MANAGER))
+    return readSigningKeys(await writeNew(api, place, stored))
   } catch (error) {
     // Another operator was faster; what it made is the key.
     if (!isStatus(error, 409)) throw error
@@ -34,6 +34,22 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
     if (made === undefined) throw error
     return readSigningKeys(made)
   }
+}
+
+/** A release makes the Secret without contents, so that it goes with the release. */
+function isEmpty({ data }: KubeObject): boolean {
+  return !isObject(data) || Object.keys(data).length === 0
+}
+
+async function writeNew(
+  api: ApiClient,
+  place: SigningPlace,
+  stored: KubeObject | undefined,
+): Promise<KubeObject> {
+  const fresh = newSecret(place)
+  if (stored === undefined) return await api.create(RESOURCES.secrets, fresh, MANAGER)
+  // With the version that was read: of two operators one writes.
+  return await api.update(RESOURCES.secrets, { ...stored, data: fresh.data }, MANAGER)
 }
 
 export function readSigningKeys(secret: KubeObject): SigningKeys {
