@@ -250,7 +250,7 @@ export function whyNotListening(
 ): string {
   const place = `${error.address ?? ''}:${error.port ?? ''}`
   if (error.code === 'EADDRINUSE')
-    return `${place} is in use; stop what listens there or choose another port`
+    return `${place} is in use; stop what listens there or choose another port under gw.gateway`
   if (error.code === 'EACCES')
     return `${place} may not be bound by this user; choose a port above 1023`
   return `cannot listen: ${error.message}`

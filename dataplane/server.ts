@@ -66,7 +66,8 @@ function openFastify(gateway: Gateway): FastifyInstance {
     requestTimeout: BODY_TIMEOUT_MS,
     http: {
       insecureHTTPParser: false,
-      requireHostHeader: true,
+      // `wireFault` requires it: Node would answer by itself, without id and body.
+      requireHostHeader: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 1000,
@@ -122,7 +123,8 @@ const UNKNOWN: Api = {
     const { method = '', url = '' } = call.incoming
     const path = url.split('?', 1)[0] ?? ''
     const taken = APIS.find((api) => isAt(path, api))?.method
-    if (taken !== undefined) {
+    // Of a path that it cannot decode the router says the same as of one that it does not know.
+    if (taken !== undefined && taken !== method) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',
         `${path.slice(0, 100)} takes ${taken}, not ${method}.`,
@@ -131,7 +133,7 @@ const UNKNOWN: Api = {
     }
     throw new GatewayError(
       'ERR_GW_ROUTE_NOT_FOUND',
-      `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions.`,
+      `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
     )
   },
 }

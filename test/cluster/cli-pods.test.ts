@@ -112,7 +112,7 @@ test('a key that is made with --apply works in every pod, and is nowhere but in 
       const statuses = await rig.answersTo(made.key)
       return statuses.length === 2 && statuses.every((status) => status === 200)
     },
-    30,
+    120,
   )
   const stored = await rig.cluster.kubectl(['get', 'gwk', 'made', '-n', 'ai', '-o', 'json'])
   assert.ok(!stored.includes(made.key))
@@ -139,7 +139,7 @@ test('rotate and revoke end keys in every pod, and applying a key again does not
   await until(
     'every pod takes the new key',
     async () => (await rig.answersTo(fresh)).every((status) => status === 200),
-    30,
+    120,
   )
   const stored = await rig.cluster.kubectl(['get', 'gwk', 'made-r2', '-n', 'ai', '-o', 'json'])
   const { apiVersion, kind, metadata, spec } = JSON.parse(stored)
@@ -150,7 +150,7 @@ test('rotate and revoke end keys in every pod, and applying a key again does not
   await until(
     'every pod refuses it',
     async () => (await rig.answersTo(fresh)).every((status) => status === 401),
-    30,
+    120,
   )
   const { name, namespace } = metadata
   await rig.apply({ apiVersion, kind, metadata: { name, namespace }, spec })

@@ -19,10 +19,12 @@ export interface OperatorOptions {
   readonly kubeconfig: string
   readonly namespace?: string
   readonly args?: readonly string[]
+  /** False: returns as soon as it is started, whether it can do anything or not. */
+  readonly isAwaited?: boolean
 }
 
 export async function startOperatorProcess(options: OperatorOptions): Promise<OperatorProcess> {
-  const { kubeconfig, namespace = 'gw-system', args = [] } = options
+  const { kubeconfig, namespace = 'gw-system', args = [], isAwaited = true } = options
   const child = spawn(
     process.execPath,
     [PROGRAM, '--namespace', namespace, '--health-port', '0', '--kubeconfig', kubeconfig, ...args],
@@ -46,6 +48,7 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
       async () => {
         if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode}`)
         port ??= healthPortIn(output())
+        if (!isAwaited) return true
         return port !== undefined && (await answers(`http://127.0.0.1:${port}/readyz`))
       },
       120,

@@ -19,6 +19,7 @@ const AT_ONCE = 50
 const SEED = 20_261_121
 /** What the JIT and the trace ring may still grow by once both are warm. */
 const HEAP_GROWTH_MAX = 2_000_000
+const ROUNDS_MAX = 3
 
 const NOTHING = {
   visits: 0,
@@ -71,14 +72,19 @@ describe('without sockets', () => {
       }
     }
     await run(SIMULATED / 4)
-    const before = await heapBytes()
-    const began = performance.now()
-    await run(SIMULATED)
-    const seconds = (performance.now() - began) / 1000
-    const grown = (await heapBytes()) - before
-    context.diagnostic(`${SIMULATED} in ${seconds.toFixed(1)} s, heap grew by ${grown} bytes`)
+    const growth: number[] = []
+    // The compiler makes it grow once and sometimes late; a leak makes it grow every time.
+    while (growth.length < ROUNDS_MAX && !growth.some((bytes) => bytes < HEAP_GROWTH_MAX)) {
+      const before = await heapBytes()
+      const began = performance.now()
+      await run(SIMULATED)
+      const seconds = (performance.now() - began) / 1000
+      const grown = (await heapBytes()) - before
+      context.diagnostic(`${SIMULATED} in ${seconds.toFixed(1)} s, heap grew by ${grown} bytes`)
+      growth.push(grown)
+    }
     assert.deepEqual(simulation.leftovers(), NOTHING)
-    assert.ok(grown < HEAP_GROWTH_MAX, `the heap grew by ${grown} bytes`)
+    assert.ok(Math.min(...growth) < HEAP_GROWTH_MAX, `the heap grew by ${growth} bytes`)
     await everySlotIsFree(simulation)
   })
 })

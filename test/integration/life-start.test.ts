@@ -64,7 +64,9 @@ for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
     assert.equal(code, 1)
     assert.deepEqual(
       said.filter((line) => !line.startsWith('warning') && line.startsWith('error')),
-      [`error: 127.0.0.1:${port} is in use; stop what listens there or choose another port`],
+      [
+        `error: 127.0.0.1:${port} is in use; stop what listens there or choose another port under gw.gateway`,
+      ],
     )
     assert.equal(log, '')
   })

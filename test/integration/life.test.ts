@@ -77,7 +77,7 @@ test('SIGTERM lets a stream finish, takes no new connections and ends with 0', a
 })
 
 test('during the drain delay it is not ready, serves on, and closes what it answered', async () => {
-  const front = await start({ GW_DRAIN_DELAY_SECONDS: '30' })
+  const front = await start({ GW_DRAIN_DELAY_SECONDS: '300' })
   const stream = await aHeldStream(front)
   const kept = new RawSocket(front.process.url)
   kept.send('GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n')

@@ -1,11 +1,16 @@
 /** `gw limits show` and `gw explain` against a running gateway. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { gw } from '../cli/gw.ts'
 import { refusingUrl, startUpstream } from './fake-upstream.ts'
 import { aKey } from './gateway-process.ts'
 import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
+
+// What the machines cost is told of the running hour.
+const leftOfHour = 3_600_000 - (Date.now() % 3_600_000)
+if (leftOfHour < 60_000) await delay(leftOfHour + 1000)
 
 const upstream = await startUpstream()
 const keys = keysOf(['acme', 'plain'], { plain: ['other'] })

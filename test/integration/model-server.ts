@@ -45,7 +45,7 @@ const venv = join(cache, 'python')
 const stamp = join(venv, 'installed.txt')
 const requirements = join(here, 'requirements.txt')
 const makeModel = join(here, 'model/make-model.py')
-const setupSecondsMax = 300
+const setupSecondsMax = 1200
 
 /** The interpreter that holds what `requirements.txt` pins, once `preparePython` has resolved. */
 export const PYTHON = join(venv, 'bin/python')

@@ -34,8 +34,7 @@ const upstreams = {
   secure: { endpoint: `https://localhost:${secure.port}` },
   hasty: {
     endpoint: `https://localhost:${secure.port}`,
-    timeout_seconds: 3,
-    connect_timeout_seconds: 3,
+    connect_timeout_seconds: 2,
   },
   // A name that only the proxy can resolve, as far as the gateway is concerned.
   unknown: { endpoint: 'https://no-such-name.invalid' },

@@ -19,6 +19,8 @@ const upstreams = { a: a!, b: b!, c: c!, d: d! }
 const health_check = {
   path: '/health',
   interval_seconds: 1,
+  // An upstream of a busy machine is no sick one.
+  timeout_seconds: 60,
   healthy_threshold: 1,
   unhealthy_threshold: 1,
 }

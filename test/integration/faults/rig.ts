@@ -98,7 +98,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       return socket
     },
     gauges,
-    atRest: () => until('nothing is in flight', () => isAtRest(gauges, services)),
+    atRest: () => until('nothing is in flight', () => isAtRest(gauges, services), 40),
     async stop() {
       await gateway.stop()
       await provider.close()

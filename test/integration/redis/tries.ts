@@ -1,6 +1,6 @@
 /** Bounds of time on a machine that others use as well: what slows it down makes a bound look broken, never kept. */
 
-const TRIES = 5
+const TRIES = 3
 
 /** The first of a few tries that keeps its bounds, or the last. An error of any of them is one of the test. */
 export async function bestTry<T>(
