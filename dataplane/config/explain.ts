@@ -1,4 +1,5 @@
 /** A configuration in words: what happens to a request on each route. */
+import { compilePrices, estimateOf } from '../budgets/price.ts'
 import { explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 import type { Configuration, RouteSection, Section } from './schema.ts'
@@ -17,6 +18,7 @@ function explainRoute(section: Section, route: RouteSection): string {
     ...explainAttempts(route),
     ...explainClocks(section, route),
     ...explainWindow(section, route),
+    ...explainCost(section, route),
     ...explainAuxiliaries(route),
   ]
   return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
@@ -95,6 +97,22 @@ function explainWindow({ upstreams }: Section, route: RouteSection): string[] {
   if (windows.length === 0) return ['context window: not known, not checked', ...answer]
   const window = Math.max(...windows)
   return [`context window: prompt and max_tokens up to ${window} tokens, else 400`, ...answer]
+}
+
+/** What the sample of a request costs at each upstream. */
+const SAMPLE_TOKENS = 1000
+
+function explainCost({ upstreams, pricing }: Section, route: RouteSection): string[] {
+  if (pricing === undefined) return []
+  const prices = compilePrices(pricing)
+  const costs = upstreamsOf(route).map((name) => {
+    const model = upstreams.find((one) => one.name === name)?.model ?? ''
+    const price = prices.get(model)
+    if (price === undefined) return `${name} no price for ${model}`
+    const { nanos } = estimateOf(SAMPLE_TOKENS, SAMPLE_TOKENS, price)
+    return `${name} ${(nanos / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`
+  })
+  return [`cost of ${SAMPLE_TOKENS} prompt and ${SAMPLE_TOKENS} answer tokens: ${costs.join(', ')}`]
 }
 
 function explainAuxiliaries({ retrieval, guardrails }: RouteSection): string[] {
