@@ -19,10 +19,11 @@ process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
 INSTALLER := .cache/npm/node_modules/.bin
 
 $(INSTALLED): package-lock.json
+	@echo 'Installing what package-lock.json names; this takes a minute the first time.'
 	@$(NEW_ENOUGH) || npm install --prefix .cache/npm --no-save --loglevel=error npm@11 \
 	  "node@$$(node -p 'require("./package.json").devDependencies.node')"
 	@$(NEW_ENOUGH) || $(INSTALLER)/node --version >/dev/null || { echo $(NO_NODE) >&2; exit 1; }
-	PATH="$(CURDIR)/$(INSTALLER):$$PATH" npm ci --loglevel=error
+	@PATH="$(CURDIR)/$(INSTALLER):$$PATH" npm ci --loglevel=error
 	@touch $@
 
 ready: $(INSTALLED)

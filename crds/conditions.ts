@@ -44,6 +44,7 @@ export const CONDITIONS = {
   Programmed: [
     'Programmed',
     'Pending',
+    'Paused',
     'Progressing',
     'Invalid',
     'Rejected',

@@ -121,7 +121,7 @@ export const WorkloadSpec = z.strictObject({
     .describe('Pods of the data plane; without effect where autoscaling is written.'),
   autoscaling: Autoscaling.optional().describe('Lets the load decide the number of pods.'),
   image: line(1024)
-    .min(1)
+    .regex(/^\S+$/, 'must be REGISTRY/NAME:TAG without spaces')
     .optional()
     .describe("Image of the data plane; the operator's own release if absent."),
   imagePullSecrets: namedList(ObjectReference, 16)

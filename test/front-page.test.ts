@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { gw } from './cli/gw.ts'
 
@@ -45,21 +45,57 @@ test('every target of the README is in the Makefile and explained there', () => 
 })
 
 test('make says what to install where Node cannot start, and starts nothing', () => {
-  const programs = join(folder, 'node_modules/.bin')
-  mkdirSync(programs, { recursive: true })
-  copyFileSync(join(ROOT, 'Makefile'), join(folder, 'Makefile'))
-  writeFileSync(join(folder, 'package-lock.json'), '{}')
-  writeFileSync(join(programs, 'node'), '#!/bin/sh\nexit 127\n', { mode: 0o755 })
+  const at = aTree('bare')
+  aProgram(join(at, 'node_modules/.bin/node'), 'exit 127')
   // Newer than the list of what is wanted, so that nothing is installed.
-  writeFileSync(join(folder, 'node_modules/.package-lock.json'), '{}')
-  // Nothing of the make that may have started this test.
-  const env = { PATH: process.env.PATH }
-  const { status, stdout, stderr } = spawnSync('make', ['run'], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-  })
+  writeFileSync(join(at, 'node_modules/.package-lock.json'), '{}')
+  const { status, stdout, stderr } = make(at, 'run')
   assert.notEqual(status, 0)
   assert.match(stderr, /^error: Node 26 cannot start here.*apt-get install libatomic1/m)
   assert.equal(stdout, '')
 })
+
+for (const { is, answer, installs } of [
+  { is: 'old', answer: 1, installs: ['host install', 'brought ci'] },
+  { is: 'new enough', answer: 0, installs: ['host ci'] },
+]) {
+  test(`where the Node of the host is ${is}, these install: ${installs.join(', ')}`, () => {
+    const at = aTree(is)
+    const calls = join(at, 'calls')
+    const installed = 'mkdir -p node_modules/.bin && cp brought-node node_modules/.bin/node'
+    aProgram(join(at, 'brought-node'), 'exit 0')
+    aProgram(join(at, 'brought-npm'), `echo "brought $1" >> ${calls}; ${installed}`)
+    aProgram(join(at, 'host/node'), `case $1 in -p) echo 26;; -e) exit ${answer};; esac`)
+    aProgram(
+      join(at, 'host/npm'),
+      `echo "host $1" >> ${calls}
+      if [ "$1" = ci ]; then ${installed}; exit; fi
+      mkdir -p .cache/npm/node_modules/.bin
+      cp brought-node .cache/npm/node_modules/.bin/node
+      cp brought-npm .cache/npm/node_modules/.bin/npm`,
+    )
+    const { status, stderr } = make(at, 'ready')
+    assert.equal(status, 0, stderr)
+    assert.deepEqual(readFileSync(calls, 'utf8').trim().split('\n'), installs)
+  })
+}
+
+/** A clone in which nothing has been installed. */
+function aTree(name: string): string {
+  const at = join(folder, name.replace(' ', '-'))
+  mkdirSync(at)
+  copyFileSync(join(ROOT, 'Makefile'), join(at, 'Makefile'))
+  writeFileSync(join(at, 'package-lock.json'), '{}')
+  return at
+}
+
+function aProgram(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+}
+
+/** With nothing of the make that may have started this test. */
+function make(at: string, target: string) {
+  const env = { PATH: [join(at, 'host'), process.env.PATH].join(delimiter) }
+  return spawnSync('make', [target], { cwd: at, env, encoding: 'utf8' })
+}

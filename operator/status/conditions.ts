@@ -41,7 +41,11 @@ function summary(judgements: Readonly<Record<string, Judgement>>): Judgement {
   const failing =
     needed.find(({ status }) => status === 'False') ??
     needed.find(({ status }) => status === 'Unknown')
-  return failing ?? yes('Ready', 'The gateway serves as configured.')
+  const message =
+    judgements.Degraded?.status === 'True'
+      ? 'The gateway serves, but not all as configured. See Degraded.'
+      : 'The gateway serves as configured.'
+  return failing ?? yes('Ready', message)
 }
 
 function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
@@ -57,14 +61,20 @@ function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
     return no('Invalid', `${showFinding(first)}${more}`)
   }
   const warnings = compiled.problems.length
-  const said = warnings === 0 ? '' : ` ${warnings} warnings, see status.problems.`
+  const said =
+    warnings === 0
+      ? ''
+      : ` ${warnings === 1 ? 'One warning' : `${warnings} warnings`}, see status.problems.`
   return yes('Accepted', `The configuration is valid.${said}`)
 }
 
 function judgeWorkload(facts: StatusFacts): Judgement {
   const { workload, deployment, documents } = facts
   if (workload.kind === 'conflict') return no('Conflict', workload.message)
-  if (workload.kind === 'failed') return no('ApplyFailed', workload.message)
+  if (workload.kind === 'failed') {
+    const fix = 'Correct the field of spec that this comes from, or what forbids it.'
+    return no('ApplyFailed', `${workload.message}. ${fix}`)
+  }
   if (documents.configuration === undefined) {
     return unknown('Pods are made when there is a first valid configuration.')
   }

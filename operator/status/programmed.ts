@@ -12,6 +12,11 @@ export function judgeProgrammed(facts: StatusFacts): Judgement {
     return no('Invalid', invalidMessage(facts))
   }
   if (wanted === undefined) return unknown('No configuration has been written yet.')
+  if (facts.isPaused) {
+    const given = `the pods were given ${wanted.generation}`
+    const message = `While spec.paused is true nobody looks at generation ${generation}; ${given}.`
+    return unknown(message, 'Paused')
+  }
   const trouble = pods.filter(({ configuration }) => isTrouble(configuration.state))
   const rejected = trouble.filter(({ configuration }) => configuration.state === 'rejected')
   const unreachable = trouble.filter(({ configuration, target }) => {

@@ -150,7 +150,7 @@ for (const program of ['helm', 'helm4'] as const) {
 test('without crds.keep the resource types go with the release, and the gateways with them', async () => {
   await helm('helm', 'install', 'gw', CHART, '--set', 'crds.keep=false')
   await helm('helm', 'uninstall', 'gw')
-  await cluster.kubectl(['wait', '--for=delete', ...BOTH_TYPES, '--timeout=60s'])
+  await cluster.kubectl(['wait', '--for=delete', ...BOTH_TYPES, '--timeout=180s'])
 })
 
 test('the API server takes every object of every set of values, and Pod Security has no word against a pod', async () => {
@@ -232,7 +232,7 @@ function naming(name: string, ...secrets: readonly string[]) {
 test('the API server finds every expression of the policy sound', async () => {
   const policy = 'validatingadmissionpolicy/gw-system-gw-secrets'
   const seen = '--for=jsonpath={.status.observedGeneration}=1'
-  await cluster.kubectl(['wait', seen, policy, '--timeout=60s'])
+  await cluster.kubectl(['wait', seen, policy, '--timeout=180s'])
   const { status } = JSON.parse(await cluster.kubectl(['get', policy, '-o', 'json']))
   assert.deepEqual(status.typeChecking?.expressionWarnings ?? [], [])
 })

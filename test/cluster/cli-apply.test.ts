@@ -40,7 +40,7 @@ async function written(gw: object, spec: Readonly<Record<string, unknown>> = {})
 }
 
 const podNames = async () =>
-  (await statusOf(rig.cluster.kubectl, 'production')).pods.map(({ name }) => name).sort()
+  (await statusOf(rig.cluster, 'production')).pods.map(({ name }) => name).sort()
 
 async function liveGateway() {
   const args = ['get', 'gwc', 'production', '-n', 'ai', '-o', 'json']
@@ -133,7 +133,7 @@ test('a file that the operator would refuse is not sent', async () => {
 test('status shows conditions and what each pod enforces', async () => {
   const { code, stdout, stderr } = await gw('status', ...cluster)
   assert.deepEqual([code, stderr], [0, ''])
-  const { pods, activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const { pods, activeHash } = await statusOf(rig.cluster, 'production')
   assert.match(stdout, /^Programmed +True +Programmed/m)
   assert.match(stdout, /^replicas +2, 2 ready, 2 programmed$/m)
   for (const { name } of pods)

@@ -22,7 +22,7 @@ before(async () => {
     { name: 'local', provider: 'vllm', endpoint: 'http://127.0.0.1:1', model: 'm' },
   ]
   await rig.apply(aGateway({ gw: { upstreams, api_keys: [record], aliases: { old: 'chat' } } }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
   await node.adoptPods()
 })
 

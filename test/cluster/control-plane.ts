@@ -1,10 +1,9 @@
 /** A real API server with etcd and the controllers, on ports and in a folder of its own. */
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '../integration/gateway-process.ts'
+import { type Access, get, readAt } from './api-reader.ts'
 import { type Authority, makeAuthority, makeTokenKeys, type Pair } from './certificates.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { freePort } from './free-port.ts'
@@ -28,6 +27,8 @@ export interface ControlPlane {
   readonly kubeconfig: string
   readonly folder: string
   readonly kubectl: Kubectl
+  /** What the API server has at this path; undefined where there is nothing. For what is asked again and again: a kubectl costs a process. */
+  read(path: string): Promise<unknown>
   readonly etcd: Daemon
   readonly controllers: Daemon
   /** The one that runs now. */
@@ -114,8 +115,12 @@ async function assemble(
   const controllerConfig = await configFor('controllers', certificateOf(controller))
   const etcd = await start('etcd', etcdArguments(folder, etcdPort, peerPort))
   const serverArguments = apiServerArguments({ etcdPort, port, serving, authority, tokens })
-  const ready = (server: Daemon) =>
-    untilReady(url, authority.certificate, administrator, [etcd, server])
+  const access = {
+    ca: await readFile(authority.certificate),
+    cert: await readFile(administrator.certificate),
+    key: await readFile(administrator.key),
+  }
+  const ready = (server: Daemon) => untilReady(url, access, [etcd, server])
   let apiServer = await start('kube-apiserver', serverArguments)
   await ready(apiServer)
   const controllers = await start('kube-controller-manager', [
@@ -136,6 +141,7 @@ async function assemble(
     kubeconfig,
     folder,
     kubectl,
+    read: (path) => readAt(`${url}${path}`, access),
     etcd,
     controllers,
     apiServer: () => apiServer,
@@ -202,25 +208,13 @@ function apiServerArguments({ etcdPort, port, serving, authority, tokens }: Serv
   ]
 }
 
-async function untilReady(
-  url: string,
-  ca: string,
-  pair: Pair,
-  daemons: readonly Daemon[],
-): Promise<void> {
-  const options = {
-    ca: await readFile(ca),
-    cert: await readFile(pair.certificate),
-    key: await readFile(pair.key),
-    agent: false,
-  }
+async function untilReady(url: string, access: Access, daemons: readonly Daemon[]): Promise<void> {
   const ask = async () => {
     for (const daemon of daemons) if (daemon.isOver()) throw new Error(`${daemon.name} ended`)
-    const asked = request(`${url}/readyz`, { ...options, timeout: 2000 }).end()
-    asked.on('timeout', () => asked.destroy())
-    const answer = await once(asked, 'response').catch(() => [])
-    answer[0]?.resume()
-    return answer[0]?.statusCode === 200
+    return await get(`${url}/readyz`, access).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
   }
   await until('the API server is ready', ask, READY_SECONDS_MAX)
 }

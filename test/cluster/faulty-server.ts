@@ -57,7 +57,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
   /** Answers by the fault of now; false where the request goes its way. */
   function spoil({ request, response, isWatch, isWrite }: Exchange): boolean {
     // Each in turn, so that every run meets every kind of it.
-    const turn = count++ % 6
+    const turn = count++ % 8
     if (fault === 'silent' && isWatch) {
       response.writeHead(200, JSON_TYPE).flushHeaders()
       return true
@@ -67,7 +67,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
       else response.writeHead(200, JSON_TYPE).end(EXPIRED)
       return true
     }
-    if (fault !== 'broken' || turn > 3) return false
+    if (fault !== 'broken' || turn > 2) return false
     if (turn === 0) refuse(response, 429, 'TooManyRequests')
     else if (turn === 1) refuse(response, 500, 'InternalError')
     else if (isWrite) return false
@@ -81,7 +81,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
     const onward = ask(url, { agent, method, headers: { ...headers, host: url.host } })
     onward.on('response', (answer) => {
       // It was carried out, and nobody learns of it.
-      if (fault === 'broken' && isWrite && count % 3 === 0) return void request.socket.destroy()
+      if (fault === 'broken' && isWrite && count % 4 === 0) return void request.socket.destroy()
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       if (isWatch) response.flushHeaders()
       answer.on('data', (chunk) => silenced.has(response) || response.write(chunk))

@@ -14,9 +14,9 @@ const PROMISES = {
   killed: ['operator killed in the middle of a push', 'converges < 30 s'],
   two: ['two operators at once', 'one writes: as many sequences as edits'],
   away: ['API server away', 'pods serve; converges < 30 s after it is back'],
-  half_open: ['every watch half-open', 'converges < 30 s; a list per kind and 5 s'],
-  expired: ['a storm of expired versions', 'converges < 30 s; a list per kind and 5 s'],
-  broken: ['cut and broken answers, 429, 500', 'converges < 30 s; a list per kind and 5 s'],
+  half_open: ['every watch half-open', 'converges < 30 s; at most 1 list of a kind in 5 s'],
+  expired: ['a storm of expired versions', 'converges < 30 s; at most 1 list of a kind in 5 s'],
+  broken: ['cut and broken answers, 429, 500', 'converges < 30 s; at most 1 list of a kind in 5 s'],
   pushes: ['pushes that are unsigned, replayed, older, foreign, huge, half', 'refused, old kept'],
   memory: ['memory of the operator', '< 250 MiB'],
   cpu: ['its CPU when nothing changes', '< 5 % of a core'],
@@ -67,6 +67,14 @@ export function figuresTable(file: string): string {
 
 export function milliseconds(value: number): string {
   return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`
+}
+
+/**
+ * What a test allows where so much is promised. The promise is judged where it is measured at length; a run in passing
+ * shares its machine with whatever else runs there, and judges that nothing is broken.
+ */
+export function allowed(promised: number): number {
+  return process.env.GW_LONG === '1' ? promised : 3 * promised
 }
 
 /** The value below which this share of the measured ones lie. */

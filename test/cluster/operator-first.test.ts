@@ -26,10 +26,10 @@ after(() => rig?.stop())
 test('an applied gateway gets pods that enforce it, and its status proves it', async () => {
   const { cluster } = rig
   await rig.apply(aGateway({ gw: { api_keys: [record] } }))
-  const status = await untilCondition(cluster.kubectl, 'production', ['Programmed', 'True'])
+  const status = await untilCondition(cluster, 'production', ['Programmed', 'True'])
   assert.equal(conditionIn(status, 'Accepted')?.status, 'True')
-  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'])
-  const { pods, activeHash, keys } = await statusOf(cluster.kubectl, 'production')
+  await untilCondition(cluster, 'production', ['Ready', 'True'])
+  const { pods, activeHash, keys } = await statusOf(cluster, 'production')
   assert.equal(pods.length, 2)
   for (const pod of pods) assert.equal(pod.hash, activeHash)
   assert.equal(keys?.count, 1)

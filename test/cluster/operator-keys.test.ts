@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { aKey, until } from '../integration/gateway-process.ts'
-import { milliseconds, type PromiseId, quantile, recordFigure } from './figures.ts'
+import { allowed, milliseconds, type PromiseId, quantile, recordFigure } from './figures.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
-const REVOKED_MS_MAX = 5000
+const REVOKED_MS_MAX = allowed(5000)
 /** A bound is judged by the middle one of several: one of them may meet a moment in which the machine is busy. */
 const TIMES = 3
 
@@ -17,7 +17,7 @@ const grants = { keys: { from: [{ namespaces: ['team-a'], tenants: ['acme'] }] }
 before(async () => {
   rig = await startOperatorRig()
   await rig.apply(aGateway({ spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
 })
 
 after(() => rig?.stop())
@@ -65,10 +65,19 @@ const revoke = (name: string, hash: string) => {
 }
 const remove = (name: string) => rig.cluster.kubectl(['delete', 'gwk', name, '-n', 'ai'])
 
+interface KeyView {
+  readonly status?: {
+    readonly state: string
+    readonly conditions: readonly { readonly reason: string; readonly message: string }[]
+  }
+}
+
 async function keyStatus(name: string, namespace = 'ai') {
-  const text = await rig.cluster.kubectl(['get', 'gwk', name, '-n', namespace, '-o', 'json'])
-  const { state, conditions = [] } = JSON.parse(text).status ?? {}
-  return { state, ...conditions[0] }
+  const path = `/apis/inference.gw/v1/namespaces/${namespace}/gatewaykeys/${name}`
+  // The API server checks it against the definition.
+  const { status } = (await rig.cluster.read(path)) as KeyView
+  const [accepted] = status?.conditions ?? []
+  return { state: status?.state, reason: accepted?.reason, message: accepted?.message ?? '' }
 }
 
 async function untilReason(name: string, reason: string, namespace = 'ai') {
@@ -96,22 +105,22 @@ test('a GatewayKey that is deleted answers 401 on every pod within 5 s', async (
 test('a key is revoked within 5 s while the configuration is invalid, and by its deletion', async (t) => {
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nowhere'] }]
   await rig.apply(aGateway({ gw: { routes }, spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Accepted', 'False'])
+  await untilCondition(rig.cluster, 'production', ['Accepted', 'False'])
   const times = await timesToEnd('while-invalid', revoke)
   judge(t, 'revoked_invalid', [...times, ...(await timesToEnd('gone-while-invalid', remove))])
   await rig.apply(aGateway({ spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
 test('a key is revoked within 5 s while the pods refuse the configuration, and by its deletion', async (t) => {
   // Only a pod can say that a Secret lacks what the whole gateway needs.
   const redis = { url: '${secret:missing/url}' }
   await rig.apply(aGateway({ gw: { rate_limits: { backend: 'redis', redis } }, spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Programmed', 'False', 'Rejected'])
+  await untilCondition(rig.cluster, 'production', ['Programmed', 'False', 'Rejected'])
   const times = await timesToEnd('while-refused', revoke)
   judge(t, 'revoked_refused', [...times, ...(await timesToEnd('gone-while-refused', remove))])
   await rig.apply(aGateway({ spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
 test('a foreign namespace counts where the gateway says so, and learns nothing where it does not', async () => {

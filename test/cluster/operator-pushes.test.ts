@@ -25,10 +25,10 @@ const { key, record } = aKey({ id: 'first' })
 before(async () => {
   rig = await startOperatorRig()
   await rig.apply(aGateway({ gw: { api_keys: [record] } }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   older = await storedEnvelope()
   await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { newer: 'chat' } } }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   newest = await storedEnvelope()
   const secret = ['get', 'secret', SIGNING_SECRET_NAME, '-n', 'gw-system', '-o', 'json']
   const { data } = JSON.parse(await rig.cluster.kubectl(secret))
@@ -135,10 +135,10 @@ test('keys that are not proven, or older, are refused as well', async () => {
 })
 
 test('after all of that the status says what it said, and an edit goes through', async () => {
-  const { activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const { activeHash } = await statusOf(rig.cluster, 'production')
   assert.equal((await enforced()).hash, activeHash)
   await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { last: 'chat' } } }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Programmed', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Programmed', 'True'])
   const count = Object.keys(REFUSED).length
   recordFigure('pushes', `${count} of ${count} refused, half bodies too; nothing changed`, '2 pods')
 })

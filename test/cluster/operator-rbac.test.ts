@@ -78,7 +78,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   const { record } = aKey({ id: 'one' })
   const autoscaling = { minReplicas: 1, maxReplicas: 2 }
   await apply(aGateway({ spec: { autoscaling } }), aGatewayKey('one', { hash: record.hash }))
-  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(cluster, 'production', ['Ready', 'True'])
   await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=120s'])
   const bare = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
   await apply(aGateway({ gw: { aliases: { x: 'chat' } }, spec: { replicas: 1, ...bare } }))
@@ -92,7 +92,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
       '--timeout=120s',
     ])
   }
-  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(cluster, 'production', ['Ready', 'True'])
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
   recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)

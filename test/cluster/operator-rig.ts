@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
 import { until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type OperatorProcess, startOperatorProcess, stopOperators } from './operator-process.ts'
+import {
+  type OperatorProcess,
+  startOperatorProcess,
+  stopOperators,
+  supervise,
+} from './operator-process.ts'
 import { type KubeletOptions, type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -19,6 +24,8 @@ export interface OperatorRig {
   answersTo(key: string): Promise<number[]>
   /** From now on documents for this pod go to that address. */
   redirect(pod: string, address: string): Promise<void>
+  /** From now on an operator that has ended is started again, as a cluster does, until this is told to leave off. */
+  keepOperatorRunning(): () => Promise<void>
   stop(): Promise<void>
 }
 
@@ -48,7 +55,8 @@ export async function startOperatorRig(options: RigOptions = {}): Promise<Operat
     const seen = (await options.kubeconfigOf?.(cluster)) ?? kubeconfig
     const operator = await startOperatorProcess({ kubeconfig: seen, args })
     kubelet = await startProcessKubelet({ kubeconfig, ...options.kubelet })
-    return assemble({ cluster, kubelet, operator }, stop)
+    const startAgain = () => startOperatorProcess({ kubeconfig: seen, args, isAwaited: false })
+    return assemble({ cluster, kubelet, operator }, { stop, startAgain })
   } catch (error) {
     // Whoever asked for it gets nothing that could be stopped, and what runs would keep the test from ending.
     await stop()
@@ -58,9 +66,9 @@ export async function startOperatorRig(options: RigOptions = {}): Promise<Operat
 
 function assemble(
   { cluster, kubelet, operator }: Pick<OperatorRig, 'cluster' | 'kubelet' | 'operator'>,
-  stop: () => Promise<void>,
+  { stop, startAgain }: Pick<OperatorRig, 'stop'> & { startAgain: () => Promise<OperatorProcess> },
 ): OperatorRig {
-  return {
+  const rig: OperatorRig = {
     cluster,
     kubelet,
     operator,
@@ -78,8 +86,10 @@ function assemble(
       const annotation = `${PUSH_ADDRESS_ANNOTATION}=${address}`
       await cluster.kubectl(['annotate', 'pod', pod, '-n', 'ai', annotation, '--overwrite'])
     },
+    keepOperatorRunning: () => supervise(rig, startAgain),
     stop,
   }
+  return rig
 }
 
 /** With a connection of its own: one that the pod closes as it is used would say nothing about the key. */

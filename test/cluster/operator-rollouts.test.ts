@@ -29,7 +29,7 @@ before(async () => {
     metadata: { name, namespace: 'ai' },
   }))
   await rig.apply(...documents)
-  for (const name of NAMES) await untilCondition(rig.cluster.kubectl, name, ['Ready', 'True'])
+  for (const name of NAMES) await untilCondition(rig.cluster, name, ['Ready', 'True'])
   const { kubeconfig } = rig.cluster
   api = new ApiClient({ cluster: await openCluster({ env: process.env, kubeconfig }) })
   reflector = new Reflector({
@@ -73,7 +73,7 @@ test('after an upgrade of the operator one gateway rolls at a time, and each kee
   const isDone = () =>
     imagesOf().every((image) => image === 'gw:new') && store.list().every((one) => !isRolling(one))
   await until('all of them have rolled', isDone, 300)
-  for (const name of NAMES) await untilCondition(rig.cluster.kubectl, name, ['Ready', 'True'])
+  for (const name of NAMES) await untilCondition(rig.cluster, name, ['Ready', 'True'])
   const said = `${seen.rolling} at a time, never fewer than ${seen.available} pod available`
   t.diagnostic(`${said}; ${milliseconds(performance.now() - started)} for ${NAMES.length}`)
   recordFigure('rollouts', said, `${NAMES.length} gateways, 1 allowed`)
@@ -88,5 +88,5 @@ test('what a user edits rolls at once, whoever else rolls', async () => {
   }))
   await rig.apply(...documents)
   await until('they roll together', () => seen.rolling > 1, 120)
-  for (const name of NAMES) await untilCondition(rig.cluster.kubectl, name, ['Ready', 'True'])
+  for (const name of NAMES) await untilCondition(rig.cluster, name, ['Ready', 'True'])
 })

@@ -9,13 +9,14 @@ import { openCluster } from '../../operator/cluster.ts'
 import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
 import { until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { milliseconds, quantile, recordFigure } from './figures.ts'
+import { allowed, milliseconds, quantile, recordFigure } from './figures.ts'
 import { type HollowPods, startHollowPods } from './hollow-pods.ts'
 import {
   conditionIn,
   type OperatorProcess,
   startOperatorProcess,
   stopOperators,
+  supervise,
 } from './operator-process.ts'
 import { aGateway, aGatewayKey } from './operator-rig.ts'
 
@@ -31,10 +32,11 @@ const MINUTES_MAX = 30
 
 const MEMORY_MIB_MAX = 250
 const CPU_SHARE_MAX = 0.05
-const EDIT_MS_MAX = 2000
+const EDIT_MS_MAX = allowed(2000)
 
 let cluster: ControlPlane
-let operator: OperatorProcess
+const held = {} as { operator: OperatorProcess } // Set before any test.
+let leaveOff: () => Promise<void>
 let pods: HollowPods
 let api: ApiClient
 
@@ -46,10 +48,13 @@ before(async () => {
     cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
   })
   pods = await startHollowPods(cluster.kubeconfig)
-  operator = await startOperatorProcess(cluster)
+  held.operator = await startOperatorProcess(cluster)
+  // As it has no right to the machine, it may lose its lease on a busy one, and is started again as in a cluster.
+  leaveOff = supervise(held, () => startOperatorProcess({ ...cluster, isAwaited: false }))
 })
 
 after(async () => {
+  await leaveOff?.()
   await stopOperators()
   await pods?.stop()
   await api?.close()
@@ -80,7 +85,7 @@ function gatewayNamed(name: string, aliases: Readonly<Record<string, string>> = 
 
 /** Mebibytes now, and the most that it ever took; seconds of CPU. */
 function taken() {
-  const read = (file: string) => readFileSync(`/proc/${operator.child.pid}/${file}`, 'utf8')
+  const read = (file: string) => readFileSync(`/proc/${held.operator.child.pid}/${file}`, 'utf8')
   const status = read('status')
   const memory = (name: string) =>
     Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
@@ -91,7 +96,8 @@ function taken() {
 }
 
 async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${operator.healthUrl}/metrics`)).text()
+  const answer = await fetch(`${held.operator.healthUrl}/metrics`).catch(() => undefined)
+  const text = (await answer?.text()) ?? ''
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   return Number(line?.split(' ').at(-1))
 }
@@ -144,7 +150,7 @@ test('a single edit among them is enforced within two seconds', async (t) => {
           condition.observedGeneration === applied.metadata.generation
         )
       },
-      60,
+      300,
     )
     times.push(performance.now() - started)
   }

@@ -40,7 +40,7 @@ before(async () => {
   upstream = await startUpstream()
   rig = await startOperatorRig()
   await rig.apply(withUpstreams(local))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
 after(async () => {
@@ -49,14 +49,13 @@ after(async () => {
 })
 
 async function podNames(): Promise<string[]> {
-  return (await statusOf(rig.cluster.kubectl, 'production')).pods.map(({ name }) => name)
+  return (await statusOf(rig.cluster, 'production')).pods.map(({ name }) => name)
 }
 
 test('a new reference rolls the pods once, and a missing Secret costs only its upstream', async () => {
   const before = await podNames()
   await rig.apply(withUpstreams(local, hosted))
-  const { kubectl } = rig.cluster
-  const status = await untilCondition(kubectl, 'production', ['ResolvedRefs', 'False'])
+  const status = await untilCondition(rig.cluster, 'production', ['ResolvedRefs', 'False'])
   assert.match(
     conditionIn(status, 'ResolvedRefs')?.message ?? '',
     /upstream hosted: \$\{secret:openai\/key\}/,
@@ -64,13 +63,13 @@ test('a new reference rolls the pods once, and a missing Secret costs only its u
   await until(
     'the pods were replaced, and the new one is programmed',
     async () => {
-      const { pods, conditions } = await statusOf(kubectl, 'production')
+      const { pods, conditions } = await statusOf(rig.cluster, 'production')
       const isProgrammed = conditionIn({ conditions }, 'Programmed')?.status === 'True'
       return isProgrammed && pods.length === 1 && !before.includes(pods[0]?.name ?? '')
     },
     180,
   )
-  assert.equal(conditionIn(await statusOf(kubectl, 'production'), 'Accepted')?.status, 'True')
+  assert.equal(conditionIn(await statusOf(rig.cluster, 'production'), 'Accepted')?.status, 'True')
 })
 
 test('it heals when the Secret comes, without an edit and without a restart', async () => {
@@ -85,31 +84,31 @@ test('it heals when the Secret comes, without an edit and without a restart', as
     'ai',
     `--from-literal=key=${SECRET}`,
   ])
-  await untilCondition(kubectl, 'production', ['ResolvedRefs', 'True'])
-  await untilCondition(kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['ResolvedRefs', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.deepEqual(await podNames(), before)
 })
 
 test('a rotated Secret is used by the pods that run, without an edit and without a restart', async () => {
   const { kubectl } = rig.cluster
   await rig.apply(withUpstreams({ ...hosted, endpoint: upstream.url }))
-  await untilCondition(kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   const before = await podNames()
-  const { activeSequence } = await statusOf(kubectl, 'production')
+  const { activeSequence } = await statusOf(rig.cluster, 'production')
   assert.equal(await credentialInUse(), `Bearer ${SECRET}`)
   const data = JSON.stringify({ stringData: { key: ROTATED } })
   await kubectl(['patch', 'secret', 'openai', '-n', 'ai', '--type=merge', '-p', data])
   const isNew = async () => (await credentialInUse()) === `Bearer ${ROTATED}`
   await until('the upstream is called with the new one', isNew, 120)
   assert.deepEqual(await podNames(), before)
-  assert.equal((await statusOf(kubectl, 'production')).activeSequence, activeSequence)
+  assert.equal((await statusOf(rig.cluster, 'production')).activeSequence, activeSequence)
   recordFigure('secrets', 'as promised: missing, created, rotated', '1 pod')
 })
 
 test('a reference that is gone rolls nothing', async () => {
   const before = await podNames()
   await rig.apply(withUpstreams(local))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.deepEqual(await podNames(), before)
 })
 

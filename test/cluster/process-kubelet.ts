@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ApiClient } from '../../operator/api.ts'
 import { openCluster } from '../../operator/cluster.ts'
 import {
@@ -65,12 +66,24 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
     watching(api, RESOURCES.secrets, mountable.secrets),
     watching(api, RESOURCES.pods, store, GATEWAY_LABEL),
   ]
+  let isOver = false
+  const stopping = Promise.withResolvers<void>()
+  /** Tries until it runs, as servers may be away on purpose, or is no longer wanted. */
   const begin = async (pod: KubeObject, uid: string) => {
-    await Promise.all(reflectors.map(({ synced }) => synced))
-    const started = await run({ api, mountable }, pod, options)
-    if (running.has(uid)) known.set(uid, started)
-    else started.child.kill('SIGTERM')
-    return started
+    const synced = Promise.all(reflectors.map((reflector) => reflector.synced))
+    await Promise.race([synced, stopping.promise])
+    while (running.has(uid) && !isOver) {
+      try {
+        const started = await run({ api, mountable }, pod, options)
+        if (running.has(uid)) known.set(uid, started)
+        else started.child.kill('SIGTERM')
+        return started
+      } catch (error) {
+        process.stderr.write(`pod ${keyOf(pod)} was not started: ${error}\n`)
+        await delay(1000)
+      }
+    }
+    return undefined
   }
   store.onChange((before, after) => {
     const uid = (after ?? before)?.metadata.uid ?? ''
@@ -79,12 +92,7 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
       running.delete(uid)
       known.delete(uid)
     } else if (!running.has(uid) && valueBelow(after, 'status', 'phase') === 'Pending') {
-      const started = begin(after, uid).catch((error: unknown) => {
-        // Pods that are deleted while they start, and a server that is away on purpose, are part of the tests.
-        process.stderr.write(`pod ${keyOf(after)} was not started: ${error}\n`)
-        return undefined
-      })
-      running.set(uid, started)
+      running.set(uid, begin(after, uid))
     }
   })
   for (const reflector of reflectors) reflector.start()
@@ -98,6 +106,8 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
   return {
     pods: () => [...known.values()],
     async stop() {
+      isOver = true
+      stopping.resolve()
       clearInterval(timer)
       await Promise.all(reflectors.map((reflector) => reflector.stop()))
       const pods = await Promise.all(running.values())
@@ -144,14 +154,26 @@ async function run(
     const last = pod.output().slice(-2000)
     if (code !== null && code !== 0) process.stderr.write(`a pod ended with ${code}:\n${last}\n`)
   })
-  const { host } = new URL(pod.pushUrl)
-  const address = options.pushAddress?.(object, host) ?? host
+  try {
+    await register(api, object, options.pushAddress?.(object, addressOf(pod)) ?? addressOf(pod))
+  } catch (error) {
+    // It was deleted meanwhile, and nobody else will end what was started for it.
+    await end(pod)
+    throw error
+  }
+  return pod
+}
+
+function addressOf({ pushUrl }: RunningPod): string {
+  return new URL(pushUrl).host
+}
+
+async function register(api: ApiClient, object: KubeObject, address: string): Promise<void> {
   const { name, namespace = '', uid = '' } = object.metadata
   const annotations = { [PUSH_ADDRESS_ANNOTATION]: address }
   const metadata = { name, namespace, uid, annotations }
   await api.apply(RESOURCES.pods, { metadata }, { manager: MANAGER })
   await report(api, object, false)
-  return pod
 }
 
 /** Whether it listens; false when it has ended. */

@@ -7,8 +7,8 @@ import { runTests } from '../run-tests.ts'
 import { figuresTable } from './figures.ts'
 import { CONTROL_PLANE, providePrograms } from './programs.ts'
 
-/** A file that takes longer hangs; it is better to know which one. */
-const FILE_MS_MAX = process.env.GW_LONG === '1' ? 3_600_000 : 1_200_000
+/** A test that takes longer hangs; it is better to know which one. */
+const TEST_MS_MAX = process.env.GW_LONG === '1' ? 3_600_000 : 1_200_000
 
 async function main(): Promise<number> {
   await providePrograms(CONTROL_PLANE)
@@ -17,7 +17,8 @@ async function main(): Promise<number> {
   writeFileSync(rows, '')
   const given = process.argv.slice(2)
   const files = given.length === 0 ? ['test/cluster/**/*.test.ts'] : given
-  const flags = ['--test-concurrency=1', `--test-timeout=${FILE_MS_MAX}`]
+  // What a test that failed has left running must not keep its file from ending.
+  const flags = ['--test-concurrency=1', '--test-force-exit', `--test-timeout=${TEST_MS_MAX}`]
   const status = runTests([...flags, ...files], { ...process.env, [RESULTS_FILE]: rows })
   process.stdout.write(`\n${figuresTable(rows)}\n`)
   rmSync(folder, { recursive: true })

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Draw, MISTAKES, MOMENTS } from './faults/abandoned.ts'
 import { heapBytes } from './faults/collected.ts'
 import { EXIT_PATHS } from './faults/endings.ts'
@@ -229,9 +229,8 @@ async function settled(rig: Rig) {
   await until('connections to the upstream are closed', () => rig.provider.sockets() === 0)
   const heaps = []
   for (let sample = 0; sample < 8; sample++) {
+    rig.gateway.signal('SIGUSR2')
     heaps.push((await rig.gauges()).sum('nodejs_heap_size_used_bytes'))
-    // The garbage is collected twice a second.
-    await delay(250)
   }
   return { ...resourcesOf(await rig.gauges()), heap: Math.min(...heaps) }
 }

@@ -69,7 +69,8 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     return { url, stop: () => stop(child) }
   } catch (error) {
     await stop(child)
-    throw new Error(`The model server did not start. Its last words: ${log}`, { cause: error })
+    const remedy = log.includes('libgomp') ? 'apt-get install libgomp1' : 'see its last words'
+    throw new Error(`The model server did not start; ${remedy}: ${log}`, { cause: error })
   }
 }
 

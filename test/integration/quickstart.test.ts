@@ -1,12 +1,12 @@
 /** What `make run` prints for programs that a bare machine lacks. */
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { dirname } from 'node:path'
 import { after, test } from 'node:test'
 import { paste, startQuickstart } from '../cli/a-quickstart.ts'
+import { freePort } from './gateway-process.ts'
 import { PYTHON, preparePython } from './model-server.ts'
 
-const { printed, stop } = await startQuickstart(randomInt(12_000, 31_000))
+const { printed, stop } = await startQuickstart(await freePort())
 after(stop)
 const curls = printed.match(/^curl [\s\S]*?'$(?=\n\n)/gm) ?? []
 

@@ -1,7 +1,7 @@
 /** A status of a gateway, from facts that can be changed one by one. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { CONDITIONS, type ConditionType } from '../../crds/conditions.ts'
+import { CONDITIONS } from '../../crds/conditions.ts'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { signConfiguration } from '../../operator/bundle.ts'
 import { compile } from '../../operator/compile.ts'
@@ -76,8 +76,8 @@ export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
 
 /** The summary borrows the reason of what does not hold. */
 function assertKnown(type: string, reason: string): void {
-  const known: readonly string[] =
-    type === 'Ready' ? Object.values(CONDITIONS).flat() : CONDITIONS[type as ConditionType] // Asserted by the caller's status: types come from there.
+  const reasons: Readonly<Record<string, readonly string[]>> = CONDITIONS
+  const known = type === 'Ready' ? Object.values(reasons).flat() : (reasons[type] ?? [])
   assert.ok(known.includes(reason), `${type} has the reason ${reason}, which nobody is told of`)
 }
 

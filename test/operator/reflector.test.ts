@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { ApiClient } from '../../operator/api.ts'
 import { RESOURCES } from '../../operator/objects.ts'
-import { type Ending, Reflector, type Timings } from '../../operator/reflector.ts'
+import {
+  type Ending,
+  Reflector,
+  type ReflectorOptions,
+  type Timings,
+} from '../../operator/reflector.ts'
 import { Store } from '../../operator/store.ts'
 import { until } from '../integration/gateway-process.ts'
 import {
@@ -38,7 +43,11 @@ afterEach(async () => {
   await api.stop()
 })
 
-function start(timings: Partial<Timings> = {}, watched: (api: ApiClient) => void = () => {}): void {
+function start(
+  timings: Partial<Timings> = {},
+  watched: (api: ApiClient) => void = () => {},
+  more: Partial<ReflectorOptions> = {},
+): void {
   const client = api.client()
   watched(client)
   store = new Store()
@@ -51,6 +60,7 @@ function start(timings: Partial<Timings> = {}, watched: (api: ApiClient) => void
     random: () => 0.5,
     onEnd: (ending) => endings.push(ending),
     timings: { ...TIMINGS, ...timings },
+    ...more,
   })
   reflector.start()
 }
@@ -224,4 +234,17 @@ test('an object of the same name and another uid is another object', async () =>
   api.send('MODIFIED', { ...other, metadata: { ...other.metadata, uid: 'another' } })
   await until('it is seen', () => changes.length === 2)
   assert.deepEqual(changes, ['uid-a > -', '- > another'])
+})
+
+test('a long list is asked for in pages, and kept as its objects are trimmed', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  api.objects = names.map((name) => anObject(name, '90', { large: 'x'.repeat(1000) }))
+  start({}, undefined, { pageLength: 2, trim: ({ metadata }) => ({ metadata }) })
+  await reflector.synced
+  assert.deepEqual(
+    store.list().map(({ metadata }) => metadata.name),
+    names,
+  )
+  assert.equal(api.lists.length, 3)
+  for (const object of store.list()) assert.deepEqual(Object.keys(object), ['metadata'])
 })

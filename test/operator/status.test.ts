@@ -54,6 +54,7 @@ test('a store that is away is said, and what happens meanwhile', () => {
   const status = statusOf({ pods: [alone(false), aPod('b')] })
   assert.equal(says(status, 'Degraded'), 'True StoreAway')
   assert.match(conditionOf(status, 'Degraded').message, /answer a; requests are refused with 503/)
+  assert.match(conditionOf(status, 'Ready').message, /not all as configured. See Degraded/)
   const open = statusOf({ pods: [alone(true)] })
   assert.match(conditionOf(open, 'Degraded').message, /its own share/)
 })
@@ -75,6 +76,14 @@ test('a new pod that nobody has asked yet does not take the condition away', () 
 test('the same configuration under another number is the same configuration', () => {
   const pending = { state: 'pending' } as const
   assert.equal(says(statusOf({ pods: [aPod('a', pending)] }), 'Programmed'), 'True Programmed')
+})
+
+test('of a generation that came while it was paused nobody says that it is enforced', () => {
+  const gateway = aGateway({ spec: { paused: true }, metadata: { generation: 4 } })
+  const status = statusOf({ gateway, isPaused: true, compiled: undefined, before: statusOf() })
+  assert.equal(says(status, 'Programmed'), 'Unknown Paused')
+  assert.match(conditionOf(status, 'Programmed').message, /generation 4; the pods were given 3/)
+  assert.equal(says(status, 'Ready'), 'Unknown Paused')
 })
 
 test('an invalid edit leaves the pods, and names the field', () => {

@@ -11,11 +11,11 @@ export interface RigOptions {
   readonly upstreams: Readonly<Record<string, Fields>>
   readonly routes: readonly Fields[]
   readonly gateway?: Fields
-  /** Collects the garbage of the process all the time, so that its heap is what it holds. */
+  /** SIGUSR2 collects the garbage of the process, so that its heap is what it holds. */
   readonly collects?: boolean
 }
 
-const COLLECTING = 'setInterval(() => globalThis.gc(), 500).unref()'
+const COLLECTING = `process.on('SIGUSR2', () => globalThis.gc())`
 const COLLECTS = `--expose-gc --import=data:text/javascript,${encodeURIComponent(COLLECTING)}`
 
 export interface Rig {
