@@ -1,5 +1,6 @@
 /** A configuration in words: what happens to a request on each route. */
 import { compilePrices, estimateOf } from '../budgets/price.ts'
+import { knownWindow } from '../providers/windows.ts'
 import { explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 import type { Configuration, RouteSection, Section } from './schema.ts'
@@ -89,12 +90,13 @@ function explainWindow({ upstreams }: Section, route: RouteSection): string[] {
   const names = upstreamsOf(route)
   const windows = upstreams
     .filter(({ name }) => names.includes(name))
-    .flatMap(({ context_window }) => context_window ?? [])
+    .flatMap((upstream) => knownWindow(upstream) ?? [])
   const answer =
     route.max_tokens_default === undefined
       ? []
       : [`a client without a token limit: max_tokens ${route.max_tokens_default} under a budget`]
-  if (windows.length === 0) return ['context window: not known, not checked', ...answer]
+  if (windows.length === 0)
+    return ['context window: not known here; checked once a runtime tells it', ...answer]
   const window = Math.max(...windows)
   return [`context window: prompt and max_tokens up to ${window} tokens, else 400`, ...answer]
 }
