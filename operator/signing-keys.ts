@@ -26,12 +26,15 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
   const stored = await api.get(RESOURCES.secrets, place)
   if (stored !== undefined && !isEmpty(stored)) return readSigningKeys(stored)
   try {
-    return readSigningKeys(await writeNew(api, place, stored))
+    const empty = stored ?? (await api.create(RESOURCES.secrets, emptySecret(place), MANAGER))
+    // With the version that was read: of two operators one writes.
+    const filled = { ...empty, data: newKey() }
+    return readSigningKeys(await api.update(RESOURCES.secrets, filled, MANAGER))
   } catch (error) {
     // Another operator was faster; what it made is the key.
     if (!isStatus(error, 409)) throw error
     const made = await api.get(RESOURCES.secrets, place)
-    if (made === undefined) throw error
+    if (made === undefined || isEmpty(made)) throw error
     return readSigningKeys(made)
   }
 }
@@ -39,17 +42,6 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
 /** A release makes the Secret without contents, so that it goes with the release. */
 function isEmpty({ data }: KubeObject): boolean {
   return !isObject(data) || Object.keys(data).length === 0
-}
-
-async function writeNew(
-  api: ApiClient,
-  place: SigningPlace,
-  stored: KubeObject | undefined,
-): Promise<KubeObject> {
-  const fresh = newSecret(place)
-  if (stored === undefined) return await api.create(RESOURCES.secrets, fresh, MANAGER)
-  // With the version that was read: of two operators one writes.
-  return await api.update(RESOURCES.secrets, { ...stored, data: fresh.data }, MANAGER)
 }
 
 export function readSigningKeys(secret: KubeObject): SigningKeys {
@@ -85,14 +77,17 @@ function readPem(pem: string, where: string): KeyObject {
   throw new Error(`${where} is not an Ed25519 key in PEM`)
 }
 
-function newSecret({ namespace, name }: SigningPlace): KubeObject {
-  const { privateKey } = generateKeyPairSync('ed25519')
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+function emptySecret({ namespace, name }: SigningPlace): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { namespace, name, labels: { [MANAGED_LABEL]: MANAGER } },
     type: 'Opaque',
-    data: { [SIGNING]: Buffer.from(pem).toString('base64') },
   }
+}
+
+function newKey(): Readonly<Record<string, string>> {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return { [SIGNING]: Buffer.from(pem).toString('base64') }
 }

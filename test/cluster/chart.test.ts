@@ -17,6 +17,7 @@ import {
   VALUE_SETS,
   valuesFlags,
 } from '../charts/chart.ts'
+import { until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane, untilEstablished } from './control-plane.ts'
 import { refusalOf } from './kubectl.ts'
 import { aGateway } from './operator-rig.ts'
@@ -249,6 +250,16 @@ test('an author may name the Secrets that they may read, and no other, wherever 
       kubeconfig,
     })
   const refusal = async (document: object) => await refusalOf(apply(document))
+  const probe = ['apply', '--server-side', '--dry-run=server', '-f', '-']
+  const stdin = JSON.stringify(naming('probe', 'theirs'))
+  await until(
+    'the policy is in force',
+    async () => {
+      const said = await cluster.kubectl(probe, { stdin, kubeconfig }).catch(String)
+      return said.includes('may not get the Secret')
+    },
+    120,
+  )
   await apply(naming('own', 'mine', 'also-mine', 'mine'))
   assert.match(await refusal(naming('theirs', 'mine', 'theirs')), /may not get the Secret "theirs"/)
   const hidden = aGateway({

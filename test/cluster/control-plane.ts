@@ -9,6 +9,7 @@ import { type Daemon, startDaemon } from './daemon.ts'
 import { freePort } from './free-port.ts'
 import { type Kubectl, makeKubectl } from './kubectl.ts'
 import { CONTROL_PLANE, providePrograms } from './programs.ts'
+import { makeServiceAccount, type ServiceAccount } from './service-account.ts'
 import { sweepFormerRuns } from './sweep.ts'
 
 const READY_SECONDS_MAX = 120
@@ -42,14 +43,6 @@ export interface ControlPlane {
   /** Makes both kinds of resource known, and waits until they can be used. */
   installDefinitions(): Promise<void>
   stop(): Promise<void>
-}
-
-export interface ServiceAccount {
-  readonly namespace: string
-  readonly name: string
-  /** Of a Role in its namespace, or of a ClusterRole. */
-  readonly rules: readonly Readonly<Record<string, readonly string[]>>[]
-  readonly clusterWide?: boolean
 }
 
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
@@ -267,27 +260,4 @@ const DEFINED = ['gatewayconfigs.inference.gw', 'gatewaykeys.inference.gw']
 
 interface Definition {
   readonly status?: { readonly conditions?: readonly { type: string; status: string }[] }
-}
-
-/** A token of it; the account, its role and the binding stay until the cluster ends. */
-async function makeServiceAccount(kubectl: Kubectl, account: ServiceAccount): Promise<string> {
-  const { namespace, name, rules, clusterWide = false } = account
-  const scope = clusterWide ? 'ClusterRole' : 'Role'
-  const metadata = clusterWide ? { name } : { name, namespace }
-  const rbac = 'rbac.authorization.k8s.io'
-  const items = [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
-    { apiVersion: `${rbac}/v1`, kind: scope, metadata, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: `${scope}Binding`,
-      metadata,
-      roleRef: { apiGroup: rbac, kind: scope, name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    },
-  ]
-  const documents = items.map((item) => JSON.stringify(item)).join('\n---\n')
-  await kubectl(['apply', '--server-side', '-f', '-'], { stdin: documents })
-  return (await kubectl(['create', 'token', name, '-n', namespace, '--duration=24h'])).trim()
 }

@@ -13,7 +13,7 @@ const PROGRAM = `
   import { startFrugally } from ${JSON.stringify(MODULE)}
   startFrugally(process.env)
   const { pid, execArgv, argv, env } = process
-  console.log(JSON.stringify({
+  process.stdout.write(JSON.stringify({
     pid, execArgv, given: argv.slice(2), arenas: env.MALLOC_ARENA_MAX, cache: env.NODE_COMPILE_CACHE,
   }))`
 

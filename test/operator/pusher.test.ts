@@ -169,6 +169,20 @@ test('a pod that hangs is said to, and delays no other', async () => {
   await until('it has it when it wakes up', () => isProgrammed(hung))
 })
 
+test('a pod that hangs is said to, however fast edits follow each other', async () => {
+  const pod = await aPod()
+  pod.say = () => 'hang'
+  const { pusher, stateOf } = aPusher({ deadlineMs: 300 })
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  let sequence = 0
+  await until('it is unreachable', () => {
+    if (stateOf(pod)?.configuration.state === 'unreachable') return true
+    pusher.program('g', [pod.target], { configuration: aConfiguration(++sequence), keys })
+    return false
+  })
+  assert.ok(sequence > 2)
+})
+
 test('keys reach a pod whose configuration hangs or is refused', async () => {
   const pod = await aPod()
   pod.say = (path) => (path === '/config' ? 'hang' : undefined)

@@ -88,6 +88,17 @@ test('a Secret without a usable key is named, and its contents are not', () => {
   assert.ok(!broken.includes('canary'))
 })
 
+test('more keys than a ConfigMap holds are refused with their number and what to do', () => {
+  const keys = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
+  const signed = signKeys([], { gateway, sequence: 1 }, keys)
+  const packed = Buffer.alloc(1024 * 1024 + 1)
+  assert.ok(bundleData({ keys: signed }).binaryData)
+  assert.throws(
+    () => bundleData({ keys: { ...signed, packed } }),
+    /^Error: 0 keys take 1048577 bytes packed, and 1048576 are left.*Delete GatewayKeys that are over/,
+  )
+})
+
 test('what was stored is read back, and nothing that was tampered with or is for another', () => {
   const keys = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
   const payload = {
