@@ -14,6 +14,8 @@ const TIMEOUT_MS = 50
 /** A request each so often: 200 a second. */
 const PACE_MS = 5
 const REQUESTS = atLength(200, 6_000)
+/** On a machine that is too busy for the pace. */
+const OUTAGE_MS_MAX = 45_000
 
 let server: RedisServer
 let proxy: FaultProxy
@@ -136,7 +138,7 @@ async function suffer({ begin, heal, reasons }: Fault, context: TestContext): Pr
     const atOnce = failed.filter(({ reason }) => reason === 'open').map(({ ms }) => ms)
     const strange = failed.filter(({ reason }) => !reasons.includes(reason))
     assert.deepEqual(strange, [])
-    assert.ok(atOnce.length >= REQUESTS - 40, `${atOnce.length} were refused at once`)
+    assert.ok(atOnce.length >= heard.length - 40, `${atOnce.length} were refused at once`)
     assert.deepEqual(link.told.slice(toldBefore, toldBefore + 2), ['away', 'up'])
     const seen = {
       waited: waited.length,
@@ -158,7 +160,8 @@ async function untilCounted(link: ALink): Promise<void> {
 
 async function paced(link: ALink): Promise<{ reason: string; ms: number }[]> {
   const asked = []
-  for (let sent = 0; sent < REQUESTS; sent++) {
+  const endsAt = performance.now() + OUTAGE_MS_MAX
+  while (asked.length < REQUESTS && (asked.length < 100 || performance.now() < endsAt)) {
     asked.push(refusal(count(link)))
     await delay(PACE_MS)
   }
