@@ -7,9 +7,10 @@ import { APIS } from './apis/index.ts'
 import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { GatewayError } from './errors.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, Visit } from './gateway.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
 import { HEADER_BYTES_MAX, refuseRaw } from './raw-refusal.ts'
+import { authenticate } from './stages/authenticate.ts'
 import { serve } from './visit.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
 
@@ -119,8 +120,9 @@ const UNKNOWN: Api = {
   method: 'GET',
   path: '*',
   summary: 'Everything that is not an API.',
-  run({ call }) {
-    const { method = '', url = '' } = call.incoming
+  run(visit) {
+    identify(visit)
+    const { method = '', url = '' } = visit.call.incoming
     const path = url.split('?', 1)[0] ?? ''
     const taken = APIS.find((api) => isAt(path, api))?.method
     // Of a path that it cannot decode the router says the same as of one that it does not know.
@@ -136,6 +138,15 @@ const UNKNOWN: Api = {
       `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
     )
   },
+}
+
+/** Nobody needs a key to hear that there is nothing; whoever sends one hears how its tenant stands, as always. */
+function identify(visit: Visit): void {
+  try {
+    authenticate(visit)
+  } catch {
+    // That the key is bad is no news where there is nothing to use it for.
+  }
 }
 
 function isAt(path: string, api: Api): boolean {

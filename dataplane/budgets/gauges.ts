@@ -11,7 +11,7 @@ const SHOWN_AGE_MS = 15_000
 const LANES = 32
 
 /** A scrape waits no longer; who was not reached by then keeps the value told last until the next one. */
-const WAIT_MS = 2_000
+const WAIT_MS = 5_000
 
 /** Scrapes wait until the gauges tell what the store says. */
 export function showBudgetsAtScrapes(gateway: Gateway): void {

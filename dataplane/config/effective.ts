@@ -12,13 +12,16 @@ const HEALTH_PATHS: ReadonlyMap<string, string | undefined> = new Map(
 
 /** Means the same, and says all of it. */
 export function effectiveSection(section: Section): Section {
-  // Parsed once more, its fields stand in the order of the schema.
-  return GatewaySection.parse({
+  const { api_keys } = section
+  // Parsed once more, its fields stand in the order of the schema; keys may be many, and miss nothing.
+  const parsed = GatewaySection.parse({
     ...section,
+    api_keys: [],
     upstreams: section.upstreams.map(effectiveUpstream),
     routes: section.routes.map(effectiveRoute),
     rate_limits: effectiveLimits(section),
   })
+  return { ...parsed, api_keys }
 }
 
 /** Hosted APIs are probed only where a health check is written. */

@@ -99,7 +99,7 @@ export const Upstream = z.strictObject({
   context_window: count()
     .optional()
     .describe(
-      "Tokens that prompt and answer may hold together; absent: what the runtime's list of models tells, or the hosted model has.",
+      "Tokens that prompt and answer may hold together. Default: what the runtime's models tell, or the hosted model has.",
     ),
   tokenizer_revision: text()
     .optional()

@@ -45,7 +45,8 @@ function podTrouble({ pods, podObjects }: Facts): string | undefined {
   return found.length === 1 ? first : `${first} (and ${found.length - 1} more pods in trouble)`
 }
 
-function heldBack(pod: KubeObject): string | undefined {
+/** Why the pod itself does not come to run; undefined where it does, or is about to. */
+export function heldBack(pod: KubeObject): string | undefined {
   return failed(pod) ?? unscheduled(pod) ?? waitingContainer(pod)
 }
 

@@ -36,7 +36,10 @@ export async function startHollowPods(kubeconfig: string): Promise<HollowPods> {
     const pod = pods.get(address) ?? { configuration: {}, keys: NO_KEYS, records: new Map() }
     pods.set(address, pod)
     void answer(pod, request, response)
-  }).listen(0)
+  })
+  // As a pod does: from one look to the next the operator stays connected.
+  server.keepAliveTimeout = 60_000
+  server.listen(0)
   await once(server, 'listening')
   // A server that listens on a port has an address of this kind.
   const { port } = server.address() as AddressInfo

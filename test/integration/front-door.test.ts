@@ -199,6 +199,16 @@ test('a wrong method hears which are right', async () => {
   }
 })
 
+test('an unknown path or method tells a client with a key how its tenant stands', async () => {
+  const limit = 'x-gw-ratelimit-limit'
+  for (const sent of [{ method: 'GET' }, { path: '/v2/chat' }]) {
+    const known = await sendTo(front, sent)
+    assert.match(String(known.headers[limit]), /^[0-9]+$/)
+    const unknown = await sendTo(front, { ...sent, headers: BAD_KEY })
+    assert.deepEqual([unknown.status, unknown.headers[limit]], [known.status, undefined])
+  }
+})
+
 test('where GET is answered, HEAD has its status and headers and no body', async () => {
   for (const path of ['/v1/models', '/v1/models/chat', '/v1/debug/echo-headers']) {
     const [got, head] = await Promise.all(

@@ -12,7 +12,7 @@ const [silent, hosted] = await Promise.all([startUpstream(), startUpstream()])
 const front = await startFront({
   upstreams: [
     { name: 'runtime', provider: 'vllm', endpoint: runtime.url },
-    { name: 'written', provider: 'vllm', endpoint: runtime.url, context_window: 1_000_000 },
+    { name: 'written', provider: 'vllm', endpoint: runtime.url, context_window: 1000 },
     { name: 'silent', provider: 'vllm', endpoint: silent.url },
     { name: 'hosted', endpoint: hosted.url, model: 'gpt-4o-mini-2024-07-18' },
   ],
@@ -24,7 +24,7 @@ const front = await startFront({
 })
 after(async () => {
   await front.process.stop()
-  await Promise.all([runtime.close(), silent.close(), hosted.close()])
+  await Promise.all([runtime.stop(), silent.close(), hosted.close()])
 })
 
 test("the window that the runtime's list of models tells is the one that is checked", async () => {
@@ -37,10 +37,9 @@ test("the window that the runtime's list of models tells is the one that is chec
 })
 
 test('a window that is written counts, whatever the runtime tells', async () => {
-  const heard = await front.chat({ model: 'written', max_tokens: 999_999_999 })
+  const heard = await front.chat({ model: 'written', max_tokens: 2000 })
   assert.equal(heard.status, 400)
-  assert.equal(errorOf(heard).param, 'max_tokens')
-  assert.equal((await front.chat({ model: 'written', max_tokens: 200_000 })).status, 200)
+  assert.equal(errorOf(heard).context_window, 1000)
 })
 
 test('a runtime whose list tells nothing is not checked', async () => {

@@ -98,6 +98,9 @@ for (const [what, podStatus, words] of TROUBLES) {
     const status = statusOf({ deployment: none, pods: [], podObjects: [trimPod(object)] })
     assert.equal(says(status, 'Ready'), 'False NoReplicasAvailable')
     assert.match(conditionOf(status, 'Ready').message, words)
+    const [{ name, ready, error = '' } = assert.fail('no pod'), ...others] = status.pods
+    assert.deepEqual([name, ready, others], ['p-1', false, []])
+    assert.match(`Pod p-1 ${error}`, words)
   })
 }
 
