@@ -155,6 +155,7 @@ export class ClientResponse implements Deadline {
   #refuseUnsent(error: GatewayError): void {
     const { retryAfterSeconds, allow } = error.details
     if (allow !== undefined) this.headers.push('allow', allow)
+    if (error.code === 'ERR_GW_AUTH_INVALID_KEY') this.headers.push('www-authenticate', 'Bearer')
     if (retryAfterSeconds !== undefined) this.headers.push('retry-after', String(retryAfterSeconds))
     if (error.final) this.headers.push('x-should-retry', 'false')
     this.send(error.status, 'application/json; charset=utf-8', error.envelope(this.#requestId))

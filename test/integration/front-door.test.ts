@@ -177,6 +177,7 @@ for (const [what, sent, status, code] of REFUSALS) {
     assert.equal(answer.headers['x-gw-route'], 'none')
     assert.equal(answer.headers['x-gw-upstream'], 'none')
     assert.match(String(answer.headers['content-type']), /^application\/json/)
+    assert.equal(answer.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined)
     assert.equal(front.upstream.asked.length, 0)
   })
 }
