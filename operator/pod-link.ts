@@ -119,7 +119,7 @@ export class PodLink {
     const { verifyMs, verifyUneasyMs } = this.#options.timings
     const isRefused = this.#lanes.configuration.state.state === 'rejected'
     const isUneasy = isRefused || (this.#report !== undefined && isTroubled(this.#report))
-    const delayMs = (isUneasy ? verifyUneasyMs : verifyMs) * (0.5 + this.#options.random() / 2)
+    const delayMs = (isUneasy ? verifyUneasyMs : verifyMs) * (0.75 + this.#options.random() / 2)
     this.#timer = setTimeout(() => void this.verify(), delayMs)
   }
 

@@ -41,14 +41,6 @@ export interface TransportOptions {
   readonly bodyBytesMax?: number
 }
 
-/** Of the name that a late answer has everywhere. */
-class LateError extends Error {
-  constructor() {
-    super('there was no answer in time')
-    this.name = 'TimeoutError'
-  }
-}
-
 /** Nothing heard for this long, and the system asks the peer whether it is still there. */
 const KEEPALIVE_DELAY_MS = 15_000
 
@@ -69,21 +61,8 @@ export class Transport {
   }
 
   async call(request: Request): Promise<Answer> {
-    const ending = new AbortController()
-    // By hand: signals that are made for each call, and live until it would have been late, are half of what it costs.
-    const timer = setTimeout(() => ending.abort(new LateError()), request.deadlineMs)
-    const leave = () => ending.abort(request.signal?.reason)
-    request.signal?.addEventListener('abort', leave)
-    try {
-      request.signal?.throwIfAborted()
-      return await this.#answer(request, ending.signal)
-    } finally {
-      clearTimeout(timer)
-      request.signal?.removeEventListener('abort', leave)
-    }
-  }
-
-  async #answer(request: Request, signal: AbortSignal): Promise<Answer> {
+    const deadline = AbortSignal.timeout(request.deadlineMs)
+    const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
     const { statusCode, headers, body } = await this.#agent.request(this.#dispatch(request, signal))
     const bytesMax = this.#options.bodyBytesMax ?? 64 * 1024 * 1024
     const chunks: Buffer[] = []

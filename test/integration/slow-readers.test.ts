@@ -71,7 +71,7 @@ class SlowReader {
   }
 }
 
-describe(`${READERS} readers of about ${BYTES_A_SECOND} bytes a second`, () => {
+describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now and then`, () => {
   let rig: Rig
   before(async () => {
     rig = await startRig({
