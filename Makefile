@@ -1,68 +1,88 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit test-simulation simulate-long test-integration test-cluster test-e2e cluster-up cluster-down results check generate bench bench-peers
+.PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-cluster test-image test-e2e \
+  cluster-up cluster-down results image sbom manifests check generate bench bench-peers
 
 help: ## print these targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 \t\2/' | expand -t 26
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-node_modules: package-lock.json
-	npm ci
-	@touch node_modules
+# npm writes this file last, so that an installation that was interrupted is begun again.
+INSTALLED := node_modules/.package-lock.json
 
-run: node_modules ## start a simulated model and the gateway, and print how to call them
+# What the binaries of nodejs.org need and a small Linux may lack.
+NO_NODE := "error: Node 26 cannot start here, see above. On Linux it needs glibc and libatomic.so.1: \
+apt-get install libatomic1 (Debian, Ubuntu) or dnf install libatomic (Fedora), then make again."
+
+# An older npm would leave out what asks for a newer Node than its own, so that it only brings the npm that installs.
+NEW_ENOUGH := node -e 'const [a, b] = process.versions.node.split(".").map(Number); \
+process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
+INSTALLER := .cache/npm/node_modules/.bin
+
+$(INSTALLED): package-lock.json
+	@echo 'Installing what package-lock.json names; this takes a minute the first time.'
+	@$(NEW_ENOUGH) || npm install --prefix .cache/npm --no-save --loglevel=error npm@11 \
+	  "node@$$(node -p 'require("./package.json").devDependencies.node')"
+	@$(NEW_ENOUGH) || $(INSTALLER)/node --version >/dev/null || { echo $(NO_NODE) >&2; exit 1; }
+	@PATH="$(CURDIR)/$(INSTALLER):$$PATH" npm ci --loglevel=error
+	@touch $@
+
+ready: $(INSTALLED)
+	@node_modules/.bin/node --version >/dev/null || { echo $(NO_NODE) >&2; exit 1; }
+
+run: ready ## start a simulated model and the gateway, and print how to call them
 	@npm run --silent start
 
-test: node_modules ## run every tier of tests that this machine can run
+test: ready ## run every tier of tests that this machine can run
 	@npm run --silent test
 
-test-unit: node_modules ## run the tests that need nothing but Node
+test-unit: ready ## run the tests that need nothing but Node
 	@npm run --silent test:unit
 
-test-simulation: node_modules ## run thousands of histories of several gateways and one Redis in virtual time
+test-simulation: ready ## run thousands of histories of several gateways and one Redis in virtual time
 	@npm run --silent test:simulation
 
-simulate-long: node_modules ## the same with a hundred thousand; make simulate-long SEEDS=1-1000000 for more
+simulate-long: ready ## the same with a hundred thousand; make simulate-long SEEDS=1-1000000 for more
 	@GW_SEEDS=$(or $(SEEDS),1-100000) npm run --silent test:simulation
 
-results: node_modules ## measure what is promised and write test/integration/results.md
+results: ready ## measure what is promised and write test/integration/results.md
 	@npm run --silent test:results
 
-test-cluster: node_modules ## run the tests with a real Kubernetes API server; the first run builds it
+test-cluster: ready ## run the tests with a real Kubernetes API server; the first run builds it
 	@npm run --silent test:cluster
 
-test-e2e: node_modules ## run the tests in a real cluster: one node on this machine, or that of E2E_KUBECONFIG with E2E_IMAGE
+test-e2e: ready ## run the tests in a real cluster: one node on this machine, or that of E2E_KUBECONFIG with E2E_IMAGE
 	@npm run --silent test:e2e
 
-cluster-up: node_modules ## start a Kubernetes of one node in a network namespace, and print how to use it
+cluster-up: ready ## start a Kubernetes of one node in a network namespace, and print how to use it
 	@npm run --silent cluster -- up
 
-cluster-down: node_modules ## remove it and all that it left
+cluster-down: ready ## remove it and all that it left
 	@npm run --silent cluster -- down
 
-test-integration: node_modules ## run the tests with real processes, sockets, SDKs and a model server
+test-integration: ready ## run the tests with real processes, sockets, SDKs and a model server
 	@npm run --silent test:integration
 
-test-image: node_modules ## build the image twice on a stand-in base, compare, and run it
+test-image: ready ## build the image twice on a stand-in base, compare, and run it
 	@npm run --silent test:image
 
-image: node_modules ## build the image; IMAGE=NAME BASE_IMAGE=NAME OUTPUT=FILE.tar
+image: ready ## build the image; IMAGE=NAME BASE_IMAGE=NAME OUTPUT=FILE.tar
 	@node_modules/.bin/node test/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT))
 
-sbom: node_modules ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
+sbom: ready ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
 	@mkdir -p .cache
 	@node_modules/.bin/node test/image/sbom.ts .cache/gw.cdx.json
 
-manifests: node_modules ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
+manifests: ready ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
 	@node_modules/.bin/node test/charts/manifests.ts $(VALUES)
 
-check: node_modules ## format, lint, types, unused code, and the rules of the tree
+check: ready ## format, lint, types, unused code, and the rules of the tree
 	@npm run --silent check
 
-generate: node_modules ## write the files that are made from the code
+generate: ready ## write the files that are made from the code
 	@npm run --silent generate
 
-bench: node_modules ## measure against nginx; make bench ARGS=--quick for a short run
+bench: ready ## measure against nginx; make bench ARGS=--quick for a short run
 	@npm run --silent bench -- $(ARGS)
 
-bench-peers: node_modules ## measure other gateways beside this one; the first run brings them
+bench-peers: ready ## measure other gateways beside this one; the first run brings them
 	@npm run --silent bench:peers

@@ -17,7 +17,8 @@ const TOOL = join(import.meta.dirname, 'main.ts')
 const DEMO_KEY = 'gw_demo_quickstart_EybL4RXJV0SSvvDyoPl7mJB0Q2Kq7sVLJJV7nWiocei3DP8Yb'
 /** Slow enough that a stream can be seen to be one. */
 const PACE = { latencyMs: 200, tokensPerSecond: 20 }
-const READY_SECONDS_MAX = 30
+/** Far more than a slow machine needs; a gateway that ends is noticed at once. */
+const READY_SECONDS_MAX = 120
 const LOOK_MS = 50
 
 process.exitCode = await main(process.argv.slice(2))
@@ -70,6 +71,7 @@ function placesOf(ports: Ports) {
   return {
     baseUrl: `http://${HOST}:${ports.gateway}/v1`,
     metricsUrl: `http://${HOST}:${ports.metrics}/metrics`,
+    adminUrl: `http://${HOST}:${ports.admin}`,
     key: DEMO_KEY,
   }
 }

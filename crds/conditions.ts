@@ -44,6 +44,7 @@ export const CONDITIONS = {
   Programmed: [
     'Programmed',
     'Pending',
+    'Paused',
     'Progressing',
     'Invalid',
     'Rejected',
@@ -56,8 +57,9 @@ export const CONDITIONS = {
     'Pending',
     'UsingLastKnownGood',
     'FieldsIgnored',
+    'StoreAway',
+    'WaitsForNewPods',
     'UpstreamsDisabled',
-    'StoreUnavailable',
   ],
   /** The summary: the first of the others that does not hold gives its reason. */
   Ready: ['Ready', 'Pending'],

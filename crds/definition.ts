@@ -1,7 +1,8 @@
 /** A CustomResourceDefinition: the names, the schema, the columns that kubectl prints. */
 import { API_VERSION } from '../dataplane/config/schema.ts'
 import { isMap, type Tree } from '../dataplane/config/tree.ts'
-import { GatewayStatus } from './gateway-config.ts'
+import type { Rule } from './fields.ts'
+import { GatewayStatus, NAME_RULE } from './gateway-config.ts'
 import { GatewayKeySpec, GatewayKeyStatus, KEY_KIND, KEY_TRANSITIONS } from './gateway-key.ts'
 import { makeGatewaySection } from './gateway-section.ts'
 import { makeStructural } from './structural.ts'
@@ -27,6 +28,8 @@ interface Definition extends Names {
   readonly description: string
   readonly properties: Tree
   readonly required: readonly string[]
+  /** On the whole object. */
+  readonly rules?: readonly Rule[]
   readonly columns: readonly Column[]
   readonly subresources: Tree
 }
@@ -64,6 +67,7 @@ export function makeGatewayConfigDefinition(): Tree {
       },
     },
     required: ['gw'],
+    rules: [{ rule: NAME_RULE.rule, message: NAME_RULE.message }],
     columns: GATEWAY_COLUMNS,
     subresources: {
       status: {},
@@ -179,6 +183,7 @@ function withTransitions(spec: Tree): Tree {
 
 function makeDefinition(definition: Definition): Tree {
   const { kind, plural, singular, shortName, description, properties, required } = definition
+  const { rules = [] } = definition
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -210,6 +215,7 @@ function makeDefinition(definition: Definition): Tree {
                 metadata: { type: 'object' },
                 ...properties,
               },
+              ...(rules.length === 0 ? {} : { 'x-kubernetes-validations': rules }),
             },
           },
           additionalPrinterColumns: definition.columns.map(printed),

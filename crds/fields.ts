@@ -73,8 +73,30 @@ export const map = (entriesMax: number, valueLengthMax: number) =>
     })
     .meta({ maxProperties: entriesMax })
 
-export const labels = () => map(64, 63)
-export const annotations = () => map(64, 16_384)
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
+const LABEL_NAME =
+  /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+
+/** A structural schema cannot look at names of a map: this half is the operator's. */
+const areNames = (entries: object) => Object.keys(entries).every((key) => LABEL_NAME.test(key))
+const NAMES = {
+  error:
+    'has a name that Kubernetes does not take; write NAME or PREFIX/NAME of letters, digits, dots, - and _',
+}
+
+export const labels = () =>
+  z
+    .record(
+      z.string().max(317),
+      z.string().max(63).regex(LABEL_VALUE, 'must be at most 63 letters, digits, -, _ and .'),
+    )
+    .refine((entries) => Object.keys(entries).length <= 64, {
+      error: 'must have at most 64 entries',
+    })
+    .refine(areNames, NAMES)
+    .meta({ maxProperties: 64 })
+
+export const annotations = () => map(64, 16_384).refine(areNames, NAMES).meta({ maxProperties: 64 })
 
 /** A count, or a share such as 25%. */
 export const countOrShare = () =>

@@ -2,12 +2,20 @@
 import { z } from 'zod'
 import { API_VERSION, KIND } from '../dataplane/config/schema.ts'
 import { Condition } from './conditions.ts'
-import { listMap, Metadata, moment } from './fields.ts'
+import { listMap, Metadata, moment, type SharedRule } from './fields.ts'
 import { WorkloadSpec } from './workload.ts'
 
 /** A status with more pods would outgrow the object; those in trouble come first. */
 export const PODS_MAX = 200
 export const PROBLEMS_MAX = 20
+
+/** On the whole object: its Service has the same name, and names of Services are the narrowest. */
+export const NAME_RULE: SharedRule<string> = {
+  rule: "size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+  message:
+    'metadata.name: a Service of this name is made; use at most 63 lower-case letters, digits and -, beginning with a letter',
+  holds: (name) => name.length <= 63 && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name),
+}
 
 const hash = () => z.string().max(128)
 const sequence = () => z.int().min(0)

@@ -17,10 +17,29 @@ const quantities = () =>
     .meta({ maxProperties: 16 })
     .describe('Amounts by name, such as cpu: 500m and memory: 512Mi.')
 
-export const Resources = z.strictObject({
-  requests: quantities().optional(),
-  limits: quantities().optional(),
-})
+/** Suffixes of amounts; without one it is a plain number. */
+const SCALES: Readonly<Record<string, number>> = {
+  ...{ n: 1e-9, u: 1e-6, m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 },
+  ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 },
+}
+
+function amountOf(quantity: number | string): number {
+  const [, number = '', suffix = ''] = /^([0-9.]+)(.*)$/.exec(String(quantity)) ?? []
+  const scale = SCALES[suffix]
+  return scale === undefined ? Number(`${number}${suffix}`) : Number(number) * scale
+}
+
+/** The API server takes the gateway, and would refuse its Deployment. */
+export const Resources = z
+  .strictObject({ requests: quantities().optional(), limits: quantities().optional() })
+  .refine(
+    ({ requests = {}, limits = {} }) =>
+      Object.entries(requests).every(([name, amount]) => {
+        const limit = limits[name]
+        return limit === undefined || amountOf(amount) <= amountOf(limit)
+      }),
+    { error: 'a request is above its limit' },
+  )
 
 export const ObjectReference = z.strictObject({ name: objectName() })
 
@@ -153,13 +172,25 @@ export const TopologySpread = z.strictObject({
   nodeTaintsPolicy: z.enum(['Honor', 'Ignore']).optional(),
 })
 
+const PolicyPort = z.strictObject({
+  protocol: z.enum(['TCP', 'UDP', 'SCTP']).optional(),
+  port: z.int().min(1).max(65535),
+  endPort: z.int().min(1).max(65535).optional(),
+})
+
+const cidr = () =>
+  z
+    .string()
+    .max(64)
+    .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'must be a block of addresses such as 10.0.0.0/8')
+
 /** Who is meant by a rule of a NetworkPolicy. */
 export const Peer = ruled(
   z.strictObject({
     podSelector: LabelSelector.optional(),
     namespaceSelector: LabelSelector.optional(),
     ipBlock: z
-      .strictObject({ cidr: line(64).min(1), except: z.array(line(64)).max(32).optional() })
+      .strictObject({ cidr: cidr(), except: z.array(cidr()).max(32).optional() })
       .optional(),
   }),
   {
@@ -169,3 +200,9 @@ export const Peer = ruled(
       (ipBlock !== undefined) !== (podSelector !== undefined || namespaceSelector !== undefined),
   },
 )
+
+/** Where pods may connect to: these peers, at these ports; an absent list means all of them. */
+export const Egress = z.strictObject({
+  to: z.array(Peer).max(64).optional(),
+  ports: z.array(PolicyPort).max(64).optional(),
+})

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { annotations, countOrShare, label, labels, line, namedList, ruled } from './fields.ts'
 import {
   Affinity,
+  Egress,
   ObjectReference,
   Peer,
   Resources,
@@ -85,6 +86,14 @@ const NetworkPolicy = z.strictObject({
     .max(64)
     .optional()
     .describe('Who may read the metrics port; everybody if absent.'),
+  egress: z
+    .array(Egress)
+    .max(64)
+    .optional()
+    .describe(
+      'Where pods may connect to besides DNS; what the configuration names if absent, everywhere ' +
+        'but link-local addresses if a reference names it.',
+    ),
 })
 
 const EVERY = z.literal('*')
@@ -112,7 +121,7 @@ export const WorkloadSpec = z.strictObject({
     .describe('Pods of the data plane; without effect where autoscaling is written.'),
   autoscaling: Autoscaling.optional().describe('Lets the load decide the number of pods.'),
   image: line(1024)
-    .min(1)
+    .regex(/^\S+$/, 'must be REGISTRY/NAME:TAG without spaces')
     .optional()
     .describe("Image of the data plane; the operator's own release if absent."),
   imagePullSecrets: namedList(ObjectReference, 16)
@@ -135,7 +144,9 @@ export const WorkloadSpec = z.strictObject({
       'What requests in flight get when a pod ends; request_timeout_seconds + 10 if absent.',
     ),
   podDisruptionBudget: PodDisruptionBudget.prefault({}).describe('Bounds voluntary evictions.'),
-  networkPolicy: NetworkPolicy.prefault({}).describe('Who may open which port of the pods.'),
+  networkPolicy: NetworkPolicy.prefault({}).describe(
+    'Who may open which port of the pods, and where these connect to.',
+  ),
   nodeSelector: labels().default({}).describe('Labels of the nodes that may run a pod.'),
   tolerations: z.array(Toleration).max(64).default([]).describe('Taints that pods tolerate.'),
   affinity: Affinity.optional().describe('Where pods prefer or have to run.'),

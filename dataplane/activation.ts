@@ -130,5 +130,6 @@ export class Activation {
 
 /** What the store is opened with; a change of it waits for a restart. */
 function storeOf({ rate_limits, state_dir }: Section): string {
-  return JSON.stringify([rate_limits?.backend, rate_limits?.redis, state_dir])
+  const redis = rate_limits?.backend === 'redis' ? rate_limits.redis : undefined
+  return JSON.stringify([redis, redis === undefined ? state_dir : undefined])
 }

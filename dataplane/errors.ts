@@ -151,6 +151,8 @@ export interface ErrorDetails {
   readonly final?: boolean
   /** An upstream's refusal of a client's mistake: OpenAI's four members and nothing else. */
   readonly passedOn?: boolean
+  /** Methods that the path takes, where another one was used. */
+  readonly allow?: string
   readonly cause?: unknown
 }
 

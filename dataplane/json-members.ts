@@ -36,11 +36,11 @@ export function scanMembers(bytes: Buffer): Map<string, Span> {
   if (bytes[at] !== OPEN_BRACE) throw new MembersError('The body must be a JSON object.')
   at = skipSpace(bytes, at + 1)
   while (at < bytes.length && bytes[at] !== CLOSE_BRACE) {
-    if (bytes[at] !== QUOTE) throw new MembersError('The body is not valid JSON.')
+    if (bytes[at] !== QUOTE) throw missing('a name in double quotes', at)
     const nameEnd = stringEnd(bytes, at)
     const name = memberName(bytes, at, nameEnd)
     const colon = skipSpace(bytes, nameEnd)
-    if (bytes[colon] !== COLON) throw new MembersError('The body is not valid JSON.')
+    if (bytes[colon] !== COLON) throw missing('a colon', colon)
     const start = skipSpace(bytes, colon + 1)
     const end = valueEnd(bytes, start)
     if (spans.has(name) && SINGLE.has(name)) {
@@ -52,7 +52,7 @@ export function scanMembers(bytes: Buffer): Map<string, Span> {
     spans.set(name, { start, end })
     at = skipSpace(bytes, end)
     if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1)
-    else if (bytes[at] !== CLOSE_BRACE) throw new MembersError('The body is not valid JSON.')
+    else if (bytes[at] !== CLOSE_BRACE) throw missing('a comma or "}"', at)
   }
   return spans
 }
@@ -79,6 +79,10 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   return made
 }
 
+function missing(what: string, at: number): MembersError {
+  return new MembersError(`The body is not valid JSON: ${what} is missing at position ${at}.`)
+}
+
 function memberName(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start + 1, end - 1)
   // An escaped name ("\u006dodel") is the same member to a parser, so it is decoded before it is compared.
@@ -86,7 +90,7 @@ function memberName(bytes: Buffer, start: number, end: number): string {
   try {
     return JSON.parse(bytes.toString('utf8', start, end)) as string
   } catch {
-    throw new MembersError('The body is not valid JSON.')
+    throw missing('a name that can be read', start)
   }
 }
 
@@ -122,7 +126,7 @@ function scalarEnd(bytes: Buffer, start: number): number {
     if (byte === COMMA || byte === CLOSE_BRACE || isSpace(byte)) break
     at++
   }
-  if (at === start) throw new MembersError('The body is not valid JSON.')
+  if (at === start) throw missing('a value', start)
   return at
 }
 

@@ -1,5 +1,5 @@
 /** What the HTTP parser refuses: answered in bytes, once, and the connection is closed. */
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
@@ -30,7 +30,8 @@ export function refuseRaw(
   const body = refusal.envelope(id)
   gateway.metrics.refused.at(refusal.code).value++
   socket.write(
-    `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
+      `content-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
       `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
   // Who sends too slowly is not waited for.

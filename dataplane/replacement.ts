@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Activation } from './activation.ts'
 import type { AdminAnswer, AdminRequest } from './admin.ts'
 import { type Difference, differencesBetween, type Side } from './config/differences.ts'
+import { effectiveSection } from './config/effective.ts'
 import { type Loaded, loadConfiguration } from './config/load.ts'
 import { shownText } from './config/masking.ts'
 import { renderProblem } from './config/problems.ts'
@@ -62,10 +63,10 @@ function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
   return differencesBetween(sideOf(old), sideOf(fresh))
 }
 
-/** What stands beside `gw` says nothing to a gateway that is not in a cluster. */
+/** What stands beside `gw` says nothing to a gateway that is not in a cluster; a default that is written changes nothing. */
 function sideOf({ configuration, referenceAt }: Loaded): Side {
   return {
-    tree: { gw: configuration?.gw },
+    tree: { gw: configuration && effectiveSection(configuration.gw) },
     shown: (value, path) => shownText(value, path, referenceAt(path)),
   }
 }

@@ -153,7 +153,8 @@ export class ClientResponse implements Deadline {
   }
 
   #refuseUnsent(error: GatewayError): void {
-    const { retryAfterSeconds } = error.details
+    const { retryAfterSeconds, allow } = error.details
+    if (allow !== undefined) this.headers.push('allow', allow)
     if (retryAfterSeconds !== undefined) this.headers.push('retry-after', String(retryAfterSeconds))
     if (error.final) this.headers.push('x-should-retry', 'false')
     this.send(error.status, 'application/json; charset=utf-8', error.envelope(this.#requestId))

@@ -29,7 +29,7 @@ export async function runPod(
   given: Environment,
   ending: Promise<void>,
 ): Promise<number> {
-  const env = { ...POD_DEFAULTS, ...given }
+  const env = environmentOf(given)
   const fault = environmentFault(env) ?? podFault(env)
   if (fault !== undefined) {
     complain(fault)
@@ -74,6 +74,12 @@ export async function runPod(
   pod.close()
   await close(push)
   return code
+}
+
+/** A variable that is empty is one that nobody has set. */
+export function environmentOf(given: Environment): Environment {
+  const said = Object.entries(given).filter(([name, value]) => value || !(name in POD_DEFAULTS))
+  return { ...POD_DEFAULTS, ...Object.fromEntries(said) }
 }
 
 /** Between the pod, which finds configurations, and the gateway, which does not run before the first of them. */

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { Activation } from './activation.ts'
-import { showBudgets } from './budgets/gauges.ts'
+import { showBudgetsAtScrapes } from './budgets/gauges.ts'
 import { InfraCost } from './budgets/infra-cost.ts'
 import { AlertWebhook, sendAlert, type WebhookOptions } from './budgets/webhook.ts'
 import { Deadlines, systemClock } from './clock.ts'
@@ -222,7 +222,7 @@ async function createGateway(snapshot: Snapshot): Promise<Made> {
     visits: new Roster<Visit>(),
     draining: false,
   }
-  metrics.budgetTokens.collect = () => showBudgets(gateway)
+  showBudgetsAtScrapes(gateway)
   return { gateway, targets, opened }
 }
 
@@ -250,7 +250,7 @@ export function whyNotListening(
 ): string {
   const place = `${error.address ?? ''}:${error.port ?? ''}`
   if (error.code === 'EADDRINUSE')
-    return `${place} is in use; stop what listens there or choose another port`
+    return `${place} is in use; stop what listens there or choose another port under gw.gateway`
   if (error.code === 'EACCES')
     return `${place} may not be bound by this user; choose a port above 1023`
   return `cannot listen: ${error.message}`

@@ -7,9 +7,10 @@ import { APIS } from './apis/index.ts'
 import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { GatewayError } from './errors.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, Visit } from './gateway.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
 import { HEADER_BYTES_MAX, refuseRaw } from './raw-refusal.ts'
+import { authenticate } from './stages/authenticate.ts'
 import { serve } from './visit.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
 
@@ -37,7 +38,7 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
   for (const api of APIS) {
-    const method = api.quiet ? (['GET', 'HEAD'] as const) : api.method
+    const method = api.method === 'GET' ? (['GET', 'HEAD'] as const) : api.method
     const handler = handlerOf(gateway, api)
     app.route({
       method: method as 'GET',
@@ -66,7 +67,8 @@ function openFastify(gateway: Gateway): FastifyInstance {
     requestTimeout: BODY_TIMEOUT_MS,
     http: {
       insecureHTTPParser: false,
-      requireHostHeader: true,
+      // `wireFault` requires it: Node would answer by itself, without id and body.
+      requireHostHeader: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 1000,
@@ -118,21 +120,37 @@ const UNKNOWN: Api = {
   method: 'GET',
   path: '*',
   summary: 'Everything that is not an API.',
-  run({ call }) {
-    const { method = '', url = '' } = call.incoming
+  run(visit) {
+    identify(visit)
+    const { method = '', url = '' } = visit.call.incoming
     const path = url.split('?', 1)[0] ?? ''
-    const allowed = APIS.find((api) => api.path === path)
-    if (allowed !== undefined) {
+    const taken = APIS.find((api) => isAt(path, api))?.method
+    // Of a path that it cannot decode the router says the same as of one that it does not know.
+    if (taken !== undefined && taken !== method) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',
-        `${path} takes ${allowed.method}, not ${method}.`,
+        `${path.slice(0, 100)} takes ${taken}, not ${method}.`,
+        { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
       )
     }
     throw new GatewayError(
       'ERR_GW_ROUTE_NOT_FOUND',
-      `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions.`,
+      `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
     )
   },
+}
+
+/** Nobody needs a key to hear that there is nothing; whoever sends one hears how its tenant stands, as always. */
+function identify(visit: Visit): void {
+  try {
+    authenticate(visit)
+  } catch {
+    // That the key is bad is no news where there is nothing to use it for.
+  }
+}
+
+function isAt(path: string, api: Api): boolean {
+  return api.path.endsWith('*') ? path.startsWith(api.path.slice(0, -1)) : path === api.path
 }
 
 /** GET /metrics on its own port. */

@@ -32,8 +32,10 @@ export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
   if (twice !== undefined) return fault(`The header "${twice}" appears twice; send it once.`)
   if (!url.startsWith('/') || TARGET_BAD.test(url))
     return fault('The request target is not a plain path.')
-  if (headers.host !== undefined && !HOST.test(headers.host))
-    return fault('The Host header is not a host.')
+  const { host } = headers
+  // Only HTTP/1.0 may leave it out.
+  if (host === undefined ? incoming.httpVersion !== '1.0' : !HOST.test(host))
+    return fault(`The Host header is ${host === undefined ? 'missing' : 'not a host'}.`)
   return framingFault(incoming) ?? askingFault(headers)
 }
 

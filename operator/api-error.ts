@@ -46,6 +46,13 @@ export function errorOfStatus(what: string, status: unknown): ApiError {
   return errorOf(what, { status: typeof code === 'number' ? code : 500, headers: {}, body })
 }
 
+/** Asked again, the answer would be the same. */
+export function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429
+  )
+}
+
 export function isStatus(error: unknown, status: number): error is ApiError {
   return error instanceof ApiError && error.status === status
 }

@@ -56,6 +56,8 @@ export interface ApplyOptions {
   readonly force?: boolean
   /** True: the answer is what would be stored, and nothing is. */
   readonly dryRun?: boolean
+  /** True: a merge patch instead, which replaces lists whole, entries of others included. */
+  readonly merges?: boolean
 }
 
 const CREDENTIALS_MS_MAX = 60_000
@@ -159,7 +161,7 @@ export class ApiClient {
   async apply(
     resource: Resource,
     object: KubeObject,
-    { manager, subresource, force = true, dryRun = false }: ApplyOptions,
+    { manager, subresource, force = true, dryRun = false, merges = false }: ApplyOptions,
   ): Promise<KubeObject> {
     const { namespace, name } = object.metadata
     this.#mayWrite()
@@ -168,10 +170,12 @@ export class ApiClient {
     // An apply that makes the object needs the permission to create it.
     if (subresource === undefined) this.#ask('create', resource, where)
     const place = pathOf(resource, { name, ...where })
-    const query = `fieldManager=${manager}&force=${force}&fieldValidation=Strict`
+    const forced = merges ? '' : `&force=${force}`
+    const query = `fieldManager=${manager}${forced}&fieldValidation=Strict`
     const path = `${place}?${query}${dryRun ? '&dryRun=All' : ''}`
     const body = jsonOf({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object })
-    const headers = { 'content-type': 'application/apply-patch+yaml' }
+    const type = merges ? 'application/merge-patch+json' : 'application/apply-patch+yaml'
+    const headers = { 'content-type': type }
     return objectOf(await this.#send('patch', { method: 'PATCH', path, headers, body }))
   }
 

@@ -100,7 +100,18 @@ function outgoing(envelope: Envelope, sequence: number, hash: string): Outgoing 
   return { sequence, hash, documentHash: sha256, keyId, text: JSON.stringify(envelope) }
 }
 
+/** What a ConfigMap may hold. */
+const CONFIG_MAP_BYTES_MAX = 1024 * 1024
+
+/** Throws what to do where it is more than a ConfigMap holds, before the API server says it in its own words. */
 export function bundleData({ configuration, keys }: Stored) {
+  const forKeys = CONFIG_MAP_BYTES_MAX - Buffer.byteLength(configuration?.text ?? '')
+  if (keys !== undefined && keys.packed.length > forKeys) {
+    throw new Error(
+      `${keys.records.length} keys take ${keys.packed.length} bytes packed, and ${forKeys} are left beside the ` +
+        'configuration: the pods keep the keys they have. Delete GatewayKeys that are over, or split the gateway',
+    )
+  }
   return {
     ...(configuration && { data: { [CONFIGURATION_MEMBER]: configuration.text } }),
     ...(keys && { binaryData: { [KEYS_MEMBER]: keys.packed.toString('base64') } }),

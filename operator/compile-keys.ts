@@ -11,8 +11,8 @@ export interface KeyVerdict {
   readonly reason: 'Accepted' | 'InvalidSpec' | 'NotPermitted' | 'DuplicateHash' | 'GatewayNotFound'
   readonly message: string
   readonly state: KeyState
-  /** When the state will change by itself. */
-  readonly expiresAt?: number
+  /** Routes of the key that the gateway has not: it may call the others. */
+  readonly missing?: readonly string[]
 }
 
 export interface KeySources {
@@ -29,6 +29,7 @@ export interface CompiledKeys {
 
 export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): CompiledKeys {
   const byHash = new Map<string, KeyRecord>()
+  const routes = routesOf(gateway)
   for (const record of ownKeys(gateway, keptKeys)) {
     if (!byHash.has(record.hash)) byHash.set(record.hash, record)
   }
@@ -42,7 +43,10 @@ export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): Compi
       verdicts.set(keyOf(key), { ...DUPLICATE, state })
     } else {
       byHash.set(record.hash, record)
-      verdicts.set(keyOf(key), { ...ACCEPTED, message: acceptedMessage(state), state })
+      const missing = missingOf(record, routes)
+      const message = acceptedMessage(state, missing)
+      const lacks = missing.length === 0 ? {} : { missing }
+      verdicts.set(keyOf(key), { ...ACCEPTED, message, state, ...lacks })
     }
   }
   return { records: [...byHash.values()], verdicts }
@@ -76,9 +80,21 @@ const DUPLICATE = {
     'An older record has the same hash, and the older one counts. Make a new key with `gw keys create`, and delete this record.',
 } as const
 
-function acceptedMessage(state: KeyState): string {
-  if (state === 'ACTIVE') return 'The key may call its routes.'
-  return `The key is ${state.toLowerCase()} and answers 401.`
+/** A key may come before its routes, so that a route which is not there keeps it out of nothing else. */
+export function acceptedMessage(state: KeyState, missing: readonly string[] = []): string {
+  if (state !== 'ACTIVE') return `The key is ${state.toLowerCase()} and answers 401.`
+  if (missing.length === 0) return 'The key may call its routes.'
+  const names = missing.map((name) => `"${name}"`).join(', ')
+  return `The gateway has no route ${names}. Correct spec.routes (an alias is no route), or add the route.`
+}
+
+function routesOf(gateway: KubeObject): ReadonlySet<unknown> {
+  const routes = valueBelow(gateway, 'gw', 'routes')
+  return new Set(Array.isArray(routes) ? routes.map((route) => valueBelow(route, 'name')) : [])
+}
+
+function missingOf({ routes }: KeyRecord, known: ReadonlySet<unknown>): readonly string[] {
+  return routes.filter((name) => name !== '*' && !known.has(name)).slice(0, 10)
 }
 
 function refusal(key: KubeObject, gateway: KubeObject, fault: string | undefined): KeyVerdict {

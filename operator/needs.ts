@@ -1,6 +1,7 @@
 /** What a configuration needs of the pod it runs in: Secrets to mount, variables, ports. */
 import { splitReferences } from '../dataplane/config/reference-syntax.ts'
 import { hashOf, type Payload } from '../dataplane/config/signed.ts'
+import { type Destinations, destinationsOf } from './destinations.ts'
 import { isObject, valueBelow } from './objects.ts'
 
 export interface Ports {
@@ -16,6 +17,7 @@ export interface Needs {
   readonly ports: Ports
   /** Hash of what says where counters are kept. */
   readonly store: string
+  readonly destinations: Destinations
   /** As written: what a request may take, and so what a pod may take to end. */
   readonly requestTimeoutSeconds?: number
 }
@@ -42,17 +44,22 @@ export function needsOf({ gw }: Payload): Needs {
   const timeout = valueBelow(gw, 'gateway', 'request_timeout_seconds')
   return {
     ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
+    destinations: destinationsOf(gw),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
-    store: hashOf([
-      valueBelow(gw, 'rate_limits', 'backend') ?? null,
-      valueBelow(gw, 'rate_limits', 'redis') ?? null,
-    ]).slice(0, 12),
+    store: hashOf(
+      isShared(gw) ? ['redis', valueBelow(gw, 'rate_limits', 'redis') ?? null] : [null, null],
+    ).slice(0, 12),
     ports: {
       listen: port('listen_port', PORTS.listen),
       metrics: port('metrics_port', PORTS.metrics),
     },
   }
+}
+
+/** Counters in the pod are the same, whether somebody says so or not. */
+function isShared(gw: Payload['gw']): boolean {
+  return valueBelow(gw, 'rate_limits', 'backend') === 'redis'
 }
 
 /** The pod serves the desired configuration or falls back to the last good one; it must be able to do both. */
@@ -64,6 +71,10 @@ export function joinNeeds(desired: Needs, lastKnownGood: Needs | undefined): Nee
     ...desired,
     secrets: union(desired.secrets, lastKnownGood.secrets),
     variables: union(desired.variables, lastKnownGood.variables),
+    destinations: {
+      known: [...desired.destinations.known, ...lastKnownGood.destinations.known],
+      hasUnknown: desired.destinations.hasUnknown || lastKnownGood.destinations.hasUnknown,
+    },
   }
 }
 

@@ -73,9 +73,12 @@ export class Lane {
     this.#isRunning = false
     if (this.#isClosed) return
     if (this.#isNew) {
-      // What this attempt was about is no longer what is wanted.
+      // What this attempt was about is no longer what is wanted; that nobody answers is news all the same.
       this.#isNew = false
+      const isSilent = outcome.state === 'unreachable'
+      if (isSilent) this.#state = outcome
       void this.#run()
+      if (isSilent) this.#options.onChange()
       return
     }
     this.#state = outcome

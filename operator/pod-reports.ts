@@ -31,6 +31,8 @@ export interface PodProblem {
   readonly pointer: string
   readonly message: string
   readonly fix: string
+  /** A reference leads nowhere. */
+  readonly isUnresolved: boolean
 }
 
 export interface UnresolvedReference {
@@ -86,6 +88,7 @@ export function readProblems(value: unknown): PodProblem[] {
     pointer: text(valueBelow(problem, 'pointer')) ?? '',
     message: text(valueBelow(problem, 'message')) ?? 'not said why',
     fix: text(valueBelow(problem, 'fix')) ?? '',
+    isUnresolved: valueBelow(problem, 'code') === 'ERR_GW_SECRET_UNRESOLVED',
   }))
 }
 

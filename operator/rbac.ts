@@ -46,7 +46,12 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.leases, verbs: ['create'], where: 'own' },
   { resource: RESOURCES.leases, verbs: ['get', 'update'], where: 'own', names: [LEASE_NAME] },
   { resource: RESOURCES.secrets, verbs: ['create'], where: 'own' },
-  { resource: RESOURCES.secrets, verbs: ['get'], where: 'own', names: [SIGNING_SECRET_NAME] },
+  {
+    resource: RESOURCES.secrets,
+    verbs: ['get', 'update'],
+    where: 'own',
+    names: [SIGNING_SECRET_NAME],
+  },
 ]
 
 /** A rule as a Role or ClusterRole has it. */

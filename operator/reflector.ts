@@ -18,6 +18,8 @@ export interface ReflectorOptions {
   readonly random: () => number
   /** Keeps only what is needed of an object; called before it is stored. */
   readonly trim?: (object: KubeObject) => KubeObject
+  /** Objects that are asked for at a time. */
+  readonly pageLength?: number
   readonly onList?: (changes: number) => void
   readonly onEnd?: (ending: Ending, error: unknown) => void
   readonly timings?: Partial<Timings>
@@ -113,15 +115,17 @@ export class Reflector {
     const { api, resource, selection, store, onList } = this.#options
     await this.#waitForList()
     const objects: KubeObject[] = []
-    let page = await api.list(resource, selection, { limit: PAGE_LENGTH })
-    objects.push(...page.items)
+    const limit = this.#options.pageLength ?? PAGE_LENGTH
+    let page = await api.list(resource, selection, { limit })
     // What changes meanwhile is told by the watch, which begins at the version of the first page.
     const { resourceVersion } = page
-    while (page.next !== undefined) {
-      page = await api.list(resource, selection, { limit: PAGE_LENGTH, next: page.next })
-      objects.push(...page.items)
+    for (;;) {
+      // Page by page, so that never more than one page is held as it came.
+      for (const object of page.items) objects.push(this.#trim(object))
+      if (page.next === undefined) break
+      page = await api.list(resource, selection, { limit, next: page.next })
     }
-    const changes = store.replace(objects.map((object) => this.#trim(object)))
+    const changes = store.replace(objects)
     this.#version = resourceVersion
     this.#listedAt = performance.now()
     this.#isSynced = true

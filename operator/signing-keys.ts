@@ -21,19 +21,27 @@ export interface SigningPlace {
   readonly name: string
 }
 
-/** Makes the Secret where there is none. Throws where it is there and cannot be used: making another would cut off all pods. */
+/** Makes the key where there is none. Throws where it is there and cannot be used: making another would cut off all pods. */
 export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Promise<SigningKeys> {
   const stored = await api.get(RESOURCES.secrets, place)
-  if (stored !== undefined) return readSigningKeys(stored)
+  if (stored !== undefined && !isEmpty(stored)) return readSigningKeys(stored)
   try {
-    return readSigningKeys(await api.create(RESOURCES.secrets, newSecret(place), MANAGER))
+    const empty = stored ?? (await api.create(RESOURCES.secrets, emptySecret(place), MANAGER))
+    // With the version that was read: of two operators one writes.
+    const filled = { ...empty, data: newKey() }
+    return readSigningKeys(await api.update(RESOURCES.secrets, filled, MANAGER))
   } catch (error) {
     // Another operator was faster; what it made is the key.
     if (!isStatus(error, 409)) throw error
     const made = await api.get(RESOURCES.secrets, place)
-    if (made === undefined) throw error
+    if (made === undefined || isEmpty(made)) throw error
     return readSigningKeys(made)
   }
+}
+
+/** A release makes the Secret without contents, so that it goes with the release. */
+function isEmpty({ data }: KubeObject): boolean {
+  return !isObject(data) || Object.keys(data).length === 0
 }
 
 export function readSigningKeys(secret: KubeObject): SigningKeys {
@@ -69,14 +77,17 @@ function readPem(pem: string, where: string): KeyObject {
   throw new Error(`${where} is not an Ed25519 key in PEM`)
 }
 
-function newSecret({ namespace, name }: SigningPlace): KubeObject {
-  const { privateKey } = generateKeyPairSync('ed25519')
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+function emptySecret({ namespace, name }: SigningPlace): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { namespace, name, labels: { [MANAGED_LABEL]: MANAGER } },
     type: 'Opaque',
-    data: { [SIGNING]: Buffer.from(pem).toString('base64') },
   }
+}
+
+function newKey(): Readonly<Record<string, string>> {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return { [SIGNING]: Buffer.from(pem).toString('base64') }
 }

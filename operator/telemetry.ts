@@ -1,5 +1,6 @@
 /** Every metric of the operator. Where controllers of others have a name for it, it is that name. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { LEASE_NAME } from './rbac.ts'
 import type { Tally } from './tally.ts'
 
 export interface Telemetry {
@@ -33,7 +34,7 @@ export function createTelemetry(): Telemetry {
     new Gauge({ name, help, labelNames, registers })
   const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Histogram({ name, help, labelNames, registers, buckets: SECONDS })
-  return {
+  const telemetry: Telemetry = {
     registry,
     reconciles: counter(
       'controller_runtime_reconcile_total',
@@ -86,6 +87,19 @@ export function createTelemetry(): Telemetry {
       'resource',
     ),
   }
+  beginAtZero(telemetry)
+  return telemetry
+}
+
+/** A series that is not there yet cannot be told from one that is lost. */
+function beginAtZero({ reconciles, queueDepth, activeWorkers, leader, statusUpdates }: Telemetry) {
+  for (const controller of ['gateway', 'key']) {
+    for (const result of ['success', 'error']) reconciles.inc({ controller, result }, 0)
+    queueDepth.set({ name: controller }, 0)
+    activeWorkers.set({ controller }, 0)
+  }
+  leader.set({ name: LEASE_NAME }, 0)
+  statusUpdates.inc(0)
 }
 
 /** Gauges that are counted when they are read. Returns what says from where. */

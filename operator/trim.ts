@@ -30,8 +30,23 @@ function trimPod(pod: KubeObject): KubeObject {
       phase: valueBelow(status, 'phase'),
       podIP: valueBelow(status, 'podIP'),
       conditions: valueBelow(status, 'conditions'),
+      ...(valueBelow(status, 'phase') === 'Failed' && {
+        reason: valueBelow(status, 'reason'),
+        message: valueBelow(status, 'message'),
+      }),
+      ...held(status),
     },
   }
+}
+
+/** Of containers only why they do not run, which few have. */
+function held(status: unknown): { containerStatuses?: readonly object[] } {
+  const statuses = valueBelow(status, 'containerStatuses')
+  const waiting = (Array.isArray(statuses) ? statuses : []).filter(
+    (one) => valueBelow(one, 'state', 'waiting') !== undefined,
+  )
+  if (waiting.length === 0) return {}
+  return { containerStatuses: waiting.map(({ state, lastState }) => ({ state, lastState })) }
 }
 
 /** Of the template only what the pods were made with; the rest is told by hash and generation. */

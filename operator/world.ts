@@ -35,6 +35,10 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   networkPolicies: { labelSelector: OURS, metadataOnly: true },
 }
 
+/** Each of these may hold a MiB; a page is read as one text. */
+const LARGE: readonly Resource[] = [RESOURCES.gatewayConfigs, RESOURCES.configMaps]
+const LARGE_PAGE_LENGTH = 25
+
 export class World {
   readonly stores: Readonly<Record<Watched, Store>>
   /** By `namespace/name` of the gateway. */
@@ -111,6 +115,7 @@ function reflectorOf(
     store,
     random,
     trim: trimOf(resource),
+    ...(LARGE.includes(resource) && { pageLength: LARGE_PAGE_LENGTH }),
     onList: (changes) => onList?.(resource.plural, changes),
     onEnd: (ending, error) => onEnd?.(resource.plural, ending, error),
     ...(timings === undefined ? {} : { timings }),

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 interface Tier {
   readonly name: string
   readonly script: string
-  /** Programs it cannot do without, and the Debian package that brings each. */
+  /** What it cannot do without, as a command that fails where it is missing, and the Debian packages that bring it. */
   readonly needs: Readonly<Record<string, string>>
 }
 
@@ -14,16 +14,19 @@ const TIERS: readonly Tier[] = [
   {
     name: 'simulation',
     script: 'test:simulation',
-    needs: { 'redis-server': 'redis-server' },
+    needs: { 'redis-server --version': 'redis-server' },
   },
   {
     name: 'integration',
     script: 'test:integration',
     needs: {
-      python3: 'python3 python3-venv python3-pip',
-      openssl: 'openssl',
-      curl: 'curl',
-      'redis-server': 'redis-server',
+      "python3 -c 'import ensurepip, venv'": 'python3 python3-venv python3-pip',
+      'openssl version': 'openssl',
+      'curl --version': 'curl',
+      'redis-server --version': 'redis-server',
+      'mmdebstrap --version': 'mmdebstrap',
+      // What the model server is linked with; elsewhere than on Linux its package brings it.
+      '[ "$(uname)" != Linux ] || /sbin/ldconfig -p | grep -q libgomp.so.1': 'libgomp1',
     },
   },
 ]
@@ -38,7 +41,7 @@ const APART = [
 function main(): number {
   let failed = false
   for (const tier of TIERS) {
-    const missing = Object.entries(tier.needs).filter(([program]) => !isInstalled(program))
+    const missing = Object.entries(tier.needs).filter(([command]) => !succeeds(command))
     if (missing.length > 0) {
       const packages = missing.map(([, name]) => name).join(' ')
       process.stdout.write(`tier ${tier.name}: cannot run, install ${packages}\n`)
@@ -53,8 +56,8 @@ function main(): number {
   return failed ? 1 : 0
 }
 
-function isInstalled(program: string): boolean {
-  return spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined
+function succeeds(command: string): boolean {
+  return spawnSync(command, { shell: true, stdio: 'ignore' }).status === 0
 }
 
 function runs(tier: Tier): boolean {

@@ -49,7 +49,10 @@ function verdictOf(status: GatewayStatus, generation: number): Waited | undefine
   if (accepted?.status === 'False' || accepted?.reason === 'Paused') {
     return { kind: 'refused', why: `${accepted.reason}: ${accepted.message}`, status }
   }
-  const pending = status.pods.some(({ state }) => state === undefined || state === 'Pending')
+  // One that does not come to run says so, and may never say anything else.
+  const pending = status.pods.some(
+    ({ state = 'Pending', error }) => state === 'Pending' && error === undefined,
+  )
   if (programmed?.status === 'False' && programmed.reason === 'Rejected' && !pending) {
     return { kind: 'refused', why: `${programmed.reason}: ${programmed.message}`, status }
   }
@@ -65,7 +68,7 @@ function whyNotYet(status: GatewayStatus, generation: number): string {
   if ((status.observedGeneration ?? 0) < generation) {
     return 'the operator has not looked at it; does it run?'
   }
-  const lacking = ['Programmed', 'WorkloadAvailable'].map((type) =>
+  const lacking = ['WorkloadAvailable', 'Programmed'].map((type) =>
     conditionOf(status, type, generation),
   )
   const first = lacking.find((condition) => condition?.status !== 'True')

@@ -1,4 +1,4 @@
-/** `gw config`: is a file right, what does it mean, what is it in full. */
+/** `gw config`: is a file right, what does it mean, what is it, or what a gateway enforces, in full. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Loaded } from '../../dataplane/config/load.ts'
@@ -12,6 +12,7 @@ import {
   printText,
   printValue,
 } from '../output.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface ValidateOptions {
   readonly file: string
@@ -20,8 +21,8 @@ interface ValidateOptions {
   readonly output: Format
 }
 
-interface ShowOptions {
-  readonly file: string
+interface ShowOptions extends PlaceOptions {
+  readonly file?: string
   readonly output: Format
 }
 
@@ -36,12 +37,15 @@ const validate = new Command('validate')
   .addOption(formatOption())
   .action(validateFile)
 
-const show = new Command('show')
-  .description('Print a configuration file in canonical form, with all defaults.')
-  .requiredOption(FILE_FLAG, FILE_MEANING)
+const show = addPlace(
+  new Command('show').description(
+    'Print a configuration in canonical form, with all defaults: of a file, or what a gateway enforces.',
+  ),
+)
+  .option(FILE_FLAG, `${FILE_MEANING}; absent: a running gateway is asked`)
   .requiredOption('--resolved', 'with references resolved and credentials hidden')
   .addOption(formatOption('yaml'))
-  .action(showFile)
+  .action(showConfiguration)
 
 export const config = endUsageWith64(
   new Command('config')
@@ -75,8 +79,20 @@ async function validateFile(options: ValidateOptions): Promise<void> {
   printRemark(`refused: ${loaded.file}: ${counts}${strictly}`)
 }
 
-async function showFile(options: ShowOptions): Promise<void> {
-  const loaded = await load(options.file)
+async function showConfiguration(options: ShowOptions, command: Command): Promise<void> {
+  const { file, output } = options
+  if (file !== undefined) return await showFile(file, output)
+  const { withDoors } = await import('../doors.ts')
+  const { name, status, body } = await withDoors(
+    await askedPlace(options, command),
+    async ([door]) => ({ name: door.name, ...(await door.ask('/config')) }),
+  )
+  if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
+  await printValue(body, output === 'json' ? 'json' : 'yaml')
+}
+
+async function showFile(file: string, output: Format): Promise<void> {
+  const loaded = await load(file)
   if (loaded === undefined) return
   const { printProblems } = await import('../problems-text.ts')
   printProblems(loaded.problems)
@@ -85,7 +101,7 @@ async function showFile(options: ShowOptions): Promise<void> {
     return printRemark(`refused: ${loaded.file}: ${countWords(loaded)}`)
   }
   const { printResolved, resolvedDocument } = await import('../../dataplane/config/resolved.ts')
-  if (options.output === 'json') return await printValue(resolvedDocument(loaded), 'json')
+  if (output === 'json') return await printValue(resolvedDocument(loaded), 'json')
   printText(printResolved(loaded))
 }
 

@@ -1,8 +1,10 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
 import { withCluster } from '../cluster-access.ts'
+import { printRemark } from '../output.ts'
 import type { Place } from '../place.ts'
 import { createKey, endKey, findKey, recordOf, revokeKey } from './cluster.ts'
+import { keysSequenceOf, untilPodsKnow } from './enforcement.ts'
 import { openKeysFile } from './file.ts'
 import { environmentOf, idFor, isObjectName, type Made, make, nextId } from './making.ts'
 import { type KeyView, viewOf } from './view.ts'
@@ -40,9 +42,14 @@ export async function revoke(
   }
   if (place.kind === 'stand-alone') throw new Error(WHERE)
   return await withCluster(place, async (access) => {
-    const view = known(recordOf(await findKey(access, id)), id)
+    const key = await findKey(access, id)
+    const view = known(recordOf(key), id)
     if (view.revoked_at !== undefined) return view
+    const before = await keysSequenceOf(access.api, key)
     await revokeKey(access, id, { at, reason })
+    if (before !== undefined && !(await untilPodsKnow(access.api, key, { before }))) {
+      printRemark('It is revoked, but not every pod has said yet that it knows; see `gw status`.')
+    }
     return known(recordOf(await findKey(access, id)), id)
   })
 }

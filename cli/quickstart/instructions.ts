@@ -4,13 +4,15 @@ export interface Running {
   /** Where clients call, with /v1. */
   readonly baseUrl: string
   readonly metricsUrl: string
+  /** Where the tool `gw` asks. */
+  readonly adminUrl: string
   readonly key: string
   readonly configFile: string
   readonly logFile: string
 }
 
 export function instructions(running: Running): string {
-  const { baseUrl, metricsUrl, key, configFile, logFile } = running
+  const { baseUrl, metricsUrl, adminUrl, key, configFile, logFile } = running
   return `\
 The gateway is ready, in front of a simulated model server.
 
@@ -21,8 +23,11 @@ The gateway is ready, in front of a simulated model server.
   Configuration  ${configFile}  (save a change and it is in force)
   Log            ${logFile}
   Metrics        ${metricsUrl}
+  Admin API      ${adminUrl}  (npx gw status --admin ${adminUrl})
 
-Ask something (add -i to see what the gateway says in its headers):
+Leave it running, and paste into a second terminal, in this folder, whichever you have the program for. Each is complete.
+
+With curl (add -i to see what the gateway says in its headers):
 
 ${curl(running, '', '')}
 
@@ -30,13 +35,13 @@ The same as a stream:
 
 ${curl(running, ' --no-buffer', ',"stream":true')}
 
-With OpenAI's SDK in Python, after pip install openai:
-
-${python(running)}
-
-With OpenAI's SDK in Node, after npm install openai:
+With OpenAI's SDK in Node; this folder has it, elsewhere npm install openai first:
 
 ${node(running)}
+
+With OpenAI's SDK in Python, in a virtual environment after pip install openai:
+
+${python(running)}
 
 Press Ctrl-C to stop.
 `

@@ -2,10 +2,11 @@
 import type { Visit } from '../gateway.ts'
 
 export interface Api {
+  /** Where GET is answered, HEAD is too. */
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly summary: string
-  /** Probes: not recorded, and HEAD is answered too. */
+  /** Probes: not recorded. */
   readonly quiet?: boolean
   run(visit: Visit): Promise<void> | void
 }

@@ -19,11 +19,14 @@ export const echoHeaders: Api = {
   async run(visit) {
     authenticate(visit)
     await describeLimits(visit)
-    const headers: [string, string][] = []
+    const headers = new Map<string, string>()
     const { rawHeaders } = visit.call.incoming
     for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
       const name = (rawHeaders[index] ?? '').toLowerCase()
-      headers.push([name, mask(name, rawHeaders[index + 1] ?? '')])
+      const value = mask(name, rawHeaders[index + 1] ?? '')
+      const earlier = headers.get(name)
+      // One that was sent twice shows both: intermediaries add rather than replace.
+      headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`)
     }
     visit.response.send(
       200,

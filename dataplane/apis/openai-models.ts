@@ -32,10 +32,8 @@ export const openAiModel: Api = {
     if (!permitted(caller, visit).includes(asked)) {
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',
-        `This key has no route "${asked.slice(0, 100)}".`,
-        {
-          param: 'model',
-        },
+        `This key has no route "${asked.slice(0, 100)}"; GET /v1/models lists those it has.`,
+        { param: 'model' },
       )
     }
     visit.response.send(200, 'application/json', JSON.stringify(modelOf(asked)))

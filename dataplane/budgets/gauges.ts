@@ -1,24 +1,56 @@
 /** Brings the gauges of budgets up to date when they are scraped. */
 import type { Gateway } from '../gateway.ts'
-import type { Figures } from '../store/contract.ts'
 
-/** As old as scrapes are apart; tenants that send requests are known better than that anyway. */
+/** So many tenants with budgets are asked for at every scrape, so that each replica tells what all have used. */
+const ASKED_MAX = 100
+
+/** More are told as old as scrapes are apart; those that send requests are known better than that anyway. */
 const SHOWN_AGE_MS = 15_000
 
-export function showBudgets(gateway: Gateway): void {
-  const { active, store, metrics } = gateway
-  const { limits, section } = active.snapshot
+/** Asked for at a time: thousands at once would keep the store from answering requests in time. */
+const LANES = 32
+
+/** A scrape waits no longer; who was not reached by then keeps the value told last until the next one. */
+const WAIT_MS = 5_000
+
+/** Scrapes wait until the gauges tell what the store says. */
+export function showBudgetsAtScrapes(gateway: Gateway): void {
+  let asking: Promise<void> | undefined
+  const collect = () => {
+    asking ??= showBudgets(gateway).finally(() => {
+      asking = undefined
+    })
+    return within(WAIT_MS, asking)
+  }
+  gateway.metrics.budgetTokens.collect = collect
+  gateway.metrics.budgetSpend.collect = collect
+}
+
+async function showBudgets(gateway: Gateway): Promise<void> {
   closeHours(gateway)
   forgetRemoved(gateway)
-  for (const { tenant } of section.budgets) {
-    const show = ({ tokens, spend }: Figures) => {
-      if (tokens !== undefined) metrics.budgetTokens.at(tenant, 'day').value = tokens.settled
-      if (spend !== undefined) metrics.budgetSpend.at(tenant, 'month').value = spend.settled / 1e9
-    }
-    const figures = store.read(tenant, limits.rules.of(tenant), SHOWN_AGE_MS)
-    if (figures instanceof Promise) void figures.then(show, () => undefined)
-    else show(figures)
+  const { budgets } = gateway.active.snapshot.section
+  const ageMs = budgets.length > ASKED_MAX ? SHOWN_AGE_MS : 0
+  const waiting = budgets.values()
+  const lane = async () => {
+    // Of a tenant for which the store does not answer, the gauges keep what they told last.
+    for (const { tenant } of waiting) await show(tenant, ageMs, gateway).catch(() => undefined)
   }
+  await Promise.all(Array.from({ length: LANES }, lane))
+}
+
+async function show(tenant: string, ageMs: number, gateway: Gateway): Promise<void> {
+  const { active, store, metrics } = gateway
+  const { tokens, spend } = await store.read(tenant, active.snapshot.limits.rules.of(tenant), ageMs)
+  if (tokens !== undefined) metrics.budgetTokens.at(tenant, 'day').value = tokens.settled
+  if (spend !== undefined) metrics.budgetSpend.at(tenant, 'month').value = spend.settled / 1e9
+}
+
+async function within(ms: number, asking: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([asking, late])
+  clearTimeout(timer)
 }
 
 /** Charges the hour that has ended, if one has, before anybody reads what was charged. */

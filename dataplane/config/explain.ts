@@ -1,4 +1,6 @@
 /** A configuration in words: what happens to a request on each route. */
+import { compilePrices, estimateOf } from '../budgets/price.ts'
+import { knownWindow } from '../providers/windows.ts'
 import { explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 import type { Configuration, RouteSection, Section } from './schema.ts'
@@ -17,6 +19,7 @@ function explainRoute(section: Section, route: RouteSection): string {
     ...explainAttempts(route),
     ...explainClocks(section, route),
     ...explainWindow(section, route),
+    ...explainCost(section, route),
     ...explainAuxiliaries(route),
   ]
   return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
@@ -87,14 +90,31 @@ function explainWindow({ upstreams }: Section, route: RouteSection): string[] {
   const names = upstreamsOf(route)
   const windows = upstreams
     .filter(({ name }) => names.includes(name))
-    .flatMap(({ context_window }) => context_window ?? [])
+    .flatMap((upstream) => knownWindow(upstream) ?? [])
   const answer =
     route.max_tokens_default === undefined
       ? []
       : [`a client without a token limit: max_tokens ${route.max_tokens_default} under a budget`]
-  if (windows.length === 0) return ['context window: not known, not checked', ...answer]
+  if (windows.length === 0)
+    return ['context window: not known here; checked once a runtime tells it', ...answer]
   const window = Math.max(...windows)
   return [`context window: prompt and max_tokens up to ${window} tokens, else 400`, ...answer]
+}
+
+/** What the sample of a request costs at each upstream. */
+const SAMPLE_TOKENS = 1000
+
+function explainCost({ upstreams, pricing }: Section, route: RouteSection): string[] {
+  if (pricing === undefined) return []
+  const prices = compilePrices(pricing)
+  const costs = upstreamsOf(route).map((name) => {
+    const model = upstreams.find((one) => one.name === name)?.model ?? ''
+    const price = prices.get(model)
+    if (price === undefined) return `${name} no price for ${model}`
+    const { nanos } = estimateOf(SAMPLE_TOKENS, SAMPLE_TOKENS, price)
+    return `${name} ${(nanos / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`
+  })
+  return [`cost of ${SAMPLE_TOKENS} prompt and ${SAMPLE_TOKENS} answer tokens: ${costs.join(', ')}`]
 }
 
 function explainAuxiliaries({ retrieval, guardrails }: RouteSection): string[] {

@@ -26,9 +26,11 @@ const Redis = z.strictObject({
   key_prefix: z
     .string()
     .min(1)
-    .max(64)
+    .max(200)
     .default('gw')
-    .describe('Prefix of every key the gateway writes.'),
+    .describe(
+      'Prefix of every key the gateway writes; in a pod gw:NAMESPACE/NAME if absent, so that gateways count apart.',
+    ),
   timeout_ms: count(60_000).default(50).describe('Deadline of one command in milliseconds.'),
   fail_open: z
     .boolean()

@@ -125,6 +125,7 @@ function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared
   const kept = sections.filter(([name]) => name !== 'api_keys' && !MEANT_FOR_FILES.includes(name))
   // What is dropped below must stay in the payload, which is loaded again when a secret changes.
   const document = structuredClone({ apiVersion, kind, metadata, gw: Object.fromEntries(kept) })
+  keepApart(document)
   const resolution = resolveReferences(document, host)
   const resolved = canonicalize(resolution.tree)
   const written = canonicalize(document).tree
@@ -134,6 +135,13 @@ function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared
     ...unknown.map((path) => resolved.sourceOf(path)),
   ]
   return { resolution, resolved, written, ignored }
+}
+
+/** Gateways of one cluster often share a Redis; that they share counters as well has to be said. */
+function keepApart({ gw, metadata }: Tree): void {
+  const redis = valueAt(gw, ['rate_limits', 'redis'])
+  if (!isMap(redis) || redis.key_prefix !== undefined || !isMap(metadata)) return
+  redis.key_prefix = `gw:${metadata.namespace}/${metadata.name}`
 }
 
 /** Takes the fields that the schema does not know out of both trees. Returns their canonical paths. */

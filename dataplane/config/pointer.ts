@@ -6,12 +6,14 @@ export interface PointedProblem {
   readonly pointer: string
   readonly message: string
   readonly fix: string
+  /** Of the table of errors, where it has one for this. */
+  readonly code?: string
 }
 
 export function pointerOf(path: Path): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-export function pointed({ path, message, fix }: Finding): PointedProblem {
-  return { pointer: pointerOf(path), message, fix }
+export function pointed({ path, message, fix, code }: Finding): PointedProblem {
+  return { pointer: pointerOf(path), message, fix, ...(code !== undefined && { code }) }
 }

@@ -1,5 +1,6 @@
 /** The whole configuration as YAML: canonical, with defaults, without credentials. */
 import { stringify } from 'yaml'
+import { effectiveSection } from './effective.ts'
 import type { Loaded } from './load.ts'
 import { shownText } from './masking.ts'
 import { mapStrings } from './tree.ts'
@@ -9,7 +10,8 @@ export function resolvedDocument(loaded: Loaded): unknown {
   const { configuration, ownKeys, referenceAt } = loaded
   if (configuration === undefined) throw new Error('a refused configuration cannot be shown')
   // The keys of api_keys_file stay in their file, which is still named.
-  const gw = { ...configuration.gw, api_keys: configuration.gw.api_keys.slice(0, ownKeys) }
+  const section = effectiveSection(configuration.gw)
+  const gw = { ...section, api_keys: section.api_keys.slice(0, ownKeys) }
   return mapStrings({ ...configuration, gw }, (value, path) =>
     path[0] === 'gw' ? shownText(value, path, referenceAt(path)) : value,
   )

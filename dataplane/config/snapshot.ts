@@ -5,6 +5,7 @@ import type { Usage } from '../call.ts'
 import { compileRules, type TenantRules } from '../limits/rules.ts'
 import type { Dialect, Provider } from '../providers/contract.ts'
 import { PROVIDERS } from '../providers/index.ts'
+import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
@@ -165,7 +166,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     project: section.project,
     timeoutMs: section.timeout_seconds * 1000,
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
-    contextWindow: section.context_window,
+    contextWindow: knownWindow(section),
     headers: lowerCaseNames(section.headers ?? {}),
     healthPath:
       probed && disabled === undefined

@@ -8,9 +8,7 @@ export type Purpose = 'run' | 'validate'
 
 export function unresolvedFinding({ path, reference, why }: Unresolved, purpose: Purpose): Finding {
   const code = 'ERR_GW_SECRET_UNRESOLVED'
-  const fix = reference.startsWith('${env:')
-    ? 'Set the variable where the gateway runs.'
-    : 'Provide the file where the gateway runs.'
+  const fix = fixOf(reference)
   const message = `${reference} cannot be resolved: ${why}`
   return purpose === 'run'
     ? { severity: 'error', path, message, fix, code }
@@ -21,6 +19,13 @@ export function unresolvedFinding({ path, reference, why }: Unresolved, purpose:
         fix,
         code,
       }
+}
+
+function fixOf(reference: string): string {
+  if (reference.startsWith('${env:')) return 'Set the variable where the gateway runs.'
+  const [, name, key] = /^\$\{secret:([^/]+)\/(.+)\}$/.exec(reference) ?? []
+  if (name === undefined) return 'Provide the file where the gateway runs.'
+  return `Create the Secret ${name} with the key ${key}; outside of a cluster, provide the file.`
 }
 
 /** What the schema says of a value that is not known is noise beside "not set". */

@@ -96,7 +96,11 @@ export const Upstream = z.strictObject({
   api_version: text().optional().describe('API version, where the provider has one.'),
   deployment: text().optional().describe('Deployment name, where the provider has one.'),
   project: text().optional().describe('Project or organisation, where the provider has one.'),
-  context_window: count().optional().describe('Tokens that prompt and answer may hold together.'),
+  context_window: count()
+    .optional()
+    .describe(
+      "Tokens that prompt and answer may hold together. Default: what the runtime's models tell, or the hosted model has.",
+    ),
   tokenizer_revision: text()
     .optional()
     .describe('Pins the tokenizer to the served model revision.'),

@@ -8,7 +8,7 @@ import { Attempt, type Outcome } from '../upstream/attempt.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'
 import { Journey } from '../upstream/journey.ts'
 import { refusalOf } from '../upstream/refusal.ts'
-import type { Target } from '../upstream/targets.ts'
+import type { Lane, Target } from '../upstream/targets.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
@@ -26,13 +26,13 @@ export async function attempt(
   const journey = new Journey({ request, route, lane, fits, yields }, visit)
   for (;;) {
     const next = nextAttempt(journey)
-    if (next.kind === 'none') throw endOf(next.why, journey, admission)
+    if (next.kind === 'none') throw endOf(next.why, journey, admission, clock.now())
     // An attempt that begins when the time is up would only hurt the upstream's breaker.
-    if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission)
+    if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission, clock.now())
     if (next.spill !== undefined) journey.spilled(next.spill)
     if (next.repeat) {
       await journey.pause(next.candidate, totalAt)
-      if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission)
+      if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission, clock.now())
     } else next.candidate.state.retryBudget.request(clock.now())
     // A drain may have refused the request before its body was whole.
     if (response.state === 'ended') throw left()
@@ -118,7 +118,7 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
   entry.reason = outcome.failure.message
 }
 
-function endOf(why: Ending, { last }: Journey, admission: Admission): GatewayError {
+function endOf(why: Ending, { last }: Journey, admission: Admission, now: number): GatewayError {
   const { route, lane, yields } = admission
   if (last !== undefined) {
     return refusalOf(last.failure, last.target.name)
@@ -137,7 +137,14 @@ function endOf(why: Ending, { last }: Journey, admission: Admission): GatewayErr
     'ERR_GW_NO_HEALTHY_UPSTREAM',
     `No upstream of route "${route.name}" (${names}) is eligible now.`,
     {
-      retryAfterSeconds: 1,
+      retryAfterSeconds: reopeningSeconds(lane, now),
     },
   )
+}
+
+/** Until the first breaker lets a request through; when an unhealthy upstream comes back nobody knows. */
+function reopeningSeconds({ targets }: Lane, now: number): number {
+  const moments = targets.map(({ state }) => state.breaker.reopensAt ?? Number.POSITIVE_INFINITY)
+  const first = Math.min(...moments)
+  return Number.isFinite(first) ? Math.max(1, Math.ceil((first - now) / 1000)) : 1
 }

@@ -100,9 +100,12 @@ function sharedStore(
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
+  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock })
+  // A replica whose clock is wrong must not find a new day when it is on its own.
+  const wall = () => store.wall
   const options = {
-    store: new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock }),
-    local: new LocalShare(clock, () => replicas.fraction),
+    store,
+    local: new LocalShare({ now: clock.now, wall }, () => replicas.fraction),
     failOpen: section.fail_open,
     isAway: () => link.isAway,
     newId: () => `${replica}-sum-${(++sums).toString(36)}`,
@@ -116,5 +119,5 @@ function sharedStore(
       metrics.storeWaiting.at().value = waiting
     },
   }
-  return new SharedStore(options, clock.wall)
+  return new SharedStore(options, wall)
 }

@@ -5,7 +5,10 @@ import { dayOf, monthOf, type Window } from '../budgets/windows.ts'
 /** Part of every key: versions of the gateway that store something else must not meet. */
 const VERSION = 'v1'
 
-/** Fields of replicas that wrote last an hour ago may be folded; who wrote half of that ago can be sure of his. */
+/**
+ * Fields of replicas that wrote last an hour ago may be folded. Who has written, or was told that he need not since he
+ * wrote a third of that ago, can be sure of his for half an hour.
+ */
 const FOLDED_AFTER_MS = 30 * 60_000
 
 const DAY_MS = 86_400_000
@@ -24,7 +27,7 @@ export class Share {
   #sum = 0
   #base = 0
   #mine = 0
-  #heardAt = 0
+  #writtenAt = 0
 
   constructor(window: Window, key: string) {
     this.window = window
@@ -40,19 +43,24 @@ export class Share {
     return this.total > 0 || this.#born > 0
   }
 
-  /** Takes note of the four figures of a reply at `at`. */
-  hear(reply: readonly number[], at: number, now: number): void {
+  /** Takes note of the four figures of a reply at `at`; whether our part was looked after, even if it is the same. */
+  hear(reply: readonly number[], at: number, now: number, isFresh = false): void {
     const [sum = 0, base = 0, mine = 0, born = 0] = reply.slice(at, at + 4)
+    // Ours is gone and the sum has it: it was folded, and what we are to go on from is what it was.
+    const isFolded = mine < 0 && this.#mine > 0 && born === this.#born && sum >= this.#sum
+    if (!isFolded) {
+      const told = Math.max(0, mine)
+      if (isFresh || told !== this.#mine) this.#writtenAt = now
+      this.#mine = told
+    }
     this.#sum = sum
     this.#base = base
-    this.#mine = Math.max(0, mine)
     this.#born = born
-    this.#heardAt = now
   }
 
   /** What lets a script see whether the window lost what it knew. */
   seen(now: number): readonly [born: number, mine: number] {
-    const mayBeFolded = now - this.#heardAt > FOLDED_AFTER_MS
+    const mayBeFolded = now - this.#writtenAt > FOLDED_AFTER_MS
     return [this.#born, mayBeFolded ? -this.#mine : this.#mine]
   }
 

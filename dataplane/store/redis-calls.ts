@@ -104,7 +104,7 @@ export class Calls {
     const reply = await this.#send({ script: HEAL, account }, { shares, until: 0, args })
     // This script always answers with numbers.
     const numbers = reply as readonly number[]
-    for (const [index, share] of shares.entries()) share.hear(numbers, 2 + 4 * index, now)
+    for (const [index, share] of shares.entries()) share.hear(numbers, 2 + 4 * index, now, true)
   }
 
   async #send(

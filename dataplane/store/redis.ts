@@ -50,6 +50,11 @@ export class RedisStore implements Store {
     this.#owns = new Owns(this.#calls, options.clock, this.#accounts)
   }
 
+  /** The store's clock, which goes on while it is away; the process's own until it has answered once. */
+  get wall(): number {
+    return this.#calls.storeNow
+  }
+
   async admit(request: AdmitRequest): Promise<AdmitResult> {
     const { tenant, id, rules, downgradeEstimate } = request
     const account = this.#account(tenant)

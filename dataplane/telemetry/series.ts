@@ -68,7 +68,7 @@ export class Numbers extends Family<Cell> {
   readonly type: 'counter' | 'gauge'
   readonly aggregator = 'sum'
   /** Refreshes gauges that are read from elsewhere, just before a scrape. */
-  collect: (() => void) | undefined
+  collect: (() => void | Promise<void>) | undefined
 
   constructor(type: 'counter' | 'gauge', name: string, help: string, labels: Labels) {
     super(name, help, labels, () => ({ value: 0 }))
@@ -77,7 +77,7 @@ export class Numbers extends Family<Cell> {
   }
 
   async get(): Promise<MetricObjectWithValues<MetricValue<string>>> {
-    this.collect?.()
+    await this.collect?.()
     const values = [...this.entries()].map(([labels, cell]) => ({ labels, value: cell.value }))
     // prom-client types `type` as an enum that its code never compares by identity.
     return { name: this.name, help: this.help, type: this.type, aggregator: 'sum', values } as never

@@ -10,6 +10,7 @@ import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
 import { openPool, openRequestPool } from './client.ts'
 import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from './http1/contract.ts'
+import { ModelWindow, readModelWindow } from './model-window.ts'
 import { probe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
@@ -47,6 +48,7 @@ export class TargetState {
   #prober: Prober | undefined
   #probePool: Dispatcher | undefined
   #queueWatch: QueueWatch | undefined
+  #modelWindow: ModelWindow | undefined
 
   constructor(settings: UpstreamSettings, whole: Section, world: World) {
     this.#name = settings.name
@@ -68,6 +70,7 @@ export class TargetState {
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
     this.breaker.configure(breakerSettings(settings))
+    this.#watchWindow(settings)
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
       this.#prober = undefined
@@ -92,6 +95,23 @@ export class TargetState {
   /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
   get reportedQueue(): number | undefined {
     return this.#queueWatch?.depth
+  }
+
+  /** What the runtime says its model may hold; undefined when it was not asked or does not tell. */
+  get toldWindow(): number | undefined {
+    return this.#modelWindow?.tokens
+  }
+
+  #watchWindow({ contextWindow, provider, disabled }: UpstreamSettings): void {
+    const isAsked = contextWindow === undefined && !provider.hosted && disabled === undefined
+    if (isAsked === (this.#modelWindow !== undefined)) return
+    this.#modelWindow?.stop()
+    if (!isAsked) {
+      this.#modelWindow = undefined
+      return
+    }
+    const pool = this.#sidePool()
+    this.#modelWindow = new ModelWindow(() => readModelWindow(pool, this.#settings))
   }
 
   /** Watches the runtime's queue at the interval, or stops watching. */
@@ -129,12 +149,14 @@ export class TargetState {
   retire(): void {
     this.#prober?.stop()
     this.#queueWatch?.stop()
+    this.#modelWindow?.stop()
     void this.#probePool?.close()
   }
 
   async destroy(): Promise<void> {
     this.#prober?.stop()
     this.#queueWatch?.stop()
+    this.#modelWindow?.stop()
     await Promise.all([this.pool.destroy(), this.#probePool?.destroy()])
   }
 

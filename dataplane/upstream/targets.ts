@@ -37,7 +37,7 @@ export class Target implements Candidate {
   }
 
   get contextWindow(): number | undefined {
-    return this.settings.contextWindow
+    return this.settings.contextWindow ?? this.state.toldWindow
   }
 
   /**

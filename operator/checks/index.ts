@@ -3,9 +3,15 @@ import type { Finding } from '../../dataplane/config/problems.ts'
 import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'
 import { reachableListener } from './listener.ts'
+import { nameableObjects } from './name.ts'
 import { documentFits } from './size.ts'
 
-const CHECKS: readonly ClusterCheck[] = [filesOfOurOwn, reachableListener, documentFits]
+const CHECKS: readonly ClusterCheck[] = [
+  nameableObjects,
+  filesOfOurOwn,
+  reachableListener,
+  documentFits,
+]
 
 export function checkInCluster(facts: ClusterFacts): Finding[] {
   return CHECKS.flatMap((check) => check(facts))

@@ -138,6 +138,7 @@ export class GatewayReconciler {
       lastKnownGoodHash:
         workload.kind === 'conflict' ? undefined : config.lastKnownGood(gateway)?.hash,
       pods,
+      podObjects: world.podsOf.get(key),
       deployment: world.stores.deployments.get(key),
       service: world.stores.services.get(key),
       workload,

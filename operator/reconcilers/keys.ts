@@ -4,7 +4,13 @@ import { hashOf } from '../../dataplane/config/signed.ts'
 import type { ApiClient } from '../api.ts'
 import { isStatus } from '../api-error.ts'
 import type { Compilations } from '../compilations.ts'
-import { gatewayOf, type KeyVerdict, keyStateOf, NOT_PERMITTED } from '../compile-keys.ts'
+import {
+  acceptedMessage,
+  gatewayOf,
+  type KeyVerdict,
+  keyStateOf,
+  NOT_PERMITTED,
+} from '../compile-keys.ts'
 import { type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'
 import type { Outcome } from '../queue.ts'
 import { STATUS_MANAGER } from '../workload/names.ts'
@@ -77,7 +83,7 @@ export class KeysReconciler {
     const found = compilations.verdictOf(gateway, keyOf(key))
     if (found !== undefined)
       return found.accepted
-        ? { ...found, state, message: acceptedMessage(state) }
+        ? { ...found, state, message: acceptedMessage(state, found.missing) }
         : { ...found, state }
     if (world.stores.gatewayConfigs.get(gateway) !== undefined) return undefined
     const isForeign = !gateway.startsWith(`${key.metadata.namespace}/`)
@@ -94,11 +100,6 @@ export class KeysReconciler {
     const waitMs = Date.parse(expiresAt) - this.#options.wallClock()
     return waitMs > 0 ? { againMs: Math.min(waitMs + 50, WAIT_MS_MAX) } : undefined
   }
-}
-
-function acceptedMessage(state: KeyVerdict['state']): string {
-  if (state === 'ACTIVE') return 'The key may call its routes.'
-  return `The key is ${state.toLowerCase()} and answers 401.`
 }
 
 function statusOf(key: KubeObject): GatewayKeyStatus {

@@ -1,6 +1,7 @@
 /** Makes the objects of a gateway what they should be: facts from the stores, one apply per difference. */
 import { hashOf } from '../../dataplane/config/signed.ts'
 import type { ApiClient } from '../api.ts'
+import { isRefusal } from '../api-error.ts'
 import {
   isObject,
   type KubeObject,
@@ -53,14 +54,22 @@ export class WorkloadReconciler {
     const deployment = this.#live(RESOURCES.deployments, gateway, gateway.metadata.name)
     const children = childrenOf(settings, trusted, deployment)
     let isWaiting = false
+    const refusals: unknown[] = []
     for (const child of children) {
       if (child.resource === RESOURCES.deployments && this.#mustWait(gateway, child, deployment)) {
         isWaiting = true
         continue
       }
-      const conflict = await this.#reconcileChild(gateway, child)
-      if (conflict !== undefined) return { kind: 'conflict', message: conflict }
+      try {
+        const conflict = await this.#reconcileChild(gateway, child)
+        if (conflict !== undefined) return { kind: 'conflict', message: conflict }
+      } catch (error) {
+        // One object that is refused takes no other with it.
+        if (!isRefusal(error)) throw error
+        refusals.push(error)
+      }
     }
+    if (refusals.length > 0) throw refusals[0]
     if (!isWaiting) return { kind: 'applied' }
     const message = `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out.`
     return { kind: 'waiting', message }
@@ -97,10 +106,22 @@ export class WorkloadReconciler {
     }
     const annotations = { ...desired.metadata.annotations, [APPLIED_ANNOTATION]: hash }
     const object = { ...desired, metadata: { ...desired.metadata, annotations } }
+    if (known !== undefined && resource === RESOURCES.services) {
+      await this.#restorePorts(known, desired)
+    }
     const { metadata } = await api.apply(resource, object, { manager: MANAGER })
     this.#applied.set(id, { uid: metadata.uid, generation: metadata.generation })
     onApply?.(resource.kind, 'applied')
     return undefined
+  }
+
+  /** Server-side apply would add ours to what somebody wrote into the list, and two of one name are refused. */
+  async #restorePorts(live: KubeObject, { metadata, spec }: KubeObject): Promise<void> {
+    const ports = valueBelow(spec, 'ports')
+    if (covers(valueBelow(live, 'spec', 'ports'), ports)) return
+    const { name, namespace } = metadata
+    const body = { metadata: { name, ...(namespace && { namespace }) }, spec: { ports } }
+    await this.#options.api.apply(RESOURCES.services, body, { manager: MANAGER, merges: true })
   }
 
   /** Objects without our label are not watched; one may have the name all the same. */

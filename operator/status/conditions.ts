@@ -6,6 +6,8 @@ import { valueBelow } from '../objects.ts'
 import { isRolling } from '../reconcilers/workload.ts'
 import { enforces, type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 import { judgeProgrammed } from './programmed.ts'
+import { judgeReferences } from './references.ts'
+import { troubleOf } from './trouble.ts'
 
 export function conditionsOf(facts: StatusFacts): Condition[] {
   const judgements: Record<Exclude<ConditionType, 'Ready'>, Judgement> = {
@@ -39,7 +41,11 @@ function summary(judgements: Readonly<Record<string, Judgement>>): Judgement {
   const failing =
     needed.find(({ status }) => status === 'False') ??
     needed.find(({ status }) => status === 'Unknown')
-  return failing ?? yes('Ready', 'The gateway serves as configured.')
+  const message =
+    judgements.Degraded?.status === 'True'
+      ? 'The gateway serves, but not all as configured. See Degraded.'
+      : 'The gateway serves as configured.'
+  return failing ?? yes('Ready', message)
 }
 
 function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
@@ -55,27 +61,20 @@ function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
     return no('Invalid', `${showFinding(first)}${more}`)
   }
   const warnings = compiled.problems.length
-  const said = warnings === 0 ? '' : ` ${warnings} warnings, see status.problems.`
+  const said =
+    warnings === 0
+      ? ''
+      : ` ${warnings === 1 ? 'One warning' : `${warnings} warnings`}, see status.problems.`
   return yes('Accepted', `The configuration is valid.${said}`)
 }
 
-function judgeReferences({ pods }: StatusFacts): Judgement {
-  const reports = pods.flatMap(({ report }) => report ?? [])
-  if (reports.length === 0) return unknown('No pod has said yet which references it can resolve.')
-  const unresolved = reports.flatMap((report) => report.unresolved)
-  if (unresolved.length === 0) return yes('ResolvedRefs', 'Every reference leads somewhere.')
-  const texts = unresolved.map(
-    ({ upstream, reference, why }) => `upstream ${upstream}: ${reference} (${why})`,
-  )
-  const message =
-    `${listed([...new Set(texts)])}. Only these upstreams are out; create the Secret or ` +
-    'correct the reference, and they come back by themselves.'
-  return no('SecretUnresolved', message)
-}
-
-function judgeWorkload({ workload, deployment, documents }: StatusFacts): Judgement {
+function judgeWorkload(facts: StatusFacts): Judgement {
+  const { workload, deployment, documents } = facts
   if (workload.kind === 'conflict') return no('Conflict', workload.message)
-  if (workload.kind === 'failed') return no('ApplyFailed', workload.message)
+  if (workload.kind === 'failed') {
+    const fix = 'Correct the field of spec that this comes from, or what forbids it.'
+    return no('ApplyFailed', `${workload.message}. ${fix}`)
+  }
   if (documents.configuration === undefined) {
     return unknown('Pods are made when there is a first valid configuration.')
   }
@@ -84,17 +83,19 @@ function judgeWorkload({ workload, deployment, documents }: StatusFacts): Judgem
   const wanted = count('spec', 'replicas')
   const available = count('status', 'availableReplicas')
   const waits = workload.kind === 'waiting' ? ` ${workload.message}` : ''
+  const trouble = troubleOf(facts)
   if (available >= wanted && !isRolling(deployment)) {
     return yes('Available', `${available} of ${wanted} pods are available.${waits}`)
   }
   if (available === 0 && wanted > 0) {
-    const message = `None of ${wanted} pods is available. Look at the pods' events and logs.${waits}`
-    return no('NoReplicasAvailable', message)
+    const why = trouble ?? 'They are starting; if that lasts, look at their events and logs.'
+    return no('NoReplicasAvailable', `None of ${wanted} pods is available. ${why}${waits}`)
   }
   const updated = count('status', 'updatedReplicas')
+  const why = trouble === undefined ? '' : ` ${trouble}`
   return no(
     'RolloutInProgress',
-    `${available} of ${wanted} pods are available, ${updated} are of the newest shape.${waits}`,
+    `${available} of ${wanted} pods are available, ${updated} are of the newest shape.${why}${waits}`,
   )
 }
 
@@ -103,7 +104,9 @@ function judgeDegraded(facts: StatusFacts): Judgement {
   const reports = pods.flatMap(({ report }) => report ?? [])
   if (reports.length === 0) return unknown('No pod has said yet what it enforces.')
   const isRefused = compiled !== undefined && compiled.configuration === undefined
-  const behind = pods.filter(
+  const serving = pods.filter(({ report }) => report?.configuration.hash !== undefined)
+  if (serving.length === 0) return unknown('No pod has taken a configuration yet.')
+  const behind = serving.filter(
     (pod) =>
       pod.configuration.state === 'rejected' && !enforces(pod, documents.configuration?.hash),
   )

@@ -18,6 +18,8 @@ export interface StatusFacts {
   readonly documents: Stored
   readonly lastKnownGoodHash: string | undefined
   readonly pods: readonly PodState[]
+  /** The same pods and those that do not run, as the API server has them. */
+  readonly podObjects: readonly KubeObject[]
   readonly deployment: KubeObject | undefined
   readonly service: KubeObject | undefined
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }

@@ -12,6 +12,7 @@ import type { PodState } from '../pusher.ts'
 import { GATEWAY_LABEL } from '../workload/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { enforces, type StatusFacts } from './facts.ts'
+import { heldBack } from './trouble.ts'
 
 export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const { gateway, before, documents, deployment, pods, compiled } = facts
@@ -38,7 +39,7 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
     programmedAt,
     keys: keys && { hash: keys.hash, sequence: keys.sequence, count: keys.records.length },
     problems: compiled === undefined ? before.problems : problemsOf(compiled.problems),
-    pods: podsOf(pods),
+    pods: [...podsHeldBack(facts), ...podsOf(pods)].slice(0, PODS_MAX),
   })
 }
 
@@ -77,6 +78,17 @@ const STATES = {
   rejected: 'Rejected',
   unreachable: 'Unreachable',
 } as const
+
+/** Pods that do not even run: nobody could ask them. */
+function podsHeldBack({ pods, podObjects }: StatusFacts): PodStatus[] {
+  const asked = new Set(pods.map(({ target }) => target.uid))
+  return podObjects.flatMap(({ metadata, ...pod }) => {
+    if (metadata.deletionTimestamp !== undefined || asked.has(metadata.uid ?? '')) return []
+    const error = heldBack({ metadata, ...pod })
+    const { name } = metadata
+    return error === undefined ? [] : [{ name, ready: false, state: 'Pending' as const, error }]
+  })
+}
 
 /** Those in trouble first, so that a cut list holds them. */
 function podsOf(pods: readonly PodState[]): PodStatus[] {

@@ -1,5 +1,6 @@
 /** Whether every ready pod really enforces what was asked for, said by the pods themselves. */
 import { hasErrors } from '../../dataplane/config/problems.ts'
+import { valueBelow } from '../objects.ts'
 import type { PodState } from '../pusher.ts'
 import { enforces, type Judgement, no, type StatusFacts, unknown, yes } from './facts.ts'
 
@@ -11,6 +12,11 @@ export function judgeProgrammed(facts: StatusFacts): Judgement {
     return no('Invalid', invalidMessage(facts))
   }
   if (wanted === undefined) return unknown('No configuration has been written yet.')
+  if (facts.isPaused) {
+    const given = `the pods were given ${wanted.generation}`
+    const message = `While spec.paused is true nobody looks at generation ${generation}; ${given}.`
+    return unknown(message, 'Paused')
+  }
   const trouble = pods.filter(({ configuration }) => isTrouble(configuration.state))
   const rejected = trouble.filter(({ configuration }) => configuration.state === 'rejected')
   const unreachable = trouble.filter(({ configuration, target }) => {
@@ -22,7 +28,11 @@ export function judgeProgrammed(facts: StatusFacts): Judgement {
   }
   const ready = pods.filter(({ target }) => target.ready)
   if (ready.length === 0) {
-    return no('NoPods', 'No pod is ready. Look at the events of the Deployment and its pods.')
+    const isScaledAway = valueBelow(facts.deployment, 'spec', 'replicas') === 0
+    const message = isScaledAway
+      ? 'The gateway is scaled to 0 pods, so nothing serves. Scale it up to go on.'
+      : 'No pod is ready. See WorkloadAvailable.'
+    return no('NoPods', message)
   }
   const acknowledged = ready.filter((pod) => enforces(pod, wanted.hash))
   const waiting = ready.length - acknowledged.length - freshPods(facts, ready).length

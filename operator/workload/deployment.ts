@@ -101,6 +101,8 @@ function containerOf(settings: WorkloadSettings) {
     name: 'gateway',
     image: spec.image ?? release.image,
     imagePullPolicy: 'IfNotPresent',
+    // Why a pod ended is then in its status, which ours repeats.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     env: environmentOf(settings),
     ...(spec.envFrom.length === 0 ? {} : { envFrom: spec.envFrom }),
     ports: [

@@ -1,6 +1,7 @@
 /** How the pods of a gateway are reached, and by whom. */
 import { PUSH_PORT } from '../../dataplane/config/signed.ts'
 import type { KubeObject } from '../objects.ts'
+import { egressOf } from './egress.ts'
 import { GATEWAY_LABEL, metadataOf } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'
 
@@ -28,7 +29,7 @@ export function serviceAccountOf({ gateway }: WorkloadSettings): KubeObject {
   }
 }
 
-/** Clients and metrics as the user wants; the push port for the operator alone. */
+/** Clients and metrics as the user wants, the push port for the operator alone; out to what the configuration names. */
 export function networkPolicyOf(settings: WorkloadSettings): KubeObject | undefined {
   const { gateway, spec, needs, release } = settings
   const { enabled, clients, metrics } = spec.networkPolicy
@@ -49,13 +50,14 @@ export function networkPolicyOf(settings: WorkloadSettings): KubeObject | undefi
     metadata: metadataOf(gateway, gateway.metadata.name),
     spec: {
       podSelector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
-      policyTypes: ['Ingress'],
+      policyTypes: ['Ingress', 'Egress'],
       ingress: [
         // An empty list of peers means nobody here, where Kubernetes would read everybody.
         ...(clients?.length === 0 ? [] : [rule(needs.ports.listen, clients)]),
         ...(metrics?.length === 0 ? [] : [rule(needs.ports.metrics, metrics)]),
         rule(PUSH_PORT, [operator]),
       ],
+      egress: egressOf(settings),
     },
   }
 }

@@ -1,6 +1,7 @@
 /** The commands that ask a running gateway: keys, traces, tests of upstreams, routes, keys and limits. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import { parse } from 'yaml'
 import {
   failing,
   refusingUrl,
@@ -52,12 +53,25 @@ async function chat(model: string) {
   return { status: answer.status, id: answer.headers.get('x-request-id') ?? '' }
 }
 
+test('config show without a file shows what the gateway enforces', async () => {
+  const { code, stdout } = await ask('config', 'show', '--resolved')
+  assert.equal(code, 0)
+  assert.partialDeepStrictEqual(parse(stdout), {
+    kind: 'GatewayConfig',
+    gw: { gateway: { max_request_bytes: 8_388_608 }, aliases: { 'gpt-4o': 'chat' } },
+  })
+  const json = await ask('config', 'show', '--resolved', '-o', 'json')
+  assert.deepEqual(JSON.parse(json.stdout), parse(stdout))
+  const away = await gw('config', 'show', '--resolved', '--admin', nowhere)
+  assert.equal(away.code, 2)
+})
+
 test('trace get shows a tree of what was decided, and each attempt', async () => {
   one.reply = failing(500)
   const { id } = await chat('gpt-4o')
   const { code, stdout } = await ask('trace', 'get', id, '--format', 'tree')
   assert.equal(code, 0)
-  assert.match(stdout, new RegExp(`^${id} {2}POST /v1/chat/completions {2}200 {2}\\d+ ms\n├─ `))
+  assert.match(stdout, new RegExp(`^${id} {2}POST /v1/chat/completions {2}200 {2}[\\d.]+ m?s\n├─ `))
   assert.match(stdout, /caller: key client of tenant acme/)
   assert.match(
     stdout,

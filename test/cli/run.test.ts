@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { choosePorts, withPorts } from '../../cli/quickstart/ports.ts'
-import { answers, until } from '../integration/gateway-process.ts'
+import { withPorts } from '../../cli/quickstart/ports.ts'
+import { answers, freePort, until } from '../integration/gateway-process.ts'
 import { gw, TOOL } from './gw.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
@@ -17,9 +16,12 @@ after(() => rm(folder, { recursive: true }))
 const example = await readFile(join(import.meta.dirname, '../../cli/example.yaml'), 'utf8')
 
 async function aConfiguration() {
-  const from = randomInt(12_000, 31_000)
-  const wanted = { gateway: from, metrics: from, admin: from, simulator: from }
-  const ports = await choosePorts(wanted, '127.0.0.1')
+  const ports = {
+    gateway: await freePort(),
+    metrics: await freePort(),
+    admin: await freePort(),
+    simulator: await freePort(),
+  }
   const file = join(folder, `${ports.gateway}.yaml`)
   await writeFile(file, withPorts(example, ports))
   return { ports, file }

@@ -34,10 +34,10 @@ test('status --watch shows it again when it has changed, and ends with 1 where a
   const child = spawn(process.execPath, [TOOL, 'status', '--watch', '--admin', adminUrl])
   const output = collectOutput(child)
   const ended = once(child, 'close')
-  await until('the first status', () => output().includes('last reload'), 30)
+  await until('the first status', () => output().includes('last reload'))
   const text = await readFile(configFile, 'utf8')
   await writeFile(configFile, text.replace('primary: up', 'primary: nobody'))
-  await until('the refusal is shown', () => /failure at .*nobody/s.test(output()), 30)
+  await until('the refusal is shown', () => /failure at .*nobody/s.test(output()))
   child.kill('SIGINT')
   const [code] = await ended
   assert.equal(code, 1)

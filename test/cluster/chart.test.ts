@@ -17,7 +17,8 @@ import {
   VALUE_SETS,
   valuesFlags,
 } from '../charts/chart.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { until } from '../integration/gateway-process.ts'
+import { type ControlPlane, startControlPlane, untilEstablished } from './control-plane.ts'
 import { refusalOf } from './kubectl.ts'
 import { aGateway } from './operator-rig.ts'
 import { providePrograms } from './programs.ts'
@@ -121,7 +122,7 @@ for (const program of ['helm', 'helm4'] as const) {
   test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and what is of them stay`, async () => {
     await helm(program, 'install', 'gw', chartOf('1.3.9'))
     assert.deepEqual(await types(), BOTH_TYPES)
-    await cluster.kubectl(['wait', '--for=condition=Established', ...BOTH_TYPES, '--timeout=60s'])
+    await untilEstablished(cluster.kubectl)
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(aGateway()) })
     const versionOf = async (object: string) =>
       await cluster.kubectl([
@@ -150,12 +151,12 @@ for (const program of ['helm', 'helm4'] as const) {
 test('without crds.keep the resource types go with the release, and the gateways with them', async () => {
   await helm('helm', 'install', 'gw', CHART, '--set', 'crds.keep=false')
   await helm('helm', 'uninstall', 'gw')
-  await cluster.kubectl(['wait', '--for=delete', ...BOTH_TYPES, '--timeout=60s'])
+  await cluster.kubectl(['wait', '--for=delete', ...BOTH_TYPES, '--timeout=180s'])
 })
 
 test('the API server takes every object of every set of values, and Pod Security has no word against a pod', async () => {
   await helm('helm', 'install', 'gw', CHART)
-  await cluster.kubectl(['wait', '--for=condition=Established', ...BOTH_TYPES, '--timeout=60s'])
+  await untilEstablished(cluster.kubectl)
   for (const set of VALUE_SETS) {
     const text = await renderText(set)
     const { status, stderr } = await dryRun(text)
@@ -232,7 +233,7 @@ function naming(name: string, ...secrets: readonly string[]) {
 test('the API server finds every expression of the policy sound', async () => {
   const policy = 'validatingadmissionpolicy/gw-system-gw-secrets'
   const seen = '--for=jsonpath={.status.observedGeneration}=1'
-  await cluster.kubectl(['wait', seen, policy, '--timeout=60s'])
+  await cluster.kubectl(['wait', seen, policy, '--timeout=180s'])
   const { status } = JSON.parse(await cluster.kubectl(['get', policy, '-o', 'json']))
   assert.deepEqual(status.typeChecking?.expressionWarnings ?? [], [])
 })
@@ -249,6 +250,16 @@ test('an author may name the Secrets that they may read, and no other, wherever 
       kubeconfig,
     })
   const refusal = async (document: object) => await refusalOf(apply(document))
+  const probe = ['apply', '--server-side', '--dry-run=server', '-f', '-']
+  const stdin = JSON.stringify(naming('probe', 'theirs'))
+  await until(
+    'the policy is in force',
+    async () => {
+      const said = await cluster.kubectl(probe, { stdin, kubeconfig }).catch(String)
+      return said.includes('may not get the Secret')
+    },
+    120,
+  )
   await apply(naming('own', 'mine', 'also-mine', 'mine'))
   assert.match(await refusal(naming('theirs', 'mine', 'theirs')), /may not get the Secret "theirs"/)
   const hidden = aGateway({

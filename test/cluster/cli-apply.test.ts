@@ -40,7 +40,7 @@ async function written(gw: object, spec: Readonly<Record<string, unknown>> = {})
 }
 
 const podNames = async () =>
-  (await statusOf(rig.cluster.kubectl, 'production')).pods.map(({ name }) => name).sort()
+  (await statusOf(rig.cluster, 'production')).pods.map(({ name }) => name).sort()
 
 async function liveGateway() {
   const args = ['get', 'gwc', 'production', '-n', 'ai', '-o', 'json']
@@ -133,7 +133,7 @@ test('a file that the operator would refuse is not sent', async () => {
 test('status shows conditions and what each pod enforces', async () => {
   const { code, stdout, stderr } = await gw('status', ...cluster)
   assert.deepEqual([code, stderr], [0, ''])
-  const { pods, activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const { pods, activeHash } = await statusOf(rig.cluster, 'production')
   assert.match(stdout, /^Programmed +True +Programmed/m)
   assert.match(stdout, /^replicas +2, 2 ready, 2 programmed$/m)
   for (const { name } of pods)
@@ -177,7 +177,7 @@ test('with --wait=false nobody waits', async () => {
   assert.doesNotMatch(stdout + stderr, /programmed|^pod /m)
 })
 
-test('apply ends with 1 and names the pod that refuses', async () => {
+test('apply ends with 1 and names the pod that refuses', async (t) => {
   const [name = ''] = await podNames()
   const problem = { pointer: '/gw/routes/0', message: 'the moon is wrong', fix: 'Wait a week.' }
   const pod = await startFakePod((request, response) => {
@@ -186,10 +186,10 @@ test('apply ends with 1 and names the pod that refuses', async () => {
     response.writeHead(isPush ? 422 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(isPush ? { reason: 'invalid', problems: [problem] } : {}))
   })
+  t.after(() => pod.stop())
   await rig.redirect(name, pod.address)
   const file = await written({ rate_limits: limits(51) })
   const { code, stderr } = await gw('apply', '-f', file, '--timeout', '60s', ...cluster)
-  pod.stop()
   assert.equal(code, 1)
   assert.match(stderr, new RegExp(`^Rejected: .*${name}.*the moon is wrong`, 'm'))
   const { code: status, stdout } = await gw('status', ...cluster)
@@ -197,17 +197,18 @@ test('apply ends with 1 and names the pod that refuses', async () => {
   assert.match(stdout, /^Programmed +False/m)
 })
 
-test('status --watch shows it again when it has changed, and apply does not wait for what is paused', async () => {
+test('status --watch shows it again when it has changed, and apply does not wait for what is paused', async (t) => {
   const args = ['status', '--watch', '--gateway', 'production', ...cluster]
   const child = spawn(process.execPath, [TOOL, ...args])
+  t.after(() => child.kill('SIGKILL'))
   const output = collectOutput(child)
   const ended = once(child, 'close')
-  await until('the first status', () => output().includes('LAST ERROR'), 30)
+  await until('the first status', () => output().includes('LAST ERROR'), 120)
   const file = await written({ rate_limits: limits(54) }, { paused: true })
   const { code, stderr } = await gw('apply', '-f', file, '--force-conflicts', ...cluster)
   assert.equal(code, 1)
   assert.match(stderr, /^Paused: /m)
-  await until('it is shown again', () => /^Accepted +Unknown +Paused/m.test(output()), 30)
+  await until('it is shown again', () => /^Accepted +Unknown +Paused/m.test(output()), 120)
   child.kill('SIGINT')
   await ended
 })

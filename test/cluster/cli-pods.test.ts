@@ -22,7 +22,7 @@ before(async () => {
     { name: 'local', provider: 'vllm', endpoint: 'http://127.0.0.1:1', model: 'm' },
   ]
   await rig.apply(aGateway({ gw: { upstreams, api_keys: [record], aliases: { old: 'chat' } } }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
   await node.adoptPods()
 })
 
@@ -112,7 +112,7 @@ test('a key that is made with --apply works in every pod, and is nowhere but in 
       const statuses = await rig.answersTo(made.key)
       return statuses.length === 2 && statuses.every((status) => status === 200)
     },
-    30,
+    120,
   )
   const stored = await rig.cluster.kubectl(['get', 'gwk', 'made', '-n', 'ai', '-o', 'json'])
   assert.ok(!stored.includes(made.key))
@@ -139,7 +139,7 @@ test('rotate and revoke end keys in every pod, and applying a key again does not
   await until(
     'every pod takes the new key',
     async () => (await rig.answersTo(fresh)).every((status) => status === 200),
-    30,
+    120,
   )
   const stored = await rig.cluster.kubectl(['get', 'gwk', 'made-r2', '-n', 'ai', '-o', 'json'])
   const { apiVersion, kind, metadata, spec } = JSON.parse(stored)
@@ -150,7 +150,7 @@ test('rotate and revoke end keys in every pod, and applying a key again does not
   await until(
     'every pod refuses it',
     async () => (await rig.answersTo(fresh)).every((status) => status === 401),
-    30,
+    120,
   )
   const { name, namespace } = metadata
   await rig.apply({ apiVersion, kind, metadata: { name, namespace }, spec })

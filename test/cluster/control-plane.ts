@@ -1,16 +1,15 @@
 /** A real API server with etcd and the controllers, on ports and in a folder of its own. */
-import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { request } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '../integration/gateway-process.ts'
+import { type Access, get, readAt } from './api-reader.ts'
 import { type Authority, makeAuthority, makeTokenKeys, type Pair } from './certificates.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
+import { freePort } from './free-port.ts'
 import { type Kubectl, makeKubectl } from './kubectl.ts'
 import { CONTROL_PLANE, providePrograms } from './programs.ts'
+import { makeServiceAccount, type ServiceAccount } from './service-account.ts'
 import { sweepFormerRuns } from './sweep.ts'
 
 const READY_SECONDS_MAX = 120
@@ -29,6 +28,8 @@ export interface ControlPlane {
   readonly kubeconfig: string
   readonly folder: string
   readonly kubectl: Kubectl
+  /** What the API server has at this path; undefined where there is nothing. For what is asked again and again: a kubectl costs a process. */
+  read(path: string): Promise<unknown>
   readonly etcd: Daemon
   readonly controllers: Daemon
   /** The one that runs now. */
@@ -44,19 +45,25 @@ export interface ControlPlane {
   stop(): Promise<void>
 }
 
-export interface ServiceAccount {
-  readonly namespace: string
-  readonly name: string
-  /** Of a Role in its namespace, or of a ClusterRole. */
-  readonly rules: readonly Readonly<Record<string, readonly string[]>>[]
-  readonly clusterWide?: boolean
-}
-
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
+
+/** A port that was free a moment ago may be somebody else's by now; then all of it is started once more, on others. */
+const STARTS_MAX = 3
 
 export async function startControlPlane(): Promise<ControlPlane> {
   const programs = await providePrograms(CONTROL_PLANE)
   await sweepFormerRuns()
+  for (let start = 1; ; start++) {
+    try {
+      return await startOnce(programs)
+    } catch (error) {
+      const isTaken = error instanceof Error && error.message.includes('address already in use')
+      if (!isTaken || start === STARTS_MAX) throw error
+    }
+  }
+}
+
+async function startOnce(programs: Readonly<Record<string, string>>): Promise<ControlPlane> {
   const folder = await mkdtemp(join(tmpdir(), `gw-cluster-${process.pid}-`))
   const started: Daemon[] = []
   const stop = async () => {
@@ -101,7 +108,12 @@ async function assemble(
   const controllerConfig = await configFor('controllers', certificateOf(controller))
   const etcd = await start('etcd', etcdArguments(folder, etcdPort, peerPort))
   const serverArguments = apiServerArguments({ etcdPort, port, serving, authority, tokens })
-  const ready = (daemon: Daemon) => untilReady(url, authority.certificate, administrator, daemon)
+  const access = {
+    ca: await readFile(authority.certificate),
+    cert: await readFile(administrator.certificate),
+    key: await readFile(administrator.key),
+  }
+  const ready = (server: Daemon) => untilReady(url, access, [etcd, server])
   let apiServer = await start('kube-apiserver', serverArguments)
   await ready(apiServer)
   const controllers = await start('kube-controller-manager', [
@@ -112,6 +124,9 @@ async function assemble(
     `--root-ca-file=${authority.certificate}`,
     `--controllers=*,${CONTROLLERS_OFF.map((name) => `-${name}`).join(',')}`,
     '--secure-port=0',
+    // Its own limit would be what tests with hundreds of gateways measure.
+    '--kube-api-qps=200',
+    '--kube-api-burst=400',
   ])
   const kubectl = makeKubectl(program, kubeconfig)
   return {
@@ -119,6 +134,7 @@ async function assemble(
     kubeconfig,
     folder,
     kubectl,
+    read: (path) => readAt(`${url}${path}`, access),
     etcd,
     controllers,
     apiServer: () => apiServer,
@@ -137,7 +153,7 @@ async function assemble(
     },
     installDefinitions: async () => {
       await kubectl(['apply', '--server-side', '-f', DEFINITIONS])
-      await kubectl(['wait', '--for=condition=Established', '-f', DEFINITIONS, '--timeout=60s'])
+      await untilEstablished(kubectl)
     },
     stop,
   }
@@ -185,20 +201,13 @@ function apiServerArguments({ etcdPort, port, serving, authority, tokens }: Serv
   ]
 }
 
-async function untilReady(url: string, ca: string, pair: Pair, daemon: Daemon): Promise<void> {
-  const options = {
-    ca: await readFile(ca),
-    cert: await readFile(pair.certificate),
-    key: await readFile(pair.key),
-    agent: false,
-  }
+async function untilReady(url: string, access: Access, daemons: readonly Daemon[]): Promise<void> {
   const ask = async () => {
-    if (daemon.isOver()) throw new Error(`${daemon.name} ended`)
-    const asked = request(`${url}/readyz`, { ...options, timeout: 2000 }).end()
-    asked.on('timeout', () => asked.destroy())
-    const answer = await once(asked, 'response').catch(() => [])
-    answer[0]?.resume()
-    return answer[0]?.statusCode === 200
+    for (const daemon of daemons) if (daemon.isOver()) throw new Error(`${daemon.name} ended`)
+    return await get(`${url}/readyz`, access).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
   }
   await until('the API server is ready', ask, READY_SECONDS_MAX)
 }
@@ -229,34 +238,26 @@ async function writeKubeconfig(where: Where, user: object): Promise<string> {
   return path
 }
 
-/** A token of it; the account, its role and the binding stay until the cluster ends. */
-async function makeServiceAccount(kubectl: Kubectl, account: ServiceAccount): Promise<string> {
-  const { namespace, name, rules, clusterWide = false } = account
-  const scope = clusterWide ? 'ClusterRole' : 'Role'
-  const metadata = clusterWide ? { name } : { name, namespace }
-  const rbac = 'rbac.authorization.k8s.io'
-  const items = [
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
-    { apiVersion: `${rbac}/v1`, kind: scope, metadata, rules },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: `${scope}Binding`,
-      metadata,
-      roleRef: { apiGroup: rbac, kind: scope, name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    },
-  ]
-  const documents = items.map((item) => JSON.stringify(item)).join('\n---\n')
-  await kubectl(['apply', '--server-side', '-f', '-'], { stdin: documents })
-  return (await kubectl(['create', 'token', name, '-n', namespace, '--duration=24h'])).trim()
+/** Asked of each, because `kubectl wait` fails on a definition that has no conditions at all yet. */
+export async function untilEstablished(kubectl: Kubectl): Promise<void> {
+  const areEstablished = async () => {
+    const answer = await kubectl(['get', 'crd', ...DEFINED, '-o', 'json', '--ignore-not-found'])
+    const items: readonly Definition[] = answer === '' ? [] : JSON.parse(answer).items
+    const ready = items.filter(({ status }) =>
+      status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True'),
+    )
+    if (ready.length < DEFINED.length) return false
+    // What is established is served a moment later.
+    return await kubectl(['get', 'gwc,gwk', '-A']).then(
+      () => true,
+      () => false,
+    )
+  }
+  await until('both resources are established', areEstablished, READY_SECONDS_MAX)
 }
 
-/** Below the range of outgoing connections, so that none of them takes the port in between. */
-async function freePort(): Promise<number> {
-  const port = randomInt(12_000, 32_000)
-  const server = createServer().listen(port, '127.0.0.1')
-  const isFree = await once(server, 'listening').catch(() => false)
-  server.close()
-  return isFree ? port : freePort()
+const DEFINED = ['gatewayconfigs.inference.gw', 'gatewaykeys.inference.gw']
+
+interface Definition {
+  readonly status?: { readonly conditions?: readonly { type: string; status: string }[] }
 }

@@ -188,7 +188,7 @@ test('kubectl wait and kubectl explain understand the resource', async () => {
   await writeStatus('gwc', 'waited', {
     conditions: [aCondition('Programmed', 'True', 'Programmed')],
   })
-  await cluster.kubectl(['wait', '--for=condition=Programmed', 'gwc/waited', '--timeout=30s'])
+  await cluster.kubectl(['wait', '--for=condition=Programmed', 'gwc/waited', '--timeout=120s'])
   const explained = await cluster.kubectl(['explain', 'gwc.gw.gateway.sse.heartbeat_seconds'])
   assert.match(explained, /Default: 15\./)
   assert.match(await cluster.kubectl(['explain', 'gwc.spec.drainTimeoutSeconds']), /<integer>/)

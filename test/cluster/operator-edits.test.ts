@@ -1,9 +1,13 @@
 /** What an edit of a gateway does to its pods, and what its status says of it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aKey } from '../integration/gateway-process.ts'
+import { aKey, until } from '../integration/gateway-process.ts'
+import { allowed, milliseconds, recordFigure } from './figures.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
+
+/** Within this time a pod that does not take an edit is named. */
+const NAMED_MS_MAX = allowed(15_000)
 
 let rig: OperatorRig
 
@@ -13,13 +17,13 @@ const valid = aGateway({ gw: { api_keys: [record] } })
 before(async () => {
   rig = await startOperatorRig()
   await rig.apply(valid)
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
 })
 
 after(() => rig?.stop())
 
 async function podNames(): Promise<string[]> {
-  return (await statusOf(rig.cluster.kubectl, 'production')).pods.map(({ name }) => name).sort()
+  return (await statusOf(rig.cluster, 'production')).pods.map(({ name }) => name).sort()
 }
 
 test('an edit of limits reaches every pod and restarts none', async (t) => {
@@ -33,7 +37,7 @@ test('an edit of limits reaches every pod and restarts none', async (t) => {
     }),
   )
   const started = performance.now()
-  const status = await untilCondition(rig.cluster.kubectl, 'production', ['Programmed', 'True'])
+  const status = await untilCondition(rig.cluster, 'production', ['Programmed', 'True'])
   t.diagnostic(`programmed after ${Math.round(performance.now() - started)} ms`)
   assert.deepEqual(status.pods.map(({ name }) => name).sort(), before)
   for (const pod of status.pods) assert.equal(pod.hash, status.activeHash)
@@ -44,42 +48,43 @@ test('an edit of limits reaches every pod and restarts none', async (t) => {
 })
 
 test('a bad edit names the field and the fix, and leaves the pods as they are', async () => {
-  const { activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const { activeHash } = await statusOf(rig.cluster, 'production')
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nowhere'] }]
   await rig.apply(aGateway({ gw: { api_keys: [record], routes } }))
-  const status = await untilCondition(rig.cluster.kubectl, 'production', [
-    'Accepted',
-    'False',
-    'Invalid',
-  ])
+  const status = await untilCondition(rig.cluster, 'production', ['Accepted', 'False', 'Invalid'])
   assert.match(conditionIn(status, 'Accepted')?.message ?? '', /gw\.routes\[0\].*nowhere.*local/s)
   assert.equal(conditionIn(status, 'Programmed')?.reason, 'Invalid')
   assert.equal(conditionIn(status, 'Degraded')?.reason, 'UsingLastKnownGood')
   for (const pod of status.pods) assert.equal(pod.hash, activeHash)
   assert.deepEqual(await rig.answersTo(key), [200, 200])
   await rig.apply(valid)
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a pod that hangs is named, and the others enforce the edit', async () => {
+test('a pod that hangs is named within 15 s, and the others enforce the edit', async (t) => {
   const [first = '', second = ''] = await podNames()
   const silent = await startFakePod(() => undefined)
+  t.after(() => silent.stop())
   const real = rig.kubelet.pods().find(({ name }) => name === first)?.pushUrl ?? ''
   await rig.redirect(first, silent.address)
   await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { 'gpt-4o': 'chat' } } }))
-  const status = await untilCondition(rig.cluster.kubectl, 'production', [
+  const started = performance.now()
+  const status = await untilCondition(rig.cluster, 'production', [
     'Programmed',
     'False',
     'PodUnreachable',
   ])
+  const namedMs = performance.now() - started
+  t.diagnostic(`named after ${milliseconds(namedMs)}`)
+  recordFigure('hangs', milliseconds(namedMs), '2 pods')
+  assert.ok(namedMs < NAMED_MS_MAX, milliseconds(namedMs))
   assert.match(conditionIn(status, 'Programmed')?.message ?? '', new RegExp(first))
   assert.equal(status.pods.find(({ name }) => name === second)?.hash, status.activeHash)
   await rig.redirect(first, new URL(real).host)
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
-  silent.stop()
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a pod that refuses is named with what it says', async () => {
+test('a pod that refuses is named within 15 s with what it says, and the others enforce the edit', async (t) => {
   const [first = ''] = await podNames()
   const problem = { pointer: '/gw/routes/0', message: 'the moon is wrong', fix: 'Wait a week.' }
   const refusing = await startFakePod((request, response) => {
@@ -88,19 +93,29 @@ test('a pod that refuses is named with what it says', async () => {
     response.writeHead(isPush ? 422 : 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(isPush ? { reason: 'invalid', problems: [problem] } : {}))
   })
+  t.after(() => refusing.stop())
   const real = rig.kubelet.pods().find(({ name }) => name === first)?.pushUrl ?? ''
   await rig.redirect(first, refusing.address)
-  const status = await untilCondition(rig.cluster.kubectl, 'production', [
+  await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { moon: 'chat' } } }))
+  const started = performance.now()
+  const status = await untilCondition(rig.cluster, 'production', [
     'Programmed',
     'False',
     'Rejected',
   ])
+  const namedMs = performance.now() - started
+  t.diagnostic(`named after ${milliseconds(namedMs)}`)
+  recordFigure('refuses', milliseconds(namedMs), '2 pods')
+  assert.ok(namedMs < NAMED_MS_MAX, milliseconds(namedMs))
   const message = conditionIn(status, 'Programmed')?.message ?? ''
   assert.match(message, new RegExp(`${first}.*/gw/routes/0 the moon is wrong\\. Wait a week\\.`))
   assert.equal(status.pods[0]?.state, 'Rejected')
+  await until('the other one enforces the edit', async () => {
+    const { pods, activeHash } = await statusOf(rig.cluster, 'production')
+    return pods.find(({ name }) => name !== first)?.hash === activeHash
+  })
   await rig.redirect(first, new URL(real).host)
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
-  refusing.stop()
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
 test('what was changed by hand is put right again', async () => {
@@ -116,8 +131,8 @@ test('what was changed by hand is put right again', async () => {
     '-p',
     '{"spec":{"template":{"spec":{"automountServiceAccountToken":true}}}}',
   ])
-  await kubectl(['wait', '--for=create', 'service/production', '-n', 'ai', '--timeout=30s'])
-  await kubectl(['wait', '--for=create', 'pdb/production', '-n', 'ai', '--timeout=30s'])
+  await kubectl(['wait', '--for=create', 'service/production', '-n', 'ai', '--timeout=120s'])
+  await kubectl(['wait', '--for=create', 'pdb/production', '-n', 'ai', '--timeout=120s'])
   const path = '{.spec.template.spec.automountServiceAccountToken}'
   await kubectl([
     'wait',
@@ -125,23 +140,19 @@ test('what was changed by hand is put right again', async () => {
     'deployment/production',
     '-n',
     'ai',
-    '--timeout=30s',
+    '--timeout=120s',
   ])
-  await untilCondition(kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
 })
 
 test('a paused gateway is left alone until it goes on', async () => {
-  const { activeHash } = await statusOf(rig.cluster.kubectl, 'production')
+  const { activeHash } = await statusOf(rig.cluster, 'production')
   const gw = { api_keys: [record], aliases: { paused: 'chat' } }
   await rig.apply(aGateway({ gw, spec: { paused: true } }))
-  const paused = await untilCondition(rig.cluster.kubectl, 'production', [
-    'Accepted',
-    'Unknown',
-    'Paused',
-  ])
+  const paused = await untilCondition(rig.cluster, 'production', ['Accepted', 'Unknown', 'Paused'])
   assert.equal(paused.activeHash, activeHash)
   await rig.apply(aGateway({ gw, spec: { paused: false } }))
-  const status = await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  const status = await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.notEqual(status.activeHash, activeHash)
 })
 
@@ -150,7 +161,11 @@ test('an object of somebody else with our name is named and left alone', async (
   await kubectl(['create', 'service', 'clusterip', 'other', '--tcp=80', '-n', 'ai'])
   const document = aGateway({ gw: { api_keys: [record] } })
   await rig.apply({ ...document, metadata: { name: 'other', namespace: 'ai' } })
-  const status = await untilCondition(kubectl, 'other', ['WorkloadAvailable', 'False', 'Conflict'])
+  const status = await untilCondition(rig.cluster, 'other', [
+    'WorkloadAvailable',
+    'False',
+    'Conflict',
+  ])
   assert.match(conditionIn(status, 'WorkloadAvailable')?.message ?? '', /Service other exists/)
   const labels = await kubectl([
     'get',

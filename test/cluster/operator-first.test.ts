@@ -2,63 +2,34 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey, until } from '../integration/gateway-process.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import {
-  conditionIn,
-  type OperatorProcess,
-  startOperatorProcess,
-  statusOf,
-  untilCondition,
-} from './operator-process.ts'
-import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
+import { recordFigure } from './figures.ts'
+import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
+import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
-let cluster: ControlPlane
-let operator: OperatorProcess
-let kubelet: ProcessKubelet
+let rig: OperatorRig
 
 const { key, record } = aKey({ id: 'first', tenant: 'acme' })
 
-function aGateway(fields: object = {}, spec: object = {}) {
-  return {
-    apiVersion: 'inference.gw/v1',
-    kind: 'GatewayConfig',
-    metadata: { name: 'production', namespace: 'ai' },
-    spec: { replicas: 2, ...spec },
-    gw: {
-      upstreams: [
-        { name: 'local', provider: 'vllm', endpoint: 'http://10.1.2.3:8000', model: 'm' },
-      ],
-      routes: [{ name: 'chat', strategy: 'single', upstreams: ['local'] }],
-      api_keys: [record],
-      ...fields,
-    },
-  }
-}
-
-async function apply(document: object): Promise<void> {
-  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: JSON.stringify(document) })
-}
+/** Objects of a user in the same namespace, with names that are almost those of the gateway's own. */
+const FOREIGN = ['configmap/production-notes', 'secret/production-key', 'service/production-front']
 
 before(async () => {
-  cluster = await startControlPlane()
-  await cluster.installDefinitions()
-  for (const name of ['ai', 'gw-system']) await cluster.kubectl(['create', 'namespace', name])
-  operator = await startOperatorProcess(cluster)
-  kubelet = await startProcessKubelet(cluster)
+  rig = await startOperatorRig()
+  const { kubectl } = rig.cluster
+  await kubectl(['create', 'configmap', 'production-notes', '-n', 'ai'])
+  await kubectl(['create', 'secret', 'generic', 'production-key', '-n', 'ai'])
+  await kubectl(['create', 'service', 'clusterip', 'production-front', '--tcp=80', '-n', 'ai'])
 })
 
-after(async () => {
-  await operator?.stop()
-  await kubelet?.stop()
-  await cluster?.stop()
-})
+after(() => rig?.stop())
 
 test('an applied gateway gets pods that enforce it, and its status proves it', async () => {
-  await apply(aGateway())
-  const status = await untilCondition(cluster.kubectl, 'production', ['Programmed', 'True'])
+  const { cluster } = rig
+  await rig.apply(aGateway({ gw: { api_keys: [record] } }))
+  const status = await untilCondition(cluster, 'production', ['Programmed', 'True'])
   assert.equal(conditionIn(status, 'Accepted')?.status, 'True')
-  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'])
-  const { pods, activeHash, keys } = await statusOf(cluster.kubectl, 'production')
+  await untilCondition(cluster, 'production', ['Ready', 'True'])
+  const { pods, activeHash, keys } = await statusOf(cluster, 'production')
   assert.equal(pods.length, 2)
   for (const pod of pods) assert.equal(pod.hash, activeHash)
   assert.equal(keys?.count, 1)
@@ -66,7 +37,7 @@ test('an applied gateway gets pods that enforce it, and its status proves it', a
 
 test('its metrics tell how gateways and pods stand', async () => {
   await until('the metrics say so', async () => {
-    const metrics = await (await fetch(`${operator.healthUrl}/metrics`)).text()
+    const metrics = await (await fetch(`${rig.operator.healthUrl}/metrics`)).text()
     return /^gw_gateways\{ready="true"\} 1$[\s\S]*^gw_config_pods\{state="Programmed"\} 2$/m.test(
       metrics,
     )
@@ -74,31 +45,26 @@ test('its metrics tell how gateways and pods stand', async () => {
 })
 
 test('every pod takes the key', async () => {
-  assert.equal(kubelet.pods().length, 2)
-  for (const { url } of kubelet.pods()) {
-    const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
-    assert.equal(answer.status, 200)
-  }
+  assert.deepEqual(await rig.answersTo(key), [200, 200])
 })
 
-test('deleting the gateway removes all that was made for it', async () => {
-  await cluster.kubectl(['delete', 'gwc', 'production', '-n', 'ai'])
-  const kinds = 'deploy,rs,pod,svc,sa,cm,pdb,netpol'
-  await until(
-    'everything is gone',
-    async () => {
-      const left = await cluster.kubectl([
-        'get',
-        kinds,
-        '-n',
-        'ai',
-        '-l',
-        'app.kubernetes.io/managed-by=gw-operator',
-        '-o',
-        'name',
-      ])
-      return left.trim() === ''
-    },
-    60,
-  )
+test('deleting the gateway removes all that was made for it, and nothing else', async () => {
+  const { kubectl } = rig.cluster
+  const everything = async () => {
+    const kinds = 'deploy,rs,pod,svc,sa,cm,secret,pdb,netpol,hpa,gwk'
+    const names = await kubectl(['get', kinds, '-n', 'ai', '-o', 'name'])
+    return names.trim().split('\n').sort()
+  }
+  await rig.apply(aGatewayKey('kept', { hash: aKey({ id: 'kept' }).record.hash }))
+  const made = await everything()
+  assert.ok(made.length > FOREIGN.length + 8, made.join())
+  await kubectl(['delete', 'gwc', 'production', '-n', 'ai'])
+  // What the cluster itself puts into a namespace, and what somebody else made, stays.
+  const left = [...FOREIGN, ...OF_EVERY_NAMESPACE, 'gatewaykey.inference.gw/kept'].sort()
+  await until('only what is of others is left', async () => {
+    return JSON.stringify(await everything()) === JSON.stringify(left)
+  })
+  recordFigure('gone', `${made.length - left.length} objects, ${left.length} of others left`)
 })
+
+const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']

@@ -1,9 +1,14 @@
 /** Keys as resources: who may bring them, how fast they count, and that nothing holds up a revocation. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { aKey, until } from '../integration/gateway-process.ts'
+import { allowed, milliseconds, type PromiseId, quantile, recordFigure } from './figures.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
+
+const REVOKED_MS_MAX = allowed(5000)
+/** A bound is judged by the middle one of several: one of them may meet a moment in which the machine is busy. */
+const TIMES = 3
 
 let rig: OperatorRig
 
@@ -12,7 +17,7 @@ const grants = { keys: { from: [{ namespaces: ['team-a'], tenants: ['acme'] }] }
 before(async () => {
   rig = await startOperatorRig()
   await rig.apply(aGateway({ spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
 })
 
 after(() => rig?.stop())
@@ -28,58 +33,94 @@ async function untilAnswers(key: string, status: number): Promise<number> {
   await until(
     `every pod answers ${status}`,
     async () => (await rig.answersTo(key)).every((one) => one === status),
-    30,
+    120,
   )
   return performance.now() - started
 }
 
+/** Makes keys that count, and measures how long each still counts after its end. */
+async function timesToEnd(prefix: string, end: (name: string, hash: string) => Promise<unknown>) {
+  const times: number[] = []
+  for (let index = 0; index < TIMES; index++) {
+    const name = `${prefix}-${index}`
+    const { key, hash } = newKey(name)
+    await rig.apply(aGatewayKey(name, { hash }))
+    await untilAnswers(key, 200)
+    await end(name, hash)
+    times.push(await untilAnswers(key, 401))
+  }
+  return times
+}
+
+function judge(t: TestContext, id: PromiseId, times: readonly number[]): void {
+  const said = `${milliseconds(quantile(times, 0.5))}, at most ${milliseconds(Math.max(...times))}`
+  t.diagnostic(said)
+  recordFigure(id, said, `2 pods, ${times.length} keys`)
+  assert.ok(quantile(times, 0.5) < REVOKED_MS_MAX, said)
+}
+
+const revoke = (name: string, hash: string) => {
+  const revoked = { at: '2026-01-01T00:00:00Z' }
+  return rig.apply(aGatewayKey(name, { hash, revoked }))
+}
+const remove = (name: string) => rig.cluster.kubectl(['delete', 'gwk', name, '-n', 'ai'])
+
+interface KeyView {
+  readonly status?: {
+    readonly state: string
+    readonly conditions: readonly { readonly reason: string; readonly message: string }[]
+  }
+}
+
 async function keyStatus(name: string, namespace = 'ai') {
-  const text = await rig.cluster.kubectl(['get', 'gwk', name, '-n', namespace, '-o', 'json'])
-  const { state, conditions = [] } = JSON.parse(text).status ?? {}
-  return { state, ...conditions[0] }
+  const path = `/apis/inference.gw/v1/namespaces/${namespace}/gatewaykeys/${name}`
+  // The API server checks it against the definition.
+  const { status } = (await rig.cluster.read(path)) as KeyView
+  const [accepted] = status?.conditions ?? []
+  return { state: status?.state, reason: accepted?.reason, message: accepted?.message ?? '' }
 }
 
 async function untilReason(name: string, reason: string, namespace = 'ai') {
   await until(
     `${name} is ${reason}`,
     async () => (await keyStatus(name, namespace)).reason === reason,
-    30,
+    120,
   )
   return await keyStatus(name, namespace)
 }
 
-test('a key counts on every pod, and no more when it is revoked', async (t) => {
-  const { key, hash } = newKey('one')
-  await rig.apply(aGatewayKey('one', { hash }))
-  await untilAnswers(key, 200)
-  assert.equal((await untilReason('one', 'Accepted')).state, 'ACTIVE')
-  await rig.apply(aGatewayKey('one', { hash, revoked: { at: '2026-01-01T00:00:00Z' } }))
-  const revokedMs = await untilAnswers(key, 401)
-  t.diagnostic(`revoked after ${Math.round(revokedMs)} ms`)
-  assert.ok(revokedMs < 5000)
-  await until('its status says so', async () => (await keyStatus('one')).state === 'REVOKED')
+test('a key counts on every pod, and answers 401 on each within 5 s of its revocation', async (t) => {
+  judge(t, 'revoked', await timesToEnd('revoked', revoke))
+  await until(
+    'its status says so',
+    async () => (await keyStatus('revoked-0')).state === 'REVOKED',
+    60,
+  )
 })
 
-test('a key is revoked while the configuration is invalid, and by its deletion', async () => {
-  const revoked = newKey('two')
-  const deleted = newKey('three')
-  await rig.apply(
-    aGatewayKey('two', { hash: revoked.hash }),
-    aGatewayKey('three', { hash: deleted.hash }),
-  )
-  await untilAnswers(revoked.key, 200)
-  await untilAnswers(deleted.key, 200)
+test('a GatewayKey that is deleted answers 401 on every pod within 5 s', async (t) => {
+  judge(t, 'deleted', await timesToEnd('deleted', remove))
+})
+
+test('a key is revoked within 5 s while the configuration is invalid, and by its deletion', async (t) => {
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nowhere'] }]
   await rig.apply(aGateway({ gw: { routes }, spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Accepted', 'False'])
-  await rig.apply(
-    aGatewayKey('two', { hash: revoked.hash, revoked: { at: '2026-01-01T00:00:00Z' } }),
-  )
-  assert.ok((await untilAnswers(revoked.key, 401)) < 5000)
-  await rig.cluster.kubectl(['delete', 'gwk', 'three', '-n', 'ai'])
-  assert.ok((await untilAnswers(deleted.key, 401)) < 5000)
+  await untilCondition(rig.cluster, 'production', ['Accepted', 'False'])
+  const times = await timesToEnd('while-invalid', revoke)
+  judge(t, 'revoked_invalid', [...times, ...(await timesToEnd('gone-while-invalid', remove))])
   await rig.apply(aGateway({ spec: grants }))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+})
+
+test('a key is revoked within 5 s while the pods refuse the configuration, and by its deletion', async (t) => {
+  // Only a pod can say that a Secret lacks what the whole gateway needs.
+  const redis = { url: '${secret:missing/url}' }
+  await rig.apply(aGateway({ gw: { rate_limits: { backend: 'redis', redis } }, spec: grants }))
+  await untilCondition(rig.cluster, 'production', ['Programmed', 'False', 'Rejected'])
+  const times = await timesToEnd('while-refused', revoke)
+  judge(t, 'revoked_refused', [...times, ...(await timesToEnd('gone-while-refused', remove))])
+  await rig.apply(aGateway({ spec: grants }))
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
 test('a foreign namespace counts where the gateway says so, and learns nothing where it does not', async () => {
@@ -111,13 +152,14 @@ test('of two records with one hash the older counts', async () => {
   await untilReason('younger', 'DuplicateHash')
   await untilReason('older', 'Accepted')
   assert.deepEqual(await rig.answersTo(key), [200, 200])
+  recordFigure('foreign', 'NotPermitted and DuplicateHash, 401 on every pod', '5 keys, 2 pods')
 })
 
 test('an expired key says so by itself', async () => {
   const { key, hash } = newKey('brief')
   const expiresAt = new Date(Date.now() + 4000).toISOString()
   await rig.apply(aGatewayKey('brief', { hash, expiresAt }))
-  await until('it is expired', async () => (await keyStatus('brief')).state === 'EXPIRED', 30)
+  await until('it is expired', async () => (await keyStatus('brief')).state === 'EXPIRED', 120)
   assert.deepEqual(await rig.answersTo(key), [401, 401])
 })
 

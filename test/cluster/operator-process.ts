@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { GatewayStatus } from '../../crds/gateway-config.ts'
 import { answers, until } from '../integration/gateway-process.ts'
-import type { Kubectl } from './kubectl.ts'
+import type { ControlPlane } from './control-plane.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../operator/main.ts')
 
@@ -19,23 +20,15 @@ export interface OperatorOptions {
   readonly kubeconfig: string
   readonly namespace?: string
   readonly args?: readonly string[]
+  /** False: returns as soon as it is started, whether it can do anything or not. */
+  readonly isAwaited?: boolean
 }
 
 export async function startOperatorProcess(options: OperatorOptions): Promise<OperatorProcess> {
-  const { kubeconfig, namespace = 'gw-system', args = [] } = options
+  const { kubeconfig, namespace = 'gw-system', args = [], isAwaited = true } = options
   const child = spawn(
     process.execPath,
-    [
-      '--max-semi-space-size=4',
-      PROGRAM,
-      '--namespace',
-      namespace,
-      '--health-port',
-      '0',
-      '--kubeconfig',
-      kubeconfig,
-      ...args,
-    ],
+    [PROGRAM, '--namespace', namespace, '--health-port', '0', '--kubeconfig', kubeconfig, ...args],
     {
       env: { ...process.env, GW_OPERATOR_PUSH_ADDRESS: 'annotation' },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,25 +49,68 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
       async () => {
         if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode}`)
         port ??= healthPortIn(output())
+        if (!isAwaited) return true
         return port !== undefined && (await answers(`http://127.0.0.1:${port}/readyz`))
       },
-      60,
+      120,
     )
   } catch (cause) {
     kill()
     throw new Error(`The operator did not become ready:\n${output()}`, { cause })
   }
-  return {
+  const operator: OperatorProcess = {
     child,
-    healthUrl: `http://127.0.0.1:${port}`,
+    get healthUrl() {
+      return `http://127.0.0.1:${healthPortIn(output())}`
+    },
     output,
     async stop(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) {
+        const closed = once(child, 'close')
         child.kill(signal)
-        await once(child, 'close')
+        await closed
       }
       return child.exitCode
     },
+  }
+  child.once('close', () => started.delete(operator))
+  started.add(operator)
+  return operator
+}
+
+const started = new Set<OperatorProcess>()
+
+/** Every one that still runs, also one that is stopped: a process that is left would keep the test from ending. */
+export async function stopOperators(): Promise<void> {
+  for (const { child } of started) child.kill('SIGCONT')
+  await Promise.all([...started].map((operator) => operator.stop('SIGKILL')))
+}
+
+/** What a cluster waits before it starts a container again that has ended. */
+const RESTART_MS = 10_000
+
+/** From now on the operator that is held there is started again when it has ended, until this is told to leave off. */
+export function supervise(
+  holder: { operator: OperatorProcess },
+  startAgain: () => Promise<OperatorProcess>,
+): () => Promise<void> {
+  const leaving = Promise.withResolvers<void>()
+  let isOver = false
+  const run = async () => {
+    for (;;) {
+      const { child } = holder.operator
+      const hasEnded = child.exitCode !== null || child.signalCode !== null
+      if (!hasEnded) await Promise.race([once(child, 'close'), leaving.promise])
+      if (isOver) return
+      await delay(RESTART_MS)
+      holder.operator = await startAgain()
+    }
+  }
+  const running = run()
+  return async () => {
+    isOver = true
+    leaving.resolve()
+    await running
   }
 }
 
@@ -83,13 +119,24 @@ function healthPortIn(output: string): number | undefined {
   return line === undefined ? undefined : JSON.parse(line).health.port
 }
 
-export async function statusOf(
-  kubectl: Kubectl,
-  name: string,
-  namespace = 'ai',
-): Promise<GatewayStatus> {
-  const text = await kubectl(['get', 'gwc', name, '-n', namespace, '-o', 'json'])
-  return JSON.parse(text).status ?? { conditions: [] }
+/** Where gateways can be read. */
+export type Readable = Pick<ControlPlane, 'read'>
+
+async function gatewayNamed({ read }: Readable, name: string): Promise<Gateway> {
+  const gateway = await read(`/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/${name}`)
+  if (gateway === undefined) throw new Error(`There is no gateway ${name}.`)
+  return gateway as Gateway // The API server checks it against the definition.
+}
+
+interface Gateway {
+  readonly metadata: { readonly generation: number }
+  readonly status?: GatewayStatus
+}
+
+export async function statusOf(cluster: Readable, name: string): Promise<GatewayStatus> {
+  const { status } = await gatewayNamed(cluster, name)
+  if (status === undefined) throw new Error(`The gateway ${name} has no status yet.`)
+  return status
 }
 
 export function conditionIn({ conditions = [] }: Partial<GatewayStatus>, type: string) {
@@ -98,22 +145,22 @@ export function conditionIn({ conditions = [] }: Partial<GatewayStatus>, type: s
 
 /** Waits until a condition of this generation stands so; fails with the whole status. */
 export async function untilCondition(
-  kubectl: Kubectl,
+  cluster: Readable,
   name: string,
   [type, status, reason]: readonly [string, string, string?],
-  secondsMax = 60,
+  secondsMax = 120,
 ): Promise<GatewayStatus> {
   let last: GatewayStatus | undefined
   try {
     await until(
       `${type}=${status}`,
       async () => {
-        const object = JSON.parse(await kubectl(['get', 'gwc', name, '-n', 'ai', '-o', 'json']))
-        last = object.status
+        const gateway = await gatewayNamed(cluster, name)
+        last = gateway.status
         const condition = conditionIn(last ?? {}, type)
         return (
           condition?.status === status &&
-          condition.observedGeneration === object.metadata.generation &&
+          condition.observedGeneration === gateway.metadata.generation &&
           (reason === undefined || condition.reason === reason)
         )
       },

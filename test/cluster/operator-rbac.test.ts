@@ -9,6 +9,7 @@ import { GRANTS, type Grant, policyRules } from '../../operator/rbac.ts'
 import { createTelemetry } from '../../operator/telemetry.ts'
 import { aKey, until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { recordFigure } from './figures.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey } from './operator-rig.ts'
 import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
@@ -77,8 +78,8 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   const { record } = aKey({ id: 'one' })
   const autoscaling = { minReplicas: 1, maxReplicas: 2 }
   await apply(aGateway({ spec: { autoscaling } }), aGatewayKey('one', { hash: record.hash }))
-  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'], 90)
-  await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=30s'])
+  await untilCondition(cluster, 'production', ['Ready', 'True'])
+  await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=120s'])
   const bare = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
   await apply(aGateway({ gw: { aliases: { x: 'chat' } }, spec: { replicas: 1, ...bare } }))
   for (const kind of ['hpa', 'pdb', 'netpol']) {
@@ -88,12 +89,13 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
       `${kind}/production`,
       '-n',
       'ai',
-      '--timeout=30s',
+      '--timeout=120s',
     ])
   }
-  await untilCondition(cluster.kubectl, 'production', ['Ready', 'True'], 90)
-  await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'))
+  await untilCondition(cluster, 'production', ['Ready', 'True'])
+  await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
+  recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)
   assert.deepEqual(
     lines.filter((line) => line.includes('forbidden')),
     [],

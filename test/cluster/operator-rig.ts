@@ -1,11 +1,17 @@
 /** A cluster with the operator and pods that are processes, and what tests do to gateways in it. */
-import { createServer, type RequestListener } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
 import { until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { type OperatorProcess, startOperatorProcess } from './operator-process.ts'
-import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
+import {
+  type OperatorProcess,
+  startOperatorProcess,
+  stopOperators,
+  supervise,
+} from './operator-process.ts'
+import { type KubeletOptions, type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -14,21 +20,54 @@ export interface OperatorRig {
   readonly kubelet: ProcessKubelet
   operator: OperatorProcess
   apply(...documents: readonly object[]): Promise<void>
-  /** The status codes with which the pods answer a request for the models. */
+  /** The status codes with which the pods answer a request for the models; 0 for none. */
   answersTo(key: string): Promise<number[]>
   /** From now on documents for this pod go to that address. */
   redirect(pod: string, address: string): Promise<void>
+  /** From now on an operator that has ended is started again, as a cluster does, until this is told to leave off. */
+  keepOperatorRunning(): () => Promise<void>
   stop(): Promise<void>
 }
 
-export async function startOperatorRig(): Promise<OperatorRig> {
+export interface RigOptions {
+  /** More arguments of the operator. */
+  readonly args?: readonly string[]
+  readonly kubelet?: Partial<KubeletOptions>
+  /** By way of which server the operator sees the cluster, where not directly. */
+  readonly kubeconfigOf?: (cluster: ControlPlane) => Promise<string>
+}
+
+export async function startOperatorRig(options: RigOptions = {}): Promise<OperatorRig> {
   const cluster = await startControlPlane()
-  await cluster.installDefinitions()
-  for (const name of ['ai', 'gw-system', 'team-a', 'team-b']) {
-    await cluster.kubectl(['create', 'namespace', name])
+  let kubelet: ProcessKubelet | undefined
+  const stop = async () => {
+    await stopOperators()
+    await kubelet?.stop()
+    await cluster.stop()
   }
-  const operator = await startOperatorProcess(cluster)
-  const kubelet = await startProcessKubelet(cluster)
+  try {
+    await cluster.installDefinitions()
+    for (const name of ['ai', 'gw-system', 'team-a', 'team-b']) {
+      await cluster.kubectl(['create', 'namespace', name])
+    }
+    const { kubeconfig } = cluster
+    const args = options.args ?? []
+    const seen = (await options.kubeconfigOf?.(cluster)) ?? kubeconfig
+    const operator = await startOperatorProcess({ kubeconfig: seen, args })
+    kubelet = await startProcessKubelet({ kubeconfig, ...options.kubelet })
+    const startAgain = () => startOperatorProcess({ kubeconfig: seen, args, isAwaited: false })
+    return assemble({ cluster, kubelet, operator }, { stop, startAgain })
+  } catch (error) {
+    // Whoever asked for it gets nothing that could be stopped, and what runs would keep the test from ending.
+    await stop()
+    throw error
+  }
+}
+
+function assemble(
+  { cluster, kubelet, operator }: Pick<OperatorRig, 'cluster' | 'kubelet' | 'operator'>,
+  { stop, startAgain }: Pick<OperatorRig, 'stop'> & { startAgain: () => Promise<OperatorProcess> },
+): OperatorRig {
   const rig: OperatorRig = {
     cluster,
     kubelet,
@@ -38,26 +77,29 @@ export async function startOperatorRig(): Promise<OperatorRig> {
       await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
     },
     async answersTo(key) {
-      const headers = { authorization: `Bearer ${key}` }
-      return await Promise.all(
-        kubelet.pods().map(async ({ url }) => {
-          const answer = await fetch(`${url}/v1/models`, { headers })
-          await answer.body?.cancel()
-          return answer.status
-        }),
-      )
+      const pods = kubelet.pods()
+      // No pod at all must not look as if every pod agreed.
+      if (pods.length === 0) return [0]
+      return await Promise.all(pods.map(({ url }) => statusOfModels(url, key).catch(() => 0)))
     },
     async redirect(pod, address) {
       const annotation = `${PUSH_ADDRESS_ANNOTATION}=${address}`
       await cluster.kubectl(['annotate', 'pod', pod, '-n', 'ai', annotation, '--overwrite'])
     },
-    async stop() {
-      await rig.operator.stop()
-      await kubelet.stop()
-      await cluster.stop()
-    },
+    keepOperatorRunning: () => supervise(rig, startAgain),
+    stop,
   }
   return rig
+}
+
+/** With a connection of its own: one that the pod closes as it is used would say nothing about the key. */
+async function statusOfModels(url: string, key: string): Promise<number> {
+  const headers = { authorization: `Bearer ${key}` }
+  const asked = request(`${url}/v1/models`, { headers, agent: false, timeout: 10_000 }).end()
+  asked.on('timeout', () => asked.destroy(new Error('the pod does not answer')))
+  const [answer]: readonly IncomingMessage[] = await once(asked, 'response')
+  answer?.resume()
+  return answer?.statusCode ?? 0
 }
 
 /** A gateway with valid defaults; `gw` and `spec` are merged into them. */

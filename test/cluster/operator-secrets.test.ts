@@ -1,40 +1,61 @@
 /** Secrets: mounted by the pods, never read by the operator; what is missing costs one upstream and heals by itself. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type FakeUpstream, startUpstream } from '../integration/fake-upstream.ts'
 import { aKey, until } from '../integration/gateway-process.ts'
+import { recordFigure } from './figures.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
 let rig: OperatorRig
+let upstream: FakeUpstream
 
-const { record } = aKey({ id: 'first' })
+const { key, record } = aKey({ id: 'first' })
 const local = { name: 'local', provider: 'vllm', endpoint: 'http://10.1.2.3:8000', model: 'm' }
 const hosted = { name: 'hosted', provider: 'openai', model: 'gpt', api_key: '${secret:openai/key}' }
 const SECRET = 'sk-canary-4711'
+const ROTATED = 'sk-canary-4712'
 
-function withUpstreams(...upstreams: readonly { readonly name: string }[]) {
+/** The credential with which the pod calls the hosted model now. */
+async function credentialInUse(): Promise<string | undefined> {
+  const [pod] = rig.kubelet.pods()
+  const answer = await fetch(`${pod?.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  await answer.arrayBuffer()
+  return upstream.asked.at(-1)?.headers.authorization
+}
+
+function withUpstreams(
+  ...upstreams: readonly { readonly name: string; readonly endpoint?: string }[]
+) {
   const names = upstreams.map(({ name }) => name)
   const routes = [{ name: 'chat', strategy: 'round_robin', upstreams: names }]
   return aGateway({ gw: { api_keys: [record], upstreams, routes }, spec: { replicas: 1 } })
 }
 
 before(async () => {
+  upstream = await startUpstream()
   rig = await startOperatorRig()
   await rig.apply(withUpstreams(local))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'], 90)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-after(() => rig?.stop())
+after(async () => {
+  await rig?.stop()
+  await upstream?.close()
+})
 
 async function podNames(): Promise<string[]> {
-  return (await statusOf(rig.cluster.kubectl, 'production')).pods.map(({ name }) => name)
+  return (await statusOf(rig.cluster, 'production')).pods.map(({ name }) => name)
 }
 
 test('a new reference rolls the pods once, and a missing Secret costs only its upstream', async () => {
   const before = await podNames()
   await rig.apply(withUpstreams(local, hosted))
-  const { kubectl } = rig.cluster
-  const status = await untilCondition(kubectl, 'production', ['ResolvedRefs', 'False'], 90)
+  const status = await untilCondition(rig.cluster, 'production', ['ResolvedRefs', 'False'])
   assert.match(
     conditionIn(status, 'ResolvedRefs')?.message ?? '',
     /upstream hosted: \$\{secret:openai\/key\}/,
@@ -42,13 +63,13 @@ test('a new reference rolls the pods once, and a missing Secret costs only its u
   await until(
     'the pods were replaced, and the new one is programmed',
     async () => {
-      const { pods, conditions } = await statusOf(kubectl, 'production')
+      const { pods, conditions } = await statusOf(rig.cluster, 'production')
       const isProgrammed = conditionIn({ conditions }, 'Programmed')?.status === 'True'
       return isProgrammed && pods.length === 1 && !before.includes(pods[0]?.name ?? '')
     },
-    90,
+    180,
   )
-  assert.equal(conditionIn(await statusOf(kubectl, 'production'), 'Accepted')?.status, 'True')
+  assert.equal(conditionIn(await statusOf(rig.cluster, 'production'), 'Accepted')?.status, 'True')
 })
 
 test('it heals when the Secret comes, without an edit and without a restart', async () => {
@@ -63,15 +84,31 @@ test('it heals when the Secret comes, without an edit and without a restart', as
     'ai',
     `--from-literal=key=${SECRET}`,
   ])
-  await untilCondition(kubectl, 'production', ['ResolvedRefs', 'True'], 60)
-  await untilCondition(kubectl, 'production', ['Ready', 'True'], 60)
+  await untilCondition(rig.cluster, 'production', ['ResolvedRefs', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.deepEqual(await podNames(), before)
+})
+
+test('a rotated Secret is used by the pods that run, without an edit and without a restart', async () => {
+  const { kubectl } = rig.cluster
+  await rig.apply(withUpstreams({ ...hosted, endpoint: upstream.url }))
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+  const before = await podNames()
+  const { activeSequence } = await statusOf(rig.cluster, 'production')
+  assert.equal(await credentialInUse(), `Bearer ${SECRET}`)
+  const data = JSON.stringify({ stringData: { key: ROTATED } })
+  await kubectl(['patch', 'secret', 'openai', '-n', 'ai', '--type=merge', '-p', data])
+  const isNew = async () => (await credentialInUse()) === `Bearer ${ROTATED}`
+  await until('the upstream is called with the new one', isNew, 120)
+  assert.deepEqual(await podNames(), before)
+  assert.equal((await statusOf(rig.cluster, 'production')).activeSequence, activeSequence)
+  recordFigure('secrets', 'as promised: missing, created, rotated', '1 pod')
 })
 
 test('a reference that is gone rolls nothing', async () => {
   const before = await podNames()
   await rig.apply(withUpstreams(local))
-  await untilCondition(rig.cluster.kubectl, 'production', ['Ready', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.deepEqual(await podNames(), before)
 })
 
@@ -84,7 +121,9 @@ test('the value of a Secret is nowhere but in the Secret', async () => {
     '-o',
     'json',
   ])
-  assert.ok(!everything.includes(SECRET))
-  assert.ok(!everything.includes(Buffer.from(SECRET).toString('base64')))
-  assert.ok(!rig.operator.output().includes(SECRET))
+  for (const value of [SECRET, ROTATED]) {
+    assert.ok(!everything.includes(value))
+    assert.ok(!everything.includes(Buffer.from(value).toString('base64')))
+    assert.ok(!rig.operator.output().includes(value))
+  }
 })

@@ -1,18 +1,26 @@
 /** Runs the pods of a cluster without nodes: each is a real data plane as a process of this machine, mounted and registered. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ApiClient } from '../../operator/api.ts'
 import { openCluster } from '../../operator/cluster.ts'
-import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../../operator/objects.ts'
+import {
+  isObject,
+  type KubeObject,
+  keyOf,
+  RESOURCES,
+  type Resource,
+  valueBelow,
+} from '../../operator/objects.ts'
 import { Reflector } from '../../operator/reflector.ts'
 import { Store } from '../../operator/store.ts'
 import { GATEWAY_LABEL, PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
-import { answers } from '../integration/gateway-process.ts'
+import { answers, until } from '../integration/gateway-process.ts'
+import { freePort } from './free-port.ts'
+import { listOf, type Mountable, mountAll } from './pod-mounts.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 const MANAGER = 'process-kubelet'
@@ -50,48 +58,68 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
   const cluster = await openCluster({ env: process.env, kubeconfig: options.kubeconfig })
   const api = new ApiClient({ cluster })
   const store = new Store()
+  const mountable: Mountable = { configMaps: new Store(), secrets: new Store() }
   const running = new Map<string, Promise<RunningPod | undefined>>()
-  const known: RunningPod[] = []
-  const reflector = new Reflector({
-    api,
-    store,
-    resource: RESOURCES.pods,
-    selection: { labelSelector: GATEWAY_LABEL },
-    random: Math.random,
-  })
+  const known = new Map<string, RunningPod>()
+  const reflectors = [
+    watching(api, RESOURCES.configMaps, mountable.configMaps),
+    watching(api, RESOURCES.secrets, mountable.secrets),
+    watching(api, RESOURCES.pods, store, GATEWAY_LABEL),
+  ]
+  let isOver = false
+  const stopping = Promise.withResolvers<void>()
+  /** Tries until it runs, as servers may be away on purpose, or is no longer wanted. */
+  const begin = async (pod: KubeObject, uid: string) => {
+    const synced = Promise.all(reflectors.map((reflector) => reflector.synced))
+    await Promise.race([synced, stopping.promise])
+    while (running.has(uid) && !isOver) {
+      try {
+        const started = await run({ api, mountable }, pod, options)
+        if (running.has(uid)) known.set(uid, started)
+        else started.child.kill('SIGTERM')
+        return started
+      } catch (error) {
+        process.stderr.write(`pod ${keyOf(pod)} was not started: ${error}\n`)
+        await delay(1000)
+      }
+    }
+    return undefined
+  }
   store.onChange((before, after) => {
     const uid = (after ?? before)?.metadata.uid ?? ''
     if (after === undefined) {
       void running.get(uid)?.then((pod) => pod?.child.kill('SIGTERM'))
       running.delete(uid)
-      const index = known.findIndex((pod) => pod.uid === uid)
-      if (index !== -1) known.splice(index, 1)
+      known.delete(uid)
     } else if (!running.has(uid) && valueBelow(after, 'status', 'phase') === 'Pending') {
-      const started = run(api, after, options)
-      running.set(
-        uid,
-        started.catch(() => undefined),
-      )
-      void started.then((pod) => known.push(pod))
+      running.set(uid, begin(after, uid))
     }
   })
-  reflector.start()
+  for (const reflector of reflectors) reflector.start()
   const timer = setInterval(() => {
-    for (const pod of known) {
+    for (const pod of known.values()) {
       const object = store.get(pod.key)
-      if (object !== undefined) void look(api, object, pod).catch(() => undefined)
+      if (object?.metadata.uid !== pod.uid) continue
+      void look({ api, mountable }, object, pod).catch(() => undefined)
     }
   }, LOOK_MS)
   return {
-    pods: () => [...known],
+    pods: () => [...known.values()],
     async stop() {
+      isOver = true
+      stopping.resolve()
       clearInterval(timer)
-      await reflector.stop()
+      await Promise.all(reflectors.map((reflector) => reflector.stop()))
       const pods = await Promise.all(running.values())
       await Promise.all(pods.map((pod) => pod && end(pod)))
       await api.close()
     },
   }
+}
+
+function watching(api: ApiClient, resource: Resource, store: Store, labelSelector?: string) {
+  const selection = labelSelector === undefined ? {} : { labelSelector }
+  return new Reflector({ api, store, resource, selection, random: Math.random })
 }
 
 const children = new Set<ChildProcess>()
@@ -100,19 +128,69 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
 
+interface Node {
+  readonly api: ApiClient
+  readonly mountable: Mountable
+}
+
+/** A port that was free a moment ago may be somebody else's by now; then the program is started again, on others. */
+const STARTS_MAX = 3
+
 async function run(
-  api: ApiClient,
+  { api, mountable }: Node,
   object: KubeObject,
   options: KubeletOptions,
 ): Promise<RunningPod> {
   const folder = await mkdtemp(join(tmpdir(), 'gw-pod-'))
-  const mounts = await mountAll(api, object, folder)
-  const [listen, metrics, push, admin] = await Promise.all([
-    freePort(),
-    freePort(),
-    freePort(),
-    freePort(),
-  ])
+  let pod = await spawnPod(mountable, { object, folder }, options)
+  for (let start = 1; !(await hasStarted(pod)); start++) {
+    const said = pod.output().slice(-2000)
+    if (start === STARTS_MAX) throw new Error(`it ended ${STARTS_MAX} times:\n${said}`)
+    process.stderr.write(`a pod ended as it started, and is started again:\n${said}\n`)
+    pod = await spawnPod(mountable, { object, folder }, options)
+  }
+  pod.child.once('close', (code) => {
+    void rm(folder, { recursive: true, force: true })
+    const last = pod.output().slice(-2000)
+    if (code !== null && code !== 0) process.stderr.write(`a pod ended with ${code}:\n${last}\n`)
+  })
+  try {
+    await register(api, object, options.pushAddress?.(object, addressOf(pod)) ?? addressOf(pod))
+  } catch (error) {
+    // It was deleted meanwhile, and nobody else will end what was started for it.
+    await end(pod)
+    throw error
+  }
+  return pod
+}
+
+function addressOf({ pushUrl }: RunningPod): string {
+  return new URL(pushUrl).host
+}
+
+async function register(api: ApiClient, object: KubeObject, address: string): Promise<void> {
+  const { name, namespace = '', uid = '' } = object.metadata
+  const annotations = { [PUSH_ADDRESS_ANNOTATION]: address }
+  const metadata = { name, namespace, uid, annotations }
+  await api.apply(RESOURCES.pods, { metadata }, { manager: MANAGER })
+  await report(api, object, false)
+}
+
+/** Whether it listens; false when it has ended. */
+async function hasStarted({ child, url }: RunningPod): Promise<boolean> {
+  const isOver = () => child.exitCode !== null || child.signalCode !== null
+  await until('the pod listens', async () => isOver() || (await answers(`${url}/healthz`)), 120)
+  return !isOver()
+}
+
+async function spawnPod(
+  mountable: Mountable,
+  { object, folder }: { object: KubeObject; folder: string },
+  options: KubeletOptions,
+): Promise<RunningPod> {
+  const mounts = await mountAll(mountable, object, folder)
+  const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  const [listen, metrics, push, admin] = ports
   const written = environmentOf(object)
   const placed = Object.fromEntries(
     Object.entries(written).map(([name, value]) => [name, mounts.get(value) ?? value]),
@@ -136,28 +214,10 @@ async function run(
     stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
   }
   children.add(child)
-  child.once('close', (code) => {
-    children.delete(child)
-    void rm(folder, { recursive: true, force: true })
-    const last = pieces.join('').slice(-2000)
-    if (code !== null && code !== 0) process.stderr.write(`a pod ended with ${code}:\n${last}\n`)
-  })
-  const address = options.pushAddress?.(object, `127.0.0.1:${push}`) ?? `127.0.0.1:${push}`
-  const { name, namespace } = object.metadata
-  await api.apply(
-    RESOURCES.pods,
-    {
-      metadata: {
-        name,
-        namespace: namespace ?? '',
-        annotations: { [PUSH_ADDRESS_ANNOTATION]: address },
-      },
-    },
-    { manager: MANAGER },
-  )
-  const pod = {
+  child.once('close', () => children.delete(child))
+  return {
     key: keyOf(object),
-    name,
+    name: object.metadata.name,
     uid: object.metadata.uid ?? '',
     url: `http://127.0.0.1:${listen}`,
     pushUrl: `http://127.0.0.1:${push}`,
@@ -166,13 +226,11 @@ async function run(
     folder,
     output: () => pieces.join(''),
   }
-  await report(api, object, false)
-  return pod
 }
 
 /** Refreshes what is mounted, and says whether the pod takes requests. */
-async function look(api: ApiClient, object: KubeObject, pod: RunningPod): Promise<void> {
-  await mountAll(api, object, pod.folder)
+async function look({ api, mountable }: Node, object: KubeObject, pod: RunningPod): Promise<void> {
+  if (pod.child.exitCode === null) await mountAll(mountable, object, pod.folder)
   const isReady = pod.child.exitCode === null && (await answers(`${pod.url}/readyz`))
   const conditions = valueBelow(object, 'status', 'conditions')
   const was =
@@ -189,95 +247,15 @@ async function report(api: ApiClient, { metadata }: KubeObject, isReady: boolean
     status: type.endsWith('Ready') ? status : 'True',
     lastTransitionTime,
   }))
-  const { name, namespace } = metadata
+  const { name, namespace, uid = '' } = metadata
   await api.apply(
     RESOURCES.pods,
     {
-      metadata: { name, namespace: namespace ?? '' },
+      metadata: { name, namespace: namespace ?? '', uid },
       status: { phase: 'Running', podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }], conditions },
     },
     { manager: MANAGER, subresource: 'status' },
   )
-}
-
-/** Writes each volume where a container would see it. Returns folder by mount path. */
-async function mountAll(
-  api: ApiClient,
-  pod: KubeObject,
-  folder: string,
-): Promise<Map<string, string>> {
-  const { namespace = '' } = pod.metadata
-  const mounted = new Map<string, string>()
-  const volumes = valueBelow(pod, 'spec', 'volumes')
-  const [container] = listOf(valueBelow(pod, 'spec', 'containers'))
-  for (const mount of listOf(valueBelow(container, 'volumeMounts'))) {
-    const path = String(valueBelow(mount, 'mountPath'))
-    const volume = listOf(volumes).find(
-      (one) => valueBelow(one, 'name') === valueBelow(mount, 'name'),
-    )
-    const isSecret = isObject(valueBelow(volume, 'secret'))
-    const place = isSecret ? join('secrets', path.split('/').at(-1) ?? '') : path.slice(1)
-    const target = join(folder, place)
-    await mkdir(target, { recursive: true })
-    mounted.set(path, target)
-    const files = await filesOf(api, namespace, volume)
-    for (const [name, content] of files) await replaceFile(join(target, name), content)
-  }
-  return mounted
-}
-
-async function filesOf(
-  api: ApiClient,
-  namespace: string,
-  volume: unknown,
-): Promise<Map<string, Buffer>> {
-  const files = new Map<string, Buffer>()
-  const sources = [
-    ...listOf(valueBelow(volume, 'projected', 'sources')).map((one) =>
-      valueBelow(one, 'configMap'),
-    ),
-    valueBelow(volume, 'configMap'),
-  ].filter(isObject)
-  for (const source of sources) {
-    const name = String(source.name)
-    const object = await api.get(RESOURCES.configMaps, { namespace, name })
-    const contents = contentsOf(object)
-    const items = listOf(source.items)
-    for (const [key, content] of contents) {
-      const item = items.find((one) => valueBelow(one, 'key') === key)
-      if (items.length > 0 && item === undefined) continue
-      files.set(String(valueBelow(item, 'path') ?? key), content)
-    }
-  }
-  const secret = valueBelow(volume, 'secret', 'secretName')
-  if (typeof secret === 'string') {
-    const object = await api.get(RESOURCES.secrets, { namespace, name: secret })
-    for (const [key, value] of Object.entries(valueBelow(object, 'data') ?? {})) {
-      files.set(key, Buffer.from(String(value), 'base64'))
-    }
-  }
-  return files
-}
-
-function contentsOf(configMap: KubeObject | undefined): [string, Buffer][] {
-  const texts = Object.entries(valueBelow(configMap, 'data') ?? {})
-  const binaries = Object.entries(valueBelow(configMap, 'binaryData') ?? {})
-  return [
-    ...texts.map(([key, text]): [string, Buffer] => [key, Buffer.from(String(text))]),
-    ...binaries.map(([key, text]): [string, Buffer] => [key, Buffer.from(String(text), 'base64')]),
-  ]
-}
-
-const written = new Map<string, string>()
-
-/** Whole or not at all, and only if it is new: the data plane watches these files. */
-async function replaceFile(path: string, content: Buffer): Promise<void> {
-  const text = content.toString('base64')
-  if (written.get(path) === text) return
-  written.set(path, text)
-  const next = join(dirname(path), `..${randomInt(1e9)}`)
-  await writeFile(next, content)
-  await rename(next, path)
 }
 
 function environmentOf(pod: KubeObject): Record<string, string> {
@@ -295,17 +273,4 @@ async function end({ child, folder }: RunningPod): Promise<void> {
     await once(child, 'close')
   }
   await rm(folder, { recursive: true, force: true })
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-/** Below the range of outgoing connections, so that none of them takes the port in between. */
-async function freePort(): Promise<number> {
-  const port = randomInt(12_000, 32_000)
-  const server = createServer().listen(port, '127.0.0.1')
-  const isFree = await once(server, 'listening').catch(() => false)
-  server.close()
-  return isFree ? port : freePort()
 }

@@ -75,6 +75,18 @@ test('splicing nothing changes nothing', () => {
   assert.ok(splice(bytes, []).equals(bytes))
 })
 
+test('what is missing is said, and where', () => {
+  const said: readonly (readonly [text: string, message: RegExp])[] = [
+    ["{'model':'chat'}", /a name in double quotes is missing at position 1\.$/],
+    ['{"a" 1}', /a colon is missing at position 5\.$/],
+    ['{"a":1 "b":2}', /a comma or "}" is missing at position 7\.$/],
+    ['{"a":}', /a value is missing at position 5\.$/],
+  ]
+  for (const [text, message] of said) {
+    assert.throws(() => scanMembers(Buffer.from(text)), { message }, text)
+  }
+})
+
 test('random bytes and mutated objects end in spans or a MembersError, and never in anything else', () => {
   const mutated = fc.tuple(written, fc.nat(), fc.nat(255)).map(([{ text }, place, byte]) => {
     const bytes = Buffer.from(text)
@@ -190,7 +202,7 @@ test('depth and number of members are bounded, exactly', () => {
   assert.throws(() => scanMembers(wide(257)), /more than 256 members/)
 })
 
-test('two megabytes of anything take linear time', { timeout: 5000 }, () => {
+test('two megabytes of anything take linear time', () => {
   const size = 2_000_000
   const hostile = ['"', '\\', '{', '[', ' ', ',', '\\"', '{"a":', '"a":1,', '\\\\"']
   for (const piece of hostile) {
@@ -201,7 +213,8 @@ test('two megabytes of anything take linear time', { timeout: 5000 }, () => {
       } catch (error) {
         assert.ok(error instanceof MembersError)
       }
-      assert.ok(performance.now() - start < 500, `${before}${piece}…`)
+      // It takes milliseconds; with a square of two million it would take minutes.
+      assert.ok(performance.now() - start < 10_000, `${before}${piece}…`)
     }
   }
 })

@@ -12,6 +12,7 @@ import {
   whole,
 } from './fake-upstream.ts'
 import { until } from './gateway-process.ts'
+import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
 const [upstream, proxy] = await Promise.all([startUpstream(), startProxy()])
 const started: Front[] = []
@@ -23,6 +24,7 @@ after(async () => {
 
 /** Each request uses ten of its tenant's hundred tokens, and reaches one threshold more. */
 async function start(more: Readonly<Record<string, unknown>>, path = '/hook?team=ml') {
+  await longBeforeMidnight()
   const receiver = await startUpstream()
   const front = await startFront({
     upstreams: [{ name: 'up', endpoint: upstream.url }],

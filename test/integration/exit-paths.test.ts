@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Draw, MISTAKES, MOMENTS } from './faults/abandoned.ts'
 import { heapBytes } from './faults/collected.ts'
 import { EXIT_PATHS } from './faults/endings.ts'
 import { aRandom } from './faults/random.ts'
-import { type Rig, startRig } from './faults/rig.ts'
+import { type Gauges, type Rig, startRig } from './faults/rig.ts'
 import { type Simulation, SLOTS, simulate } from './faults/simulated-gateway.ts'
 import { until } from './gateway-process.ts'
 
@@ -19,6 +19,7 @@ const AT_ONCE = 50
 const SEED = 20_261_121
 /** What the JIT and the trace ring may still grow by once both are warm. */
 const HEAP_GROWTH_MAX = 2_000_000
+const ROUNDS_MAX = 3
 
 const NOTHING = {
   visits: 0,
@@ -71,14 +72,19 @@ describe('without sockets', () => {
       }
     }
     await run(SIMULATED / 4)
-    const before = await heapBytes()
-    const began = performance.now()
-    await run(SIMULATED)
-    const seconds = (performance.now() - began) / 1000
-    const grown = (await heapBytes()) - before
-    context.diagnostic(`${SIMULATED} in ${seconds.toFixed(1)} s, heap grew by ${grown} bytes`)
+    const growth: number[] = []
+    // The compiler makes it grow once and sometimes late; a leak makes it grow every time.
+    while (growth.length < ROUNDS_MAX && !growth.some((bytes) => bytes < HEAP_GROWTH_MAX)) {
+      const before = await heapBytes()
+      const began = performance.now()
+      await run(SIMULATED)
+      const seconds = (performance.now() - began) / 1000
+      const grown = (await heapBytes()) - before
+      context.diagnostic(`${SIMULATED} in ${seconds.toFixed(1)} s, heap grew by ${grown} bytes`)
+      growth.push(grown)
+    }
     assert.deepEqual(simulation.leftovers(), NOTHING)
-    assert.ok(grown < HEAP_GROWTH_MAX, `the heap grew by ${grown} bytes`)
+    assert.ok(Math.min(...growth) < HEAP_GROWTH_MAX, `the heap grew by ${growth} bytes`)
     await everySlotIsFree(simulation)
   })
 })
@@ -98,15 +104,17 @@ const PLAIN = '{"model":"chat","messages":[{"role":"user","content":"hi"}]}'
 
 /** Two routes to the same upstreams; the breaker of the primary is to stay shut unless it is to blame. */
 function startExitRig(): Promise<Rig> {
-  const clocks = { timeout_seconds: 2, idle_timeout_seconds: 2 }
+  // Longer than a busy machine stands still: who has done nothing wrong is not to run into one.
+  const clocks = { timeout_seconds: 5, idle_timeout_seconds: 5 }
   const route = { strategy: 'primary_with_fallback', primary: 'primary', fallback: ['fallback'] }
   return startRig({
     upstreams: {
       primary: { ...clocks, circuit_breaker: { failure_threshold: 1, open_duration_seconds: 1 } },
-      fallback: { ...clocks, circuit_breaker: { failure_threshold: 1 }, max_queue_depth: 1000 },
+      fallback: { circuit_breaker: { failure_threshold: 1 }, max_queue_depth: 1000 },
     },
     routes: [
-      { ...route, name: 'chat', retry: { max_attempts: 3 }, timeout_seconds: 5 },
+      { ...route, name: 'chat', retry: { max_attempts: 3 } },
+      { ...route, name: 'brief', retry: { max_attempts: 3 }, timeout_seconds: 5 },
       { ...route, name: 'hasty', retry: { max_attempts: 3 }, timeout_seconds: 1 },
     ],
     gateway: { sse: { heartbeat_seconds: 1 } },
@@ -141,7 +149,7 @@ describe('at the real gateway', () => {
   }
 
   for (const { name, walk, blameless } of EXIT_PATHS) {
-    test(`${name}: nothing is left`, { timeout: 15_000 }, async () => {
+    test(`${name}: nothing is left`, { timeout: 300_000 }, async () => {
       await closeBreakers()
       await walk(rig)
       await rig.atRest()
@@ -158,12 +166,17 @@ describe('at the real gateway', () => {
     const began = performance.now()
     await abortMany(rig, ABORTS, draw)
     const seconds = (performance.now() - began) / 1000
-    // A connection that was refused something may linger for seconds; one that leaked stays for ever.
-    const isAsBefore = async () => (await rig.gauges()).resources('TCPSocketWrap') <= before.sockets
-    await until('its connections are gone', isAsBefore, 20)
+    // A connection that was refused something may linger for seconds; what leaked stays for ever.
+    let left: Partial<typeof before> = {}
+    const isAsBefore = async () => {
+      left = resourcesOf(await rig.gauges())
+      return KINDS.every((kind) => Number(left[kind]) <= before[kind])
+    }
+    await until('nothing is left', isAsBefore, 120).catch((cause: unknown) => {
+      throw new Error(JSON.stringify({ before, left }), { cause })
+    })
     const now = await settled(rig)
     t.diagnostic(`${ABORTS} in ${seconds.toFixed(1)} s; ${JSON.stringify({ before, now })}`)
-    assert.deepEqual({ ...now, heap: 0, sockets: 0 }, { ...before, heap: 0, sockets: 0 })
     assert.ok(now.heap - before.heap < PROCESS_GROWTH_MAX, 'the heap has grown')
     assert.equal(await breakerOf('primary'), 'closed')
   })
@@ -208,23 +221,26 @@ async function abortMany(rig: Rig, count: number, draw: Draw): Promise<void> {
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, one))
-  await rig.atRest(5)
+  await rig.atRest()
 }
 
 /** Once idle connections to the upstream have been closed, and the smallest of several heaps. */
 async function settled(rig: Rig) {
-  await until('connections to the upstream are closed', () => rig.provider.sockets() === 0, 8)
+  await until('connections to the upstream are closed', () => rig.provider.sockets() === 0)
   const heaps = []
   for (let sample = 0; sample < 8; sample++) {
+    rig.gateway.signal('SIGUSR2')
     heaps.push((await rig.gauges()).sum('nodejs_heap_size_used_bytes'))
-    // The garbage is collected twice a second.
-    await delay(250)
   }
-  const gauges = await rig.gauges()
+  return { ...resourcesOf(await rig.gauges()), heap: Math.min(...heaps) }
+}
+
+const KINDS = ['sockets', 'timers', 'writes'] as const
+
+function resourcesOf(gauges: Gauges): Readonly<Record<(typeof KINDS)[number], number>> {
   return {
     sockets: gauges.resources('TCPSocketWrap'),
     timers: gauges.resources('Timeout'),
     writes: gauges.resources('WriteWrap') + gauges.resources('SimpleWriteWrap'),
-    heap: Math.min(...heaps),
   }
 }

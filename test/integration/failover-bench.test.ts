@@ -31,6 +31,8 @@ const CASES: readonly Case[] = FAULTS.flatMap((fault) =>
   })),
 )
 const HEALTHY = 's03-stream'
+/** A primary that is not used again by then never will be. */
+const FLAP_MS_MAX = 60_000
 const { key, record } = aKey({ id: 'bench' })
 
 let provider: FaultyProvider
@@ -85,25 +87,24 @@ async function run({ fault, stream, name }: Case): Promise<Score> {
   return score(fault, stream, view)
 }
 
-/** The primary refuses for a while and is healthy from then on; requests come all the time. */
+/** The primary refuses for so many requests and is healthy from then on; requests come until it is used again. */
 async function runFlap(call: () => Promise<Seen>, name: string) {
   const primary = provider.service(name)
-  const began = performance.now()
-  const upAt = began + FLAP.downMs
+  let upAt = Number.POSITIVE_INFINITY
   const down = primary.deed
   primary.deed = (asked) => (asked.at < upAt ? down(asked) : { does: 'answer' })
+  const isRecovered = () => primary.asked.some(({ at }) => at >= upAt)
   const calls = []
-  let during = 0
   for await (const _ of every(FLAP.everyMs)) {
     calls.push(call())
-    if (performance.now() < upAt) during++
-    if (calls.length === FLAP.requests) break
+    if (calls.length === FLAP.requests) upAt = performance.now()
+    if (isRecovered() || performance.now() - upAt > FLAP_MS_MAX) break
   }
   const all = await Promise.all(calls)
   const recovered = primary.asked.find(({ at }) => at >= upAt)
   const flap: Flap = {
     endings: all.map(({ ending }) => ending),
-    during,
+    during: FLAP.requests,
     primaryDuring: primary.asked.filter(({ at }) => at < upAt).length,
     recoveredAfterMs: recovered === undefined ? undefined : recovered.at - upAt,
   }

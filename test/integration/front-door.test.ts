@@ -140,6 +140,7 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
   ['another method', { method: 'PUT' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   ['GET of a chat', { method: 'GET' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   ['POST of the models', { path: '/v1/models' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
+  ['POST of a model', { path: '/v1/models/chat' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   ['POST of a probe', { path: '/healthz' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   [
     'models without a key',
@@ -188,6 +189,42 @@ test('a bad key hears the same whatever is wrong with it', async () => {
     },
   )
   assert.equal(new Set(await Promise.all(texts)).size, 1)
+})
+
+test('a wrong method hears which are right', async () => {
+  const chat = await sendTo(front, { method: 'GET' })
+  assert.equal(chat.headers.allow, 'POST, OPTIONS')
+  for (const path of ['/healthz', '/v1/models', '/v1/models/chat', '/v1/debug/echo-headers']) {
+    assert.equal((await sendTo(front, { path })).headers.allow, 'GET, HEAD, OPTIONS', path)
+  }
+})
+
+test('an unknown path or method tells a client with a key how its tenant stands', async () => {
+  const limit = 'x-gw-ratelimit-limit'
+  for (const sent of [{ method: 'GET' }, { path: '/v2/chat' }]) {
+    const known = await sendTo(front, sent)
+    assert.match(String(known.headers[limit]), /^[0-9]+$/)
+    const unknown = await sendTo(front, { ...sent, headers: BAD_KEY })
+    assert.deepEqual([unknown.status, unknown.headers[limit]], [known.status, undefined])
+  }
+})
+
+test('where GET is answered, HEAD has its status and headers and no body', async () => {
+  for (const path of ['/v1/models', '/v1/models/chat', '/v1/debug/echo-headers']) {
+    const [got, head] = await Promise.all(
+      ['GET', 'HEAD'].map((method) => sendTo(front, { path, method })),
+    )
+    assert.deepEqual([head?.status, head?.text], [200, ''])
+    assert.equal(head?.headers['content-length'], got?.headers['content-length'])
+    const keyless = { path, method: 'HEAD', headers: BAD_KEY }
+    assert.equal((await sendTo(front, keyless)).status, 401)
+  }
+})
+
+test('a header that was sent twice is echoed with both values', async () => {
+  const headers = { 'x-forwarded-for': ['10.0.0.1', '10.0.0.2'] }
+  const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
+  assert.equal(JSON.parse(text).headers['x-forwarded-for'], '10.0.0.1, 10.0.0.2')
 })
 
 test('an answer names its route and upstream', async () => {

@@ -3,7 +3,7 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { hash, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -59,7 +59,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const exited = untilExit(child, dirname(configFile))
   const url = `http://127.0.0.1:${gateway.listen_port}`
   try {
-    await until('the gateway is ready', () => isOver(child) || answers(`${url}/readyz`), 30)
+    await until('the gateway is ready', () => isOver(child) || answers(`${url}/readyz`), 120)
     if (isOver(child)) throw new Error(`It exited with ${child.exitCode ?? child.signalCode}.`)
   } catch (cause) {
     await stop(child, exited)
@@ -78,11 +78,11 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   }
 }
 
-/** Asks again and again whether something has come true, for a bounded time. */
+/** Asks again and again whether something has come true, for a time that is bounded, and long for a slow machine. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  secondsMax = 10,
+  secondsMax = 60,
 ): Promise<void> {
   const deadline = performance.now() + secondsMax * 1000
   while (!(await condition())) {
@@ -93,7 +93,7 @@ export async function until(
 
 /** Whether a GET of this address is answered with 200. */
 export async function answers(address: string): Promise<boolean> {
-  const response = await fetch(address, { signal: AbortSignal.timeout(2000) }).catch(() => null)
+  const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
   await response?.body?.cancel()
   return response?.status === 200
 }
@@ -121,12 +121,38 @@ async function withPorts(config: ConfigDocument | string) {
 }
 
 /** Below the range of outgoing connections, so that none of them takes the port in between. */
+const PORTS = { first: 12_000, blocks: 200, inBlock: 100 }
+let block: Promise<number> | undefined
+let given = 0
+
+/** A port that nobody listens on, and that no other test is given before somebody does. */
 export async function freePort(): Promise<number> {
-  const port = randomInt(12_000, 32_000)
-  const server = createServer().listen(port, '127.0.0.1')
-  const isFree = await once(server, 'listening').catch(() => false)
+  block ??= takeBlock()
+  const first = await block
+  given = 1 + (given % (PORTS.inBlock - 1))
+  const port = first + given
+  const server = await listening(port)
+  if (server === undefined) return freePort()
   server.close()
-  return isFree ? port : freePort()
+  await once(server, 'close')
+  return port
+}
+
+/** Ports for this process alone. It listens on the first of them as long as it lives, which tells all others so. */
+async function takeBlock(): Promise<number> {
+  const first = PORTS.first + PORTS.inBlock * randomInt(PORTS.blocks)
+  const server = await listening(first)
+  if (server === undefined) return takeBlock()
+  server.unref()
+  return first
+}
+
+async function listening(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1')
+  return await once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  )
 }
 
 export function collectOutput(child: ChildProcessWithoutNullStreams): () => string {

@@ -52,6 +52,10 @@ async function holds(row: Row): Promise<void> {
   const answers = [...earlier, ...row.answers, ...(row.afterwards === 'serves' ? [200] : [])]
   assert.deepEqual(finals(socket), answers, socket.heard)
   assert.equal(socket.remainder, '')
+  for (const { status, headers, body } of socket.answers) {
+    if (status < 400) continue
+    assert.equal(JSON.parse(body).error.request_id, headers['x-request-id'], socket.heard)
+  }
   assert.equal(front.upstream.asked.length - before, row.asked, 'requests at the upstream')
 }
 

@@ -19,12 +19,13 @@ const upstreams = Object.entries({ quick, slow }).map(([name, { url }]) => ({
   endpoint: url,
   model: 'tiny',
   api_key: undefined,
-  timeout_seconds: 100,
+  timeout_seconds: 500,
   queue_metrics: { interval_seconds: 3 },
   // Probes of a machine that is busy must not decide this.
   health_check: { interval_seconds: 60 },
 }))
 const front = await startFront({
+  gateway: { request_timeout_seconds: 600 },
   upstreams,
   routes: ['least_queue', 'round_robin'].map((strategy) => ({
     name: strategy,
@@ -84,7 +85,7 @@ test('the slowest answers by least_queue are far quicker than by round_robin', a
     async () => {
       return (await queueOf('quick')) === 0 && Number(await queueOf('slow')) >= OTHERS - 1
     },
-    60,
+    120,
   )
   const steered = await p99Of('least_queue', front)
   const rotated = await p99Of('round_robin', front)

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { aDocument, anUpstream, errorOf, startFront } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { freePort, until } from './gateway-process.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 const folder = await mkdtemp(join(tmpdir(), 'gw-life-'))
@@ -20,7 +20,7 @@ const ROUTES = [{ name: 'chat', strategy: 'single', primary: 'fake' }]
 
 function launch(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return spawn(process.execPath, [PROGRAM, ...args], {
-    timeout: 10_000,
+    timeout: 120_000,
     killSignal: 'SIGKILL',
     env: { ...process.env, UPSTREAM_KEY: 'secret', ...env },
   })
@@ -51,7 +51,11 @@ for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
     await once(taken, 'listening')
     const address = taken.address()
     const port = typeof address === 'object' ? address?.port : undefined
-    const ports = { listen_port: 31_871, metrics_port: 31_872, admin_port: 31_873 }
+    const ports = {
+      listen_port: await freePort(),
+      metrics_port: await freePort(),
+      admin_port: await freePort(),
+    }
     const gateway = { listen_address: '127.0.0.1', ...ports, [listener]: port }
     const { code, said, log } = await ending(
       launch(['--config', await aFile(`${listener}.yaml`, { gateway })]),
@@ -60,7 +64,9 @@ for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
     assert.equal(code, 1)
     assert.deepEqual(
       said.filter((line) => !line.startsWith('warning') && line.startsWith('error')),
-      [`error: 127.0.0.1:${port} is in use; stop what listens there or choose another port`],
+      [
+        `error: 127.0.0.1:${port} is in use; stop what listens there or choose another port under gw.gateway`,
+      ],
     )
     assert.equal(log, '')
   })

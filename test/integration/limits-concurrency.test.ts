@@ -29,7 +29,8 @@ const [upstream, fallback] = await Promise.all([startUpstream(), startUpstream()
 const gateway = await startLimited(
   {
     upstreams: [
-      { name: 'up', endpoint: upstream.url, idle_timeout_seconds: 1 },
+      { name: 'up', endpoint: upstream.url },
+      { name: 'stalling', endpoint: upstream.url, idle_timeout_seconds: 1 },
       { name: 'spare', endpoint: fallback.url },
       { name: 'gone', endpoint: await refusingUrl() },
     ],
@@ -37,6 +38,7 @@ const gateway = await startLimited(
       { name: 'chat', strategy: 'single', primary: 'up' },
       { name: 'spilling', strategy: 'primary_with_fallback', primary: 'up', fallback: ['spare'] },
       { name: 'gone', strategy: 'single', primary: 'gone' },
+      { name: 'stalling', strategy: 'single', primary: 'stalling' },
       { name: 'short', strategy: 'single', primary: 'up', timeout_seconds: 1 },
     ],
     rate_limits: {
@@ -106,7 +108,11 @@ async function heardSomething(asking: Asking): Promise<void> {
 }
 
 /** What a prompt counts where nobody told its usage: a token for each four bytes of the request. */
-const PROMPT_TOKENS = Math.ceil(JSON.stringify({ ...QUESTION, stream: true }).length / 4)
+const PROMPT_TOKENS = promptTokens()
+
+function promptTokens(fields: object = {}): number {
+  return Math.ceil(JSON.stringify({ ...QUESTION, ...fields, stream: true }).length / 4)
+}
 
 const HEAD = `POST /v1/chat/completions HTTP/1.1\r\nHost: gw\r\nAuthorization: Bearer ${front.key}\r\nContent-Type: application/json\r\n`
 
@@ -200,10 +206,10 @@ const ENDS: readonly {
   },
   {
     how: 'C7 an upstream that stalls in the middle of a stream',
-    charged: PROMPT_TOKENS + 1,
+    charged: promptTokens({ model: 'stalling' }) + 1,
     end: () => {
       upstream.script.push(streaming({ hold: new Promise(() => {}) }))
-      return front.stream()
+      return front.stream({ model: 'stalling' })
     },
   },
   {

@@ -31,7 +31,8 @@ const gateway = await startLimited(
       tenants: [
         { tenant: 'burst', ...SLOW, burst: 3 },
         { tenant: 'quiet', ...SLOW, burst: 3 },
-        { tenant: 'honest', requests_per_minute: 30, burst: 1 },
+        // A request every four seconds.
+        { tenant: 'honest', requests_per_minute: 15, burst: 1 },
         { tenant: 'streams', ...SLOW, burst: 10 },
         { tenant: 'quarter', requests_per_minute: 41 },
         { tenant: 'words', ...SLOW, burst: 100, tokens_per_minute: 300 },
@@ -75,7 +76,7 @@ test('D3 a burst is admitted, the next is told what is reached, and a refusal ch
     const reset = Number(told(answer)['ratelimit-reset'])
     // The bucket is full again two requests later than there is room for one.
     assert.equal(reset - Number(answer.headers['retry-after']), 120)
-    assert.ok(Math.abs((Date.parse(error.resets_at) - Date.now()) / 1000 - reset) < 5)
+    assert.ok(Math.abs((Date.parse(error.resets_at) - Date.now()) / 1000 - reset) < 30)
     assert.ok(reset <= before && reset > 120)
     before = reset
     assert.equal(upstream.asked.length, asked, 'nothing reached the upstream')
@@ -88,15 +89,29 @@ test('tenants do not share a bucket', async () => {
 
 test('D3 who waits as long as Retry-After says is admitted, who waits a second less is not', async () => {
   const front = gateway.as('honest')
-  assert.equal((await front.chat()).status, 200)
-  const refused = await front.chat()
-  assertLimited(refused, 'rpm')
-  assert.equal(refused.headers['retry-after'], '2')
-  await delay(1000)
-  const early = await front.chat()
-  assertLimited(early, 'rpm')
-  assert.equal(early.headers['retry-after'], '1')
-  await delay(1000)
+  const retryAfter = ({ headers }: Heard) => Number(headers['retry-after'])
+  let isTold = false
+  // Each request that is admitted begins a turn, and a machine that was too slow for one takes another.
+  for (let turns = 0; !isTold; turns++) {
+    assert.ok(turns < 20, 'this machine is too slow for a second')
+    const began = performance.now()
+    const isIn = (seconds: number) => performance.now() - began < seconds * 1000
+    assert.equal((await front.chat()).status, 200)
+    const refused = await front.chat()
+    const wasAtOnce = isIn(1)
+    await delay(3000)
+    const early = await front.chat()
+    if (wasAtOnce && isIn(4)) {
+      assertLimited(refused, 'rpm')
+      assert.equal(retryAfter(refused), 4)
+      assertLimited(early, 'rpm')
+      assert.equal(retryAfter(early), 1)
+      isTold = true
+    }
+    // Timers may be a moment early.
+    await delay(1010)
+    if (!isTold) await delay(4000)
+  }
   assert.equal((await front.chat()).status, 200)
 })
 

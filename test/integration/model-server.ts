@@ -45,7 +45,7 @@ const venv = join(cache, 'python')
 const stamp = join(venv, 'installed.txt')
 const requirements = join(here, 'requirements.txt')
 const makeModel = join(here, 'model/make-model.py')
-const setupSecondsMax = 300
+const setupSecondsMax = 1200
 
 /** The interpreter that holds what `requirements.txt` pins, once `preparePython` has resolved. */
 export const PYTHON = join(venv, 'bin/python')
@@ -69,7 +69,8 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     return { url, stop: () => stop(child) }
   } catch (error) {
     await stop(child)
-    throw new Error(`The model server did not start. Its last words: ${log}`, { cause: error })
+    const remedy = log.includes('libgomp') ? 'apt-get install libgomp1' : 'see its last words'
+    throw new Error(`The model server did not start; ${remedy}: ${log}`, { cause: error })
   }
 }
 

@@ -217,7 +217,7 @@ export async function startPod(options: PodOptions): Promise<PodProcess> {
     return state === 'ready' ? status === 200 : status === 503
   }
   try {
-    await until(`the pod is ${state}`, async () => isOver(child) || (await isThere()), 20)
+    await until(`the pod is ${state}`, async () => isOver(child) || (await isThere()), 120)
     if (isOver(child)) throw new Error(`It exited with ${child.exitCode ?? child.signalCode}.`)
   } catch (cause) {
     await stop(child, exited)
@@ -242,7 +242,7 @@ export async function startPod(options: PodOptions): Promise<PodProcess> {
 
 /** 0 where nobody answers. */
 export async function statusOf(address: string): Promise<number> {
-  const response = await fetch(address, { signal: AbortSignal.timeout(2000) }).catch(() => null)
+  const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
   await response?.body?.cancel()
   return response?.status ?? 0
 }

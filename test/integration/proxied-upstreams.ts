@@ -32,6 +32,10 @@ const upstreams = {
   plain: { endpoint: `http://localhost:${plain.port}` },
   plain_address: { endpoint: `http://127.0.0.1:${plain.port}` },
   secure: { endpoint: `https://localhost:${secure.port}` },
+  hasty: {
+    endpoint: `https://localhost:${secure.port}`,
+    connect_timeout_seconds: 2,
+  },
   // A name that only the proxy can resolve, as far as the gateway is concerned.
   unknown: { endpoint: 'https://no-such-name.invalid' },
   wrong_name: { endpoint: `https://localhost:${wrongName.port}` },

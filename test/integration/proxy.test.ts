@@ -99,7 +99,7 @@ test('a proxy that wants another credential is a failed connection for plain ups
 
 test('a proxy that never answers is a timeout', async () => {
   proxy.refuse = 0
-  const answer = await gateway.ask('secure')
+  const answer = await gateway.ask('hasty')
   assert.equal(answer.code, 'ERR_GW_PROXY_TIMEOUT')
   // The tunnel itself was given up, and not only the request that waited for it.
   assert.match(answer.message, /UND_ERR_HEADERS_TIMEOUT/)

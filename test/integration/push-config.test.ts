@@ -223,7 +223,7 @@ test('half a body is cut off and changes nothing, and so is one whose sender lef
   const left = connect({ host: hostname, port: Number(port) })
   left.write(head + text.slice(0, 100), () => left.destroy())
   half.on('error', () => {}).resume()
-  await until('the half body is cut', () => half.destroyed || half.readableEnded, 20)
+  await until('the half body is cut', () => half.destroyed || half.readableEnded)
   half.destroy()
   await isKept('half')
 })
@@ -299,6 +299,14 @@ test('an address that changed waits for a new pod', async () => {
     pod.logged('config_reload').some(({ message }) => /listen_port/.test(String(message)))
   await until('it warns', warned)
   assert.ok(await serves('chat'))
+})
+
+test('limits that are written for the first time wait for no new pod', async () => {
+  sequence += 1
+  const rate_limits = { default: { requests_per_minute: 60 } }
+  const { status, body } = await pod.push(withRoute('chat', {}, { rate_limits }))
+  assert.equal(status, 200)
+  assert.deepEqual(body.waitsForStart, [])
 })
 
 test('100 pushes under load lose no request, and each is enforced when it is answered', async () => {

@@ -86,6 +86,25 @@ test('SIGTERM in the middle of a push ends it with 0, and the document is taken 
   assert.equal(pod.logged('crash').length, 0)
 })
 
+test('while it waits, its refusals are like all others', async (t) => {
+  const pod = await startPod({ mounts: await makeMounts(), until: 'waiting' })
+  t.after(() => pod.process.stop())
+  const heard = await pod.chat()
+  assert.equal(heard.status, 503)
+  const id = heard.headers['x-request-id']
+  assert.match(String(id), /^[0-9a-f]+-1$/)
+  assert.partialDeepStrictEqual(JSON.parse(heard.text).error, {
+    type: 'api_error',
+    param: null,
+    code: 'ERR_GW_OVERLOADED',
+    request_id: id,
+  })
+  assert.equal(heard.headers['retry-after'], '1')
+  assert.equal(heard.headers['x-gw-route'], 'none')
+  assert.equal(heard.headers['x-gw-upstream'], 'none')
+  assert.equal((await fetch(`${pod.process.url}/healthz?from=balancer`)).status, 200)
+})
+
 test('SIGTERM while it waits ends it with 0', async () => {
   const pod = await startPod({ mounts: await makeMounts(), until: 'waiting' })
   pod.process.signal('SIGTERM')
@@ -113,7 +132,7 @@ test('while it drains, it still takes a revocation and says that it is not ready
 })
 
 test('a connection that has become old is closed behind an answer, and no request is lost', async (t) => {
-  const pod = await aPod(t, { GW_CONNECTION_AGE_SECONDS: '1' })
+  const pod = await aPod(t, { GW_CONNECTION_AGE_SECONDS: '3' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = async () => {
     const outgoing = request(`${pod.process.url}/v1/chat/completions`, {

@@ -13,7 +13,7 @@ import {
   whole,
   wordsOf,
 } from './fake-upstream.ts'
-import { aKey, until } from './gateway-process.ts'
+import { aKey, freePort, until } from './gateway-process.ts'
 import { RawSocket } from './hostile/raw-socket.ts'
 
 type Section = Record<string, unknown>
@@ -206,8 +206,9 @@ test('keys come and go with the file of keys, and with the file that is named ne
 test('a port that was changed is warned of until it is changed back', async () => {
   const warnings = () => front.logged('config_reload').filter(({ level }) => level === 'warn')
   const { gateway } = parse(first).gw
+  const listen_port = await freePort()
   const other = (more: Section = {}) =>
-    written(() => ({ gateway: { ...gateway, listen_port: 1 + gateway.listen_port, ...more } }))
+    written(() => ({ gateway: { ...gateway, listen_port, ...more } }))
   await serve(other())
   await until('it warns', () => warnings().length === 1)
   assert.match(String(warnings()[0]?.message), /gateway\.listen_port .*next start/)
@@ -244,7 +245,7 @@ test('the series of what was removed go, and a request that outlives its route l
   assert.deepEqual(await of('route="brief"'), [])
 })
 
-test('200 reloads under load lose no request', { timeout: 60_000 }, async () => {
+test('200 reloads under load lose no request', { timeout: 900_000 }, async () => {
   let over = false
   const counts = { whole: 0, streams: 0 }
   old.reply = (outgoing, asked) =>
@@ -261,11 +262,12 @@ test('200 reloads under load lose no request', { timeout: 60_000 }, async () => 
     }
   })
   const load = Promise.all(lanes)
-  for (let index = 0; index < 200; index++) {
+  const isUnderLoad = () =>
+    Math.min(counts.whole, counts.streams) > 100 &&
+    Math.min(old.asked.length, fresh.asked.length) > 50
+  for (let index = 0; index < 200 || !isUnderLoad(); index++) {
     await serve(index % 2 === 0 ? moved : withRoute(`route-${index}`))
   }
   over = true
   await load
-  assert.ok(counts.whole > 100 && counts.streams > 100, JSON.stringify(counts))
-  assert.ok(old.asked.length > 50 && fresh.asked.length > 50)
 })

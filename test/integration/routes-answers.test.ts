@@ -29,20 +29,21 @@ const retries = [1, 2, 3].flatMap((max_attempts) => [
 ])
 const front = await startFront({
   upstreams: [
-    { name: 'first', endpoint: first.url, context_window: 1000, timeout_seconds: 1 },
+    { name: 'first', endpoint: first.url, context_window: 1000 },
+    { name: 'hasty', endpoint: first.url, context_window: 1000, timeout_seconds: 1 },
     { name: 'second', endpoint: second.url, context_window: 4000 },
   ],
   routes: [
     { name: 'chat', strategy: 'single', primary: 'first' },
     { name: 'pair', strategy: 'primary_with_fallback', primary: 'first', fallback: ['second'] },
-    ...retries,
+    { name: 'hasty', strategy: 'single', primary: 'hasty' },
     {
-      name: 'hasty',
-      strategy: 'single',
-      primary: 'first',
-      retry: { max_attempts: 2, initial_delay_ms: 0, respect_retry_after: false },
+      name: 'hasty-pair',
+      strategy: 'primary_with_fallback',
+      primary: 'hasty',
+      fallback: ['second'],
     },
-    { name: 'short', strategy: 'single', primary: 'second', timeout_seconds: 1 },
+    ...retries,
   ],
 })
 after(() => Promise.all([front.process.stop(), first.close(), second.close()]))
@@ -56,6 +57,8 @@ beforeEach(() => {
 
 interface Row {
   readonly says: Reply
+  /** It is asked by an upstream with a short clock. */
+  readonly hasty?: true
   /** Whether the fallback is tried. */
   readonly spills: boolean
   /** What the client is told where there is none. */
@@ -200,22 +203,25 @@ const REFUSALS: Readonly<Record<string, Row>> = {
   },
   silence: {
     says: silent,
+    hasty: true,
     spills: true,
     status: 504,
     error: table(504, 'ERR_GW_PROXY_TIMEOUT'),
   },
 }
 
-for (const [what, { says, spills, status, error, headers = {} }] of Object.entries(REFUSALS)) {
+for (const [what, { says, hasty, spills, status, error, headers = {} }] of Object.entries(
+  REFUSALS,
+)) {
   test(`${what} alone is told as ${status}`, async () => {
     first.script.push(says)
-    const heard = await front.chat()
+    const heard = await front.chat({ model: hasty ? 'hasty' : 'chat' })
     assert.equal(heard.status, status, heard.text)
     const told = errorOf(heard)
     assert.partialDeepStrictEqual(told, error)
     for (const [name, value] of Object.entries(headers)) assert.equal(heard.headers[name], value)
     assert.doesNotMatch(heard.text, /upstream-credential/)
-    assert.equal(heard.headers['x-gw-upstream'], 'first')
+    assert.equal(heard.headers['x-gw-upstream'], hasty ? 'hasty' : 'first')
     // What the upstream says of a client's mistake has OpenAI's members; ours has the request's id beside them.
     const members = ['code', 'message', 'param', 'type']
     const isOurs = String(told.code).startsWith('ERR_GW_')
@@ -225,7 +231,7 @@ for (const [what, { says, spills, status, error, headers = {} }] of Object.entri
 
   test(`${what} ${spills ? 'goes on to' : 'does not reach'} the fallback`, async () => {
     first.script.push(says)
-    const heard = await front.chat({ model: 'pair' })
+    const heard = await front.chat({ model: hasty ? 'hasty-pair' : 'pair' })
     assert.equal(heard.status, spills ? 200 : status)
     assert.equal(second.asked.length, spills ? 1 : 0)
   })

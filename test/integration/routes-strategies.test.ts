@@ -5,6 +5,7 @@ import {
   after as afterwards,
   errorOf,
   type Front,
+  failing,
   type Heard,
   startFront,
   startUpstream,
@@ -18,6 +19,8 @@ const upstreams = { a: a!, b: b!, c: c!, d: d! }
 const health_check = {
   path: '/health',
   interval_seconds: 1,
+  // An upstream of a busy machine is no sick one.
+  timeout_seconds: 60,
   healthy_threshold: 1,
   unhealthy_threshold: 1,
 }
@@ -133,9 +136,18 @@ test('a full upstream sheds with 503, in streams too, and has room again afterwa
   assert.equal(await front.value('gw_upstream_in_flight{upstream="d"}'), 0)
 })
 
-function refusedWith(heard: Heard, code: string): void {
+test('where a breaker is open, Retry-After says when it lets a request through', async () => {
+  upstreams.d.script.push(failing(500))
+  assert.equal((await front.chat({ model: 'narrow' })).status, 502)
+  const heard = await front.chat({ model: 'narrow' })
+  const seconds = Number(heard.headers['retry-after'])
+  assert.ok(seconds > 1 && seconds <= 30, `${seconds} of the 30 s for which it is open`)
+  refusedWith(heard, 'ERR_GW_NO_HEALTHY_UPSTREAM', String(seconds))
+})
+
+function refusedWith(heard: Heard, code: string, retryAfter = '1'): void {
   assert.equal(heard.status, 503)
   assert.equal(errorOf(heard).code, code)
-  assert.equal(heard.headers['retry-after'], '1')
+  assert.equal(heard.headers['retry-after'], retryAfter)
   assert.equal(heard.headers['x-gw-upstream'], 'none')
 }

@@ -2,11 +2,11 @@
  * Runs the integration tests and prints, at their end, what they measured against what is promised. With `--write` it runs
  * every test that measures something, of this tier and of the simulation, and keeps the table in results.md.
  */
-import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RESULTS_FILE, resultsTable } from '../results.ts'
+import { runTests } from '../run-tests.ts'
 
 const TESTS = 'test/integration/**/*.test.ts'
 const MEASURING = 'test/**/*.test.ts'
@@ -22,12 +22,12 @@ function main(): number {
   // What is kept is measured at length.
   const { GW_LONG = keeps ? '1' : '' } = process.env
   const env = { ...process.env, GW_LONG, [RESULTS_FILE]: rows }
-  const { status } = spawnSync(process.execPath, ['--test', ...args], { stdio: 'inherit', env })
+  const status = runTests(args, env)
   const table = resultsTable(rows)
   rmSync(folder, { recursive: true })
   process.stdout.write(`\n${table}\n`)
   if (keeps && status === 0) writeFileSync(RESULTS, `${HEAD}\n${table}\n`)
-  return status ?? 1
+  return status
 }
 
 const HEAD = `# What is promised, and what was measured

@@ -7,8 +7,8 @@ export async function startSdkGateway() {
   const allowed = aKey({ id: 'allowed', routes: ['chat', 'endless'] })
   const narrow = aKey({ id: 'narrow', routes: ['endless'] })
   const script = await startModelServer()
-  // Slow enough that its answer would take far longer than the tests wait for it to stop.
-  const loop = await startModelServer({ model: 'loop', slowLayers: 2 })
+  // Slow and with so much room that its answer would take far longer than the tests wait for it to stop.
+  const loop = await startModelServer({ model: 'loop', slowLayers: 2, context: 32_768 })
   const gateway = await startGateway({
     config: {
       apiVersion: 'inference.gw/v1',

@@ -89,6 +89,6 @@ for (const [what, type, status, code] of refusals) {
 async function callFromPython() {
   const client = join(import.meta.dirname, 'python/client.py')
   const parameters = [client, `${gateway.url}/v1`, allowed.key, narrow.key, loop.url]
-  const { stdout } = await promisify(execFile)(PYTHON, parameters, { timeout: 60_000 })
+  const { stdout } = await promisify(execFile)(PYTHON, parameters, { timeout: 600_000 })
   return JSON.parse(stdout)
 }

@@ -98,9 +98,9 @@ test('a client that leaves frees the model server', async () => {
   const stream = await client.chat.completions.create(endless)
   const first = await stream[Symbol.asyncIterator]().next()
   assert.equal(first.done, false)
-  await until('the model server works', async () => (await requestsProcessing()) === 1, 3)
+  await until('the model server works', async () => (await requestsProcessing()) === 1)
   stream.controller.abort()
-  await until('the model server is idle', async () => (await requestsProcessing()) === 0, 3)
+  await until('the model server is idle', async () => (await requestsProcessing()) === 0, 20)
 })
 
 test('the list of models holds the routes of the key', async () => {

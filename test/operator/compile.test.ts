@@ -97,6 +97,37 @@ const REFUSED: readonly (readonly [
     },
     /^gw: the configuration takes \d+ bytes/,
   ],
+  [
+    'a name that no Service can have',
+    { metadata: { name: 'with.dots' } },
+    /^metadata\.name: "with\.dots" cannot be the name of a Service.*at most 63/,
+  ],
+  [
+    'a name that is too long',
+    { metadata: { name: 'x'.repeat(64) } },
+    /^metadata\.name: "x{64}" cannot/,
+  ],
+  [
+    'a request above its limit',
+    { spec: { resources: { requests: { cpu: '1500m' }, limits: { cpu: 1, memory: '1Gi' } } } },
+    /^spec\.resources: a request is above its limit/,
+  ],
+  [
+    'a label that Kubernetes does not take',
+    { spec: { podLabels: { 'bad key!': 'x' } } },
+    /^spec\.podLabels: has a name that Kubernetes does not take; write NAME/,
+  ],
+  [
+    'the value of such a label',
+    { spec: { nodeSelector: { disk: 'very fast!' } } },
+    /^spec\.nodeSelector\.disk: must be at most 63 letters/,
+  ],
+  [
+    'a block of addresses that is none',
+    { spec: { networkPolicy: { clients: [{ ipBlock: { cidr: 'nonsense' } }] } } },
+    /^spec\.networkPolicy\.clients\[0\]\.ipBlock\.cidr: must be a block of addresses/,
+  ],
+  ['an image with spaces', { spec: { image: 'a b' } }, /^spec\.image: must be REGISTRY/],
   ['a shape that cannot be', { spec: { replicas: -1 } }, /^spec\.replicas: /],
   ['a field that is not known', { gw: { nonsense: 1 } }, /^gw\.nonsense: /],
 ]
@@ -173,6 +204,16 @@ test('the older record of a hash counts, and stays revoked', () => {
     ['z-older'],
   )
   assert.equal(verdict(result, 'ai/a-younger').reason, 'DuplicateHash')
+})
+
+test('a key for a route that is not there counts, and says which', () => {
+  const key = aGatewayKey('early', { routes: ['chat', 'later'] })
+  const messageOf = (gw: object) =>
+    compiled(aGateway({ gw: { ...gw } }), [key]).verdicts.get('ai/early')?.message ?? ''
+  assert.match(messageOf({}), /no route "later"\. Correct spec\.routes/)
+  const route = (name: string) => ({ name, strategy: 'single', upstreams: ['local'] })
+  assert.match(messageOf({ routes: [route('chat'), route('later')] }), /may call its routes/)
+  assert.equal(compiled(aGateway(), [key]).keys.length, 1)
 })
 
 test('a key that nobody could use is not valid, and takes no other with it', () => {

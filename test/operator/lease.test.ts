@@ -52,7 +52,7 @@ afterEach(async () => {
   for (const lease of started.splice(0)) await lease.release().catch(() => undefined)
 })
 
-function aLease(store: ReturnType<typeof aStore>, identity: string) {
+function aLease(store: ReturnType<typeof aStore>, identity: string, onGained = () => {}) {
   const told: string[] = []
   const lease = new Lease({
     api: store.api,
@@ -61,7 +61,10 @@ function aLease(store: ReturnType<typeof aStore>, identity: string) {
     identity,
     random: Math.random,
     wallClock: Date.now,
-    onGained: () => told.push('gained'),
+    onGained() {
+      told.push('gained')
+      onGained()
+    },
     onLost: () => told.push('lost'),
     timings: TIMINGS,
   })
@@ -95,12 +98,15 @@ test('a leader that cannot renew stops writing before another one begins, and ne
   const store = aStore()
   const one = aLease(store, 'one')
   await until('one leads', () => one.lease.mayWrite)
-  const two = aLease({ ...store, api: aStoreThatStays(store) }, 'two')
+  let both = false
+  const two = aLease({ ...store, api: aStoreThatStays(store) }, 'two', () => {
+    both = one.lease.mayWrite
+  })
   store.faults.isAway = true
   await until('one has stopped', () => !one.lease.mayWrite)
-  assert.equal(two.lease.mayWrite, false)
   await until('one says so', () => one.told.includes('lost'))
   await until('two leads', () => two.lease.mayWrite)
+  assert.equal(both, false)
   store.faults.isAway = false
   assert.deepEqual(one.told, ['gained', 'lost'])
   assert.equal(one.lease.mayWrite, false)

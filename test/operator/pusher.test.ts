@@ -122,7 +122,7 @@ function aPusher(timings = {}) {
     random: Math.random,
     onPush: () => undefined,
     onChange: () => changes++,
-    timings: { deadlineMs: 1000, verifyMs: 60_000, backoffMs: 10, backoffMsMax: 50, ...timings },
+    timings: { deadlineMs: 60_000, verifyMs: 60_000, backoffMs: 10, backoffMsMax: 50, ...timings },
   })
   cleanups.push(
     () => pusher.close(),
@@ -156,7 +156,7 @@ test('every pod gets both documents, and what it has already is not sent again',
 test('a pod that hangs is said to, and delays no other', async () => {
   const [good, hung] = [await aPod(), await aPod()]
   hung.say = () => 'hang'
-  const { pusher, stateOf, isProgrammed } = aPusher({ deadlineMs: 300 })
+  const { pusher, stateOf, isProgrammed } = aPusher({ deadlineMs: 1000 })
   const keys = signKeys([], { gateway, sequence: 1 }, signing)
   pusher.program('g', [hung.target, good.target], { configuration: aConfiguration(1), keys })
   await until('the good one has it', () => isProgrammed(good))
@@ -169,10 +169,24 @@ test('a pod that hangs is said to, and delays no other', async () => {
   await until('it has it when it wakes up', () => isProgrammed(hung))
 })
 
+test('a pod that hangs is said to, however fast edits follow each other', async () => {
+  const pod = await aPod()
+  pod.say = () => 'hang'
+  const { pusher, stateOf } = aPusher({ deadlineMs: 300 })
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  let sequence = 0
+  await until('it is unreachable', () => {
+    if (stateOf(pod)?.configuration.state === 'unreachable') return true
+    pusher.program('g', [pod.target], { configuration: aConfiguration(++sequence), keys })
+    return false
+  })
+  assert.ok(sequence > 2)
+})
+
 test('keys reach a pod whose configuration hangs or is refused', async () => {
   const pod = await aPod()
   pod.say = (path) => (path === '/config' ? 'hang' : undefined)
-  const { pusher, stateOf } = aPusher({ deadlineMs: 500 })
+  const { pusher, stateOf } = aPusher({ deadlineMs: 1000 })
   const keys = signKeys([aRecord('a')], { gateway, sequence: 1 }, signing)
   pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
   await until('the keys are there', () => stateOf(pod)?.keys.state === 'acknowledged')

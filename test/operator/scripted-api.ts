@@ -8,7 +8,7 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
 
 export interface ScriptedApi {
   readonly origin: string
-  /** Of every list, in milliseconds. */
+  /** Of every page of a list, in milliseconds. */
   readonly lists: number[]
   readonly watches: { readonly at: number; readonly version: string }[]
   /** What lists show, and the version that they give. */
@@ -40,9 +40,12 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
       return undefined
     }
     api.lists.push(performance.now())
-    const metadata = { resourceVersion: api.version }
+    const from = Number(url.searchParams.get('continue') ?? 0)
+    const to = from + Number(url.searchParams.get('limit') ?? api.objects.length)
+    const next = to < api.objects.length ? { continue: String(to) } : {}
+    const metadata = { resourceVersion: api.version, ...next }
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ kind: 'List', metadata, items: api.objects }))
+    response.end(JSON.stringify({ kind: 'List', metadata, items: api.objects.slice(from, to) }))
     return undefined
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -59,7 +62,7 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     outage: undefined,
     client(options = {}) {
       const cluster = { server: origin, namespace: 'test', credentials: async () => ({ tls: {} }) }
-      const client = new ApiClient({ cluster, deadlineMs: 2000, ...options })
+      const client = new ApiClient({ cluster, deadlineMs: 60_000, ...options })
       clients.push(client)
       return client
     },

@@ -1,12 +1,14 @@
 /** Which key signs, which are trusted, and what is stored proves itself. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { keyIdOf } from '../../dataplane/config/signed.ts'
 import { bundleData, readStored, signConfiguration, signKeys } from '../../operator/bundle.ts'
 import type { KubeObject } from '../../operator/objects.ts'
-import { readSigningKeys } from '../../operator/signing-keys.ts'
+import { loadSigningKeys, readSigningKeys } from '../../operator/signing-keys.ts'
 import { aHash } from './a-gateway.ts'
+import { startScriptedApi } from './scripted-api.ts'
 
 const gateway = { uid: 'u', namespace: 'ai', name: 'production' }
 
@@ -47,6 +49,29 @@ test('one key signs, and every public half is trusted while keys are replaced', 
   }
 })
 
+test('the empty Secret of a release is filled once, and read from then on', async () => {
+  const api = await startScriptedApi()
+  const place = { namespace: 'gw-system', name: 's' }
+  let stored: KubeObject = { metadata: { ...place, resourceVersion: '7' }, type: 'Opaque' }
+  const writes: string[] = []
+  api.outage = async (request, response) => {
+    if (request.method !== 'GET') {
+      writes.push(`${request.method} ${request.url?.split('?')[0]}`)
+      stored = (await json(request)) as KubeObject // What the client sends is an object.
+    }
+    response.end(JSON.stringify(stored))
+  }
+  try {
+    const made = await loadSigningKeys(api.client(), place)
+    const read = await loadSigningKeys(api.client(), place)
+    assert.equal(read.keyId, made.keyId)
+    assert.deepEqual(writes, ['PUT /api/v1/namespaces/gw-system/secrets/s'])
+    assert.equal(stored.metadata.resourceVersion, '7')
+  } finally {
+    await api.stop()
+  }
+})
+
 test('a Secret without a usable key is named, and its contents are not', () => {
   const says = (members: Record<string, string>) => {
     try {
@@ -61,6 +86,17 @@ test('a Secret without a usable key is named, and its contents are not', () => {
   const broken = says({ 'signing.pem': '-----BEGIN PRIVATE KEY-----\ncanary\n' }) ?? ''
   assert.match(broken, /signing\.pem is not an Ed25519 key/)
   assert.ok(!broken.includes('canary'))
+})
+
+test('more keys than a ConfigMap holds are refused with their number and what to do', () => {
+  const keys = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
+  const signed = signKeys([], { gateway, sequence: 1 }, keys)
+  const packed = Buffer.alloc(1024 * 1024 + 1)
+  assert.ok(bundleData({ keys: signed }).binaryData)
+  assert.throws(
+    () => bundleData({ keys: { ...signed, packed } }),
+    /^Error: 0 keys take 1048577 bytes packed, and 1048576 are left.*Delete GatewayKeys that are over/,
+  )
 })
 
 test('what was stored is read back, and nothing that was tampered with or is for another', () => {

@@ -1,86 +1,12 @@
 /** What a status says, from facts alone. */
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
-import { signConfiguration } from '../../operator/bundle.ts'
-import { compile } from '../../operator/compile.ts'
-import type { KubeObject } from '../../operator/objects.ts'
-import type { LaneState } from '../../operator/pod-lane.ts'
-import { readReport } from '../../operator/pod-reports.ts'
-import type { PodState } from '../../operator/pusher.ts'
 import type { StatusFacts } from '../../operator/status/facts.ts'
-import { gatewayStatus } from '../../operator/status/gateway-status.ts'
 import { aGateway } from './a-gateway.ts'
+import { aPod, conditionOf, deployment, NOW, says, statusOf } from './a-status.ts'
 
-const { privateKey } = generateKeyPairSync('ed25519')
-const NOW = '2026-06-01T00:00:00Z'
 const LATER = '2026-06-01T00:10:00Z'
-
-function documentOf(gateway: KubeObject) {
-  const { configuration } = compile({ gateway, keys: [], now: 0 })
-  assert.ok(configuration)
-  const identity = { uid: 'uid-1', namespace: 'ai', name: 'production' }
-  const facts = { gateway: identity, sequence: 5, generation: 3 }
-  return signConfiguration(configuration.payload, facts, { privateKey, keyId: 'k', trusted: {} })
-}
-
-const document = documentOf(aGateway())
-
-function aPod(
-  name: string,
-  configuration: LaneState = { state: 'acknowledged' },
-  report: object = {},
-): PodState {
-  const { hash, documentHash, sequence, generation } = document
-  const enforced = { hash, documentHash, sequence, generation, newestSequence: sequence }
-  return {
-    target: { uid: name, name, origin: 'http://x', ready: true },
-    report: readReport({ configuration: enforced, keys: { sequence: 1 }, ...report }),
-    configuration,
-    keys: { state: 'acknowledged' },
-  }
-}
-
-const deployment = {
-  metadata: { name: 'production', generation: 1 },
-  spec: { replicas: 2 },
-  status: {
-    observedGeneration: 1,
-    replicas: 2,
-    updatedReplicas: 2,
-    availableReplicas: 2,
-    readyReplicas: 2,
-  },
-}
-
-function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
-  const { gateway = aGateway() } = facts
-  return gatewayStatus({
-    gateway,
-    before: GatewayStatus.parse({}),
-    now: NOW,
-    isPaused: false,
-    compiled: compile({ gateway, keys: [], now: 0 }),
-    documents: { configuration: document },
-    lastKnownGoodHash: undefined,
-    pods: [aPod('a'), aPod('b')],
-    deployment,
-    service: { metadata: { name: 'production' }, spec: { ports: [{ port: 80 }] } },
-    workload: { kind: 'applied' },
-    ...facts,
-  })
-}
-
-function conditionOf(status: GatewayStatus, type: string) {
-  const found = status.conditions.find((condition) => condition.type === type)
-  return { status: found?.status, reason: found?.reason, message: found?.message ?? '' }
-}
-
-function says(status: GatewayStatus, type: string): string {
-  const { status: value, reason } = conditionOf(status, type)
-  return `${value} ${reason}`
-}
 
 test('when every pod enforces it the gateway is ready, and says where', () => {
   const status = statusOf()
@@ -128,6 +54,7 @@ test('a store that is away is said, and what happens meanwhile', () => {
   const status = statusOf({ pods: [alone(false), aPod('b')] })
   assert.equal(says(status, 'Degraded'), 'True StoreAway')
   assert.match(conditionOf(status, 'Degraded').message, /answer a; requests are refused with 503/)
+  assert.match(conditionOf(status, 'Ready').message, /not all as configured. See Degraded/)
   const open = statusOf({ pods: [alone(true)] })
   assert.match(conditionOf(open, 'Degraded').message, /its own share/)
 })
@@ -149,6 +76,14 @@ test('a new pod that nobody has asked yet does not take the condition away', () 
 test('the same configuration under another number is the same configuration', () => {
   const pending = { state: 'pending' } as const
   assert.equal(says(statusOf({ pods: [aPod('a', pending)] }), 'Programmed'), 'True Programmed')
+})
+
+test('of a generation that came while it was paused nobody says that it is enforced', () => {
+  const gateway = aGateway({ spec: { paused: true }, metadata: { generation: 4 } })
+  const status = statusOf({ gateway, isPaused: true, compiled: undefined, before: statusOf() })
+  assert.equal(says(status, 'Programmed'), 'Unknown Paused')
+  assert.match(conditionOf(status, 'Programmed').message, /generation 4; the pods were given 3/)
+  assert.equal(says(status, 'Ready'), 'Unknown Paused')
 })
 
 test('an invalid edit leaves the pods, and names the field', () => {

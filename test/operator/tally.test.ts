@@ -25,6 +25,13 @@ test('gateways are counted by whether they are ready, pods by their state, and n
   assert.deepEqual(tally.pods, { Pending: 0, Programmed: 3, Rejected: 1, Unreachable: 0 })
 })
 
+test('a process that does not lead says so before anything has happened', async () => {
+  const text = await createTelemetry().registry.metrics()
+  assert.match(text, /^leader_election_master_status\{name="gw-operator"\} 0$/m)
+  assert.match(text, /^controller_runtime_reconcile_total\{controller="key",result="error"\} 0$/m)
+  assert.match(text, /^workqueue_depth\{name="gateway"\} 0$/m)
+})
+
 test('the metrics tell how it is when they are read', async () => {
   const telemetry = createTelemetry()
   let gateways = [aGateway('one', 'False', 'Unreachable')]

@@ -40,6 +40,7 @@ function rolls(before: KubeObject, after: KubeObject): boolean {
 test('limits, routes, budgets and timeouts roll nothing', () => {
   const edits = [
     { rate_limits: { default: { requests_per_minute: 9 } } },
+    { rate_limits: { backend: 'memory' } },
     { aliases: { x: 'chat' } },
     { gateway: { request_timeout_seconds: 900 } },
     { gateway: { max_request_bytes: 4096 } },

@@ -145,7 +145,7 @@ function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
   return windowOf(moment).key === windowOf(plan.wall + HISTORY_MS).key
 }
 
-/** Without the store a request is counted in the window that its gateway's clock shows, which may be wrong. */
+/** A gateway that has never heard of the store's clock goes by its own, which may be wrong. */
 function momentsOf(life: Life, { plan }: Past): number[] {
   if (!life.isLocal) return life.admittedAt === undefined ? [] : [life.admittedAt]
   const at = plan.wall + life.runsFrom

@@ -75,7 +75,6 @@ class RedisBackend implements Backend {
 
   open(view: View) {
     const { name, clock } = view
-    const local = new LocalShare(clock, () => 1 / this.#world.gateways)
     const link = new VirtualLink(view, this.#world, {
       apply: (script, keys, args) => this.#apply(script, keys, args),
       onDown: () => store.left(),
@@ -84,10 +83,12 @@ class RedisBackend implements Backend {
     })
     const options = { keyPrefix: this.#prefix, replica: name, clock }
     let undoings = 0
+    const counting = new RedisStore(link, options)
+    const wall = () => counting.wall
     const store = new SharedStore(
       {
-        store: telling(new RedisStore(link, options), this.#world.witness),
-        local,
+        store: telling(counting, this.#world.witness),
+        local: new LocalShare({ now: clock.now, wall }, () => 1 / this.#world.gateways),
         failOpen: this.#world.failOpen,
         isAway: () => link.isAway,
         newId: () => `${name}-late-${++undoings}`,
@@ -95,7 +96,7 @@ class RedisBackend implements Backend {
         onUnavailable: () => {},
         onWaiting: () => {},
       },
-      clock.wall,
+      wall,
     )
     link.start()
     return store

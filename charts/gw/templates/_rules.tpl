@@ -127,6 +127,7 @@
     - secrets
   verbs:
     - get
+    - update
   resourceNames:
     - gw-operator-signing
 {{- end }}

@@ -1,5 +1,6 @@
 /** What a provider needs, and what it would ignore. */
 import { HOSTED, SELF_HOSTED } from '../../providers/names.ts'
+import { knownWindow } from '../../providers/windows.ts'
 import { type Finding, type Path, refuse, warn } from '../problems.ts'
 import type { UpstreamSection } from '../schema.ts'
 import { at, type Check } from './contract.ts'
@@ -97,16 +98,14 @@ const connectFitsTimeout: UpstreamCheck = (upstream, path) => {
   return [refuse([...path, 'connect_timeout_seconds'], message, `Write at most ${whole}.`)]
 }
 
-const contextWindowIsKnown: UpstreamCheck = ({ context_window }, path) =>
-  context_window === undefined
-    ? [
-        warn(
-          path,
-          'no context window known: the context check is off for this upstream',
-          'Add context_window: with the tokens that prompt and answer may hold together.',
-        ),
-      ]
-    : []
+const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
+  if (knownWindow(upstream) !== undefined) return []
+  const message = HOSTED_NAMES.includes(upstream.provider)
+    ? 'no context window known: the context check is off for this upstream'
+    : "no context window known here: the context check is off while the runtime's list of models does not tell it"
+  const fix = 'Add context_window: with the tokens that prompt and answer may hold together.'
+  return [warn(path, message, fix)]
+}
 
 const timeoutFitsTheGateway: Check = ({ gateway, upstreams }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>

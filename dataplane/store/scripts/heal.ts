@@ -2,6 +2,9 @@
 import type { Script } from '../link.ts'
 import { BEGINNING, LEDGERS } from './state.ts'
 
+/** A field that was written an hour ago may be folded. */
+const REFRESHED_AFTER_MS = 20 * 60_000
+
 /**
  * Windows: any. Own ARGV from `o`, five for each: the caller's total, the window's birth and the caller's total as last
  * seen, the last known sum with what the caller settled since, the last known base.
@@ -33,6 +36,8 @@ for i = 1, o - 4 do
     w.sum = min(SAFE, max(w.sum, known, sum))
   else
     total(w, whole, mine)
+    -- Who lives is not folded, however long it settles nothing.
+    if w.mine >= 0 and now - w.at > ${REFRESHED_AFTER_MS} then w.changed, w.mineChanged = true, true end
   end
 end
 writeWindows()

@@ -98,7 +98,8 @@ local function ledger(name)
   local v = call('HMGET', w.key, 'sum', 'base', 'born', MINE, 'told')
   w.sum, w.base, w.born = tonumber(v[1] or 0), tonumber(v[2] or 0), tonumber(v[3] or 0)
   w.told = v[5] or ' '
-  w.mine = v[4] and unpack_(v[4]) or -1
+  w.mine, w.at = -1, now
+  if v[4] then w.mine, w.at = unpack_(v[4]) end
   return w
 end
 

@@ -10,6 +10,7 @@ import { aDocument, load } from './documents.ts'
 test('an explanation says who reaches what, in which order, and for how long', () => {
   const { configuration } = load(
     aDocument(`  gateway: {request_timeout_seconds: 40}
+  pricing: [{model: m, input: 0.5, output: 1.5}]
   slo: {ttft_p95_ms: 500, window_seconds: 60}
   aliases: {gpt-4o: r}
   routes:
@@ -38,6 +39,7 @@ test('an explanation says who reaches what, in which order, and for how long', (
     'at most 40 s in all, set by gateway.request_timeout_seconds',
     'every 15 s',
     'up to 8192 tokens',
+    'cost of 1000 prompt and 1000 answer tokens: a 0.002 USD, b 0.002 USD',
     'a: 75 %',
     'b: 25 %',
   ]) {

@@ -57,6 +57,18 @@ test('a payload that is right has a configuration, its hash, and the files it re
   assert.equal(snapshot.upstreams.get('one')?.disabled, undefined)
 })
 
+test('gateways at one Redis count apart, unless they say otherwise', () => {
+  const prefixOf = (more: Fields) => {
+    const redis = { url: 'redis://shared:6379', ...more }
+    const payload = aPayload({ rate_limits: { backend: 'redis', redis } })
+    const { loaded, hash } = load(payload)
+    assert.equal(hash, hashOf(payload))
+    return loaded.configuration?.gw.rate_limits?.redis?.key_prefix
+  }
+  assert.equal(prefixOf({}), 'gw:ai/production')
+  assert.equal(prefixOf({ key_prefix: 'company' }), 'company')
+})
+
 test('what is loaded leaves the payload as it was', () => {
   const payload = aPayload({ unknown: 1, api_keys: [] }, { api_key: '${secret:gone/key}' })
   const before = structuredClone(payload)

@@ -1,6 +1,8 @@
 /** What is printed of a configuration. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parse } from 'yaml'
+import { effectiveSection } from '../../../dataplane/config/effective.ts'
 import { printResolved } from '../../../dataplane/config/resolved.ts'
 import { aDocument, hashOf, load } from './documents.ts'
 
@@ -33,8 +35,11 @@ test('the resolved form validates, means the same, and is its own resolved form'
     second.problems.filter(({ severity }) => severity === 'error'),
     [],
   )
-  const { headers: _, ...upstream } = first.configuration.gw.upstreams[0] ?? {}
-  const { headers: __, ...again } = second.configuration?.gw.upstreams[0] ?? {}
+  assert.ok(second.configuration)
+  const meant = effectiveSection(first.configuration.gw)
+  const read = effectiveSection(second.configuration.gw)
+  const { headers: _, ...upstream } = meant.upstreams[0] ?? {}
+  const { headers: __, ...again } = read.upstreams[0] ?? {}
   assert.deepEqual(again, upstream)
   for (const section of [
     'gateway',
@@ -44,10 +49,54 @@ test('the resolved form validates, means the same, and is its own resolved form'
     'no_proxy',
     'http_proxy',
   ] as const) {
-    assert.deepEqual(second.configuration?.gw[section], first.configuration.gw[section])
+    assert.deepEqual(read[section], meant[section])
   }
-  assert.equal(second.configuration?.gw.upstreams[1]?.api_key, 'hunter2')
+  assert.equal(second.configuration.gw.upstreams[1]?.api_key, 'hunter2')
   assert.equal(printResolved(second), printed)
+})
+
+test('the resolved form says what holds where nothing was written', () => {
+  const printed = printResolved(
+    load(`apiVersion: inference.gw/v1
+kind: GatewayConfig
+gw:
+  upstreams:
+    - { name: own, provider: vllm, endpoint: "http://a", model: m }
+    - { name: other, provider: ollama, endpoint: "http://b", model: m, health_check: { interval_seconds: 5 } }
+    - { name: hosted, provider: openai, endpoint: "http://c", model: m }
+  routes:
+    - { name: all, strategy: primary_with_fallback, primary: own, fallback: [other, hosted] }
+    - { name: some, strategy: primary_with_fallback, primary: own, fallback: [hosted], overflow: { on_timeout: fallback } }
+  rate_limits: { tenants: [{ tenant: t, requests_per_minute: 10 }] }
+`),
+  )
+  const { upstreams, routes, rate_limits } = parse(printed).gw
+  const probes = { timeout_seconds: 2, healthy_threshold: 2, unhealthy_threshold: 3 }
+  // Hosted APIs are not probed unless a health check is written.
+  assert.deepEqual(
+    upstreams.map((one: { health_check?: unknown }) => one.health_check),
+    [
+      { path: '/health', interval_seconds: 10, ...probes },
+      { path: '/api/version', interval_seconds: 5, ...probes },
+      undefined,
+    ],
+  )
+  for (const { circuit_breaker } of upstreams) {
+    const breaker = { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 }
+    assert.deepEqual(circuit_breaker, breaker)
+  }
+  assert.deepEqual(
+    routes.map(({ overflow }: { overflow: object }) => Object.values(overflow)),
+    [
+      ['fallback', 'fallback', 'fallback'],
+      ['none', 'none', 'fallback'],
+    ],
+  )
+  assert.deepEqual(rate_limits, {
+    default: { requests_per_minute: 120, burst: 30, concurrent_requests: 16 },
+    tenants: [{ tenant: 't', requests_per_minute: 10, burst: 30, concurrent_requests: 16 }],
+    backend: 'memory',
+  })
 })
 
 test('the resolved form shows references where credentials are, and hides literal ones', () => {

@@ -41,7 +41,7 @@ interface Chunk {
   }[]
 }
 
-const HANG_MS = 30_000
+const HANG_MS = 120_000
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 
 export async function ask(question: Question): Promise<Seen> {

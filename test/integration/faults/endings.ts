@@ -17,17 +17,22 @@ const STREAM = { stream: true }
 const ENDLESS: Deed = { does: 'answer', manner: { endlessMs: 10 } }
 
 /** A request that the primary has been asked and to which it does this. */
-async function asked(rig: Rig, deed: Deed, more: object = STREAM): Promise<RawSocket> {
+async function asked(
+  rig: Rig,
+  deed: Deed,
+  more: object = STREAM,
+  route = 'chat',
+): Promise<RawSocket> {
   const primary = rig.service('primary')
   primary.forget()
   primary.deed = () => deed
-  const socket = rig.open(rig.bytes('chat', { ...more }))
+  const socket = rig.open(rig.bytes(route, { ...more }))
   await until('the primary is asked', () => primary.asked.length > 0)
   return socket
 }
 
 async function hearing(socket: RawSocket, text: string): Promise<void> {
-  assert.ok(await socket.until(() => socket.heard.includes(text), 8), `never heard ${text}`)
+  assert.ok(await socket.until(() => socket.heard.includes(text)), `never heard ${text}`)
 }
 
 function leaving(name: string, walk: (rig: Rig) => Promise<RawSocket>): ExitPath[] {
@@ -93,9 +98,15 @@ export const EXIT_PATHS: readonly ExitPath[] = [
     blameless: true,
     async walk(rig) {
       const deed = { does: 'refuse', status: 429, code: 'slow_down', retryAfterSeconds: 2 } as const
-      const socket = await asked(rig, deed)
-      socket.leave()
-      await rig.atRest()
+      let isInTime = false
+      // Who takes too long to leave finds it repeated already, and tries again.
+      while (!isInTime) {
+        const began = performance.now()
+        const socket = await asked(rig, deed)
+        socket.leave()
+        isInTime = performance.now() - began < 1000
+        await rig.atRest()
+      }
       assert.equal(rig.service('primary').asked.length, 1)
     },
   },
@@ -112,7 +123,7 @@ export const EXIT_PATHS: readonly ExitPath[] = [
   {
     name: 'C8 the time of the request is up in a stream',
     blameless: true,
-    walk: async (rig) => hearing(await asked(rig, ENDLESS), ABORTED),
+    walk: async (rig) => hearing(await asked(rig, ENDLESS, STREAM, 'brief'), ABORTED),
   },
   {
     name: 'C8 the time of the request is up before an answer',

@@ -132,7 +132,8 @@ async function perform(
   else if (deed.does === 'garbage') socket?.end('220 mail.example.test ESMTP\r\n')
   else if (deed.does === 'answer') {
     const { manner = {} } = deed
-    if (manner.slowMs !== undefined && asked.body.stream !== true) await delay(manner.slowMs)
+    if (manner.slowMs !== undefined && asked.body.stream !== true)
+      await delay(manner.slowMs, undefined, { ref: false })
     const tell = asked.body.stream === true ? streamAnswer : answerWhole
     const usage = await tell(outgoing, asked.body, manner)
     if (usage === undefined) return

@@ -11,11 +11,11 @@ export interface RigOptions {
   readonly upstreams: Readonly<Record<string, Fields>>
   readonly routes: readonly Fields[]
   readonly gateway?: Fields
-  /** Collects the garbage of the process all the time, so that its heap is what it holds. */
+  /** SIGUSR2 collects the garbage of the process, so that its heap is what it holds. */
   readonly collects?: boolean
 }
 
-const COLLECTING = 'setInterval(() => globalThis.gc(), 500).unref()'
+const COLLECTING = `process.on('SIGUSR2', () => globalThis.gc())`
 const COLLECTS = `--expose-gc --import=data:text/javascript,${encodeURIComponent(COLLECTING)}`
 
 export interface Rig {
@@ -28,7 +28,7 @@ export interface Rig {
   open(bytes: string): RawSocket
   gauges(): Promise<Gauges>
   /** Waits until no request is anywhere: not here, not at an upstream. */
-  atRest(secondsMax?: number): Promise<void>
+  atRest(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -98,8 +98,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       return socket
     },
     gauges,
-    atRest: (secondsMax = 2) =>
-      until('nothing is in flight', () => isAtRest(gauges, services), secondsMax),
+    atRest: () => until('nothing is in flight', () => isAtRest(gauges, services), 40),
     async stop() {
       await gateway.stop()
       await provider.close()

@@ -104,7 +104,7 @@ export async function streamAnswer(
   }
   outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
   outgoing.flushHeaders()
-  if (manner.slowMs !== undefined) await delay(manner.slowMs)
+  if (manner.slowMs !== undefined) await delay(manner.slowMs, undefined, { ref: false })
   outgoing.write(event(model, { role: 'assistant', content: '' }))
   if (manner.floodBytes !== undefined) return flood(outgoing, model, manner.floodBytes)
   if (manner.endlessMs !== undefined) return dripForEver(outgoing, model, manner.endlessMs)

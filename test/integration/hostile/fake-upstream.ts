@@ -23,7 +23,7 @@ export interface FakeUpstream {
   readonly asked: Asked[]
   /** Answers from now on. */
   reply: Reply
-  /** Requests whose connection closed before their answer was complete. */
+  /** Of those, the ones whose connection closed before their answer was complete. */
   abandoned: number
   close(): Promise<void>
 }
@@ -60,9 +60,6 @@ export async function startFakeUpstream(): Promise<FakeUpstream> {
       outgoing.writeHead(200).end()
       return
     }
-    outgoing.on('close', () => {
-      if (!outgoing.writableFinished) upstream.abandoned++
-    })
     const chunks: Buffer[] = []
     try {
       for await (const chunk of incoming) chunks.push(chunk)
@@ -71,6 +68,12 @@ export async function startFakeUpstream(): Promise<FakeUpstream> {
     }
     const asked = { method, path: url, headers, body: Buffer.concat(chunks) }
     upstream.asked.push(asked)
+    // Also where it closed before the body had been read here.
+    const over = () => {
+      if (!outgoing.writableFinished) upstream.abandoned++
+    }
+    if (outgoing.closed) return over()
+    outgoing.on('close', over)
     upstream.reply(asked, outgoing)
   }
   server.listen(0, '127.0.0.1')

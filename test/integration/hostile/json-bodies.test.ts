@@ -197,7 +197,7 @@ for (const { what, body, status, param, type = 'application/json', encoding } of
       method: 'POST',
       headers: encoding === undefined ? headers : { ...headers, 'content-encoding': encoding },
       body: typeof body === 'string' ? body : new Uint8Array(body),
-      signal: AbortSignal.timeout(5000),
+      signal: AbortSignal.timeout(60_000),
     })
     const answer = await response.json()
     assert.equal(response.status, status, JSON.stringify(answer))

@@ -2,6 +2,9 @@
 import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
+/** Long enough for a slow machine. */
+const SECONDS_MAX = 60
+
 export interface RawAnswer {
   readonly status: number
   /** Lower-case names; of a repeated header the last value. */
@@ -74,8 +77,8 @@ export class RawSocket {
     return parseAnswers(this.#heard).remainder
   }
 
-  /** Whether the condition came true within the time; it is asked whenever something was heard. */
-  async until(condition: () => boolean, secondsMax = 3): Promise<boolean> {
+  /** Whether the condition came true within the time; it is asked whenever something was heard, so only of what that can change. */
+  async until(condition: () => boolean, secondsMax = SECONDS_MAX): Promise<boolean> {
     const signal = AbortSignal.timeout(secondsMax * 1000)
     while (!condition()) {
       if (signal.aborted) return false
@@ -85,7 +88,7 @@ export class RawSocket {
   }
 
   /** Whether the gateway has closed the connection within the time. */
-  closes(secondsMax = 3): Promise<boolean> {
+  closes(secondsMax = SECONDS_MAX): Promise<boolean> {
     return this.until(() => this.end !== undefined, secondsMax)
   }
 

@@ -6,7 +6,7 @@ import { CHAT_BODY, type Front } from './front.ts'
 export interface Sent {
   readonly method?: string
   readonly path?: string
-  readonly headers?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>
   readonly body?: string | Buffer
 }
 
@@ -20,11 +20,14 @@ export interface Answer {
 export async function sendTo(front: Front, sent: Sent = {}): Promise<Answer> {
   const { method = 'POST', path = '/v1/chat/completions' } = sent
   const body = sent.body ?? (method === 'POST' ? CHAT_BODY : undefined)
-  const headers = Object.entries({
+  const given: Sent['headers'] = {
     authorization: `Bearer ${front.key}`,
     'content-type': 'application/json',
     ...sent.headers,
-  }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  }
+  const headers = Object.entries(given).filter(
+    (entry): entry is [string, string | string[]] => entry[1] !== undefined,
+  )
   const outgoing = request(front.gateway.url + path, {
     method,
     headers: Object.fromEntries(headers),

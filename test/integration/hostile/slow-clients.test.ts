@@ -24,7 +24,8 @@ Server.prototype.listen = function (...where) {
   this.headersTimeout = this.requestTimeout = ${BODY_SECONDS * 1000}
   return net.Server.prototype.listen.apply(this, where)
 }`
-const LATE_SECONDS = 2
+/** How late a busy machine may be; a connection that nobody closes is open much longer. */
+const LATE_SECONDS = 20
 const CLIENTS = 200
 
 const front = await startFront()
@@ -52,11 +53,12 @@ function within(seconds: number, limit: number): void {
 describe('slow clients', { concurrency: true }, () => {
   test(`${CLIENTS} clients that drip their heads are closed in time, and others are served`, async () => {
     const sockets = Array.from({ length: CLIENTS }, () => open(front, `${CHAT_LINE}\r\n`))
-    const drips = sockets.map((socket) => drip(socket, 'X-Drip: drop\r\n', HEAD_SECONDS + 5))
-    await until('somebody else is served', async () => {
-      const start = performance.now()
-      return (await answers(`${front.gateway.url}/healthz`)) && performance.now() - start < 500
-    })
+    const drips = sockets.map((socket) => drip(socket, 'X-Drip: drop\r\n', 100))
+    await until('somebody else is served', () => answers(`${front.gateway.url}/healthz`))
+    assert.ok(
+      sockets.some(({ end }) => end === undefined),
+      'while they drip',
+    )
     for (const seconds of await Promise.all(drips)) within(seconds, HEAD_SECONDS)
     for (const socket of sockets) assert.equal(socket.answers[0]?.status ?? 408, 408)
     assert.ok(front.upstream.asked.length <= 1)
@@ -87,8 +89,8 @@ describe('slow clients', { concurrency: true }, () => {
     const rows = Object.entries(heads).map(async ([what, head]) => {
       const socket = open(impatient, head)
       const start = performance.now()
-      if (what === 'silence' || what === 'expectation') await socket.closes(BODY_SECONDS + 5)
-      else await drip(socket, what === 'chunks of a byte' ? '1\r\nx\r\n' : 'x', BODY_SECONDS + 5)
+      if (what === 'silence' || what === 'expectation') await socket.closes(100)
+      else await drip(socket, what === 'chunks of a byte' ? '1\r\nx\r\n' : 'x', 100)
       within((performance.now() - start) / 1000, BODY_SECONDS)
       const statuses = socket.answers.map(({ status }) => status).filter((status) => status >= 200)
       assert.deepEqual(statuses, [408], what)

@@ -1,10 +1,14 @@
 /** A gateway whose tenants have limits, and short ways to ask as one of them and to see how it stands. */
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Heard } from '../fake-upstream.ts'
 import { aDocument, anUpstream, errorOf, Front } from '../fake-upstream.ts'
 import { aKey, type GatewayOptions, startGateway, until } from '../gateway-process.ts'
 
 type Fields = Readonly<Record<string, unknown>>
+
+/** Longer than a file of such tests takes. */
+const TEST_MS_MAX = 180_000
 
 export interface Limited {
   as(tenant: string): Front
@@ -38,6 +42,7 @@ export async function startLimited(
   options: Omit<GatewayOptions, 'config'> = {},
 ): Promise<Limited> {
   const config = limitedDocument(gw, keys)
+  await longBeforeMidnight()
   const env = { UPSTREAM_KEY: 'upstream-credential', ...options.env }
   const process = await startGateway({ ...options, env, config })
   return {
@@ -72,17 +77,22 @@ export async function standing(front: Front, tenant: string) {
 
 /** Resolves once nothing of the tenant runs or is reserved any more. */
 export async function untilIdle(front: Front, tenant: string): Promise<void> {
-  await until(`nothing of ${tenant} is held`, async () => {
-    const { concurrent_requests, tokens_per_day, spend_per_month_usd } = await standing(
-      front,
-      tenant,
-    )
-    return (
-      concurrent_requests.used === 0 &&
-      (tokens_per_day?.reserved ?? 0) === 0 &&
-      Number(spend_per_month_usd?.reserved ?? 0) === 0
-    )
-  })
+  await until(
+    `nothing of ${tenant} is held`,
+    async () => {
+      const { concurrent_requests, tokens_per_day, spend_per_month_usd } = await standing(
+        front,
+        tenant,
+      )
+      return (
+        concurrent_requests.used === 0 &&
+        (tokens_per_day?.reserved ?? 0) === 0 &&
+        Number(spend_per_month_usd?.reserved ?? 0) === 0
+      )
+      // By then no clock of the gateway would have ended anything.
+    },
+    20,
+  )
 }
 
 export function assertRefused(heard: Heard, status: number, code: string, reason: string) {
@@ -109,6 +119,12 @@ export function assertSpent(heard: Heard, reason: string) {
   assert.equal(heard.headers['x-should-retry'], 'false')
   assert.equal(heard.headers['retry-after'], undefined)
   return error
+}
+
+/** No test may begin on one day and end on another: what it had used would be gone. */
+export async function longBeforeMidnight(): Promise<void> {
+  const left = Date.parse(windowEnds().day) - Date.now()
+  if (left < TEST_MS_MAX) await delay(left + 1000)
 }
 
 /** When the budget windows of this moment end. */

@@ -82,7 +82,7 @@ def abandoned():
 
 
 def processing_becomes(count):
-    for _ in range(150):
+    for _ in range(1000):
         with urllib.request.urlopen(f"{MODEL_SERVER}/metrics") as metrics:
             if f"\nllamacpp:requests_processing {count}\n" in metrics.read().decode():
                 return True

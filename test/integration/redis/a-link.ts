@@ -1,6 +1,7 @@
 /** A link to a real server, as the gateway makes one, with what it told on the way. */
 import { systemClock } from '../../../dataplane/clock.ts'
 import { parseRedisUrl } from '../../../dataplane/config/redis-url.ts'
+import type { Tls } from '../../../dataplane/config/tls-files.ts'
 import { type Script, StoreAway } from '../../../dataplane/store/link.ts'
 import { openClient } from '../../../dataplane/store/redis-client.ts'
 import { RedisLink } from '../../../dataplane/store/redis-link.ts'
@@ -9,18 +10,18 @@ import { secureContextOf } from '../../../dataplane/upstream/secure-context.ts'
 
 export interface ALink {
   readonly link: RedisLink
-  readonly replicas: Replicas
   /** `up`, `away`, in the order in which they were told. */
   readonly told: string[]
   readonly failures: StoreAway[]
+  /** How many good probes in a row it took each time until it was up. */
+  readonly probes: number[]
   close(): void
 }
 
 export interface ALinkOptions {
   readonly timeoutMs?: number
-  readonly ca?: string
-  readonly replica?: string
-  readonly keyPrefix?: string
+  /** Files, as in the section of that name. */
+  readonly tls?: Tls
   /** How long the start may take. */
   readonly startMs?: number
 }
@@ -28,31 +29,46 @@ export interface ALinkOptions {
 let links = 0
 
 export async function aLink(url: string, options: ALinkOptions = {}): Promise<ALink> {
-  const { timeoutMs = 200, ca, replica = `r${++links}`, keyPrefix = 'gw', startMs = 5000 } = options
+  const { timeoutMs = 2_000, tls = {}, startMs = 30_000 } = options
   const clock = systemClock
-  const replicas = new Replicas({ keyPrefix, replica, expected: 1, clock })
+  const replica = `r${++links}`
+  const replicas = new Replicas({ keyPrefix: 'gw', replica, expected: 1, clock })
   const told: string[] = []
   const failures: StoreAway[] = []
+  const probes: number[] = []
+  let good = 0
   const link = new RedisLink({
     open: (connectMs, on) =>
       openClient({
         place: parseRedisUrl(url),
-        secureContext: () => secureContextOf(ca === undefined ? {} : { ca_bundle_path: ca }),
+        secureContext: () => secureContextOf(tls),
         connectMs,
         ...on,
       }),
     clock,
     random: Math.random,
     timeoutMs,
-    probe: (send) => replicas.announce(send),
+    async probe(send) {
+      try {
+        await replicas.announce(send)
+        good++
+      } catch (error) {
+        good = 0
+        throw error
+      }
+    },
     onChange(isUp) {
       told.push(isUp ? 'up' : 'away')
-      if (isUp) replicas.returned()
+      if (isUp) {
+        replicas.returned()
+        probes.push(good)
+      }
+      good = 0
     },
     onFailure: (away) => void failures.push(away),
   })
   await link.start(startMs)
-  return { link, replicas, told, failures, close: () => link.close() }
+  return { link, told, failures, probes, close: () => link.close() }
 }
 
 /** Counts calls in a key that goes by itself. */

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import type { Tls } from '../../../dataplane/config/tls-files.ts'
 import { Certificates } from '../certificates.ts'
 import { startUpstream } from '../fake-upstream.ts'
-import { until } from '../gateway-process.ts'
+import { freePort, until } from '../gateway-process.ts'
 import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { type ALink, aLink, count, refusal } from './a-link.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
+import { REDIS, type RedisServer, startRedis, type TlsFiles } from './redis-server.ts'
 import { startShared } from './shared-gateways.ts'
 
 const closing: (() => unknown)[] = []
@@ -49,56 +50,112 @@ test('a server by unix socket, with an ACL user who may do no more than the scri
 
 test('a wrong password is told as such, and never shown', async () => {
   const server = await redis({ args: ['--requirepass', 'right'] })
-  const { link, failures } = await linkTo(`unix://:wrong@${server.socket}`, { startMs: 300 })
+  const { link, failures } = await linkTo(`unix://:wrong@${server.socket}`, { startMs: 1_000 })
   assert.equal(link.isAway, true)
+  await until('it is told why', () => failures.length > 0)
   const said = failures.map(({ reason, cause }) => `${reason} ${cause}`).join('\n')
   assert.match(said, /WRONGPASS/)
   assert.doesNotMatch(said, /wrong@/)
 })
 
-test('a server by TLS, known by the CA bundle; without the bundle nothing is sent', async () => {
+/** What a server that speaks TLS needs, and what a client of it does. */
+function tlsFiles({ mutual = false } = {}): { server: TlsFiles; client: Tls } {
   const certificates = new Certificates()
   closing.push(() => certificates.remove())
   const authority = certificates.authority()
-  const { certFile, keyFile } = certificates.make({ by: authority })
-  const tls = { cert: certFile, key: keyFile, ca: authority.certFile }
-  const server = await redis({ port: 'free', tls })
+  const { certFile: cert, keyFile: key } = certificates.make({ by: authority })
+  const own = certificates.make({ by: authority })
+  return {
+    server: { cert, key, ca: authority.certFile, mutual },
+    client: {
+      ca_bundle_path: authority.certFile,
+      ...(mutual && { client_cert_path: own.certFile, client_key_path: own.keyFile }),
+    },
+  }
+}
+
+test('a server by TLS, known by the CA bundle; without the bundle nothing is sent', async () => {
+  const tls = tlsFiles()
+  const server = await redis({ port: 'free', tls: tls.server })
   const url = `rediss://localhost:${server.port}`
-  const link = await linkTo(url, { ca: authority.certFile })
+  const link = await linkTo(url, { tls: tls.client })
   assert.equal(await count(link), 1)
-  const stranger = await linkTo(url, { startMs: 300 })
+  const stranger = await linkTo(url, { startMs: 1_000 })
   assert.equal(stranger.link.isAway, true)
+  await until('it is told why', () => stranger.failures.length > 0)
   assert.match(String(stranger.failures[0]?.cause), /certificate/)
 })
 
-test('B7 the primary that sentinels name, and the replica they promote', async () => {
-  const primary = await redis({ port: 'free' })
-  const replica = await redis({
-    port: 'free',
-    args: ['--replicaof', '127.0.0.1', String(primary.port)],
-  })
-  const sentinel = await startSentinel(primary)
-  const url = `redis+sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`
-  await until('the replica is known', async () =>
-    (await sentinel.ask('SENTINEL', 'REPLICAS', 'main')).includes(String(replica.port)),
-  )
-  const link = await linkTo(url)
+test('a server that wants to see a certificate is shown that of the tls section, and refuses who has none', async () => {
+  const tls = tlsFiles({ mutual: true })
+  const server = await redis({ port: 'free', tls: tls.server })
+  const url = `rediss://localhost:${server.port}`
+  const link = await linkTo(url, { tls: tls.client })
   assert.equal(await count(link), 1)
-  primary.signal('SIGKILL')
-  await until('it is away', async () => (await refusal(count(link))).reason !== 'none')
-  await until(
-    'the promoted one answers',
-    async () => (await refusal(count(link))).reason === 'none',
-    30,
-  )
-  assert.match(await replica.ask('INFO', 'replication'), /role:master/)
-  assert.deepEqual(link.told, ['up', 'away', 'up'])
+  const { ca_bundle_path } = tls.client
+  const nameless = await linkTo(url, { tls: { ca_bundle_path }, startMs: 1_000 })
+  assert.equal(nameless.link.isAway, true)
+  await until('it is told so', () => nameless.failures.length > 0)
+  assert.deepEqual(nameless.told, [])
+  assert.equal(await count(link), 2)
 })
 
+test('a gateway shows Redis the certificate of its tls section', async () => {
+  const tls = tlsFiles({ mutual: true })
+  const server = await redis({ port: 'free', tls: tls.server })
+  const upstream = await startUpstream()
+  closing.push(() => upstream.close())
+  const url = `rediss://127.0.0.1:${server.port}`
+  const keys = keysOf(['acme'])
+  const gateway = await startShared({ url, failOpen: false, upstream, keys, tls: tls.client })
+  closing.push(() => gateway.stop())
+  assert.equal((await gateway.as('acme').chat()).status, 200)
+})
+
+for (const { how, scheme, tls } of [
+  { how: '', scheme: 'redis', tls: undefined },
+  { how: ' by TLS', scheme: 'rediss', tls: tlsFiles },
+]) {
+  test(`B7 the primary that sentinels name${how}, and the replica they promote`, async () => {
+    const { server, client } = tls?.() ?? {}
+    const secured = server === undefined ? {} : { tls: server }
+    const [args, replicaArgs] = [[], ['--replicaof', '127.0.0.1']].map((words) =>
+      server === undefined ? words : ['--tls-replication', 'yes', ...words],
+    )
+    const primary = await redis({ port: 'free', ...secured, args: args ?? [] })
+    const replica = await redis({
+      port: 'free',
+      ...secured,
+      args: [...(replicaArgs ?? []), String(primary.port)],
+    })
+    await until('the replica is one', async () =>
+      (await replica.ask('INFO', 'replication')).includes('master_link_status:up'),
+    )
+    const sentinel = await startSentinel(primary, secured)
+    const url = `${scheme}+sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`
+    await until(
+      'the replica is known',
+      async () =>
+        (await sentinel.ask('SENTINEL', 'REPLICAS', 'main')).includes(String(replica.port)),
+      60,
+    )
+    const link = await linkTo(url, client === undefined ? {} : { tls: client })
+    assert.equal(await count(link), 1)
+    primary.signal('SIGKILL')
+    await until('it is away', async () => (await refusal(count(link))).reason !== 'none')
+    await until(
+      'the promoted one answers',
+      async () => (await refusal(count(link))).reason === 'none',
+      // A sentinel that was held up itself trusts nobody for half a minute.
+      90,
+    )
+    assert.match(await replica.ask('INFO', 'replication'), /role:master/)
+    assert.deepEqual(link.told, ['up', 'away', 'up'])
+  })
+}
+
 test('B10 a cluster of three: every slot is found, and follows where it moves', async () => {
-  const nodes = await Promise.all(
-    [1, 2, 3].map(() => redis({ port: 'free', args: ['--cluster-enabled', 'yes'] })),
-  )
+  const nodes = await Promise.all([startNode(), startNode(), startNode()])
   await join3(nodes)
   const [first, second] = nodes
   const url = `redis+cluster://127.0.0.1:${first?.port},127.0.0.1:${second?.port}`
@@ -136,23 +193,40 @@ interface Sentinel {
   ask: RedisServer['ask']
 }
 
-async function startSentinel(primary: RedisServer): Promise<Sentinel> {
+async function startSentinel(
+  primary: RedisServer,
+  secured: { readonly tls?: TlsFiles },
+): Promise<Sentinel> {
   const file = join(primary.dir, 'sentinel.conf')
   const lines = [
     `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
-    'sentinel down-after-milliseconds main 300',
-    'sentinel failover-timeout main 3000',
+    // Longer than a busy machine keeps a primary from answering.
+    'sentinel down-after-milliseconds main 1500',
+    'sentinel failover-timeout main 10000',
   ]
   await writeFile(file, `${lines.join('\n')}\n`)
   const server = await redis({
     port: 'free',
-    command: ['/usr/bin/redis-server', file, '--sentinel'],
+    ...secured,
+    command: [REDIS, file, '--sentinel'],
+    args: secured.tls === undefined ? [] : ['--tls-replication', 'yes'],
   })
   return server
 }
 
+interface Node extends RedisServer {
+  /** On which the nodes of a cluster talk to each other. */
+  readonly busPort: number
+}
+
+async function startNode(): Promise<Node> {
+  const busPort = await freePort()
+  const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
+  return { ...(await redis({ port: 'free', args })), busPort }
+}
+
 /** Makes three empty nodes one cluster, with a third of the slots each. */
-async function join3(nodes: readonly RedisServer[]): Promise<void> {
+async function join3(nodes: readonly Node[]): Promise<void> {
   const [first, ...others] = nodes
   const third = Math.ceil(16_384 / 3)
   for (const [index, node] of nodes.entries()) {
@@ -161,12 +235,16 @@ async function join3(nodes: readonly RedisServer[]): Promise<void> {
     await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))
   }
   for (const node of others) {
-    await first?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port))
+    await first?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(node.busPort))
   }
-  await until('the cluster is one', async () => {
-    const states = await Promise.all(nodes.map((node) => node.ask('CLUSTER', 'INFO')))
-    return states.every((state) => /cluster_state:ok[\s\S]*cluster_known_nodes:3/.test(state))
-  })
+  await until(
+    'the cluster is one',
+    async () => {
+      const states = await Promise.all(nodes.map((node) => node.ask('CLUSTER', 'INFO')))
+      return states.every((state) => /cluster_state:ok[\s\S]*cluster_known_nodes:3/.test(state))
+    },
+    60,
+  )
 }
 
 async function move(slot: number, key: string, nodes: readonly RedisServer[]): Promise<void> {

@@ -6,10 +6,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../gateway-process.ts'
+import { freePort, until } from '../gateway-process.ts'
 
 export interface TlsFiles {
   readonly cert: string
@@ -76,7 +76,11 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     if (forGood && options.dir === undefined) await rm(dir, { recursive: true, force: true })
   }
   try {
-    await until('the server accepts connections', async () => isOver() || (await answers(socket)))
+    await until(
+      'the server accepts connections',
+      async () => isOver() || (await answers(socket)),
+      30,
+    )
     if (isOver()) throw new Error(`It exited with ${child.exitCode ?? child.signalCode}.`)
   } catch (cause) {
     await stop(true)
@@ -165,14 +169,4 @@ function isWhole(reply: string): boolean {
   const bulk = /^\$(\d+)\r\n/.exec(reply)
   if (bulk === null) return reply.endsWith('\r\n')
   return Buffer.byteLength(reply) >= bulk[0].length + Number(bulk[1]) + 2
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('No port was given.')
-  return address.port
 }

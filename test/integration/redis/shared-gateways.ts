@@ -21,13 +21,15 @@ export interface SharedOptions {
   readonly limits?: Fields
   readonly budgets?: readonly Fields[]
   readonly env?: Readonly<Record<string, string>>
+  /** The gateway's section of that name. */
+  readonly tls?: Fields
   /** A busy machine is late now and then; only where the time itself is looked at it is what users have. */
   readonly timeoutMs?: number
 }
 
 export async function startShared(options: SharedOptions): Promise<Limited> {
   const { url, failOpen, upstream, keys, timeoutMs = 250 } = options
-  const { limits = PLENTY, budgets = [], env } = options
+  const { limits = PLENTY, budgets = [], env, tls } = options
   const redis = { url, timeout_ms: timeoutMs, fail_open: failOpen }
   return await startLimited(
     {
@@ -36,6 +38,7 @@ export async function startShared(options: SharedOptions): Promise<Limited> {
       routes: [{ name: 'chat', strategy: 'single', primary: 'up', max_tokens_default: 3 }],
       rate_limits: { default: limits, backend: 'redis', redis },
       budgets,
+      ...(tls && { tls }),
     },
     keys,
     env === undefined ? {} : { env },

@@ -113,7 +113,8 @@ const ROUTES: Readonly<Record<string, string>> = { S06: 'hasty', S07: 'hasty', S
 const CLOCKS = {
   chat: { timeout_seconds: 100, idle_timeout_seconds: 100 },
   hasty: { timeout_seconds: 1, idle_timeout_seconds: 100 },
-  stalling: { timeout_seconds: 100, idle_timeout_seconds: 1 },
+  // A gateway that gets no processor for a while must find what has arrived before it calls that silence.
+  stalling: { timeout_seconds: 100, idle_timeout_seconds: 3 },
 }
 
 const faulty: Reply = async (outgoing, asked) => {

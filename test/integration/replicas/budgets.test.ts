@@ -14,9 +14,10 @@ const PROMPT = 7
 /** About four hundred requests: more than are in flight at the most. */
 const CAP = 200_000
 
-const TENANTS = PROCESSES.flatMap((processes) =>
-  IN_FLIGHT.map((inFlight) => tenantOf(processes, inFlight)),
-)
+const TENANTS = [
+  ...PROCESSES.flatMap((processes) => IN_FLIGHT.map((inFlight) => tenantOf(processes, inFlight))),
+  'scraped',
+]
 
 function tenantOf(processes: number, inFlight: number): string {
   return `p${processes}x${inFlight}`
@@ -94,4 +95,19 @@ describe('D1 the overshoot over all processes is one request at most, the utilis
       })
     }
   }
+})
+
+test('one scrape of any process tells what the tenant has used over all of them', async () => {
+  const gauge = 'gw_budget_tokens_used{tenant="scraped",window="day"}'
+  const tell = () => Promise.all(replicas.fronts.map((front) => front.value(gauge)))
+  const ask = async () => {
+    const messages = [{ role: 'user', content: 'tenant-scraped' }]
+    const answer = await replicas.ask(0, 'scraped', { messages, max_tokens: 5 })
+    assert.equal(answer.status, 200, answer.text)
+    await untilIdle(replicas.front(0, 'scraped'), 'scraped')
+  }
+  await ask()
+  assert.deepEqual(await tell(), [12, 12, 12])
+  await ask()
+  assert.deepEqual(await tell(), [24, 24, 24])
 })

@@ -116,9 +116,12 @@ test('D12 a raised rate is no refill, and changing it there and back is none eit
 test('D3 who waits as long as Retry-After says is admitted by any process', async () => {
   const rule = { tenant: 'refused', requests_per_minute: 60, burst: 1, concurrent_requests: 5 }
   await replicas.apply(sections(rule))
-  assert.equal((await replicas.ask(0, 'refused', {})).status, 200)
-  const refused = heard(await replicas.ask(1, 'refused', {}))
+  let asked = 0
+  let last = await replicas.ask(asked++, 'refused', {})
+  // Two within a second, however slow the machine is.
+  while (last.status === 200 && asked < 100) last = await replicas.ask(asked++, 'refused', {})
+  const refused = heard(last)
   assertLimited(refused, 'rpm')
   await delay(Number(refused.headers['retry-after']) * 1000)
-  assert.equal((await replicas.ask(2, 'refused', {})).status, 200)
+  assert.equal((await replicas.ask(asked, 'refused', {})).status, 200)
 })

@@ -1,0 +1,60 @@
+/** Whether every pod of a gateway has taken a change of its keys, as the status of the gateway tells. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ApiClient } from '../../operator/api.ts'
+import { ApiError } from '../../operator/api-error.ts'
+import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
+
+type Api = Pick<ApiClient, 'get'>
+
+const LOOK_MS = 200
+/** A pod that hangs holds up nobody for longer. */
+const WAIT_MS = 15_000
+
+/** Of the keys that pods should enforce; undefined where the key counts nowhere, or its gateway may not be read. */
+export async function keysSequenceOf(api: Api, key: KubeObject): Promise<number | undefined> {
+  const sequence = valueBelow(await statusFor(api, key), 'keys', 'sequence')
+  return typeof sequence === 'number' ? sequence : undefined
+}
+
+/** False where it has taken too long: the pods go on being told. */
+export async function untilPodsKnow(
+  api: Api,
+  key: KubeObject,
+  { before, waitMs = WAIT_MS }: { readonly before: number; readonly waitMs?: number },
+): Promise<boolean> {
+  const end = performance.now() + waitMs
+  while (performance.now() < end) {
+    const status = await statusFor(api, key)
+    if (status === undefined || isKnown(status, before)) return true
+    await delay(LOOK_MS)
+  }
+  return false
+}
+
+function isKnown(status: unknown, before: number): boolean {
+  const sequence = Number(valueBelow(status, 'keys', 'sequence') ?? 0)
+  const pods = valueBelow(status, 'pods')
+  if (sequence <= before || !Array.isArray(pods)) return false
+  return pods
+    .filter((pod) => valueBelow(pod, 'ready') === true)
+    .every((pod) => Number(valueBelow(pod, 'keysSequence') ?? 0) >= sequence)
+}
+
+async function statusFor(api: Api, key: KubeObject): Promise<unknown> {
+  const conditions = valueBelow(key, 'status', 'conditions')
+  const isAccepted =
+    Array.isArray(conditions) && conditions.some((one) => valueBelow(one, 'status') === 'True')
+  if (!isAccepted) return undefined
+  const gateway = String(valueBelow(key, 'spec', 'gateway') ?? '')
+  const [namespace, name] = gateway.includes('/')
+    ? gateway.split('/')
+    : [key.metadata.namespace, gateway]
+  try {
+    const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: name ?? '' })
+    return found?.status
+  } catch (error) {
+    // Whoever keeps keys in a namespace of their own may not read the gateway's.
+    if (error instanceof ApiError && error.status === 403) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,70 @@
+/** What holds where a file says nothing and the schema cannot say it for each: defaults by provider, strategy and tenant. */
+import { compileRules } from '../limits/rules.ts'
+import { PROVIDERS } from '../providers/index.ts'
+import { GatewaySection, type RouteSection, type Section, type UpstreamSection } from './schema.ts'
+import { CircuitBreaker, HealthCheck } from './upstreams.ts'
+
+type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
+
+const HEALTH_PATHS: ReadonlyMap<string, string | undefined> = new Map(
+  Object.entries(PROVIDERS).map(([name, provider]) => [name, provider.healthPath]),
+)
+
+/** Means the same, and says all of it. */
+export function effectiveSection(section: Section): Section {
+  const { api_keys } = section
+  // Parsed once more, its fields stand in the order of the schema; keys may be many, and miss nothing.
+  const parsed = GatewaySection.parse({
+    ...section,
+    api_keys: [],
+    upstreams: section.upstreams.map(effectiveUpstream),
+    routes: section.routes.map(effectiveRoute),
+    rate_limits: effectiveLimits(section),
+  })
+  return { ...parsed, api_keys }
+}
+
+/** Hosted APIs are probed only where a health check is written. */
+function effectiveUpstream(upstream: UpstreamSection): UpstreamSection {
+  const { health_check, circuit_breaker = CircuitBreaker.parse({}) } = upstream
+  const usualPath = HEALTH_PATHS.get(upstream.provider)
+  if (health_check === undefined && usualPath === undefined) return { ...upstream, circuit_breaker }
+  const path = health_check?.path ?? usualPath ?? '/health'
+  const settings = health_check ?? HealthCheck.parse({})
+  return { ...upstream, health_check: { ...settings, path }, circuit_breaker }
+}
+
+/** An `overflow` that is there spills on those reasons alone that it names. */
+function effectiveRoute(route: RouteSection): RouteSection {
+  if (route.strategy !== 'primary_with_fallback') return route
+  const { overflow } = route
+  const otherwise = overflow === undefined ? 'fallback' : 'none'
+  const unsaid = {
+    on_queue_saturated: otherwise,
+    on_upstream_error: otherwise,
+    on_timeout: otherwise,
+  } as const
+  return { ...route, overflow: { ...unsaid, ...overflow } }
+}
+
+function effectiveLimits(section: Section): Section['rate_limits'] {
+  const { rate_limits } = section
+  const { default: whole, tenants = [], ...others } = rate_limits ?? { backend: 'memory' as const }
+  const rules = compileRules(section)
+  const said = (tenant: string | undefined, written: LimitFields | undefined) => {
+    // No tenant has the empty name: it stands for all that have no rule of their own.
+    const rule = rules.of(tenant ?? '')
+    return {
+      ...written,
+      requests_per_minute: rule.requestsPerMinute,
+      burst: rule.burst,
+      concurrent_requests: rule.concurrentRequests,
+      ...(rule.tokensPerMinute !== undefined && { tokens_per_minute: rule.tokensPerMinute }),
+    }
+  }
+  return {
+    default: said(undefined, whole),
+    tenants: tenants.map((rule) => ({ ...said(rule.tenant, rule), tenant: rule.tenant })),
+    ...others,
+  }
+}

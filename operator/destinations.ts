@@ -1,0 +1,98 @@
+/** Where a configuration makes a pod connect to, as far as its text tells. */
+import { isIP } from 'node:net'
+import { parseRedisUrl } from '../dataplane/config/redis-url.ts'
+import { isObject, valueBelow } from './objects.ts'
+
+export interface Destination {
+  /** Absent: somewhere outside, by a name of the provider's own. */
+  readonly host?: string
+  readonly port: number
+}
+
+export interface Destinations {
+  readonly known: readonly Destination[]
+  /** A reference says where, which only the pods can read, or something there names further addresses. */
+  readonly hasUnknown: boolean
+}
+
+/** Fields below `gw` that hold an address, wherever they stand. */
+const FIELDS = new Set(['endpoint', 'webhook_url', 'otlp_endpoint', 'http_proxy'])
+const PORTS: Readonly<Record<string, number>> = {
+  'http:': 80,
+  'https:': 443,
+  'postgres:': 5432,
+  'postgresql:': 5432,
+}
+const HTTPS = 443
+
+export function destinationsOf(gw: unknown): Destinations {
+  const found: (Destination | 'unknown')[] = [
+    ...[...textsOf(gw)].map(placeOf),
+    ...hosted(gw),
+    ...redisPlaces(gw),
+  ]
+  const known = found.filter((one) => one !== 'unknown')
+  return { known, hasUnknown: known.length < found.length }
+}
+
+function* textsOf(value: unknown): Generator<string> {
+  if (Array.isArray(value)) {
+    for (const entry of value) yield* textsOf(entry)
+  } else if (isObject(value)) {
+    for (const [name, child] of Object.entries(value)) {
+      if (FIELDS.has(name) && typeof child === 'string') yield child
+      else yield* textsOf(child)
+    }
+  }
+}
+
+function placeOf(text: string): Destination | 'unknown' {
+  if (text.includes('${') || !URL.canParse(text)) return 'unknown'
+  const { protocol, hostname, port } = new URL(text)
+  const number = port === '' ? PORTS[protocol] : Number(port)
+  return number === undefined ? 'unknown' : { host: bare(hostname), port: number }
+}
+
+/** The APIs of providers are reached by HTTPS where no endpoint says otherwise. */
+function hosted(gw: unknown): Destination[] {
+  const upstreams = valueBelow(gw, 'upstreams')
+  const isHosted = (upstream: unknown) => valueBelow(upstream, 'endpoint') === undefined
+  return Array.isArray(upstreams) && upstreams.some(isHosted) ? [{ port: HTTPS }] : []
+}
+
+function redisPlaces(gw: unknown): (Destination | 'unknown')[] {
+  if (valueBelow(gw, 'rate_limits', 'backend') !== 'redis') return []
+  const url = valueBelow(gw, 'rate_limits', 'redis', 'url')
+  if (typeof url !== 'string' || url.includes('${')) return ['unknown']
+  try {
+    const { kind, nodes } = parseRedisUrl(url)
+    const places = nodes.map(({ host, port }) => ({ host: bare(host), port }))
+    // Sentinels and nodes of a cluster name others, which are where they are themselves if that is a namespace.
+    const namesOthers = kind === 'sentinel' || kind === 'cluster'
+    const isTold = !namesOthers || places.every(({ host }) => namespacesOf(host, '').length > 0)
+    return isTold ? places : [...places, 'unknown']
+  } catch {
+    return ['unknown']
+  }
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[|\]$/g, '')
+}
+
+/** Namespaces whose pods may stand behind a name, by the ways in which names of Services are written. */
+export function namespacesOf(host: string, own: string): string[] {
+  if (isIP(host) !== 0) return []
+  const labels = host.replace(/\.$/, '').split('.')
+  if (labels.length === 1) return [own]
+  const service = labels.indexOf('svc')
+  // `service.namespace`, or a name of the world outside.
+  const name = service >= 2 ? labels[service - 1] : labels.length <= 3 ? labels.at(-1) : undefined
+  return name !== undefined && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name) ? [name] : []
+}
+
+/** Whether it is a name of this cluster and of nothing else. */
+export function isOfCluster(host: string): boolean {
+  const labels = host.split('.')
+  return isIP(host) === 0 && (labels.length === 1 || labels.indexOf('svc') >= 2)
+}

@@ -1,0 +1,117 @@
+/** Why pods are missing or not ready: what Kubernetes says of them, and what they say themselves. */
+import { isObject, type KubeObject, valueBelow } from '../objects.ts'
+import type { StatusFacts } from './facts.ts'
+
+type Facts = Pick<StatusFacts, 'deployment' | 'pods' | 'podObjects'>
+
+const LENGTH_MAX = 600
+/** A container on its way. */
+const USUAL = new Set(['ContainerCreating', 'PodInitializing'])
+
+const FIXES: readonly (readonly [of: RegExp, fix: string])[] = [
+  [/Image|Inspect/, 'Correct spec.image or spec.imagePullSecrets, or push the image.'],
+  [/ContainerConfig/, 'Create what is named there, or correct spec.env and spec.envFrom.'],
+  [/CrashLoop|Error/, 'Look at its log.'],
+]
+
+/** A sentence or two; undefined where nothing is known to be wrong. */
+export function troubleOf(facts: Facts): string | undefined {
+  return refusalOf(facts.deployment) ?? podTrouble(facts)
+}
+
+/** Kubernetes does not even make the pods: a quota, a policy, an admission webhook. */
+function refusalOf(deployment: KubeObject | undefined): string | undefined {
+  const failure = conditionOf(deployment, 'ReplicaFailure')
+  if (failure?.status !== 'True') return undefined
+  const fix = 'Change what forbids it, or spec.resources and the like.'
+  return `Kubernetes refuses to make pods: ${sentence(failure.message)} ${fix}`
+}
+
+function podTrouble({ pods, podObjects }: Facts): string | undefined {
+  const refusing = new Map(
+    pods
+      .filter(({ configuration }) => configuration.state === 'rejected')
+      .map(({ target, configuration }) => [target.uid, configuration.error ?? 'not said why']),
+  )
+  const found = podObjects.flatMap((pod) => {
+    if (pod.metadata.deletionTimestamp !== undefined || isReady(pod)) return []
+    const refusal = refusing.get(pod.metadata.uid ?? '')
+    const why =
+      heldBack(pod) ?? (refusal && `refuses its configuration: ${sentence(refusal)}`) ?? undefined
+    return why === undefined ? [] : [`Pod ${pod.metadata.name} ${why}`]
+  })
+  const [first] = found
+  if (first === undefined) return undefined
+  return found.length === 1 ? first : `${first} (and ${found.length - 1} more pods in trouble)`
+}
+
+/** Why the pod itself does not come to run; undefined where it does, or is about to. */
+export function heldBack(pod: KubeObject): string | undefined {
+  return failed(pod) ?? unscheduled(pod) ?? waitingContainer(pod)
+}
+
+function failed({ status }: KubeObject): string | undefined {
+  if (valueBelow(status, 'phase') !== 'Failed') return undefined
+  const reason = text(valueBelow(status, 'reason')) || 'Failed'
+  return `has failed (${reason}): ${sentence(valueBelow(status, 'message'))}`
+}
+
+function unscheduled(pod: KubeObject): string | undefined {
+  const scheduled = conditionOf(pod, 'PodScheduled')
+  if (scheduled?.status !== 'False') return undefined
+  const fix = 'Make room, or change spec.resources, nodeSelector, tolerations or affinity.'
+  return `finds no node: ${sentence(scheduled.message)} ${fix}`
+}
+
+function waitingContainer({ status }: KubeObject): string | undefined {
+  const statuses = valueBelow(status, 'containerStatuses')
+  for (const container of Array.isArray(statuses) ? statuses : []) {
+    const reason = text(valueBelow(container, 'state', 'waiting', 'reason'))
+    if (reason === '' || USUAL.has(reason)) continue
+    const [, fix = 'Look at its events.'] = FIXES.find(([of]) => of.test(reason)) ?? []
+    const ended = endOf(valueBelow(container, 'lastState', 'terminated'))
+    const says = ended ?? sentence(valueBelow(container, 'state', 'waiting', 'message'))
+    return `does not start (${reason}): ${says} ${fix}`
+  }
+  return undefined
+}
+
+/** How the container ended last, by its own words where it had some. */
+function endOf(terminated: unknown): string | undefined {
+  if (!isObject(terminated)) return undefined
+  const reason = text(terminated.reason) || 'Error'
+  const [last = ''] = text(terminated.message).trimEnd().split('\n').slice(-1)
+  const said = spoken(last)
+  const code = `it ended with ${terminated.exitCode ?? 'no code'} (${reason})`
+  return said === '' ? `${code}.` : `${code}: ${sentence(said)}`
+}
+
+/** The log is JSON; a fault before it begins is plain text. */
+function spoken(line: string): string {
+  try {
+    return text(valueBelow(JSON.parse(line), 'message')) || line
+  } catch {
+    return line
+  }
+}
+
+function conditionOf(object: KubeObject | undefined, type: string) {
+  const conditions = valueBelow(object, 'status', 'conditions')
+  const found: unknown = Array.isArray(conditions)
+    ? conditions.find((condition) => valueBelow(condition, 'type') === type)
+    : undefined
+  return isObject(found) ? found : undefined
+}
+
+function isReady(pod: KubeObject): boolean {
+  return conditionOf(pod, 'Ready')?.status === 'True'
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function sentence(value: unknown): string {
+  const said = text(value).trim().slice(0, LENGTH_MAX) || 'not said why'
+  return /[.!?]$/.test(said) ? said : `${said}.`
+}

@@ -1,0 +1,84 @@
+/** What the tests of this tier measure against what the operator promises, gathered for one table. */
+import { appendFileSync, readFileSync } from 'node:fs'
+import { aligned, RESULTS_FILE } from '../results.ts'
+
+/** The promises, in the order of the table. */
+const PROMISES = {
+  edit: ['an edit is enforced by every pod, under load', 'p99 < 2 s, no failed request'],
+  mistakes: ['a bad edit', 'refused in 2 s with path and fix; pods as they were'],
+  hangs: ['a pod that hangs is named', 'within 15 s; the others enforce the edit'],
+  refuses: [
+    'a pod that refuses is named with its error',
+    'within 15 s; the others enforce the edit',
+  ],
+  killed: ['operator killed in the middle of a push', 'converges < 30 s'],
+  two: ['two operators at once', 'one writes: as many sequences as edits'],
+  away: ['API server away', 'pods serve; converges < 30 s after it is back'],
+  half_open: ['every watch half-open', 'converges < 30 s; at most 1 list of a kind in 5 s'],
+  expired: ['a storm of expired versions', 'converges < 30 s; at most 1 list of a kind in 5 s'],
+  broken: ['cut and broken answers, 429, 500', 'converges < 30 s; at most 1 list of a kind in 5 s'],
+  pushes: ['pushes that are unsigned, replayed, older, foreign, huge, half', 'refused, old kept'],
+  memory: ['memory of the operator', '< 250 MiB'],
+  cpu: ['its CPU when nothing changes', '< 5 % of a core'],
+  edit_among_many: ['a single edit among them', '< 2 s'],
+  revoked: ['a key is revoked', '401 on every pod within 5 s'],
+  revoked_invalid: ['the same while the configuration is invalid', '401 on every pod within 5 s'],
+  revoked_refused: [
+    'the same while the pods refuse the configuration',
+    '401 on every pod within 5 s',
+  ],
+  deleted: ['a GatewayKey is deleted', '401 on every pod within 5 s'],
+  secrets: ['Secret missing, created, rotated', 'one upstream out; heals without edit or restart'],
+  foreign: ['key of a foreign namespace or tenant, duplicate hash', 'not Accepted, no effect'],
+  gone: ['a gateway is deleted', 'all that it made is gone, nothing else'],
+  rights: ['rights asked for and granted', 'the same, both ways'],
+  rollouts: ['gateways that roll at once after an upgrade', 'as many as maxConcurrentRollouts'],
+  rotation: ['the signing key is replaced', 'no pod restarts, edits go on'],
+} as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
+
+export type PromiseId = keyof typeof PROMISES
+
+interface Measured {
+  readonly id: PromiseId
+  readonly measured: string
+  readonly circumstances: string
+}
+
+/** Adds a row to the table of this run; without one nothing is written. */
+export function recordFigure(id: PromiseId, measured: string, circumstances = ''): void {
+  const file = process.env[RESULTS_FILE]
+  if (file === undefined) return
+  appendFileSync(file, `${JSON.stringify({ id, measured, circumstances })}\n`)
+}
+
+/** The rows of a run as a Markdown table; what was not measured says so. */
+export function figuresTable(file: string): string {
+  const rows: Measured[] = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+  const cells = Object.entries(PROMISES).flatMap(([id, [what, bound]]) => {
+    const mine = rows.filter((row) => row.id === id)
+    if (mine.length === 0) return [[what, '', bound, 'not measured in this run']]
+    return mine.map(({ circumstances, measured }) => [what, circumstances, bound, measured])
+  })
+  return aligned([['what', 'where', 'bound', 'measured'], ...cells])
+}
+
+export function milliseconds(value: number): string {
+  return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(1)} s`
+}
+
+/**
+ * What a test allows where so much is promised. The promise is judged where it is measured at length; a run in passing
+ * shares its machine with whatever else runs there, and judges that nothing is broken.
+ */
+export function allowed(promised: number): number {
+  return process.env.GW_LONG === '1' ? promised : 3 * promised
+}
+
+/** The value below which this share of the measured ones lie. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+}

@@ -1,0 +1,129 @@
+/** Hundreds of pods in one process: they take documents and say so, and serve nobody. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { hashOf, type KeyRecord, keysHashOf } from '../../dataplane/config/signed.ts'
+import { ApiClient } from '../../operator/api.ts'
+import { openCluster } from '../../operator/cluster.ts'
+import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
+import { Reflector } from '../../operator/reflector.ts'
+import { Store } from '../../operator/store.ts'
+import { GATEWAY_LABEL, PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
+
+const MANAGER = 'hollow-pods'
+
+export interface HollowPods {
+  /** Pods that have a configuration and keys. */
+  programmed(): number
+  stop(): Promise<void>
+}
+
+interface HollowPod {
+  configuration: object
+  keys: { hash: string | null; sequence: number }
+  /** Kept only to say the hash of keys that come as changes. */
+  readonly records: Map<string, KeyRecord>
+}
+
+/** From now on, pods of gateways that nobody runs seem to run. */
+export async function startHollowPods(kubeconfig: string): Promise<HollowPods> {
+  const api = new ApiClient({ cluster: await openCluster({ env: process.env, kubeconfig }) })
+  const pods = new Map<string, HollowPod>()
+  const server = createServer((request, response) => {
+    // Each pod has an address of its own in 127/8.
+    const address = request.socket.localAddress ?? ''
+    const pod = pods.get(address) ?? { configuration: {}, keys: NO_KEYS, records: new Map() }
+    pods.set(address, pod)
+    void answer(pod, request, response)
+  })
+  // As a pod does: from one look to the next the operator stays connected.
+  server.keepAliveTimeout = 60_000
+  server.listen(0)
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  const { port } = server.address() as AddressInfo
+  const store = new Store()
+  const seen = new Set<string>()
+  const pending: KubeObject[] = []
+  store.onChange((_before, after) => {
+    if (after === undefined || seen.has(after.metadata.uid ?? '')) return
+    seen.add(after.metadata.uid ?? '')
+    pending.push(after)
+  })
+  const reflector = new Reflector({
+    api,
+    store,
+    resource: RESOURCES.pods,
+    selection: { labelSelector: GATEWAY_LABEL },
+    random: Math.random,
+  })
+  reflector.start()
+  let isOver = false
+  const registering = (async () => {
+    for (let count = 0; !isOver; ) {
+      const pod = pending.shift()
+      if (pod === undefined) await new Promise((resolve) => setTimeout(resolve, 50))
+      else await register(api, pod, `${addressOf(++count)}:${port}`).catch(() => undefined)
+    }
+  })()
+  return {
+    programmed: () => [...pods.values()].filter((pod) => pod.keys.sequence > 0).length,
+    async stop() {
+      isOver = true
+      await registering
+      await reflector.stop()
+      await api.close()
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+const NO_KEYS = { hash: null, sequence: 0 }
+
+function addressOf(count: number): string {
+  return `127.${10 + (count >> 16)}.${(count >> 8) & 0xff}.${count & 0xff}`
+}
+
+async function register(api: ApiClient, { metadata }: KubeObject, address: string): Promise<void> {
+  const { name, namespace = '', uid = '' } = metadata
+  const place = { name, namespace, uid }
+  const annotations = { [PUSH_ADDRESS_ANNOTATION]: address }
+  await api.apply(RESOURCES.pods, { metadata: { ...place, annotations } }, { manager: MANAGER })
+  const lastTransitionTime = `${new Date().toISOString().slice(0, 19)}Z`
+  const conditions = ['Ready', 'ContainersReady'].map((type) => ({
+    type,
+    status: 'True',
+    lastTransitionTime,
+  }))
+  const status = { phase: 'Running', podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }], conditions }
+  const options = { manager: MANAGER, subresource: 'status' }
+  await api.apply(RESOURCES.pods, { metadata: place, status }, options)
+}
+
+async function answer(pod: HollowPod, request: IncomingMessage, response: ServerResponse) {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(take(pod, request, Buffer.concat(chunks))))
+}
+
+function take(pod: HollowPod, { method, url, headers }: IncomingMessage, bytes: Buffer): object {
+  if (method !== 'PUT') return { configuration: pod.configuration, keys: pod.keys }
+  const text = (headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString()
+  const envelope = JSON.parse(text)
+  const document = JSON.parse(envelope.document)
+  const { sequence, generation } = document
+  if (url === '/config') {
+    const hash = hashOf(document.payload)
+    const documentHash = envelope.sha256
+    pod.configuration = { hash, documentHash, sequence, generation, newestSequence: sequence }
+    return { hash, sequence, generation }
+  }
+  if (valueBelow(document, 'changes') === undefined) pod.records.clear()
+  for (const record of document.keys ?? document.changes.put) pod.records.set(record.hash, record)
+  for (const hash of document.changes?.remove ?? []) pod.records.delete(hash)
+  pod.keys = { hash: keysHashOf(pod.records.values()), sequence }
+  return pod.keys
+}

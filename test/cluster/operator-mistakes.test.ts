@@ -1,0 +1,85 @@
+/** Bad edits of a gateway that runs: each is refused at apply, or named by the operator; the pods never see it. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { aKey, until } from '../integration/gateway-process.ts'
+import {
+  LEFT_TO_THE_OPERATOR,
+  type Mistake,
+  REFUSED_AT_APPLY,
+  withMistake,
+} from './broken-resources.ts'
+import { allowed, milliseconds, quantile, recordFigure } from './figures.ts'
+import { refusalOf } from './kubectl.ts'
+import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
+import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
+
+const SAID_MS_MAX = allowed(2000)
+
+let rig: OperatorRig
+let hash: string | undefined
+let podNames: readonly string[]
+const times: number[] = []
+
+/** A resource of its own: keys of the document are the one part of a bad edit that counts. */
+const { key, record } = aKey({ id: 'first' })
+const valid = aGateway()
+
+before(async () => {
+  rig = await startOperatorRig()
+  await rig.apply(valid, aGatewayKey('client', { hash: record.hash }))
+  const { activeHash, pods } = await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+  hash = activeHash
+  podNames = pods.map(({ name }) => name).sort()
+  const isTaken = async () => (await rig.answersTo(key)).every((status) => status === 200)
+  await until('the pods take the key', isTaken, 60)
+})
+
+after(() => rig?.stop())
+
+/** The document with one mistake, in the place of the gateway that runs. */
+function bad(mistake: Omit<Mistake, 'name' | 'says'>) {
+  const { metadata, spec } = valid
+  const document = withMistake('production', mistake)
+  return { ...document, metadata, ...(mistake.at.startsWith('spec') ? {} : { spec }) }
+}
+
+async function isAsItWas(): Promise<void> {
+  const { pods, activeHash } = await statusOf(rig.cluster, 'production')
+  assert.equal(activeHash, hash)
+  assert.deepEqual(pods.map(({ name }) => name).sort(), podNames)
+  for (const pod of pods) assert.equal(pod.hash, hash, pod.name)
+  assert.deepEqual(await rig.answersTo(key), [200, 200])
+}
+
+test(`${REFUSED_AT_APPLY.length} mistakes are refused at apply with the field, and the pods stay as they are`, async () => {
+  for (const mistake of REFUSED_AT_APPLY) {
+    // In which words is another test's; a server-side apply has some of its own.
+    assert.match(await refusalOf(rig.apply(bad(mistake))), /\b(gw|spec)\b/, mistake.name)
+  }
+  await isAsItWas()
+})
+
+for (const mistake of LEFT_TO_THE_OPERATOR) {
+  test(`not Accepted, with path and fix, and no pod sees it: ${mistake.name}`, async () => {
+    await rig.apply(bad(mistake))
+    const started = performance.now()
+    const status = await untilCondition(rig.cluster, 'production', ['Accepted', 'False', 'Invalid'])
+    times.push(performance.now() - started)
+    const [problem] = status.problems.filter(({ severity }) => severity === 'error')
+    assert.match(problem?.path ?? '', /^(gw|spec)\./)
+    assert.ok((problem?.fix ?? '').length > 5, JSON.stringify(problem))
+    assert.ok(conditionIn(status, 'Accepted')?.message.includes(problem?.path ?? '?'))
+    await isAsItWas()
+  })
+}
+
+test('each was named within two seconds, and the valid edit goes through', async (t) => {
+  await rig.apply(valid)
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+  const [half, most] = [quantile(times, 0.5), quantile(times, 0.95)]
+  const count = REFUSED_AT_APPLY.length + LEFT_TO_THE_OPERATOR.length
+  const said = `${count} of ${count}; said after ${milliseconds(half)}, p95 ${milliseconds(most)}`
+  t.diagnostic(said)
+  recordFigure('mistakes', said, '2 pods')
+  assert.ok(half < SAID_MS_MAX, said)
+})

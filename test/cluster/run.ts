@@ -1,0 +1,28 @@
+/** Runs the tests with a real API server one file after the other, and prints what they measured: `node test/cluster/run.ts [FILE...]`. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RESULTS_FILE } from '../results.ts'
+import { runTests } from '../run-tests.ts'
+import { figuresTable } from './figures.ts'
+import { CONTROL_PLANE, providePrograms } from './programs.ts'
+
+/** A test that takes longer hangs; it is better to know which one. */
+const TEST_MS_MAX = process.env.GW_LONG === '1' ? 3_600_000 : 1_200_000
+
+async function main(): Promise<number> {
+  await providePrograms(CONTROL_PLANE)
+  const folder = mkdtempSync(join(tmpdir(), 'gw-figures-'))
+  const rows = join(folder, 'rows')
+  writeFileSync(rows, '')
+  const given = process.argv.slice(2)
+  const files = given.length === 0 ? ['test/cluster/**/*.test.ts'] : given
+  // What a test that failed has left running must not keep its file from ending.
+  const flags = ['--test-concurrency=1', '--test-force-exit', `--test-timeout=${TEST_MS_MAX}`]
+  const status = runTests([...flags, ...files], { ...process.env, [RESULTS_FILE]: rows })
+  process.stdout.write(`\n${figuresTable(rows)}\n`)
+  rmSync(folder, { recursive: true })
+  return status
+}
+
+process.exit(await main())

@@ -1,0 +1,101 @@
+/** What a newcomer meets first: the README's commands exist, and make says how to mend what a bare machine lacks. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { gw } from './cli/gw.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const MAKEFILE = readFileSync(join(ROOT, 'Makefile'), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'gw-front-page-'))
+after(() => rmSync(folder, { recursive: true }))
+
+test('the configuration of the README is valid once the key is in it', async () => {
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(README) ?? []
+  const file = join(folder, 'gw.yaml')
+  writeFileSync(file, yaml.replace('sha256:...', `sha256:${'0'.repeat(64)}`))
+  const { code, stderr } = await gw('config', 'validate', '--file', file)
+  assert.equal(code, 0, stderr)
+})
+
+test('every command of the README is one, with these options', async () => {
+  const lines = README.match(/(?<=^npx gw ).*?(?= *(#|$))/gm) ?? []
+  assert.ok(lines.length >= 6)
+  for (const line of lines) {
+    const words = line.split(' ')
+    const options = words.filter((word) => word.startsWith('-'))
+    const command = options[0] === undefined ? words : words.slice(0, words.indexOf(options[0]))
+    const { code, stdout } = await gw(...command, '--help')
+    assert.equal(code, 0, line)
+    assert.ok(stdout.startsWith(`Usage: gw ${command.join(' ')} `), line)
+    for (const option of options) assert.ok(stdout.includes(option), `${line}: ${option}`)
+  }
+})
+
+test('every target of the README is in the Makefile and explained there', () => {
+  const targets = README.match(/(?<=(^|`)make )[a-z0-9-]+/gm) ?? []
+  assert.ok(targets.length >= 6)
+  for (const target of targets) {
+    assert.match(MAKEFILE, new RegExp(`^${target}: .*## `, 'm'), target)
+    assert.match(MAKEFILE, new RegExp(`^\\.PHONY:(.*\\\\\n)?.*\\b${target}\\b`, 'm'), target)
+  }
+})
+
+test('make says what to install where Node cannot start, and starts nothing', () => {
+  const at = aTree('bare')
+  aProgram(join(at, 'node_modules/.bin/node'), 'exit 127')
+  // Newer than the list of what is wanted, so that nothing is installed.
+  writeFileSync(join(at, 'node_modules/.package-lock.json'), '{}')
+  const { status, stdout, stderr } = make(at, 'run')
+  assert.notEqual(status, 0)
+  assert.match(stderr, /^error: Node 26 cannot start here.*apt-get install libatomic1/m)
+  assert.equal(stdout, '')
+})
+
+for (const { is, answer, installs } of [
+  { is: 'old', answer: 1, installs: ['host install', 'brought ci'] },
+  { is: 'new enough', answer: 0, installs: ['host ci'] },
+]) {
+  test(`where the Node of the host is ${is}, these install: ${installs.join(', ')}`, () => {
+    const at = aTree(is)
+    const calls = join(at, 'calls')
+    const installed = 'mkdir -p node_modules/.bin && cp brought-node node_modules/.bin/node'
+    aProgram(join(at, 'brought-node'), 'exit 0')
+    aProgram(join(at, 'brought-npm'), `echo "brought $1" >> ${calls}; ${installed}`)
+    aProgram(join(at, 'host/node'), `case $1 in -p) echo 26;; -e) exit ${answer};; esac`)
+    aProgram(
+      join(at, 'host/npm'),
+      `echo "host $1" >> ${calls}
+      if [ "$1" = ci ]; then ${installed}; exit; fi
+      mkdir -p .cache/npm/node_modules/.bin
+      cp brought-node .cache/npm/node_modules/.bin/node
+      cp brought-npm .cache/npm/node_modules/.bin/npm`,
+    )
+    const { status, stderr } = make(at, 'ready')
+    assert.equal(status, 0, stderr)
+    assert.deepEqual(readFileSync(calls, 'utf8').trim().split('\n'), installs)
+  })
+}
+
+/** A clone in which nothing has been installed. */
+function aTree(name: string): string {
+  const at = join(folder, name.replace(' ', '-'))
+  mkdirSync(at)
+  copyFileSync(join(ROOT, 'Makefile'), join(at, 'Makefile'))
+  writeFileSync(join(at, 'package-lock.json'), '{}')
+  return at
+}
+
+function aProgram(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+}
+
+/** With nothing of the make that may have started this test. */
+function make(at: string, target: string) {
+  const env = { PATH: [join(at, 'host'), process.env.PATH].join(delimiter) }
+  return spawnSync('make', [target], { cwd: at, env, encoding: 'utf8' })
+}

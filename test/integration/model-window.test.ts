@@ -1,0 +1,76 @@
+/** A context window that nobody wrote down: the runtime is asked, and of hosted models it is known. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startSimulator } from '../../cli/simulator.ts'
+import { windowIn } from '../../dataplane/upstream/model-window.ts'
+import { errorOf, startFront, startUpstream } from './fake-upstream.ts'
+import { until } from './gateway-process.ts'
+
+const CREDENTIAL = 'upstream-credential'
+const runtime = await startSimulator({ apiKey: CREDENTIAL })
+const [silent, hosted] = await Promise.all([startUpstream(), startUpstream()])
+const front = await startFront({
+  upstreams: [
+    { name: 'runtime', provider: 'vllm', endpoint: runtime.url },
+    { name: 'written', provider: 'vllm', endpoint: runtime.url, context_window: 1000 },
+    { name: 'silent', provider: 'vllm', endpoint: silent.url },
+    { name: 'hosted', endpoint: hosted.url, model: 'gpt-4o-mini-2024-07-18' },
+  ],
+  routes: ['runtime', 'written', 'silent', 'hosted'].map((name) => ({
+    name,
+    strategy: 'single',
+    primary: name,
+  })),
+})
+after(async () => {
+  await front.process.stop()
+  await Promise.all([runtime.stop(), silent.close(), hosted.close()])
+})
+
+test("the window that the runtime's list of models tells is the one that is checked", async () => {
+  const ask = () => front.chat({ model: 'runtime', max_tokens: 200_000 })
+  await until('the runtime has told it', async () => (await ask()).status === 400)
+  const heard = await ask()
+  const { code, context_window } = errorOf(heard)
+  assert.deepEqual([code, context_window], ['ERR_GW_CONTEXT_OVERFLOW', 131_072])
+  assert.equal((await front.chat({ model: 'runtime', max_tokens: 5 })).status, 200)
+})
+
+test('a window that is written counts, whatever the runtime tells', async () => {
+  const heard = await front.chat({ model: 'written', max_tokens: 2000 })
+  assert.equal(heard.status, 400)
+  assert.equal(errorOf(heard).context_window, 1000)
+})
+
+test('a runtime whose list tells nothing is not checked', async () => {
+  await until('it has been asked', () => silent.probes > 1)
+  assert.equal((await front.chat({ model: 'silent', max_tokens: 10_000_000 })).status, 200)
+})
+
+test('the published window of a hosted model is checked', async () => {
+  const heard = await front.chat({ model: 'hosted', max_tokens: 128_001 })
+  assert.equal(heard.status, 400)
+  assert.equal(errorOf(heard).context_window, 128_000)
+  assert.equal(hosted.asked.length, 0)
+})
+
+test('of a list the entry of the model counts, else the only one, and only whole numbers', () => {
+  const list = (...data: unknown[]) => ({ object: 'list', data })
+  const a = { id: 'a', max_model_len: 100 }
+  const rows: readonly [unknown, number | undefined][] = [
+    [list(a, { id: 'm', max_model_len: 200 }), 200],
+    [list(a), 100],
+    [list(a, { id: 'b', max_model_len: 200 }), undefined],
+    [list({ id: 'm', context_length: 300 }), 300],
+    [list({ id: 'm', max_model_len: '100' }), undefined],
+    [list({ id: 'm', max_model_len: -1 }), undefined],
+    [list({ id: 'm' }), undefined],
+    [list(null), undefined],
+    [list(), undefined],
+    [{ data: 'text' }, undefined],
+    [null, undefined],
+  ]
+  for (const [told, expected] of rows) {
+    assert.equal(windowIn(told, 'm'), expected, JSON.stringify(told))
+  }
+})

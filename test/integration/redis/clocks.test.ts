@@ -1,0 +1,178 @@
+/** Whose clock counts: the store's, also where it goes back, and also while nobody can ask it. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { type Clock, Deadlines, systemClock } from '../../../dataplane/clock.ts'
+import { LEASE_MS, type Rules, type Store } from '../../../dataplane/store/contract.ts'
+import type { Link } from '../../../dataplane/store/link.ts'
+import { openRedis } from '../../../dataplane/store/open-redis.ts'
+import type { RedisStore } from '../../../dataplane/store/redis.ts'
+import type { Log } from '../../../dataplane/telemetry/log.ts'
+import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import { aBudget, aClock, aRule, NOON, tokens, verdict } from '../../dataplane/store/world.ts'
+import { until } from '../gateway-process.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { aStore, openLink, type TestLink } from './store-world.ts'
+
+const HOUR_MS = 3_600_000
+
+let server: RedisServer
+let link: TestLink
+before(async () => {
+  server = await startRedis()
+  link = openLink(server)
+})
+beforeEach(() => link.client.flushall())
+after(async () => {
+  link.close()
+  await server.stop()
+})
+
+const SILENT: Log = {
+  event: () => undefined,
+  request: () => undefined,
+  flush: () => undefined,
+}
+
+/** As a gateway opens it. */
+function opened(clock: Clock) {
+  const section = {
+    url: `unix://${server.socket}`,
+    key_prefix: 'gw',
+    timeout_ms: 1_000,
+    fail_open: true,
+  }
+  return openRedis(section, {
+    clock,
+    deadlines: new Deadlines(clock),
+    metrics: createMetrics(),
+    log: SILENT,
+    random: Math.random,
+    replica: 'skewed',
+    replicas: 1,
+    secureContext: () => {
+      throw new Error('A socket has no TLS.')
+    },
+  })
+}
+
+let requests = 0
+
+/** Uses so many tokens, or says why it may not. */
+async function use(store: Store, used: number, rules: Rules): Promise<string> {
+  const hold = { tenant: 'acme', id: `r${++requests}`, budget: rules.budget }
+  const made = verdict(await store.admit({ ...hold, rules, estimate: tokens(used) }))
+  if (made === 'admitted') void store.settle({ ...hold, used: tokens(used) })
+  return made
+}
+
+for (const hours of [-25, 25]) {
+  test(`B12 a clock that is ${hours} hours wrong opens no other window while the store is away`, async () => {
+    const clock = { now: systemClock.now, wall: () => Date.now() + hours * HOUR_MS }
+    const { store, status, start, close } = opened(clock)
+    const rules = aRule({ budget: aBudget({ tokensPerDay: 100 }) })
+    await start()
+    await until('it is up', () => status().state === 'up')
+    assert.equal(await use(store, 90, rules), 'admitted')
+    await until(
+      'it is settled',
+      async () => (await store.read('acme', rules)).tokens?.settled === 90,
+    )
+    // A server that cannot write is away.
+    await server.ask('CONFIG', 'SET', 'maxmemory', '1')
+    await until('it is away', () => status().state === 'away')
+    assert.equal(await use(store, 5, rules), 'admitted')
+    assert.equal(await use(store, 5, rules), 'admitted')
+    assert.equal(await use(store, 5, rules), 'budget_tokens')
+    await server.ask('CONFIG', 'SET', 'maxmemory', '0')
+    await until('it is back', () => status().state === 'up')
+    await until(
+      'all is told',
+      async () => (await store.read('acme', rules)).tokens?.settled === 100,
+    )
+    assert.equal(await use(store, 5, rules), 'budget_tokens')
+    const days = await link.client.keys('gw:*:day:*')
+    assert.deepEqual(
+      days.map((key) => key.slice(-10)),
+      [new Date().toISOString().slice(0, 10)],
+    )
+    await close()
+  })
+}
+
+/** A store that goes by a server whose clock the test sets, as a promoted replica brings its own. */
+function onServerTime(start = NOON) {
+  const own = aClock(start)
+  const time = aClock(start)
+  const told: Link = {
+    run: (script, keys, args) => link.run(script, keys, [time.wall(), ...args.slice(1)]),
+  }
+  const store: RedisStore = aStore(told, { clock: own })
+  const pass = (ms: number) => {
+    own.pass(ms)
+    time.pass(ms)
+  }
+  const admit = async (id: string, rules: Rules) =>
+    await store.admit({ tenant: 'acme', id, rules, estimate: tokens(10) })
+  return { store, time, pass, admit }
+}
+
+test('B12 a store whose clock goes back an hour locks nobody out and refills nobody', async () => {
+  const { store, time, pass, admit } = onServerTime()
+  const rules = aRule({ burst: 5, requestsPerMinute: 60, tokensPerMinute: 6_000 })
+  for (let index = 0; index < 5; index++) await admit(`a${index}`, rules)
+  assert.equal(verdict(await admit('b', rules)), 'rpm')
+  time.setWall(NOON - HOUR_MS)
+  const refused = await admit('c', rules)
+  assert.equal(verdict(refused), 'rpm')
+  assert.equal(refused.outcome === 'refused' && refused.retryAfterMs, 1_000)
+  pass(1_000)
+  assert.equal(verdict(await admit('d', rules)), 'admitted')
+  assert.equal(verdict(await admit('e', rules)), 'rpm')
+  pass(4_000)
+  assert.equal((await store.read('acme', rules)).requests.remaining, 4)
+})
+
+test('B12 leases from before the clock went back are over after their 15 s, not an hour later', async () => {
+  const { store, time, pass, admit } = onServerTime()
+  const budget = aBudget({ tokensPerDay: 1_000 })
+  const rules = aRule({ concurrentRequests: 2, budget })
+  for (const id of ['ends', 'dies']) await admit(id, rules)
+  await store.renew([{ tenant: 'acme', id: 'dies', used: tokens(3) }])
+  time.setWall(NOON - HOUR_MS)
+  assert.equal(verdict(await admit('more', rules)), 'concurrency')
+  assert.equal(
+    (await store.settle({ tenant: 'acme', id: 'ends', used: tokens(4), budget })).charged,
+    true,
+  )
+  pass(LEASE_MS - 1)
+  assert.equal((await store.read('acme', rules)).concurrency.used, 1)
+  pass(1)
+  const { concurrency, tokens: day } = await store.read('acme', rules)
+  assert.deepEqual([concurrency.used, day?.settled, day?.reserved], [0, 7, 0])
+})
+
+test('B12 D11 a clock that goes back over midnight counts in the day before, and nothing twice', async () => {
+  const midnight = Date.parse('2026-12-01T00:00:00Z')
+  const { store, time, pass, admit } = onServerTime(midnight - 1_000)
+  const budget = aBudget({ tokensPerDay: 1_000, nanosPerMonth: 1_000 })
+  const rules = aRule({ budget })
+  const settle = (id: string, used: number) =>
+    store.settle({ tenant: 'acme', id, used: { tokens: used, nanos: used }, budget })
+  const stands = async () => {
+    const { tokens: day, spend } = await store.read('acme', rules)
+    return [day?.settled, day?.reserved, spend?.settled]
+  }
+  await admit('before', rules)
+  await settle('before', 7)
+  pass(2_000)
+  await admit('after', rules)
+  assert.deepEqual(await stands(), [0, 10, 0])
+  time.setWall(midnight - 5_000)
+  assert.deepEqual(await stands(), [7, 0, 7])
+  await settle('after', 9)
+  await admit('again', rules)
+  await settle('again', 2)
+  assert.deepEqual(await stands(), [9, 0, 9])
+  pass(6_000)
+  assert.deepEqual(await stands(), [9, 0, 9])
+})

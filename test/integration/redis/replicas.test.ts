@@ -1,0 +1,113 @@
+/** How replicas learn of each other through the store: who is there, and which fraction of the admissions is whose. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { Replicas } from '../../../dataplane/store/replicas.ts'
+import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { openLink, type TestLink } from './store-world.ts'
+
+const BEAT_MS = 1_000
+
+let server: RedisServer
+let link: TestLink
+let clock: TurnedClock
+before(async () => {
+  server = await startRedis()
+  link = openLink(server)
+})
+beforeEach(async () => {
+  await link.client.flushall()
+  clock = aClock()
+})
+after(async () => {
+  link.close()
+  await server.stop()
+})
+
+function several(...admissions: readonly number[]): Replicas[] {
+  return admissions.map((count, index) => {
+    const replicas = new Replicas({ keyPrefix: 'gw', replica: `r${index}`, expected: 1, clock })
+    replicas.admissions = count
+    return replicas
+  })
+}
+
+/** All of them announce themselves, so many times. */
+async function beat(all: readonly Replicas[], times: number): Promise<void> {
+  for (let time = 0; time < times; time++) {
+    for (const one of all) await one.announce(link.run.bind(link))
+    clock.pass(BEAT_MS)
+  }
+}
+
+function wholeOf(all: readonly Replicas[]): number {
+  return all.reduce((sum, { fraction }) => sum + fraction, 0)
+}
+
+test('D2 several replicas know each other, and their fractions add up to one', async () => {
+  const all = several(0, 100, 200)
+  await beat(all, 4)
+  assert.deepEqual(
+    all.map(({ count }) => count),
+    [3, 3, 3],
+  )
+  const [idle = 1, , busy = 0] = all.map(({ fraction }) => fraction)
+  assert.ok(Math.abs(wholeOf(all) - 1) < 0.02, `${wholeOf(all)}`)
+  assert.ok(busy > 0.6 && idle < 0.02, `${busy} ${idle}`)
+})
+
+test('D2 a fraction that grows is believed later than one that shrinks, so that they never add up to more', async () => {
+  const all = several(100, 0)
+  await beat(all, 4)
+  const [first, second] = all
+  assert.ok(first && second)
+  for (const load of [100, 400, 1_000]) {
+    second.admissions += load
+    for (const one of [second, first, second, first, second, first]) {
+      await one.announce(link.run.bind(link))
+      assert.ok(wholeOf(all) < 1.001, `${wholeOf(all)} after ${load}`)
+    }
+    clock.pass(BEAT_MS)
+  }
+  await beat(all, 3)
+  assert.ok(second.fraction > 0.9, `${second.fraction}`)
+})
+
+test('who leaves is forgotten at once, who is killed after 15 s', async () => {
+  const all = several(0, 0, 0)
+  await beat(all, 4)
+  const [leaves, ...stay] = all
+  await leaves?.leave(link.run.bind(link))
+  await beat(stay, 3)
+  assert.deepEqual(
+    stay.map(({ count, fraction }) => [count, fraction]),
+    [
+      [2, 0.5],
+      [2, 0.5],
+    ],
+  )
+  const [, expiry] = (await link.client.hget('gw:v1:replicas', 'r1'))?.split(':').map(Number) ?? []
+  const [seconds = 0] = (await link.client.time()).map(Number)
+  assert.ok((expiry ?? 0) > 0 && (expiry ?? 0) <= (seconds + 1) * 1000 + 15_000, `${expiry}`)
+  // As if it had been silent since then.
+  await link.client.hset('gw:v1:replicas', 'r1', `1:${seconds * 1000 - 1}`)
+  await beat(stay.slice(1), 3)
+  assert.deepEqual([stay[1]?.count, stay[1]?.fraction], [1, 1])
+  assert.deepEqual(await link.client.hkeys('gw:v1:replicas'), ['r2'])
+})
+
+test('after an outage fewer replicas than before are believed only once all had time to come back', async () => {
+  const all = several(0, 0, 0)
+  await beat(all, 4)
+  const [first] = all
+  assert.ok(first)
+  await link.client.flushall()
+  first.returned()
+  await beat([first], 14)
+  assert.deepEqual([first.count, first.fraction], [3, 1 / 3])
+  await beat(all, 1)
+  assert.deepEqual([first.count, first.fraction], [3, 1 / 3])
+  await link.client.flushall()
+  await beat([first], 4)
+  assert.deepEqual([first.count, first.fraction], [1, 1])
+})

@@ -1,0 +1,116 @@
+/** Windows that very many replicas have written into: what those that went leave is kept in one sum. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import type { RedisStore } from '../../../dataplane/store/redis.ts'
+import { aBudget, aClock, aRule, type TurnedClock } from '../../dataplane/store/world.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { aStore, openLink, type TestLink } from './store-world.ts'
+
+const HOUR_MS = 3_600_000
+/** With `sum`, `base` and `born` as many fields as a window may have before it is folded. */
+const CROWD = 125
+const DAY = 'gw:v1:{acme}:day:2026-11-21'
+const BUDGET = aBudget({ tokensPerDay: 1_000_000, nanosPerMonth: 1_000_000 })
+const RULES = aRule({ budget: BUDGET })
+
+let server: RedisServer
+let link: TestLink
+let clock: TurnedClock
+before(async () => {
+  server = await startRedis()
+  link = openLink(server)
+})
+beforeEach(async () => {
+  await link.client.flushall()
+  clock = aClock()
+})
+after(async () => {
+  link.close()
+  await server.stop()
+})
+
+function replica(name: string): RedisStore {
+  return aStore(link, { replica: name, clock, storeTime: clock.wall })
+}
+
+let requests = 0
+
+async function use(store: RedisStore, count: number): Promise<void> {
+  const hold = { tenant: 'acme', id: `r${++requests}`, used: { tokens: count, nanos: count } }
+  await store.admit({ ...hold, rules: RULES, estimate: hold.used })
+  await store.settle({ ...hold, budget: BUDGET })
+}
+
+/** Each has used one token. */
+async function crowd(): Promise<RedisStore[]> {
+  const stores = Array.from({ length: CROWD }, (_, index) => replica(`old${index}`))
+  for (const store of stores) await use(store, 1)
+  return stores
+}
+
+async function settled(store: RedisStore): Promise<unknown> {
+  const { tokens: day, spend } = await store.read('acme', RULES)
+  assert.equal(day?.settled, spend?.settled)
+  return day?.settled
+}
+
+async function written(): Promise<string[]> {
+  return (await link.client.hkeys(DAY)).filter((field) => field.startsWith('r:')).toSorted()
+}
+
+test('D8 what replicas that were silent for an hour have used is folded, and stays counted', async () => {
+  await crowd()
+  clock.pass(HOUR_MS)
+  const [late, next] = [replica('late'), replica('next')]
+  await use(late, 10)
+  assert.equal((await written()).length, CROWD + 1, 'an hour is not over yet')
+  clock.pass(1)
+  await use(next, 100)
+  assert.deepEqual(await written(), ['r:late', 'r:next'])
+  assert.deepEqual(await link.client.hmget(DAY, 'sum', 'base'), ['235', '125'])
+  assert.equal(await settled(late), CROWD + 110)
+})
+
+test('D8 a window with few replicas keeps them all, however long they are silent', async () => {
+  const stores = (await crowd()).slice(0, 3)
+  await link.client.flushall()
+  for (const store of stores) await use(store, 1)
+  clock.pass(5 * HOUR_MS)
+  await use(replica('late'), 10)
+  assert.equal((await written()).length, 4)
+})
+
+test('D6 D8 a replica whose total was folded goes on from it, and what it used counts once', async () => {
+  const [silent, ...others] = await crowd()
+  assert.ok(silent)
+  clock.pass(HOUR_MS + 1)
+  const next = replica('next')
+  await use(next, 100)
+  assert.deepEqual(await written(), ['r:next'])
+  await use(silent, 5)
+  assert.deepEqual(await written(), ['r:next', 'r:old0'])
+  assert.deepEqual(await link.client.hmget(DAY, 'sum', 'base'), ['230', '124'])
+  await silent.renew([])
+  for (const store of others) await store.renew([])
+  assert.equal(await settled(next), CROWD + 105)
+})
+
+test('B9 D8 who lives is not folded, and brings the whole window back when it is lost', async () => {
+  const stores = await crowd()
+  const living = stores.slice(0, 3)
+  for (let passed = 0; passed < 2 * HOUR_MS; passed += HOUR_MS / 4) {
+    clock.pass(HOUR_MS / 4)
+    for (const store of living) await store.renew([])
+  }
+  const next = replica('next')
+  await use(next, 100)
+  assert.deepEqual(await written(), ['r:next', 'r:old0', 'r:old1', 'r:old2'])
+  await use(living[0] ?? next, 5)
+  assert.deepEqual(await link.client.hmget(DAY, 'sum', 'base'), ['230', '122'])
+  await link.client.flushall()
+  for (const store of [next, ...living]) await store.renew([])
+  assert.equal(await settled(next), CROWD + 105)
+  await use(next, 1)
+  await use(living[1] ?? next, 1)
+  assert.equal(await settled(next), CROWD + 107)
+})

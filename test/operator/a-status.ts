@@ -1,0 +1,93 @@
+/** A status of a gateway, from facts that can be changed one by one. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { CONDITIONS } from '../../crds/conditions.ts'
+import { GatewayStatus } from '../../crds/gateway-config.ts'
+import { signConfiguration } from '../../operator/bundle.ts'
+import { compile } from '../../operator/compile.ts'
+import type { KubeObject } from '../../operator/objects.ts'
+import type { LaneState } from '../../operator/pod-lane.ts'
+import { readReport } from '../../operator/pod-reports.ts'
+import type { PodState } from '../../operator/pusher.ts'
+import type { StatusFacts } from '../../operator/status/facts.ts'
+import { gatewayStatus } from '../../operator/status/gateway-status.ts'
+import { aGateway } from './a-gateway.ts'
+
+const { privateKey } = generateKeyPairSync('ed25519')
+export const NOW = '2026-06-01T00:00:00Z'
+
+function documentOf(gateway: KubeObject) {
+  const { configuration } = compile({ gateway, keys: [], now: 0 })
+  assert.ok(configuration)
+  const identity = { uid: 'uid-1', namespace: 'ai', name: 'production' }
+  const facts = { gateway: identity, sequence: 5, generation: 3 }
+  return signConfiguration(configuration.payload, facts, { privateKey, keyId: 'k', trusted: {} })
+}
+
+const document = documentOf(aGateway())
+
+export function aPod(
+  name: string,
+  configuration: LaneState = { state: 'acknowledged' },
+  report: object = {},
+): PodState {
+  const { hash, documentHash, sequence, generation } = document
+  const enforced = { hash, documentHash, sequence, generation, newestSequence: sequence }
+  return {
+    target: { uid: name, name, origin: 'http://x', ready: true },
+    report: readReport({ configuration: enforced, keys: { sequence: 1 }, ...report }),
+    configuration,
+    keys: { state: 'acknowledged' },
+  }
+}
+
+export const deployment = {
+  metadata: { name: 'production', generation: 1 },
+  spec: { replicas: 2 },
+  status: {
+    observedGeneration: 1,
+    replicas: 2,
+    updatedReplicas: 2,
+    availableReplicas: 2,
+    readyReplicas: 2,
+  },
+}
+
+export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
+  const { gateway = aGateway() } = facts
+  const status = gatewayStatus({
+    gateway,
+    before: GatewayStatus.parse({}),
+    now: NOW,
+    isPaused: false,
+    compiled: compile({ gateway, keys: [], now: 0 }),
+    documents: { configuration: document },
+    lastKnownGoodHash: undefined,
+    pods: [aPod('a'), aPod('b')],
+    podObjects: [],
+    deployment,
+    service: { metadata: { name: 'production' }, spec: { ports: [{ port: 80 }] } },
+    workload: { kind: 'applied' },
+    ...facts,
+  })
+  for (const { type, reason } of status.conditions) assertKnown(type, reason)
+  return status
+}
+
+/** The summary borrows the reason of what does not hold. */
+function assertKnown(type: string, reason: string): void {
+  const reasons: Readonly<Record<string, readonly string[]>> = CONDITIONS
+  const known = type === 'Ready' ? Object.values(reasons).flat() : (reasons[type] ?? [])
+  assert.ok(known.includes(reason), `${type} has the reason ${reason}, which nobody is told of`)
+}
+
+export function conditionOf(status: GatewayStatus, type: string) {
+  const found = status.conditions.find((condition) => condition.type === type)
+  return { status: found?.status, reason: found?.reason, message: found?.message ?? '' }
+}
+
+/** `True Reason`. */
+export function says(status: GatewayStatus, type: string): string {
+  const { status: value, reason } = conditionOf(status, type)
+  return `${value} ${reason}`
+}

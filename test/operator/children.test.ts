@@ -1,0 +1,113 @@
+/** Objects of a gateway that somebody changed, or that the API server refuses. */
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, test } from 'node:test'
+import { WorkloadSpec } from '../../crds/workload.ts'
+import { compile } from '../../operator/compile.ts'
+import { isObject, type KubeObject } from '../../operator/objects.ts'
+import { WorkloadReconciler } from '../../operator/reconcilers/workload.ts'
+import { childrenOf } from '../../operator/workload/children.ts'
+import type { WorkloadSettings } from '../../operator/workload/settings.ts'
+import { World } from '../../operator/world.ts'
+import { aGateway } from './a-gateway.ts'
+import { refuses, type ScriptedApi, startScriptedApi } from './scripted-api.ts'
+
+interface Asked {
+  readonly what: string
+  readonly body: unknown
+}
+
+let api: ScriptedApi
+let asked: Asked[]
+/** What is refused, by the end of its path. */
+let refused: string | undefined
+
+beforeEach(async () => {
+  api = await startScriptedApi()
+  asked = []
+  refused = undefined
+  api.outage = (request, response) => {
+    void answered(request).then((body) => {
+      if (request.method === 'GET') return refuses(404, 'NotFound')(request, response)
+      if (refused !== undefined && request.url?.includes(refused)) {
+        return refuses(422, 'Invalid')(request, response)
+      }
+      response.end(JSON.stringify(body))
+      return undefined
+    })
+  }
+})
+
+afterEach(() => api.stop())
+
+/** Keeps what is written; the answer to a write is what was sent. */
+async function answered(request: IncomingMessage): Promise<unknown> {
+  const said = await text(request)
+  const body: unknown = said === '' ? undefined : JSON.parse(said)
+  const { method = '', url = '', headers } = request
+  const kind = headers['content-type']?.includes('merge') ? 'merge' : method
+  const name = url.split('?')[0]?.split('/').slice(-2).join('/') ?? ''
+  if (method !== 'GET') asked.push({ what: `${kind} ${name}`, body })
+  return body
+}
+
+function settingsOf(gateway: KubeObject): WorkloadSettings {
+  const { configuration } = compile({ gateway, keys: [], now: 0 })
+  assert.ok(configuration)
+  const release = { image: 'gw:1', version: '1', operatorNamespace: 'gw-system' }
+  const spec = WorkloadSpec.parse(gateway.spec ?? {})
+  return { gateway, spec, needs: configuration.needs, drainSeconds: 30, release }
+}
+
+function reconcilerOf(...live: readonly KubeObject[]): WorkloadReconciler {
+  const client = api.client()
+  const world = new World({ api: client, namespaces: [], random: () => 0.5 })
+  for (const object of live) world.stores.services.put(object)
+  return new WorkloadReconciler({ api: client, world, rolloutsMax: 1 })
+}
+
+function serviceAt(settings: WorkloadSettings, port: number): KubeObject {
+  const child = childrenOf(settings, {}, undefined).find(
+    ({ resource }) => resource.kind === 'Service',
+  )
+  assert.ok(child?.desired)
+  const { spec, ...rest } = child.desired
+  assert.ok(isObject(spec))
+  const ports = [{ name: 'http', port, targetPort: 'http', protocol: 'TCP' }]
+  return { ...rest, spec: { ...spec, ports } }
+}
+
+const names = () => asked.map(({ what }) => what)
+
+test('a port that somebody wrote over ours is replaced before ours is applied', async () => {
+  const settings = settingsOf(aGateway())
+  await reconcilerOf(serviceAt(settings, 81)).reconcile(settings, {})
+  const services = asked.filter(({ what }) => what.includes('services/'))
+  assert.deepEqual(
+    services.map(({ what }) => what),
+    ['merge services/production', 'PATCH services/production'],
+  )
+  const spec = { ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }] }
+  const metadata = { name: 'production', namespace: 'ai' }
+  assert.deepEqual(services[0]?.body, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata,
+    spec,
+  })
+})
+
+test('a Service that nobody touched is applied at once', async () => {
+  const settings = settingsOf(aGateway())
+  await reconcilerOf(serviceAt(settings, 80)).reconcile(settings, {})
+  assert.ok(!names().some((what) => what.startsWith('merge')))
+})
+
+test('an object that is refused takes no other with it, and is told of', async () => {
+  refused = '/services/'
+  const settings = settingsOf(aGateway())
+  await assert.rejects(reconcilerOf().reconcile(settings, {}), /services\/production: 422/)
+  assert.ok(names().includes('PATCH deployments/production'))
+  assert.ok(names().includes('PATCH poddisruptionbudgets/production'))
+})

@@ -1,0 +1,128 @@
+/** A status that is not ready says what to do, in the words of whoever stands in the way. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RESOURCES } from '../../operator/objects.ts'
+import { trimOf } from '../../operator/trim.ts'
+import { aPod, conditionOf, deployment, says, statusOf } from './a-status.ts'
+
+/** As the operator keeps pods. */
+const trimPod = trimOf(RESOURCES.pods)
+
+test('a reference outside of upstreams that leads nowhere is told, with the Secret to create', () => {
+  const problem = {
+    pointer: '/gw/rate_limits/redis/url',
+    message: '${secret:gw-redis/url} cannot be resolved: no file',
+    fix: 'Provide the file where the gateway runs.',
+    isUnresolved: true,
+  }
+  const state = { state: 'rejected', error: 'x', problems: [problem] } as const
+  const waiting = aPod('a', state, { configuration: {} })
+  const status = statusOf({ pods: [{ ...waiting, target: { ...waiting.target, ready: false } }] })
+  assert.equal(says(status, 'ResolvedRefs'), 'False SecretUnresolved')
+  assert.match(
+    conditionOf(status, 'ResolvedRefs').message,
+    /^gw\.rate_limits\.redis\.url: .*Create the Secret gw-redis with the key url in namespace ai/,
+  )
+  assert.equal(says(status, 'Degraded'), 'Unknown Pending')
+  assert.equal(says(status, 'Programmed'), 'False Rejected')
+})
+
+test('a variable that is not set is told with the place where to set it', () => {
+  const unresolved = [{ upstream: 'hosted', reference: '${env:KEY}', why: 'it is not set' }]
+  const { message } = conditionOf(
+    statusOf({ pods: [aPod('a', undefined, { unresolved })] }),
+    'ResolvedRefs',
+  )
+  assert.match(message, /Set KEY in spec\.env or spec\.envFrom\.$/)
+  assert.doesNotMatch(message, /Create the Secret/)
+})
+
+test('a gateway that is scaled to nothing says so', () => {
+  const none = { ...deployment, spec: { replicas: 0 }, status: { observedGeneration: 1 } }
+  const status = statusOf({ deployment: none, pods: [] })
+  assert.equal(says(status, 'Ready'), 'False NoPods')
+  assert.match(conditionOf(status, 'Ready').message, /scaled to 0 pods/)
+})
+
+const PENDING_POD = { type: 'PodScheduled', status: 'True' }
+
+const TROUBLES: readonly (readonly [what: string, status: object, says: RegExp])[] = [
+  [
+    'an image that does not exist',
+    held({
+      state: {
+        waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "reg/none:1"' },
+      },
+    }),
+    /Pod p-1 does not start \(ImagePullBackOff\): Back-off pulling image "reg\/none:1"\. Correct spec\.image/,
+  ],
+  [
+    'a Secret of envFrom that is missing',
+    held({
+      state: {
+        waiting: { reason: 'CreateContainerConfigError', message: 'secret "gone" not found' },
+      },
+    }),
+    /CreateContainerConfigError\): secret "gone" not found\. Create what is named there/,
+  ],
+  [
+    'a program that ends',
+    held({
+      state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } },
+      lastState: {
+        terminated: {
+          exitCode: 1,
+          reason: 'Error',
+          message: '{"level":"error","message":"why"}\n',
+        },
+      },
+    }),
+    /CrashLoopBackOff\): it ended with 1 \(Error\): why\. Look at its log/,
+  ],
+  [
+    'no node',
+    { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }] },
+    /Pod p-1 finds no node: 0\/3 nodes are available\. Make room/,
+  ],
+  [
+    'an eviction',
+    { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory.' },
+    /Pod p-1 has failed \(Evicted\): The node was low on memory\./,
+  ],
+]
+
+for (const [what, podStatus, words] of TROUBLES) {
+  test(`a gateway without pods because of ${what} says why`, () => {
+    const object = { metadata: { name: 'p-1', uid: 'p-1' }, status: podStatus }
+    const none = { ...deployment, status: { observedGeneration: 1, availableReplicas: 0 } }
+    const status = statusOf({ deployment: none, pods: [], podObjects: [trimPod(object)] })
+    assert.equal(says(status, 'Ready'), 'False NoReplicasAvailable')
+    assert.match(conditionOf(status, 'Ready').message, words)
+    const [{ name, ready, error = '' } = assert.fail('no pod'), ...others] = status.pods
+    assert.deepEqual([name, ready, others], ['p-1', false, []])
+    assert.match(`Pod p-1 ${error}`, words)
+  })
+}
+
+test('pods that Kubernetes refuses to make are told of with its words', () => {
+  const conditions = [
+    { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: small, requested: pods=1' },
+  ]
+  const none = { ...deployment, status: { observedGeneration: 1, conditions } }
+  const { message } = conditionOf(statusOf({ deployment: none, pods: [] }), 'WorkloadAvailable')
+  assert.match(message, /Kubernetes refuses to make pods: exceeded quota: small/)
+})
+
+test('a rollout that does not come on says what holds up its newest pod', () => {
+  const waiting = { state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } }
+  const object = { metadata: { name: 'new', uid: 'new' }, status: held(waiting) }
+  const rolling = { ...deployment, status: { ...deployment.status, updatedReplicas: 1 } }
+  const status = statusOf({ deployment: rolling, podObjects: [trimPod(object)] })
+  assert.equal(says(status, 'WorkloadAvailable'), 'False RolloutInProgress')
+  assert.match(conditionOf(status, 'WorkloadAvailable').message, /Pod new .*ErrImagePull/)
+})
+
+/** The status of a pod whose only container is like this. */
+function held(container: object): object {
+  return { phase: 'Pending', conditions: [PENDING_POD], containerStatuses: [container] }
+}

@@ -1,0 +1,43 @@
+/**
+ * Runs test files: `node test/run-tests.ts [flags of the runner] PATTERN...`. Where `CI=true`, a few files that failed beside
+ * the others, which share the machine with them, are run once more by themselves, and named in what is printed.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+
+const REPORTER = join(import.meta.dirname, 'failed-files.ts')
+
+/** More than that is no accident. */
+const UNSTEADY_MAX = 3
+
+/** Answers the exit code. */
+export function runTests(args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
+  const { status, failed } = runOnce(args, env)
+  const isAccident = failed.length > 0 && failed.length <= UNSTEADY_MAX
+  if (status === 0 || env.CI !== 'true' || !isAccident) return status
+  process.stdout.write(`\nonce more, one after the other: ${failed.join(' ')}\n`)
+  const again = runOnce(['--test-concurrency=1', ...failed], env)
+  if (again.status === 0) process.stdout.write(`\nunsteady, mend them: ${failed.join(' ')}\n`)
+  return again.status
+}
+
+function runOnce(args: readonly string[], env: NodeJS.ProcessEnv) {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-tests-'))
+  const list = join(folder, 'failed')
+  const reporters = ['spec', 'stdout', REPORTER, list]
+  const flags = reporters.map((value, index) =>
+    index % 2 === 0 ? `--test-reporter=${value}` : `--test-reporter-destination=${value}`,
+  )
+  const { status } = spawnSync(process.execPath, ['--test', ...flags, ...args], {
+    stdio: 'inherit',
+    env,
+  })
+  const files = readFileSync(list, 'utf8').split('\n').filter(Boolean)
+  rmSync(folder, { recursive: true })
+  const failed = [...new Set(files)].map((file) => relative(process.cwd(), file))
+  return { status: status ?? 1, failed }
+}
+
+if (import.meta.main) process.exit(runTests(process.argv.slice(2)))
