@@ -195,6 +195,25 @@ test('every plugin stands in its registry', () => {
   }
 })
 
+test('what a request passes through writes no function at its assignment to a property', () => {
+  const passed =
+    /^dataplane\/(stages|streaming|upstream|apis|limits|budgets)\/|^dataplane\/(response|visit|pipeline)\.ts/
+  const assigned =
+    /^[^/*\n]*[\w\])]\.#?\w+ (?:\?\?)?= (?:async )?(?:function\b|\w+ =>|\([^()\n]*\) =>)/m
+  for (const { path, text } of product) {
+    if (!passed.test(path) || OLD_FUNCTIONS.includes(path)) continue
+    const found = assigned.exec(text)?.[0].trim()
+    assert.equal(
+      found,
+      undefined,
+      `${path}: V8 makes it old, with all it sees; name it first: ${found}`,
+    )
+  }
+})
+
+/** Made once a process, not once a request. */
+const OLD_FUNCTIONS = ['dataplane/upstream/targets.ts']
+
 function walk(folder: string): Source[] {
   const start = join(ROOT, folder)
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) return []

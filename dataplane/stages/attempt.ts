@@ -76,7 +76,9 @@ function begin(
   const metered = admission.meter.begin(target.name, target.settings.model)
   const { totalAt, maxTokens } = admission
   const one = new Attempt({ request, target, permit, maxTokens, metered, gateway, totalAt })
-  response.onLeave = () => one.leave()
+  // V8 makes a function that is written at its assignment to a property old at once, and with it keeps the attempt.
+  const leave = () => one.leave()
+  response.onLeave = leave
   one.send(call.id)
   return { one, metered, entry }
 }

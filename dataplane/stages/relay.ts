@@ -31,13 +31,16 @@ async function relayStream(stream: UpstreamStream, { response, gateway }: Visit)
 /** Resolves with the failure that ended the stream, if one did. */
 function flow(stream: UpstreamStream, response: ClientResponse): Promise<Failure | undefined> {
   return new Promise((resolve) => {
-    response.onLeave = () => {
+    // Not written at the assignments: V8 would make them old at once, and keep the whole stream with them.
+    const leave = () => {
       stream.abort('the client left')
       resolve(undefined)
     }
-    response.onDrain = () => stream.drained()
+    const goOn = () => stream.drained()
+    response.onLeave = leave
+    response.onDrain = goOn
     if (response.left) {
-      response.onLeave()
+      leave()
       return
     }
     response.commit()

@@ -1,6 +1,5 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import type { ChatRequest, Usage } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
@@ -10,6 +9,7 @@ import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { Permit } from './breaker.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
+import type { PoolRequest } from './http1/contract.ts'
 import { masked } from './masking.ts'
 import type { Target } from './targets.ts'
 import { speaksAgainst } from './verdict.ts'
@@ -23,8 +23,6 @@ export type Outcome =
 /** Largest whole answer; no chat completion is near it. */
 const ANSWER_BYTES_MAX = 33_554_432
 const FAILURE_BYTES_MAX = 65_536
-
-type Sent = Dispatcher.DispatchOptions
 
 export interface AttemptParts {
   readonly request: ChatRequest
@@ -53,7 +51,7 @@ export class Attempt implements Receiver, Listener {
   #chunks: Buffer[] = []
   #bytes = 0
   #judged = false
-  #sent: Sent | undefined
+  #sent: PoolRequest | undefined
 
   constructor(parts: AttemptParts) {
     const { target, gateway, totalAt } = parts
@@ -86,17 +84,20 @@ export class Attempt implements Receiver, Listener {
       settings,
       maxTokens,
     )
-    const all = [...target.headersOf(headers), 'x-request-id', requestId]
-    const { origin, basePath } = settings
-    // Without the origin the pool would ask its URL for it, which puts it together anew each time.
-    this.#sent = { origin, path: basePath + path, method: 'POST', headers: all, body }
-    state.pool.dispatch(this.#sent, this.#exchange)
+    const sent = {
+      path: settings.basePath + path,
+      headers: target.headersOf(headers),
+      requestId,
+      body: typeof body === 'string' ? Buffer.from(body) : body,
+    }
+    this.#sent = sent
+    state.pool.dispatch(sent, this.#exchange)
   }
 
   /** The same attempt: it counts neither as a repeat nor against the breaker. */
   resend(): void {
     // Only what was sent can come back.
-    this.#parts.target.state.dispatchAnew(this.#sent as Sent, this.#exchange)
+    this.#parts.target.state.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
   }
 
   /** The client left: the upstream is told at once, and the attempt is nobody's failure. */

@@ -1,9 +1,9 @@
 /** One HTTP exchange with an upstream: its bytes, its clocks, and exactly one end. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import type { Clock, Deadline, Deadlines } from '../clock.ts'
 import type { Failure } from '../providers/contract.ts'
 import { failureOf } from './connection-failures.ts'
+import type { PoolController, PoolHandler } from './http1/contract.ts'
 import { isStale } from './stale-connection.ts'
 
 /** What the owner of an exchange is told; `end` or `fail` is called once and is the last call. */
@@ -34,16 +34,14 @@ const STALE_MS = 1000
 /** How long an upstream may keep its connection after its answer was complete. */
 const LINGER_MS = 2000
 
-type Controller = Dispatcher.DispatchController
-
-export class Exchange implements Dispatcher.DispatchHandler, Deadline {
+export class Exchange implements PoolHandler, Deadline {
   due: number
   seat = -1
   readonly #receiver: Receiver
   readonly #clocks: ExchangeClocks
   readonly #clock: Clock
   readonly #deadlines: Deadlines
-  #controller: Controller | undefined
+  #controller: PoolController | undefined
   #over = false
   #released = false
   #begun = false
@@ -114,12 +112,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
     this.#controller?.abort(new Error('deadline'))
   }
 
-  onRequestStart(controller: Controller): void {
+  onRequestStart(controller: PoolController): void {
     this.#controller = controller
     if (this.#over) controller.abort(new Error('aborted before it was sent'))
   }
 
-  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: PoolController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#over) return
     if (status >= 200) {
       this.#receiver.head(status, headers)
@@ -131,7 +129,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
     controller.abort(new Error('hints without end'))
   }
 
-  onResponseData(_: Controller, chunk: Buffer): void {
+  onResponseData(_: PoolController, chunk: Buffer): void {
     if (this.#over) return
     this.#lastByteAt = this.#clock.now()
     this.#receiver.data(chunk)
@@ -143,7 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Deadline {
     this.#receiver.end()
   }
 
-  onResponseError(_: Controller, error: Error): void {
+  onResponseError(_: PoolController | undefined, error: Error): void {
     if (this.#mayResend(error)) {
       this.#resent = true
       this.#receiver.resend()

@@ -89,7 +89,8 @@ export class Journey implements Plan<Target> {
     const { gateway, response } = this.#visit
     gateway.metrics.retries.at(target.name).value++
     const leaving = new AbortController()
-    response.onLeave = () => leaving.abort()
+    const leave = () => leaving.abort()
+    response.onLeave = leave
     const delayMs = Math.max(0, Math.min(this.#delayMs, totalAt - gateway.clock.now()))
     await delay(delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
   }

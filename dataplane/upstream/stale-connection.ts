@@ -22,6 +22,11 @@ export function watchStaleness(socket: Socket): void {
   })
 }
 
+/** For a connection that knows by itself what it has answered. */
+export function markStale(error: Staleable): void {
+  error[STALE] = true
+}
+
 /** Whether the connection had answered before, and nothing of an answer to this request has come. */
 export function isStale(error: Error): boolean {
   return (error as Staleable)[STALE] === true

@@ -7,8 +7,9 @@ import type { ReadText } from '../config/tls-files.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
-import { openPool } from './client.ts'
+import { openPool, openRequestPool } from './client.ts'
 import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
+import type { PoolHandler, PoolRequest, RequestPool } from './http1/contract.ts'
 import { ModelWindow, readModelWindow } from './model-window.ts'
 import { probe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
@@ -33,7 +34,7 @@ const HEALTH_DEFAULTS = {
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
 
 export class TargetState {
-  readonly pool: Dispatcher
+  readonly pool: RequestPool
   readonly breaker: Breaker
   readonly health: HealthCheck
   readonly retryBudget = new RetryBudget()
@@ -54,7 +55,7 @@ export class TargetState {
     this.#whole = whole
     this.#world = world
     this.#settings = settings
-    this.pool = openPool(settings, whole, settings.section.max_connections)
+    this.pool = openRequestPool(settings, whole, settings.section.max_connections)
     this.breaker = new Breaker(breakerSettings(settings), (from, to) =>
       this.#breakerChanged(from, to),
     )
@@ -84,9 +85,9 @@ export class TargetState {
   }
 
   /** On a connection that nobody has used before: kept ones may all have gone stale at once. */
-  dispatchAnew(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    const pool = openPool(this.#settings, this.#whole, 1)
-    pool.dispatch(options, handler)
+  dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
+    const pool = openRequestPool(this.#settings, this.#whole, 1)
+    pool.dispatch(request, handler)
     // Closes once the request is done.
     pool.close().catch(() => undefined)
   }

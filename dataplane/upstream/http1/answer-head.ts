@@ -1,0 +1,117 @@
+/** Reads the head of an answer, and how the body behind it is framed. Refuses whatever could be read in two ways. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { malformed, WireError } from './wire-error.ts'
+
+/** `length` bytes, chunks, or everything until the connection ends. */
+export type Framing = 'length' | 'chunked' | 'close'
+
+export interface AnswerHead {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly framing: Framing
+  readonly length: number
+  /** Whether the connection may carry another request. */
+  readonly keepAlive: boolean
+  /** How long the upstream says it keeps an idle connection, in milliseconds. */
+  readonly keepAliveMs: number | undefined
+}
+
+/** A header section: no line that is folded, no bare CR or LF, no space before a colon, no control character. */
+export const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n)*$/
+const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9]{2}(?: [\t -~\x80-\xff]*)?$/
+const LENGTH = /^[0-9]{1,15}$/
+const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i
+const KEEP_ALIVE = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i
+const KEEP_ALIVE_TIMEOUT = /timeout=(\d{1,9})/
+
+/** `text` is everything up to the empty line, that one left out. */
+export function parseAnswerHead(text: string): AnswerHead {
+  const lineEnd = text.indexOf('\r\n')
+  const lines = text.slice(lineEnd + 2)
+  if (!STATUS_LINE.test(text.slice(0, lineEnd))) throw malformed('Its status line is none.')
+  if (!HEADER_LINES.test(lines)) throw malformed('Its header lines are malformed.')
+  const status = Number(text.slice(9, 12))
+  const headers = parseHeaders(lines)
+  const isFirstMinor = text.charCodeAt(7) === 0x31
+  // No upgrade was asked for, and no leave to go on.
+  if (status === 100 || status === 101) {
+    throw new WireError('UND_ERR_SOCKET', status === 100 ? 'bad response' : 'bad upgrade')
+  }
+  return framed(status, headers, isFirstMinor)
+}
+
+function framed(status: number, headers: IncomingHttpHeaders, isFirstMinor: boolean): AnswerHead {
+  const coding = headers['transfer-encoding']
+  const length = headers['content-length']
+  const { connection } = headers
+  const bodiless = status < 200 || status === 204 || status === 304
+  const head = { status, headers, keepAliveMs: keepAliveMs(headers['keep-alive']) }
+  const asked = Array.isArray(connection) ? connection.join() : connection
+  const persists =
+    asked === undefined
+      ? isFirstMinor
+      : !CLOSE.test(asked) && (isFirstMinor || KEEP_ALIVE.test(asked))
+  checkFraming(coding, length, isFirstMinor)
+  if (bodiless) {
+    // What is announced may come all the same, and would be taken for the next answer.
+    const keepAlive = persists && coding === undefined && Number(length ?? 0) === 0
+    return { ...head, framing: 'length', length: 0, keepAlive: status < 200 || keepAlive }
+  }
+  if (coding !== undefined) return { ...head, framing: 'chunked', length: 0, keepAlive: persists }
+  if (length === undefined) return { ...head, framing: 'close', length: 0, keepAlive: false }
+  return { ...head, framing: 'length', length: Number(length), keepAlive: persists }
+}
+
+function checkFraming(
+  coding: string | string[] | undefined,
+  length: string | string[] | undefined,
+  isFirstMinor: boolean,
+): void {
+  if (coding !== undefined) {
+    if (length !== undefined) throw malformed('It has Content-Length and Transfer-Encoding.')
+    if (!isFirstMinor) throw malformed('HTTP/1.0 has no Transfer-Encoding.')
+    if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
+      throw malformed('The only Transfer-Encoding understood is "chunked".')
+  }
+  // Twice is an array; a list in one line is no number.
+  if (length !== undefined && (typeof length !== 'string' || !LENGTH.test(length)))
+    throw malformed('Its Content-Length is not one number.')
+}
+
+/** Names in lower case; what stands twice is a list. */
+function parseHeaders(lines: string): IncomingHttpHeaders {
+  const headers: Record<string, string | string[]> = {}
+  let at = 0
+  while (at < lines.length) {
+    const colon = lines.indexOf(':', at)
+    const end = lines.indexOf('\r\n', colon)
+    const name = lines.slice(at, colon).toLowerCase()
+    const value = trimmed(lines, colon + 1, end)
+    at = end + 2
+    // Setting it would change what the object is.
+    if (name === '__proto__') continue
+    const earlier = headers[name]
+    if (earlier === undefined || !Object.hasOwn(headers, name)) headers[name] = value
+    else if (typeof earlier === 'string') headers[name] = [earlier, value]
+    else earlier.push(value)
+  }
+  return headers
+}
+
+function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+function keepAliveMs(hint: string | string[] | undefined): number | undefined {
+  if (typeof hint !== 'string') return undefined
+  const seconds = KEEP_ALIVE_TIMEOUT.exec(hint)?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1000
+}

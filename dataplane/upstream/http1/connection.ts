@@ -1,0 +1,183 @@
+/** One connection to an upstream: carries one request after the other, never two at once. */
+import type { Socket } from 'node:net'
+import { markStale } from '../stale-connection.ts'
+import type { AnswerHead } from './answer-head.ts'
+import { AnswerReader, type AnswerSink } from './answer-reader.ts'
+import type { PoolController, PoolHandler } from './contract.ts'
+import { cut, WireError } from './wire-error.ts'
+
+/** Whoever keeps the connections; told once each time one gets free, and once when it is gone. */
+export interface Keeper {
+  freed(connection: Connection, keepAliveMs: number | undefined): void
+  gone(connection: Connection): void
+}
+
+/** Up to here head and body leave as one string: one write costs less than a vector of two. */
+const JOINED_BYTES_MAX = 16_384
+const NOTHING = Buffer.alloc(0)
+
+export class Connection implements AnswerSink, PoolController {
+  /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
+  usableUntil = 0
+  readonly #socket: Socket
+  readonly #keeper: Keeper
+  readonly #reader = new AnswerReader(this)
+  #handler: PoolHandler | undefined
+  #head: AnswerHead | undefined
+  #answers = 0
+  #paused = false
+  #reading = false
+  /** Bytes that came before a pause and have not been read. */
+  #held: Buffer | undefined
+  #ended = false
+  #isGone = false
+
+  constructor(socket: Socket, keeper: Keeper) {
+    this.#socket = socket
+    this.#keeper = keeper
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
+    socket.on('end', () => this.#end())
+    socket.on('error', (error) => this.#break(error))
+    socket.on('close', () => this.#break(cut()))
+    // The process lives by its listeners; an idle connection must not keep it.
+    socket.unref()
+  }
+
+  get stopped(): boolean {
+    return this.#paused || this.#handler === undefined
+  }
+
+  /** `head` is everything before the body, its empty line included. */
+  send(head: string, body: Buffer, handler: PoolHandler): void {
+    this.#handler = handler
+    this.#head = undefined
+    this.#reader.begin()
+    handler.onRequestStart(this)
+    // It may have been aborted by then, and nothing has been written.
+    if (this.#handler === undefined) return
+    if (body.length <= JOINED_BYTES_MAX) {
+      this.#socket.write(head + body.toString('latin1'), 'latin1')
+      return
+    }
+    this.#socket.cork()
+    this.#socket.write(head, 'latin1')
+    this.#socket.write(body)
+    this.#socket.uncork()
+  }
+
+  abort(reason: Error): void {
+    this.#break(reason)
+  }
+
+  pause(): void {
+    if (this.#paused || this.#handler === undefined) return
+    this.#paused = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    // Inside of a call of the reader it goes on by itself.
+    if (!this.#reading) {
+      const held = this.#held ?? NOTHING
+      this.#held = undefined
+      this.#read(held)
+    }
+    if (!this.#paused) this.#socket.resume()
+    if (this.#ended) this.#end()
+  }
+
+  destroy(reason: Error): void {
+    this.#break(reason)
+  }
+
+  onHead(head: AnswerHead): void {
+    this.#head = head
+    this.#handler?.onResponseStart(this, head.status, head.headers)
+  }
+
+  onData(chunk: Buffer): void {
+    this.#handler?.onResponseData(this, chunk)
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#handler === undefined) {
+      // Nobody has asked for anything.
+      this.#break(cut())
+      return
+    }
+    if (this.#paused)
+      this.#held = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
+    else this.#read(chunk)
+  }
+
+  #read(chunk: Buffer): void {
+    this.#reading = true
+    try {
+      const at = this.#reader.read(chunk, 0)
+      if (this.#handler === undefined) return
+      if (this.#reader.complete) this.#complete(at < chunk.length)
+      else if (at < chunk.length) this.#held = chunk.subarray(at)
+    } catch (error) {
+      // Only errors are thrown here and by handlers.
+      this.#break(error as Error)
+    } finally {
+      this.#reading = false
+    }
+  }
+
+  /** The other side sends no more. */
+  #end(): void {
+    this.#ended = true
+    if (this.#isGone || this.#paused) return
+    if (this.#handler === undefined) {
+      this.#break(cut())
+      return
+    }
+    try {
+      this.#reader.finish()
+    } catch (error) {
+      // By way of the socket, where whoever watches its handshake may know better why.
+      this.#socket.destroy(error as Error)
+      return
+    }
+    this.#complete(false)
+  }
+
+  /** Free again, unless its state could be misread: by bytes too many, or by a request that was answered before it was read. */
+  #complete(isOverfull: boolean): void {
+    const handler = this.#handler
+    this.#handler = undefined
+    this.#paused = false
+    this.#held = undefined
+    this.#answers++
+    const keeps = this.#head?.keepAlive === true && !isOverfull && !this.#ended
+    if (keeps && this.#socket.writableLength === 0)
+      this.#keeper.freed(this, this.#head?.keepAliveMs)
+    else this.#leave()
+    handler?.onResponseEnd()
+  }
+
+  #break(error: Error): void {
+    const handler = this.#handler
+    this.#handler = undefined
+    const isKept = this.#answers > 0 && !this.#reader.begun
+    this.#leave()
+    if (handler === undefined) return
+    if (isKept && isClosed(error)) markStale(error)
+    handler.onResponseError(this, error)
+  }
+
+  #leave(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#socket.destroy()
+    this.#keeper.gone(this)
+  }
+}
+
+/** The other side, or the network, ended the connection: not a mistake in what it sent. */
+function isClosed(error: Error & { code?: string }): boolean {
+  return !(error instanceof WireError) || error.code === 'UND_ERR_SOCKET'
+}

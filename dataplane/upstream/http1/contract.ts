@@ -1,0 +1,36 @@
+/** What a pool of connections to one upstream takes, and whom it tells what comes back. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** A request with a whole body. */
+export interface PoolRequest {
+  readonly path: string
+  /** Names and values, alternating; the same array again where nothing has changed. */
+  readonly headers: readonly string[]
+  readonly requestId: string
+  readonly body: Buffer
+}
+
+export interface PoolController {
+  /** Ends the exchange and its connection. */
+  abort(reason: Error): void
+  pause(): void
+  resume(): void
+}
+
+/** `onResponseEnd` or `onResponseError` is called once, and last. */
+export interface PoolHandler {
+  /** The request has a connection and is about to be written. */
+  onRequestStart(controller: PoolController): void
+  /** Interim answers too. */
+  onResponseStart(controller: PoolController, status: number, headers: IncomingHttpHeaders): void
+  onResponseData(controller: PoolController, chunk: Buffer): void
+  onResponseEnd(): void
+  onResponseError(controller: PoolController | undefined, error: Error): void
+}
+
+export interface RequestPool {
+  dispatch(request: PoolRequest, handler: PoolHandler): unknown
+  /** Lets what was dispatched end, then keeps no connection. */
+  close(): Promise<void>
+  destroy(): Promise<void>
+}

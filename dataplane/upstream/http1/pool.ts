@@ -1,0 +1,155 @@
+/** Connections to one upstream over plain HTTP/1.1: kept while they are fresh, at most so many, one request at a time on each. */
+import type { Socket } from 'node:net'
+import { Connection, type Keeper } from './connection.ts'
+import type { PoolHandler, PoolRequest, RequestPool } from './contract.ts'
+import { RequestHead } from './request-head.ts'
+import { WireError } from './wire-error.ts'
+
+export type Connect = (callback: (error: Error | null, socket: Socket | null) => void) => void
+
+export interface PoolOptions {
+  readonly connect: Connect
+  /** `host[:port]` as the upstream is told. */
+  readonly host: string
+  /** Connections at most. */
+  readonly connections: number
+  /** How long an idle connection is kept where the upstream says nothing, and at most. */
+  readonly idleMs: number
+  readonly idleMsMax: number
+}
+
+/** An upstream that names its own time is given so much of it to be late. */
+const HINT_MARGIN_MS = 2000
+const SWEEP_MS = 1000
+
+interface Waiting {
+  readonly request: PoolRequest
+  readonly handler: PoolHandler
+}
+
+export class Http1Pool implements RequestPool, Keeper {
+  readonly #options: PoolOptions
+  readonly #head: RequestHead
+  readonly #all = new Set<Connection>()
+  /** The one that was used last is used first, so that the others grow old. */
+  readonly #idle: Connection[] = []
+  readonly #waiting: Waiting[] = []
+  /** Connections being made. */
+  #opening = 0
+  #closed = false
+  #destroyed = false
+  #sweeper: NodeJS.Timeout | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#head = new RequestHead(options.host)
+  }
+
+  dispatch(request: PoolRequest, handler: PoolHandler): void {
+    if (this.#destroyed) {
+      handler.onResponseError(undefined, destroyed())
+      return
+    }
+    const kept = this.#takeIdle()
+    if (kept !== undefined) this.#send(kept, request, handler)
+    else if (this.#all.size + this.#opening < this.#options.connections)
+      this.#open(request, handler)
+    else this.#waiting.push({ request, handler })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const connection of this.#idle.splice(0)) connection.destroy(destroyed())
+  }
+
+  async destroy(): Promise<void> {
+    this.#closed = true
+    this.#destroyed = true
+    clearInterval(this.#sweeper)
+    for (const connection of [...this.#all]) connection.destroy(destroyed())
+    for (const { handler } of this.#waiting.splice(0))
+      handler.onResponseError(undefined, destroyed())
+  }
+
+  freed(connection: Connection, keepAliveMs: number | undefined): void {
+    const { idleMs, idleMsMax } = this.#options
+    const keptMs =
+      keepAliveMs === undefined ? idleMs : Math.min(keepAliveMs - HINT_MARGIN_MS, idleMsMax)
+    if (keptMs <= 0 || (this.#closed && this.#waiting.length === 0)) {
+      connection.destroy(destroyed())
+      return
+    }
+    connection.usableUntil = performance.now() + keptMs
+    this.#idle.push(connection)
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+    this.#serveWaiting()
+  }
+
+  gone(connection: Connection): void {
+    this.#all.delete(connection)
+    const index = this.#idle.indexOf(connection)
+    if (index !== -1) this.#idle.splice(index, 1)
+    this.#serveWaiting()
+  }
+
+  #takeIdle(): Connection | undefined {
+    const connection = this.#idle.pop()
+    if (connection === undefined || performance.now() < connection.usableUntil) return connection
+    // Those below it are older still, or were promised less time.
+    connection.destroy(destroyed())
+    return this.#takeIdle()
+  }
+
+  #send(connection: Connection, request: PoolRequest, handler: PoolHandler): void {
+    let head: string
+    try {
+      head = this.#head.of(request)
+    } catch (error) {
+      // The connection has not been touched.
+      this.#idle.push(connection)
+      handler.onResponseError(undefined, error as Error)
+      return
+    }
+    connection.send(head, request.body, handler)
+  }
+
+  #open(request: PoolRequest, handler: PoolHandler): void {
+    this.#opening++
+    this.#options.connect((error, socket) => {
+      this.#opening--
+      if (socket === null || this.#destroyed) {
+        socket?.destroy()
+        handler.onResponseError(undefined, error ?? destroyed())
+        this.#serveWaiting()
+        return
+      }
+      const connection = new Connection(socket, this)
+      this.#all.add(connection)
+      connection.usableUntil = performance.now() + this.#options.idleMs
+      this.#send(connection, request, handler)
+    })
+  }
+
+  /** A turn later, so that a connection that its upstream closes behind the answer has shown it. */
+  #serveWaiting(): void {
+    if (this.#waiting.length === 0) return
+    setImmediate(() => {
+      const next = this.#waiting.shift()
+      if (next !== undefined) this.dispatch(next.request, next.handler)
+    })
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    for (const connection of this.#idle.filter(({ usableUntil }) => usableUntil <= now)) {
+      connection.destroy(destroyed())
+    }
+    if (this.#idle.length > 0) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+}
+
+function destroyed(): WireError {
+  return new WireError('UND_ERR_DESTROYED', 'The connection is closed.')
+}

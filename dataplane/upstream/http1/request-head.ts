@@ -1,0 +1,63 @@
+/** Writes the head of a request. What does not change from one to the next is written once. */
+import type { PoolRequest } from './contract.ts'
+import { WireError } from './wire-error.ts'
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** Nothing that could end the line. */
+const VALUE = /^[\t -~\x80-\xff]*$/
+const PATH = /^\/[!-~\x80-\xff]*$/
+
+/** The connection's own to say. */
+const FRAMING = new Set([
+  'content-length',
+  'expect',
+  'keep-alive',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+const CONNECTION = /^(?:keep-alive|close)$/i
+
+export class RequestHead {
+  readonly #host: string
+  #path: string | undefined
+  #headers: readonly string[] | undefined
+  #written = ''
+
+  constructor(host: string) {
+    this.#host = host
+  }
+
+  /** Throws where a header or the path would say something else than meant. */
+  of({ path, headers, requestId, body }: PoolRequest): string {
+    if (headers !== this.#headers || path !== this.#path) {
+      this.#written = this.#write(path, headers)
+      this.#path = path
+      this.#headers = headers
+    }
+    if (!VALUE.test(requestId)) throw invalid('x-request-id')
+    return `${this.#written}x-request-id: ${requestId}\r\ncontent-length: ${body.length}\r\n\r\n`
+  }
+
+  #write(path: string, headers: readonly string[]): string {
+    if (!PATH.test(path)) throw new WireError('UND_ERR_INVALID_ARG', 'invalid request path')
+    let host = this.#host
+    let connection = 'keep-alive'
+    let lines = ''
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] ?? ''
+      const value = headers[index + 1] ?? ''
+      const lowered = name.toLowerCase()
+      if (!NAME.test(name) || FRAMING.has(lowered) || !VALUE.test(value)) throw invalid(name)
+      if (lowered === 'connection' && !CONNECTION.test(value)) throw invalid(name)
+      if (lowered === 'host') host = value
+      else if (lowered === 'connection') connection = value
+      else lines += `${name}: ${value}\r\n`
+    }
+    return `POST ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${connection}\r\n${lines}`
+  }
+}
+
+function invalid(name: string): WireError {
+  return new WireError('UND_ERR_INVALID_ARG', `invalid ${name} header`)
+}

@@ -1,0 +1,23 @@
+/** Why an exchange ended badly. The codes are those that undici has for the same, so that there is one table of them. */
+
+export class WireError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Something that is not HTTP, or that two readers could read differently. */
+export function malformed(message: string): WireError {
+  return new WireError('HPE_INVALID_RESPONSE', message)
+}
+
+export function tooLong(message: string): WireError {
+  return new WireError('UND_ERR_HEADERS_OVERFLOW', message)
+}
+
+export function cut(): WireError {
+  return new WireError('UND_ERR_SOCKET', 'other side closed')
+}
