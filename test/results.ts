@@ -17,33 +17,43 @@ const PROMISES = {
   decision: ['decision at 64 in flight, p99', 'at most 3 ms'],
   calls: ['calls to Redis for an admitted request', 'at most 2'],
   priority: ['interactive requests shed by a flood of others', 'none when those yield'],
-} as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
+} as const satisfies Promises
 
 export type PromiseId = keyof typeof PROMISES
 
 interface Measured {
-  readonly id: PromiseId
+  readonly id: string
   readonly measured: string
   readonly circumstances: string
 }
+
+/** By id, in the order of their table. */
+export type Promises = Readonly<Record<string, readonly [what: string, bound: string]>>
 
 /** Where a run gathers its rows; without it nothing is written. */
 export const RESULTS_FILE = 'GW_RESULTS_FILE'
 
 /** Adds a row to the table of this run. */
 export function recordResult(id: PromiseId, measured: string, circumstances = ''): void {
+  appendRow({ id, measured, circumstances })
+}
+
+export function appendRow(row: Measured): void {
   const file = process.env[RESULTS_FILE]
-  if (file === undefined) return
-  appendFileSync(file, `${JSON.stringify({ id, measured, circumstances })}\n`)
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(row)}\n`)
+}
+
+export function resultsTable(file: string): string {
+  return tableOf(PROMISES, file)
 }
 
 /** The rows of a run as a Markdown table; what was not measured says so. */
-export function resultsTable(file: string): string {
+export function tableOf(promises: Promises, file: string): string {
   const rows: Measured[] = readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-  const cells = Object.entries(PROMISES).flatMap(([id, [what, bound]]) => {
+  const cells = Object.entries(promises).flatMap(([id, [what, bound]]) => {
     const mine = rows.filter((row) => row.id === id)
     if (mine.length === 0) return [[what, '', bound, 'not measured in this run']]
     return mine.map(({ circumstances, measured }) => [what, circumstances, bound, measured])

@@ -1,6 +1,5 @@
 /** What the tests of this tier measure against what the operator promises, gathered for one table. */
-import { appendFileSync, readFileSync } from 'node:fs'
-import { aligned, RESULTS_FILE } from '../results.ts'
+import { appendRow, type Promises, tableOf } from '../results.ts'
 
 /** The promises, in the order of the table. */
 const PROMISES = {
@@ -34,35 +33,17 @@ const PROMISES = {
   rights: ['rights asked for and granted', 'the same, both ways'],
   rollouts: ['gateways that roll at once after an upgrade', 'as many as maxConcurrentRollouts'],
   rotation: ['the signing key is replaced', 'no pod restarts, edits go on'],
-} as const satisfies Readonly<Record<string, readonly [what: string, bound: string]>>
+} as const satisfies Promises
 
 export type PromiseId = keyof typeof PROMISES
 
-interface Measured {
-  readonly id: PromiseId
-  readonly measured: string
-  readonly circumstances: string
-}
-
 /** Adds a row to the table of this run; without one nothing is written. */
 export function recordFigure(id: PromiseId, measured: string, circumstances = ''): void {
-  const file = process.env[RESULTS_FILE]
-  if (file === undefined) return
-  appendFileSync(file, `${JSON.stringify({ id, measured, circumstances })}\n`)
+  appendRow({ id, measured, circumstances })
 }
 
-/** The rows of a run as a Markdown table; what was not measured says so. */
 export function figuresTable(file: string): string {
-  const rows: Measured[] = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
-  const cells = Object.entries(PROMISES).flatMap(([id, [what, bound]]) => {
-    const mine = rows.filter((row) => row.id === id)
-    if (mine.length === 0) return [[what, '', bound, 'not measured in this run']]
-    return mine.map(({ circumstances, measured }) => [what, circumstances, bound, measured])
-  })
-  return aligned([['what', 'where', 'bound', 'measured'], ...cells])
+  return tableOf(PROMISES, file)
 }
 
 export function milliseconds(value: number): string {

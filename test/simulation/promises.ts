@@ -145,11 +145,14 @@ function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
   return windowOf(moment).key === windowOf(plan.wall + HISTORY_MS).key
 }
 
-/** A gateway that has never heard of the store's clock goes by its own, which may be wrong. */
+/**
+ * Without the store a gateway goes by its clock as last heard, which is behind by what the answer took to come; one that
+ * has never heard it goes by its own, which may be wrong.
+ */
 function momentsOf(life: Life, { plan }: Past): number[] {
   if (!life.isLocal) return life.admittedAt === undefined ? [] : [life.admittedAt]
   const at = plan.wall + life.runsFrom
-  return [at, at + (plan.skews[life.plan.gateway] ?? 0)]
+  return [at, at - DEADLINE_MS, at + (plan.skews[life.plan.gateway] ?? 0)]
 }
 
 function mayCount(life: Life, kind: Kind, past: Past): boolean {

@@ -177,7 +177,7 @@ async function suffer(fault: Fault, context: TestContext): Promise<Suffered> {
     await until(`${all} tokens are settled`, async () => (await used()) === all)
     if (isNoticed) {
       await until('it is logged', () => {
-        return loggedStates(front).slice(logged).join().startsWith('away,up')
+        return loggedStates(front).slice(logged).join().includes('away,up')
       })
     }
     return seen

@@ -1,32 +1,21 @@
 /** How replicas learn of each other through the store: who is there, and which fraction of the admissions is whose. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { Replicas } from '../../../dataplane/store/replicas.ts'
-import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
-import { openLink, type TestLink } from './store-world.ts'
+import { aStoreBench } from './store-bench.ts'
 
 const BEAT_MS = 1_000
 
-let server: RedisServer
-let link: TestLink
-let clock: TurnedClock
-before(async () => {
-  server = await startRedis()
-  link = openLink(server)
-})
-beforeEach(async () => {
-  await link.client.flushall()
-  clock = aClock()
-})
-after(async () => {
-  link.close()
-  await server.stop()
-})
+const bench = aStoreBench()
 
 function several(...admissions: readonly number[]): Replicas[] {
   return admissions.map((count, index) => {
-    const replicas = new Replicas({ keyPrefix: 'gw', replica: `r${index}`, expected: 1, clock })
+    const replicas = new Replicas({
+      keyPrefix: 'gw',
+      replica: `r${index}`,
+      expected: 1,
+      clock: bench.clock,
+    })
     replicas.admissions = count
     return replicas
   })
@@ -35,8 +24,8 @@ function several(...admissions: readonly number[]): Replicas[] {
 /** All of them announce themselves, so many times. */
 async function beat(all: readonly Replicas[], times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
-    for (const one of all) await one.announce(link.run.bind(link))
-    clock.pass(BEAT_MS)
+    for (const one of all) await one.announce(bench.link.run.bind(bench.link))
+    bench.clock.pass(BEAT_MS)
   }
 }
 
@@ -64,10 +53,10 @@ test('D2 a fraction that grows is believed later than one that shrinks, so that 
   for (const load of [100, 400, 1_000]) {
     second.admissions += load
     for (const one of [second, first, second, first, second, first]) {
-      await one.announce(link.run.bind(link))
+      await one.announce(bench.link.run.bind(bench.link))
       assert.ok(wholeOf(all) < 1.001, `${wholeOf(all)} after ${load}`)
     }
-    clock.pass(BEAT_MS)
+    bench.clock.pass(BEAT_MS)
   }
   await beat(all, 3)
   assert.ok(second.fraction > 0.9, `${second.fraction}`)
@@ -77,7 +66,7 @@ test('who leaves is forgotten at once, who is killed after 15 s', async () => {
   const all = several(0, 0, 0)
   await beat(all, 4)
   const [leaves, ...stay] = all
-  await leaves?.leave(link.run.bind(link))
+  await leaves?.leave(bench.link.run.bind(bench.link))
   await beat(stay, 3)
   assert.deepEqual(
     stay.map(({ count, fraction }) => [count, fraction]),
@@ -86,14 +75,15 @@ test('who leaves is forgotten at once, who is killed after 15 s', async () => {
       [2, 0.5],
     ],
   )
-  const [, expiry] = (await link.client.hget('gw:v1:replicas', 'r1'))?.split(':').map(Number) ?? []
-  const [seconds = 0] = (await link.client.time()).map(Number)
+  const [, expiry] =
+    (await bench.link.client.hget('gw:v1:replicas', 'r1'))?.split(':').map(Number) ?? []
+  const [seconds = 0] = (await bench.link.client.time()).map(Number)
   assert.ok((expiry ?? 0) > 0 && (expiry ?? 0) <= (seconds + 1) * 1000 + 15_000, `${expiry}`)
   // As if it had been silent since then.
-  await link.client.hset('gw:v1:replicas', 'r1', `1:${seconds * 1000 - 1}`)
+  await bench.link.client.hset('gw:v1:replicas', 'r1', `1:${seconds * 1000 - 1}`)
   await beat(stay.slice(1), 3)
   assert.deepEqual([stay[1]?.count, stay[1]?.fraction], [1, 1])
-  assert.deepEqual(await link.client.hkeys('gw:v1:replicas'), ['r2'])
+  assert.deepEqual(await bench.link.client.hkeys('gw:v1:replicas'), ['r2'])
 })
 
 test('after an outage fewer replicas than before are believed only once all had time to come back', async () => {
@@ -101,13 +91,13 @@ test('after an outage fewer replicas than before are believed only once all had 
   await beat(all, 4)
   const [first] = all
   assert.ok(first)
-  await link.client.flushall()
+  await bench.link.client.flushall()
   first.returned()
   await beat([first], 14)
   assert.deepEqual([first.count, first.fraction], [3, 1 / 3])
   await beat(all, 1)
   assert.deepEqual([first.count, first.fraction], [3, 1 / 3])
-  await link.client.flushall()
+  await bench.link.client.flushall()
   await beat([first], 4)
   assert.deepEqual([first.count, first.fraction], [1, 1])
 })

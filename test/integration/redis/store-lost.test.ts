@@ -1,37 +1,15 @@
 /** A store whose answers get lost, and a store that loses what it was told. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/store/contract.ts'
 import { type Link, StoreAway } from '../../../dataplane/store/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis.ts'
-import {
-  aBudget,
-  aClock,
-  aRule,
-  NOON,
-  type TurnedClock,
-  tokens,
-  verdict,
-} from '../../dataplane/store/world.ts'
+import { aBudget, aClock, aRule, NOON, tokens, verdict } from '../../dataplane/store/world.ts'
 import { recordResult } from '../../results.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
-import { aStore, openLink, type TestLink } from './store-world.ts'
+import { aStoreBench } from './store-bench.ts'
+import { aStore } from './store-world.ts'
 
-let server: RedisServer
-let link: TestLink
-let clock: TurnedClock
-before(async () => {
-  server = await startRedis()
-  link = openLink(server)
-})
-beforeEach(async () => {
-  await link.client.flushall()
-  clock = aClock()
-})
-after(async () => {
-  link.close()
-  await server.stop()
-})
+const bench = aStoreBench()
 
 const BURST = 1_000
 const BUDGET = aBudget({ tokensPerDay: 1_000_000, nanosPerMonth: 1_000_000 })
@@ -51,7 +29,7 @@ function unreliable(random: () => number, shares: { isReliable: boolean }): Link
   return {
     async run(...call) {
       if (!shares.isReliable && random() < 0.1) throw new StoreAway('connection', false)
-      const reply = await link.run(...call)
+      const reply = await bench.link.run(...call)
       if (!shares.isReliable && random() < 0.3) throw new StoreAway('timeout', true)
       return reply
     },
@@ -171,7 +149,8 @@ test('B4, D6: after 1,000 histories with lost answers at random points the count
 })
 
 function pair(): readonly [RedisStore, RedisStore] {
-  const make = (replica: string) => aStore(link, { replica, clock, storeTime: clock.wall })
+  const make = (replica: string) =>
+    aStore(bench.link, { replica, clock: bench.clock, storeTime: bench.clock.wall })
   return [make('one'), make('two')]
 }
 
@@ -192,12 +171,12 @@ test('B9: after FLUSHALL the next call of a replica brings back what it knew, an
   await use(two, 'b', 20)
   await use(one, 'c', 3)
   await use(two, 'd', 7)
-  await link.client.flushall()
+  await bench.link.client.flushall()
   const admitted = await one.admit({ tenant: 'acme', id: 'e', rules: RULES, estimate: tokens(1) })
   assert.equal(admitted.figures.tokens?.settled, 123)
   await two.renew([])
   assert.deepEqual(await settled(one), [130, 1_300])
-  await link.client.flushall()
+  await bench.link.client.flushall()
   await two.renew([])
   await one.renew([])
   await two.renew([])
@@ -208,7 +187,7 @@ test('B9: what replicas that are gone had used outlives a flush', async () => {
   const [gone, stays] = pair()
   await use(gone, 'a', 100)
   await use(stays, 'b', 20)
-  await link.client.flushall()
+  await bench.link.client.flushall()
   await use(stays, 'c', 5)
   assert.deepEqual(await settled(stays), [125, 1_250])
 })
@@ -218,8 +197,8 @@ test('B9: running requests hold their slots again after a flush, and are charged
   const estimate = tokens(500)
   const hold = { tenant: 'acme', id: 'stream' }
   await one.admit({ ...hold, rules: RULES, estimate })
-  clock.pass(5_000)
-  await link.client.flushall()
+  bench.clock.pass(5_000)
+  await bench.link.client.flushall()
   assert.deepEqual(await one.renew([{ ...hold, used: tokens(40) }]), [])
   const { concurrency, tokens: day } = await two.read('acme', RULES)
   assert.deepEqual([concurrency.used, day?.reserved], [1, 500])
@@ -240,7 +219,7 @@ test('B9: flushed at any of 300 random points, no sum is ever negative, doubled 
       const amount = 1 + Math.floor(random() * 100)
       const estimate = tokens(amount)
       await store.admit({ tenant, id: `r${index}`, rules: RULES, estimate })
-      if (random() < 0.2) await link.client.flushall()
+      if (random() < 0.2) await bench.link.client.flushall()
       await store.settle({ tenant, id: `r${index}`, used: estimate, budget: BUDGET })
       truth += amount
       const { tokens: day } = await store.read(tenant, RULES)
@@ -255,11 +234,11 @@ test('B9: flushed at any of 300 random points, no sum is ever negative, doubled 
 test('B8: a copy from before the last settlements takes them from the replicas that made them', async () => {
   const [one, two] = pair()
   await use(one, 'a', 100)
-  const keys = await link.client.keys('*')
-  for (const key of keys) await link.client.copy(key, `copy of ${key}`)
+  const keys = await bench.link.client.keys('*')
+  for (const key of keys) await bench.link.client.copy(key, `copy of ${key}`)
   await use(one, 'b', 20)
   await use(two, 'c', 7)
-  for (const key of keys) await link.client.copy(`copy of ${key}`, key, 'REPLACE')
+  for (const key of keys) await bench.link.client.copy(`copy of ${key}`, key, 'REPLACE')
   await one.renew([])
   await two.renew([])
   assert.deepEqual(await settled(one), [127, 1_270])
@@ -272,18 +251,18 @@ test('a call that a frozen server gets to two seconds late changes nothing', asy
   const recording: Link = {
     run: (...call) => {
       sent.push(call)
-      return link.run(...call)
+      return bench.link.run(...call)
     },
   }
-  const store = aStore(recording, { clock, storeTime: clock.wall })
+  const store = aStore(recording, { clock: bench.clock, storeTime: bench.clock.wall })
   const hold = { tenant: 'acme', id: 'a' }
   await store.admit({ ...hold, rules: RULES, estimate: tokens(1) })
   await store.renew([{ ...hold, used: tokens(1) }])
   await store.settle({ ...hold, used: tokens(1), budget: BUDGET })
   const before_ = await store.read('acme', RULES)
-  clock.pass(2_001)
+  bench.clock.pass(2_001)
   for (const [script, keys, [, ...args]] of sent) {
-    await link.run(script, keys, [clock.wall(), ...args])
+    await bench.link.run(script, keys, [bench.clock.wall(), ...args])
   }
   const { concurrency, tokens: day, requests } = await store.read('acme', RULES)
   assert.deepEqual(
@@ -295,16 +274,19 @@ test('a call that a frozen server gets to two seconds late changes nothing', asy
 test('B6: requests that were admitted without the store are counted in it from the first renewal on', async () => {
   const [one, two] = pair()
   const request = { tenant: 'acme', id: 'alone', rules: RULES, estimate: tokens(300) }
-  one.adopt(request, clock.wall())
+  one.adopt(request, bench.clock.wall())
   await one.renew([{ tenant: 'acme', id: 'alone', used: tokens(10) }])
   const { concurrency, tokens: day } = await two.read('acme', RULES)
   assert.deepEqual([concurrency.used, day?.reserved], [1, 300])
   await one.settle({ tenant: 'acme', id: 'alone', used: tokens(30), budget: BUDGET })
-  const yesterday = clock.wall() - 86_400_000
+  const yesterday = bench.clock.wall() - 86_400_000
   const late = { tenant: 'acme', id: 'old', used: tokens(5), budget: BUDGET }
   assert.equal((await one.settle({ ...late, admittedAt: yesterday })).charged, true)
-  assert.equal((await one.settle({ ...late, id: 'new', admittedAt: clock.wall() })).charged, true)
+  assert.equal(
+    (await one.settle({ ...late, id: 'new', admittedAt: bench.clock.wall() })).charged,
+    true,
+  )
   assert.deepEqual((await two.read('acme', RULES)).tokens?.settled, 35)
-  clock.pass(LEASE_MS)
+  bench.clock.pass(LEASE_MS)
   assert.equal(verdict(await two.admit({ ...request, id: 'next' })), 'admitted')
 })

@@ -1,42 +1,18 @@
 /** Several replicas on one store. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { type Amount, LEASE_MS, type Rules } from '../../../dataplane/store/contract.ts'
 import type { Link } from '../../../dataplane/store/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis.ts'
-import {
-  aBudget,
-  aClock,
-  aRule,
-  nanos,
-  type TurnedClock,
-  tokens,
-  verdict,
-} from '../../dataplane/store/world.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
-import { aStore, openLink, type TestLink } from './store-world.ts'
+import { aBudget, aClock, aRule, nanos, tokens, verdict } from '../../dataplane/store/world.ts'
+import { aStoreBench } from './store-bench.ts'
+import { aStore } from './store-world.ts'
 
-let server: RedisServer
-let link: TestLink
-let clock: TurnedClock
-before(async () => {
-  server = await startRedis()
-  link = openLink(server)
-})
-beforeEach(async () => {
-  await link.client.flushall()
-  clock = aClock()
-})
-after(async () => {
-  link.close()
-  await server.stop()
-})
+const bench = aStoreBench()
 
 const BUDGET = aBudget({ tokensPerDay: 1_000, nanosPerMonth: 1_000_000 })
 
-function replica(name: string): RedisStore {
-  return aStore(link, { replica: name, clock, storeTime: clock.wall })
-}
+const replica = (name: string) => bench.replica(name)
 
 async function admit(store: RedisStore, id: string, rules: Rules, estimate: Amount = tokens(0)) {
   return await store.admit({ tenant: 'acme', id, rules, estimate })
@@ -85,12 +61,12 @@ test('C12: a killed replica frees its slots after 15 s and is charged what it to
     await admit(killed, `k${index}`, rules, tokens(10))
     beats.push({ tenant: 'acme', id: `k${index}`, used: { tokens: 3, nanos: 30 } })
   }
-  clock.pass(5_000)
+  bench.clock.pass(5_000)
   assert.deepEqual(await killed.renew(beats), [])
   const other = replica('other')
-  clock.pass(LEASE_MS - 1)
+  bench.clock.pass(LEASE_MS - 1)
   assert.equal(verdict(await admit(other, 'o', rules)), 'concurrency')
-  clock.pass(1)
+  bench.clock.pass(1)
   assert.equal(verdict(await admit(other, 'o', rules)), 'admitted')
   const { concurrency, tokens: day, spend } = await other.read('acme', rules)
   assert.deepEqual(
@@ -104,10 +80,10 @@ test('a replica that stood still corrects what it was charged for, and puts its 
   const still = replica('still')
   const other = replica('other')
   for (const id of ['ends', 'runs']) await admit(still, id, rules, tokens(100))
-  clock.pass(5_000)
+  bench.clock.pass(5_000)
   const beats = ['ends', 'runs'].map((id) => ({ tenant: 'acme', id, used: tokens(40) }))
   await still.renew(beats)
-  clock.pass(LEASE_MS)
+  bench.clock.pass(LEASE_MS)
   assert.equal((await other.read('acme', rules)).tokens?.settled, 80)
   assert.equal((await settle(still, 'ends', tokens(25), rules)).charged, true)
   assert.equal((await settle(still, 'ends', tokens(25), rules)).charged, false)
@@ -136,16 +112,16 @@ test('an alert is told once over all replicas, and again to the request whose an
     'month 0.5 500000',
   ])
   assert.deepEqual(await told(two, 'd', tokens(1)), [])
-  clock.pass(12 * 3_600_000)
+  bench.clock.pass(12 * 3_600_000)
   let isDeaf = true
   const deaf: Link = {
     run: async (...call) => {
-      const reply = await link.run(...call)
+      const reply = await bench.link.run(...call)
       if (call[0].name === 'settle' && isDeaf) throw new Error('lost')
       return reply
     },
   }
-  const third = aStore(deaf, { replica: 'three', clock, storeTime: clock.wall })
+  const third = aStore(deaf, { replica: 'three', clock: bench.clock, storeTime: bench.clock.wall })
   await admit(third, 'e', rules)
   await assert.rejects(settle(third, 'e', tokens(500), rules))
   isDeaf = false
@@ -160,12 +136,12 @@ test('an alert is told once over all replicas, and again to the request whose an
 test('D11: a request belongs to the day and the month in which it began, by the clock of the store', async () => {
   const starts = ['2026-11-30T23:59:59Z', '2028-02-28T23:59:59Z', '2027-12-31T23:59:59Z']
   for (const start of starts) {
-    await link.client.flushall()
+    await bench.link.client.flushall()
     const time = aClock(Date.parse(start))
     // The replica's own clock is an hour late, and it learns the store's from its answers alone.
     const own = aClock(Date.parse(start) - 3_600_000)
     const told: Link = {
-      run: (script, keys, args) => link.run(script, keys, [time.wall(), ...args.slice(1)]),
+      run: (script, keys, args) => bench.link.run(script, keys, [time.wall(), ...args.slice(1)]),
     }
     const store = aStore(told, { clock: own })
     const rules = aRule({ budget: BUDGET })
@@ -183,16 +159,16 @@ test('D11: a request belongs to the day and the month in which it began, by the 
     const { tokens: day, spend, concurrency } = await store.read('acme', rules)
     assert.deepEqual([day?.settled, spend?.settled], [0, isNewMonth ? 0 : 650], start)
     assert.equal(concurrency.used, 0)
-    const keys = (await link.client.keys('*:day:*')).toSorted()
+    const keys = (await bench.link.client.keys('*:day:*')).toSorted()
     const before = keys.find((key) => key.endsWith(start.slice(0, 10))) ?? ''
-    assert.equal(await link.client.hget(before, 'sum'), '65')
+    assert.equal(await bench.link.client.hget(before, 'sum'), '65')
   }
 })
 
 test('B12: replicas whose clocks are an hour apart share the same limits', async () => {
   const rules = aRule({ burst: 10, requestsPerMinute: 1, budget: BUDGET })
   const stores = [-3_600_000, 0, 3_600_000].map((skew) =>
-    aStore(link, { replica: `skewed ${skew}`, clock: aClock(Date.now() + skew) }),
+    aStore(bench.link, { replica: `skewed ${skew}`, clock: aClock(Date.now() + skew) }),
   )
   let admitted = 0
   for (let index = 0; index < 30; index++) {
@@ -213,7 +189,7 @@ test('D12: a limit that is changed holds from the next request on, and nobody is
   assert.equal((await two.read('acme', larger)).requests.remaining, 2)
   const smaller = { ...rules, burst: 4, requestsPerMinute: 60 }
   assert.equal((await one.read('acme', smaller)).requests.remaining, 0)
-  clock.pass(1_000)
+  bench.clock.pass(1_000)
   assert.equal((await two.read('acme', smaller)).requests.remaining, 1)
   const raised = { ...rules, budget: { ...BUDGET, tokensPerDay: 2_000 } }
   assert.deepEqual((await two.read('acme', raised)).tokens?.reserved, 1_000)

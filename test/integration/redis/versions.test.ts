@@ -3,11 +3,10 @@
  * compared with bytes that were recorded once; who changes them has to give the keys another version.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis.ts'
-import { aBudget, aClock, aRule, type TurnedClock } from '../../dataplane/store/world.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
-import { aStore, openLink, type TestLink } from './store-world.ts'
+import { aBudget, aRule } from '../../dataplane/store/world.ts'
+import { aStoreBench } from './store-bench.ts'
 
 const STATE = 'gw:v1:{acme}:state'
 const LEASES = 'gw:v1:{acme}:leases'
@@ -52,25 +51,9 @@ const RULES = aRule({
 })
 const ESTIMATE = { tokens: 100, nanos: 1_000 }
 
-let server: RedisServer
-let link: TestLink
-let clock: TurnedClock
-before(async () => {
-  server = await startRedis()
-  link = openLink(server)
-})
-beforeEach(async () => {
-  await link.client.flushall()
-  clock = aClock()
-})
-after(async () => {
-  link.close()
-  await server.stop()
-})
+const bench = aStoreBench()
 
-function replica(name: string): RedisStore {
-  return aStore(link, { replica: name, clock, storeTime: clock.wall })
-}
+const replica = (name: string) => bench.replica(name)
 
 function admit(store: RedisStore, id: string) {
   return store.admit({ tenant: 'acme', id, rules: RULES, estimate: ESTIMATE })
@@ -82,16 +65,16 @@ async function restore(appended = ''): Promise<void> {
     for (const [field, bytes] of Object.entries(fields)) {
       const isPacked = key === STATE || key === LEASES || field.startsWith('r:')
       const value = Buffer.from(bytes + (isPacked ? appended : ''), 'hex')
-      if (field === '') await link.client.set(key, value)
-      else await link.client.hset(key, field, value)
+      if (field === '') await bench.link.client.set(key, value)
+      else await bench.link.client.hset(key, field, value)
     }
   }
-  for (const key of [DAY, MONTH]) await link.client.hset(key, 'born', '1795288229996855')
+  for (const key of [DAY, MONTH]) await bench.link.client.hset(key, 'born', '1795288229996855')
 }
 
 /** The recorded moment is 15 s after the clock of a test begins. */
 async function assertUnderstood(): Promise<void> {
-  clock.pass(15_000)
+  bench.clock.pass(15_000)
   const store = replica('new')
   const { requests, tokenRate, concurrency, tokens, spend } = await store.read('acme', RULES)
   assert.deepEqual([requests.remaining, tokenRate?.remaining, concurrency.used], [9, 900, 1])
@@ -101,7 +84,7 @@ async function assertUnderstood(): Promise<void> {
   const used = { tokens: 10, nanos: 100 }
   const { crossed } = await store.settle({ tenant: 'acme', id: 'mine', used, budget: BUDGET })
   assert.deepEqual(crossed, [], 'the alert was told by the other')
-  clock.pass(15_000)
+  bench.clock.pass(15_000)
   const later = await store.read('acme', RULES)
   assert.deepEqual(
     [later.concurrency.used, later.tokens?.settled, later.spend?.settled],
@@ -126,14 +109,14 @@ test('B13 what is written is, byte for byte, what other versions know', async ()
   await store.renew([{ tenant: 'acme', id: 'dies', used: { tokens: 5, nanos: 50 } }])
   const used = { tokens: 30, nanos: 300 }
   await store.settle({ tenant: 'acme', id: 'ends', used, budget: BUDGET })
-  clock.pass(15_000)
+  bench.clock.pass(15_000)
   await admit(store, 'runs')
   const written: Record<string, Record<string, string>> = {}
-  for (const key of await link.client.keys('*')) {
+  for (const key of await bench.link.client.keys('*')) {
     const fields =
       key === STATE
-        ? { '': (await link.client.getBuffer(key)) ?? Buffer.of() }
-        : await link.client.hgetallBuffer(key)
+        ? { '': (await bench.link.client.getBuffer(key)) ?? Buffer.of() }
+        : await bench.link.client.hgetallBuffer(key)
     written[key] = Object.fromEntries(
       Object.entries(fields)
         // When the window came to be, by the server's own clock.

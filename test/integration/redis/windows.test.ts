@@ -1,10 +1,9 @@
 /** Windows that very many replicas have written into: what those that went leave is kept in one sum. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis.ts'
-import { aBudget, aClock, aRule, type TurnedClock } from '../../dataplane/store/world.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
-import { aStore, openLink, type TestLink } from './store-world.ts'
+import { aBudget, aRule } from '../../dataplane/store/world.ts'
+import { aStoreBench } from './store-bench.ts'
 
 const HOUR_MS = 3_600_000
 /** With `sum`, `base` and `born` as many fields as a window may have before it is folded. */
@@ -13,25 +12,9 @@ const DAY = 'gw:v1:{acme}:day:2026-11-21'
 const BUDGET = aBudget({ tokensPerDay: 1_000_000, nanosPerMonth: 1_000_000 })
 const RULES = aRule({ budget: BUDGET })
 
-let server: RedisServer
-let link: TestLink
-let clock: TurnedClock
-before(async () => {
-  server = await startRedis()
-  link = openLink(server)
-})
-beforeEach(async () => {
-  await link.client.flushall()
-  clock = aClock()
-})
-after(async () => {
-  link.close()
-  await server.stop()
-})
+const bench = aStoreBench()
 
-function replica(name: string): RedisStore {
-  return aStore(link, { replica: name, clock, storeTime: clock.wall })
-}
+const replica = (name: string) => bench.replica(name)
 
 let requests = 0
 
@@ -55,27 +38,27 @@ async function settled(store: RedisStore): Promise<unknown> {
 }
 
 async function written(): Promise<string[]> {
-  return (await link.client.hkeys(DAY)).filter((field) => field.startsWith('r:')).toSorted()
+  return (await bench.link.client.hkeys(DAY)).filter((field) => field.startsWith('r:')).toSorted()
 }
 
 test('D8 what replicas that were silent for an hour have used is folded, and stays counted', async () => {
   await crowd()
-  clock.pass(HOUR_MS)
+  bench.clock.pass(HOUR_MS)
   const [late, next] = [replica('late'), replica('next')]
   await use(late, 10)
   assert.equal((await written()).length, CROWD + 1, 'an hour is not over yet')
-  clock.pass(1)
+  bench.clock.pass(1)
   await use(next, 100)
   assert.deepEqual(await written(), ['r:late', 'r:next'])
-  assert.deepEqual(await link.client.hmget(DAY, 'sum', 'base'), ['235', '125'])
+  assert.deepEqual(await bench.link.client.hmget(DAY, 'sum', 'base'), ['235', '125'])
   assert.equal(await settled(late), CROWD + 110)
 })
 
 test('D8 a window with few replicas keeps them all, however long they are silent', async () => {
   const stores = (await crowd()).slice(0, 3)
-  await link.client.flushall()
+  await bench.link.client.flushall()
   for (const store of stores) await use(store, 1)
-  clock.pass(5 * HOUR_MS)
+  bench.clock.pass(5 * HOUR_MS)
   await use(replica('late'), 10)
   assert.equal((await written()).length, 4)
 })
@@ -83,13 +66,13 @@ test('D8 a window with few replicas keeps them all, however long they are silent
 test('D6 D8 a replica whose total was folded goes on from it, and what it used counts once', async () => {
   const [silent, ...others] = await crowd()
   assert.ok(silent)
-  clock.pass(HOUR_MS + 1)
+  bench.clock.pass(HOUR_MS + 1)
   const next = replica('next')
   await use(next, 100)
   assert.deepEqual(await written(), ['r:next'])
   await use(silent, 5)
   assert.deepEqual(await written(), ['r:next', 'r:old0'])
-  assert.deepEqual(await link.client.hmget(DAY, 'sum', 'base'), ['230', '124'])
+  assert.deepEqual(await bench.link.client.hmget(DAY, 'sum', 'base'), ['230', '124'])
   await silent.renew([])
   for (const store of others) await store.renew([])
   assert.equal(await settled(next), CROWD + 105)
@@ -99,15 +82,15 @@ test('B9 D8 who lives is not folded, and brings the whole window back when it is
   const stores = await crowd()
   const living = stores.slice(0, 3)
   for (let passed = 0; passed < 2 * HOUR_MS; passed += HOUR_MS / 4) {
-    clock.pass(HOUR_MS / 4)
+    bench.clock.pass(HOUR_MS / 4)
     for (const store of living) await store.renew([])
   }
   const next = replica('next')
   await use(next, 100)
   assert.deepEqual(await written(), ['r:next', 'r:old0', 'r:old1', 'r:old2'])
   await use(living[0] ?? next, 5)
-  assert.deepEqual(await link.client.hmget(DAY, 'sum', 'base'), ['230', '122'])
-  await link.client.flushall()
+  assert.deepEqual(await bench.link.client.hmget(DAY, 'sum', 'base'), ['230', '122'])
+  await bench.link.client.flushall()
   for (const store of [next, ...living]) await store.renew([])
   assert.equal(await settled(next), CROWD + 105)
   await use(next, 1)

@@ -1,0 +1,36 @@
+/** What the tests of a store on a real Redis stand on: a server that is empty before each, and a clock that they turn. */
+import { after, before, beforeEach } from 'node:test'
+import type { RedisStore } from '../../../dataplane/store/redis.ts'
+import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { aStore, openLink, type TestLink } from './store-world.ts'
+
+export class StoreBench {
+  server!: RedisServer
+  link!: TestLink
+  clock!: TurnedClock
+
+  /** A gateway's store whose server has the same time. */
+  replica(name: string): RedisStore {
+    const { clock } = this
+    return aStore(this.link, { replica: name, clock, storeTime: clock.wall })
+  }
+}
+
+/** For all tests of the file that asks. */
+export function aStoreBench(): StoreBench {
+  const bench = new StoreBench()
+  before(async () => {
+    bench.server = await startRedis()
+    bench.link = openLink(bench.server)
+  })
+  beforeEach(async () => {
+    await bench.link.client.flushall()
+    bench.clock = aClock()
+  })
+  after(async () => {
+    bench.link.close()
+    await bench.server.stop()
+  })
+  return bench
+}
