@@ -57,9 +57,19 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
   return app
 }
 
+/** Nothing is described to fastify by JSON schemas; it need not load the hundred modules that would compile them. */
+const NO_SCHEMAS = {
+  compilersFactory: { buildValidator: compileNothing, buildSerializer: compileNothing },
+}
+
+function compileNothing(): never {
+  throw new Error('No route has a schema.')
+}
+
 function openFastify(gateway: Gateway): FastifyInstance {
   return fastify({
     logger: false,
+    schemaController: NO_SCHEMAS,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -155,7 +165,7 @@ function isAt(path: string, api: Api): boolean {
 
 /** GET /metrics on its own port. */
 export function createMetricsServer(render: () => Promise<string>): FastifyInstance {
-  const app = fastify({ logger: false })
+  const app = fastify({ logger: false, schemaController: NO_SCHEMAS })
   app.get('/metrics', async (_request, reply) => {
     reply.type('text/plain; version=0.0.4; charset=utf-8')
     return render()
@@ -165,7 +175,11 @@ export function createMetricsServer(render: () => Promise<string>): FastifyInsta
 
 /** The admin API, on loopback. A browser page that resolves its own name to loopback is refused by its Host. */
 export function createAdminServer(administered: Administered): FastifyInstance {
-  const app = fastify({ logger: false, bodyLimit: ADMIN_BODY_BYTES_MAX })
+  const app = fastify({
+    logger: false,
+    schemaController: NO_SCHEMAS,
+    bodyLimit: ADMIN_BODY_BYTES_MAX,
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request, reply) => {
