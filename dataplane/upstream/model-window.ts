@@ -1,6 +1,7 @@
 /** How many tokens a runtime's model may hold, where the configuration does not say: read from its list of models. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import { readBounded } from './bounded-body.ts'
 
 const READ_TIMEOUT_MS = 5_000
 const LIST_BYTES_MAX = 1_048_576
@@ -52,16 +53,8 @@ export async function readModelWindow(
     },
     signal: AbortSignal.timeout(READ_TIMEOUT_MS),
   })
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > LIST_BYTES_MAX) throw new Error('the list of models is too large')
-    chunks.push(chunk)
-  }
-  return statusCode === 200
-    ? windowIn(JSON.parse(Buffer.concat(chunks).toString()), model)
-    : undefined
+  const list = await readBounded(body, LIST_BYTES_MAX, 'the list of models is too large')
+  return statusCode === 200 ? windowIn(JSON.parse(list.toString()), model) : undefined
 }
 
 /** Of the model of that name, or of the only one there is. */

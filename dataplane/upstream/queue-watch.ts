@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import { readBounded } from './bounded-body.ts'
 import { queueOf } from './queue-gauges.ts'
 
 /** A figure this many intervals old says nothing about now. */
@@ -70,18 +71,8 @@ export async function scrapeQueue(
     await body.dump()
     return undefined
   }
-  const { waiting, running } = queueOf(provider.name, await boundedText(body))
+  const text = await readBounded(body, SCRAPE_BYTES_MAX, 'the metrics are too large')
+  const { waiting, running } = queueOf(provider.name, text.toString())
   if (waiting === undefined && running === undefined) return undefined
   return (waiting ?? 0) + (running ?? 0)
-}
-
-async function boundedText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > SCRAPE_BYTES_MAX) throw new Error('the metrics are too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
 }

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../call.ts'
 import type { Section } from '../config/schema.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { Failure } from '../providers/contract.ts'
+import { readBounded } from './bounded-body.ts'
 import { openPool } from './client.ts'
 import { failureOf } from './connection-failures.ts'
 import { masked } from './masking.ts'
@@ -21,6 +22,7 @@ export interface Step {
 
 const PROBE_MS_MAX = 10_000
 const ANSWER_BYTES_MAX = 1_048_576
+const TOO_LARGE = 'the answer is larger than 1 MiB'
 
 /** Asks as a probe would; undefined where the upstream is not probed. */
 export async function tryHealth(
@@ -69,7 +71,7 @@ export async function tryCompletion(
       body,
       signal: AbortSignal.timeout(settings.timeoutMs),
     })
-    const bytes = await readBounded(answer.body)
+    const bytes = await readBounded(answer.body, ANSWER_BYTES_MAX, TOO_LARGE)
     const { statusCode: status } = answer
     if (status >= 300) {
       const failure = masked(provider.classify(status, answer.headers, bytes), settings)
@@ -86,17 +88,6 @@ export async function tryCompletion(
   } finally {
     await pool.destroy()
   }
-}
-
-async function readBounded(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is larger than 1 MiB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 function broken(error: unknown, settings: UpstreamSettings): Failure {

@@ -36,8 +36,7 @@ function podTrouble({ pods, podObjects }: Facts): string | undefined {
   const found = podObjects.flatMap((pod) => {
     if (pod.metadata.deletionTimestamp !== undefined || isReady(pod)) return []
     const refusal = refusing.get(pod.metadata.uid ?? '')
-    const why =
-      heldBack(pod) ?? (refusal && `refuses its configuration: ${sentence(refusal)}`) ?? undefined
+    const why = heldBack(pod) ?? (refusal && `refuses its configuration: ${sentence(refusal)}`)
     return why === undefined ? [] : [`Pod ${pod.metadata.name} ${why}`]
   })
   const [first] = found
