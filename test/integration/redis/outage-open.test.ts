@@ -201,6 +201,7 @@ test('B6 without a store at the start the gateway serves, and counts there once 
   context.after(() => gateway.stop())
   const front = gateway.as('reset')
   assert.equal((await front.chat()).status, 200)
+  await until('it is logged', () => loggedStates(front).length > 0)
   assert.deepEqual(loggedStates(front), ['away'])
   const again = await absent.restart()
   context.after(() => again.stop())
