@@ -1,11 +1,39 @@
 /** Runs every tier of tests this machine can run, and says in one line why another cannot. */
 import { spawnSync } from 'node:child_process'
+import { type Outcome, runBounded } from './bounded.ts'
+import { nodeNeeds } from './node/system.ts'
 
 interface Tier {
   readonly name: string
   readonly script: string
   /** What it cannot do without, as a command that fails where it is missing, and the Debian packages that bring it. */
   readonly needs: Readonly<Record<string, string>>
+  /** Of a tier that takes long: what runs here. All of it is asked for by the name of its script. */
+  readonly heart?: Heart
+}
+
+interface Heart {
+  readonly files: readonly string[]
+  /** What it takes from nothing, several times over: longer than that it hangs. */
+  readonly minutesMax: number
+  /** A command that fails where no package could help, and prints why. */
+  readonly possible?: string
+  /** A script that removes what the tier started, if it was ended before it could. */
+  readonly cleanUp?: string
+  readonly whole: string
+}
+
+/** Hearts take long where nothing was built yet: they run in CI, and where they are asked for. */
+const IS_CI = process.env.CI === 'true'
+const WITH_HEARTS = IS_CI || process.env.GW_TIERS === 'all'
+
+const inFolder = (folder: string, names: readonly string[]) =>
+  names.map((name) => `test/${folder}/${name}.test.ts`)
+
+const PROMTOOL = { 'command -v promtool': 'prometheus' }
+/** To build the programs of a cluster, where there is no Go. */
+const BUILD = {
+  "/usr/local/go/bin/go version || python3 -c 'import ensurepip, venv'": 'python3 python3-venv',
 }
 
 const TIERS: readonly Tier[] = [
@@ -29,39 +57,106 @@ const TIERS: readonly Tier[] = [
       '[ "$(uname)" != Linux ] || /sbin/ldconfig -p | grep -q libgomp.so.1': 'libgomp1',
     },
   },
+  {
+    name: 'cluster API',
+    script: 'test:cluster',
+    needs: { ...BUILD, ...PROMTOOL, 'openssl version': 'openssl' },
+    heart: {
+      files: inFolder('cluster', [
+        'programs',
+        'control-plane',
+        'crds',
+        'crds-mistakes',
+        'operator-first',
+        'operator-rbac',
+        'chart',
+        'chart-rendered',
+        'chart-alerts',
+        'chart-kube-score',
+      ]),
+      minutesMax: 30,
+      whole: 'make test-cluster',
+    },
+  },
+  {
+    name: 'end to end',
+    script: 'test:e2e',
+    needs: {
+      ...BUILD,
+      ...PROMTOOL,
+      ...nodeNeeds(),
+      'command -v buildah': 'buildah',
+      'command -v mmdebstrap': 'mmdebstrap',
+      'command -v redis-server': 'redis-server',
+    },
+    heart: {
+      files: inFolder('e2e', ['install', 'metrics', 'limits', 'uninstall']),
+      minutesMax: 30,
+      possible: 'node test/node/ability.ts',
+      cleanUp: 'cluster -- down',
+      whole: 'make test-e2e',
+    },
+  },
 ]
 
-/** Tiers that first build or start something large: asked for by name. */
-const APART = [
-  ['cluster API', 'make test-cluster (the first run builds a Kubernetes API server)'],
-  ['image', 'make test-image'],
-  ['end to end', 'make test-e2e (starts a Kubernetes node)'],
-] as const
-
-function main(): number {
+async function main(): Promise<number> {
   let failed = false
   for (const tier of TIERS) {
-    const missing = Object.entries(tier.needs).filter(([command]) => !succeeds(command))
-    if (missing.length > 0) {
-      const packages = missing.map(([, name]) => name).join(' ')
-      process.stdout.write(`tier ${tier.name}: cannot run, install ${packages}\n`)
-      failed ||= process.env.CI === 'true'
-      continue
-    }
-    const passed = runs(tier)
-    process.stdout.write(`tier ${tier.name}: ${passed ? 'passed' : 'FAILED'}\n`)
-    failed ||= !passed
+    const { said, isFailure } = await judge(tier)
+    process.stdout.write(`tier ${tier.name}: ${said}\n`)
+    failed ||= isFailure
   }
-  for (const [name, why] of APART) process.stdout.write(`tier ${name}: runs by itself, ${why}\n`)
+  process.stdout.write('tier image: runs by itself, make test-image\n')
   return failed ? 1 : 0
+}
+
+async function judge({ name, script, needs, heart }: Tier) {
+  if (heart && !WITH_HEARTS) {
+    const said = `runs by itself, ${heart.whole}; a part of it here with GW_TIERS=all`
+    return { said, isFailure: false }
+  }
+  const missing = Object.entries(needs).filter(([command]) => !succeeds(command))
+  if (missing.length > 0) {
+    const packages = new Set(missing.map(([, debian]) => debian))
+    return { said: `cannot run, install ${[...packages].join(' ')}`, isFailure: IS_CI }
+  }
+  const why = heart?.possible === undefined ? undefined : reasonAgainst(heart.possible)
+  if (why !== undefined) {
+    return { said: `cannot run on this machine: ${why}`, isFailure: false }
+  }
+  if (heart) process.stdout.write(`tier ${name}: a part of it, all by ${heart.whole}\n`)
+  const startedAt = performance.now()
+  const outcome = await runs(script, heart)
+  const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
+  return { said: `${TOLD[outcome]} after ${minutes} min`, isFailure: outcome !== 'passed' }
+}
+
+const TOLD: Readonly<Record<Outcome, string>> = {
+  passed: 'passed',
+  failed: 'FAILED',
+  'took too long': 'FAILED, it was ended because it hung,',
+}
+
+async function runs(script: string, heart: Heart | undefined): Promise<Outcome> {
+  const files = heart === undefined ? [] : ['--', ...heart.files]
+  const bound = heart === undefined ? {} : { msMax: heart.minutesMax * 60_000 }
+  const outcome = await runBounded('npm', ['run', '--silent', script, ...files], bound)
+  if (heart?.cleanUp !== undefined && (IS_CI || outcome === 'took too long')) {
+    const shell = `npm run --silent ${heart.cleanUp}`
+    await runBounded('sh', ['-c', shell], { msMax: 300_000 })
+  }
+  return outcome
 }
 
 function succeeds(command: string): boolean {
   return spawnSync(command, { shell: true, stdio: 'ignore' }).status === 0
 }
 
-function runs(tier: Tier): boolean {
-  return spawnSync('npm', ['run', '--silent', tier.script], { stdio: 'inherit' }).status === 0
+/** What it prints where it fails. */
+function reasonAgainst(command: string): string | undefined {
+  const { status, stdout, stderr } = spawnSync(command, { shell: true, encoding: 'utf8' })
+  if (status === 0) return undefined
+  return stdout.trim() || `${command} failed: ${stderr.trim().split('\n')[0]}`
 }
 
-process.exit(main())
+process.exit(await main())

@@ -9,6 +9,7 @@ import { FOLDER } from '../node/layout.ts'
 import { run } from '../node/system.ts'
 
 const REDIS_IMAGE = 'localhost/gw-test/redis:1'
+const PROMETHEUS_IMAGE = 'localhost/gw-test/prometheus:1'
 const BASE = 'localhost/gw-test/base:1'
 /** Where the chart looks for it if it is told nothing. */
 const IMAGE = `localhost/gw:${VERSION}`
@@ -25,20 +26,33 @@ export async function provideImage(): Promise<string> {
   return IMAGE
 }
 
-/** The host's Redis with the libraries that it names, as an image. */
+/** The host's Redis. */
 export async function provideRedisImage(): Promise<string> {
-  const program = (await run('sh', ['-c', 'readlink -f "$(command -v redis-server)"'])).trim()
+  await importProgram(REDIS_IMAGE, 'redis-server')
+  return REDIS_IMAGE
+}
+
+/** The host's Prometheus. */
+export async function providePrometheusImage(): Promise<string> {
+  await importProgram(PROMETHEUS_IMAGE, 'prometheus')
+  return PROMETHEUS_IMAGE
+}
+
+/** A program of the host with the libraries that it names, as an image that runs it. */
+async function importProgram(image: string, name: string): Promise<void> {
+  const find = ['-c', `readlink -f "$(command -v ${name})"`]
+  const program = (await run('sh', find)).trim()
+  if (program === '') throw new Error(`${name} is needed; .ci/run names the packages.`)
   const libraries = (await run('ldd', [program])).matchAll(/(\/\S+) \(0x/g)
   const folder = await mkdtemp(join(FOLDER, 'image-'))
   for (const path of [program, ...[...libraries].map(([, library = '']) => library)]) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await copyFile(path, join(folder, path))
   }
-  // It tells by its name what it is to be.
-  const place = join(folder, 'usr/bin/redis-server')
-  await copyFile(program, place)
+  // Some tell by their name what they are to be.
+  const place = join(folder, 'usr/bin', name)
+  if (place !== join(folder, program)) await copyFile(program, place)
   await mkdir(join(folder, 'tmp'), { mode: 0o777, recursive: true })
-  await importFolder({ name: REDIS_IMAGE, folder, command: ['/usr/bin/redis-server'] })
+  await importFolder({ name: image, folder, command: [join('/usr/bin', name)] })
   await rm(folder, { recursive: true })
-  return REDIS_IMAGE
 }

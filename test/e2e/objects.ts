@@ -8,12 +8,12 @@ import { SPACE } from './spaces.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 /** What the namespace asks of every pod. */
-const POD_SECURITY = {
+export const POD_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
   seccompProfile: { type: 'RuntimeDefault' },
 }
-const CONTAINER_SECURITY = {
+export const CONTAINER_SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },

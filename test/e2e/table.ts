@@ -9,6 +9,15 @@ const PROMISES = {
     'streams an answer',
   ],
   model: ['llama-server in a pod, by the official SDK through the gateway', 'its exact words'],
+  metrics: [
+    'Prometheus in the cluster, by the monitors of the chart',
+    'operators and pods up, every request counted once',
+  ],
+  alerts: ['the alerts of the chart in that Prometheus', 'loaded, healthy, quiet'],
+  egress: [
+    'NetworkPolicies enforced: from the pods of gateways and of the operator',
+    'nothing but DNS, Redis, upstreams, and the API server by the operator alone',
+  ],
   rollout: [
     'rolling update of 3 replicas under 200 requests/s and 100 open streams',
     '0 of at least 20,000 requests lost, 0 streams shorter than the drain timeout cut',

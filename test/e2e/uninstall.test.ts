@@ -5,10 +5,9 @@ import { startLoad, told } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
-import { gatewayReady, openWorld, prepare, SECONDS_MAX, type World } from './world.ts'
+import { gatewayReady, openWorld, prepare, RELEASE, SECONDS_MAX, type World } from './world.ts'
 
 const NAME = 'staying'
-const RELEASE = 'app.kubernetes.io/instance=gw,app.kubernetes.io/managed-by=Helm'
 let world: World
 
 before(async () => {

@@ -9,6 +9,8 @@ import { SPACE, SYSTEM } from './spaces.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const CHART = join(ROOT, 'charts/gw')
+/** What Helm labels every object of the release with. */
+export const RELEASE = 'app.kubernetes.io/instance=gw,app.kubernetes.io/managed-by=Helm'
 /** Pods come up slowly where the tests, the cluster and other work share two cores. */
 export const SECONDS_MAX = 400
 
@@ -29,7 +31,11 @@ export async function openWorld(): Promise<World> {
   const { E2E_KUBECONFIG: kubeconfig, E2E_IMAGE: image, E2E_OUR_NODE } = process.env
   if (!kubeconfig || !image) throw new Error('Run these tests with `make test-e2e`.')
   const programs = await providePrograms(['kubectl', 'helm'])
-  const kubectl = makeKubectl(programs.kubectl ?? 'kubectl', kubeconfig)
+  const kubectl = makeKubectl(
+    programs.kubectl ?? 'kubectl',
+    kubeconfig,
+    SECONDS_MAX * 1000 + 30_000,
+  )
   const execute = promisify(execFile)
   return {
     kubectl,
@@ -55,13 +61,18 @@ export function imageValues(image: string): string[] {
   return ['--set', `image.repository=${repository}`, '--set', `image.tag=${tag}`]
 }
 
-/** Installs what is not installed; the namespace of the gateways enforces the restricted Pod Security. */
-export async function ensureInstalled(world: World, ...values: readonly string[]): Promise<void> {
+/** The namespace of the gateways enforces the restricted Pod Security. */
+export async function ensureSpace(world: World): Promise<void> {
   await world.apply({
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: SPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   })
+}
+
+/** Installs what is not installed. */
+export async function ensureInstalled(world: World, ...values: readonly string[]): Promise<void> {
+  await ensureSpace(world)
   await world.helm(
     ...['upgrade', '--install', 'gw', CHART, '-n', SYSTEM, '--create-namespace', '--wait'],
     ...['--timeout', `${SECONDS_MAX}s`, '--reset-values', ...imageValues(world.image), ...values],
@@ -76,9 +87,14 @@ export function redisValues(): string[] {
   return values.flatMap((value) => ['--set', value])
 }
 
-/** The chart, two simulated models and the programs of clients. */
+/** The chart, and what `startModels` starts. */
 export async function prepare(world: World, ...values: readonly string[]): Promise<void> {
   await ensureInstalled(world, ...values)
+  await startModels(world)
+}
+
+/** Two simulated models, and the programs of clients. */
+export async function startModels(world: World): Promise<void> {
   const paced = ['--tokens', '40', '--tokens-per-second', '4']
   await world.apply(
     clientPrograms(),

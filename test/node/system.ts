@@ -1,6 +1,5 @@
 /** The system programs that the node needs, and how they are run. */
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
@@ -21,13 +20,20 @@ const NEEDED: readonly (readonly [file: string, debian: string])[] = [
   ['ip', 'iproute2'],
   ['sysctl', 'procps'],
   ['openssl', 'openssl'],
-  [BUSYBOX, 'busybox-static'],
 ]
+
+/** For each of them a shell command that fails where it is missing. */
+export function nodeNeeds(): Record<string, string> {
+  const command = (file: string) => (file.includes('/') ? `[ -e ${file} ]` : `command -v ${file}`)
+  const needs = Object.fromEntries(NEEDED.map(([file, debian]) => [command(file), debian]))
+  // The other busybox of Debian needs libraries, which its container would not have.
+  return { ...needs, [`[ -e ${BUSYBOX} ] && ! ldd ${BUSYBOX}`]: 'busybox-static' }
+}
 
 /** Debian packages that are missing. */
 export function missingPackages(): string[] {
-  const missing = NEEDED.filter(([file]) => !isThere(file)).map(([, debian]) => debian)
-  return [...new Set(missing)]
+  const missing = Object.entries(nodeNeeds()).filter(([command]) => !succeeds(command))
+  return [...new Set(missing.map(([, debian]) => debian))]
 }
 
 export async function run(program: string, args: readonly string[]): Promise<string> {
@@ -35,7 +41,6 @@ export async function run(program: string, args: readonly string[]): Promise<str
   return stdout
 }
 
-function isThere(file: string): boolean {
-  if (file.includes('/')) return existsSync(file)
-  return spawnSync('sh', ['-c', `command -v ${file}`], { stdio: 'ignore' }).status === 0
+function succeeds(command: string): boolean {
+  return spawnSync('sh', ['-c', command], { stdio: 'ignore' }).status === 0
 }

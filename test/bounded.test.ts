@@ -1,0 +1,39 @@
+/** A tier of tests that hangs is ended with all that it started. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { runBounded } from './bounded.ts'
+import { until } from './integration/gateway-process.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'gw-bounded-'))
+after(() => rmSync(folder, { recursive: true }))
+
+test('a program that ends in time has passed or failed by its code', async () => {
+  assert.equal(await runBounded('sh', ['-c', 'exit 0'], { msMax: 60_000 }), 'passed')
+  assert.equal(await runBounded('sh', ['-c', 'exit 3']), 'failed')
+})
+
+test('one that takes too long is ended, also where it does not want to, with what it started', async () => {
+  const file = join(folder, 'pids')
+  // Neither listens, and the second one is not waited for.
+  const script = `trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $! $$ > ${file}; wait; while :; do sleep 1; done`
+  // On a busy machine it may be ended before it said anything: then with more time.
+  for (let msMax = 500; !existsSync(file) || readFileSync(file, 'utf8') === ''; msMax *= 2) {
+    const outcome = await runBounded('sh', ['-c', script], { msMax, graceMs: 500 })
+    assert.equal(outcome, 'took too long')
+  }
+  const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number)
+  assert.equal(pids.length, 2)
+  await until('both are gone', () => pids.every((pid) => !isAlive(pid)))
+})
+
+/** One that has ended, and that nobody has asked for its end yet, counts as gone. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,52 @@
+/** Runs a program with all that it starts, for as long as it may take and no longer. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface Bound {
+  readonly msMax?: number
+  /** What it may take to end in order once it is asked to. */
+  readonly graceMs?: number
+}
+
+export type Outcome = 'passed' | 'failed' | 'took too long'
+
+/** A group of processes of its own, so that nothing of it is left when it has to be ended. */
+export async function runBounded(
+  program: string,
+  args: readonly string[],
+  { msMax, graceMs = 20_000 }: Bound = {},
+): Promise<Outcome> {
+  const child = spawn(program, args, { stdio: 'inherit', detached: true })
+  const end = (signal: NodeJS.Signals) => signalGroup(child.pid, signal)
+  process.on('SIGINT', end).on('SIGTERM', end)
+  let isTooLong = false
+  const timers =
+    msMax === undefined
+      ? []
+      : [
+          setTimeout(() => {
+            isTooLong = true
+            end('SIGTERM')
+          }, msMax),
+          setTimeout(() => end('SIGKILL'), msMax + graceMs),
+        ]
+  try {
+    const [code] = await once(child, 'close')
+    if (isTooLong) return 'took too long'
+    return code === 0 ? 'passed' : 'failed'
+  } finally {
+    for (const timer of timers) clearTimeout(timer)
+    process.off('SIGINT', end).off('SIGTERM', end)
+    // Of what it started something may have outlived it.
+    if (isTooLong) end('SIGKILL')
+  }
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // All of them have ended.
+  }
+}
