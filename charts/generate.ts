@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { type Grant, policyRules } from '../operator/rbac.ts'
+import { type Grant, ITS_CONFIGURATION, policyRules } from '../operator/rbac.ts'
 import { makeDashboard } from './dashboard.ts'
 import { readValues, type Value } from './values.ts'
 
@@ -46,8 +46,12 @@ function templated(manifest: string): string {
 function writeRules(): void {
   const part = (where: Grant['where']) =>
     `{{- define "gw.rules.${where}" }}\n${stringify(policyRules(where), { lineWidth: 0 })}{{- end }}\n`
-  const text = `{{/* ${MADE} */}}\n${part('watched')}\n${part('own')}`
-  writeFileSync(join(CHART, 'templates/_rules.tpl'), text)
+  const parts = [part('watched'), part('own'), part('webhook-own'), part('webhook-cluster')]
+  const text = `{{/* ${MADE} */}}\n${parts.join('\n')}`
+  writeFileSync(
+    join(CHART, 'templates/_rules.tpl'),
+    text.replaceAll(ITS_CONFIGURATION, '{{ include "gw.clusterName" . }}'),
+  )
 }
 
 function writeDashboard(): void {

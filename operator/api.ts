@@ -163,12 +163,12 @@ export class ApiClient {
     object: KubeObject,
     { manager, subresource, force = true, dryRun = false, merges = false }: ApplyOptions,
   ): Promise<KubeObject> {
-    const { namespace, name } = object.metadata
+    const { namespace, name, uid } = object.metadata
     this.#mayWrite()
     const where = subresource === undefined ? { namespace } : { namespace, subresource }
     this.#ask('patch', resource, where)
-    // An apply that makes the object needs the permission to create it.
-    if (subresource === undefined) this.#ask('create', resource, where)
+    // An apply that makes the object needs the permission to create it; one that says its uid makes none.
+    if (subresource === undefined && !uid) this.#ask('create', resource, where)
     const place = pathOf(resource, { name, ...where })
     const forced = merges ? '' : `&force=${force}`
     const query = `fieldManager=${manager}${forced}&fieldValidation=Strict`

@@ -1,5 +1,8 @@
 /** Where the cluster is and who we are in it. The only file that knows client-node. */
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { type Duplex, PassThrough } from 'node:stream'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { readPlainKubeconfig } from './kubeconfig.ts'
@@ -27,6 +30,8 @@ export interface ClusterOptions {
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
+const NO_CLUSTER = 'no cluster configured; set KUBECONFIG, give --kubeconfig, or run inside a pod'
+
 /** Throws an error that says what to set where no cluster is configured. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { env, kubeconfig, context } = options
@@ -35,7 +40,11 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   // Inside a pod the credentials are three files; the library would cost over 100 MiB for reading them.
   if (isInside && host) return inCluster(host, env.KUBERNETES_SERVICE_PORT ?? '443')
   const plain = readPlainKubeconfig({ env, kubeconfig, context })
-  return plain ?? (await fromKubeconfig(kubeconfig, context))
+  if (plain !== undefined) return plain
+  // The library would take an address of its own invention for the cluster.
+  const isAnywhere = !isInside || existsSync(join(homedir(), '.kube', 'config'))
+  if (!isAnywhere) throw new Error(NO_CLUSTER)
+  return await fromKubeconfig(kubeconfig, context)
 }
 
 async function inCluster(host: string, port: string): Promise<Cluster> {
@@ -61,15 +70,20 @@ async function fromKubeconfig(
   const config = load()
   const server = config.getCurrentCluster()?.server
   if (server === undefined) {
-    throw new Error('no cluster configured; set KUBECONFIG, or run inside a pod')
+    throw new Error(NO_CLUSTER)
   }
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? 'default'
   return { server, namespace, credentials: () => credentialsOf(load()) }
 }
 
 function loaded(config: KubeConfig, file: string | undefined, context: string | undefined) {
-  if (file === undefined) config.loadFromDefault()
-  else config.loadFromFile(file)
+  try {
+    if (file === undefined) config.loadFromDefault()
+    else config.loadFromFile(file)
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n')
+    throw new Error(`the kubeconfig${file === undefined ? '' : ` ${file}`} is of no use: ${reason}`)
+  }
   if (context !== undefined) {
     if (config.getContextObject(context) === null) {
       const known = config.getContexts().map(({ name }) => name)

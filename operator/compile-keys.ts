@@ -1,5 +1,6 @@
 /** Keys of a gateway: those in its own document, and GatewayKeys that may count. */
 import { ApiKey, type ApiKeyRecord } from '../dataplane/config/keys.ts'
+import { type Finding, type Path, refuse, showPath } from '../dataplane/config/problems.ts'
 import type { KeyRecord } from '../dataplane/config/signed.ts'
 import { isObject, type KubeObject, keyOf, valueBelow } from './objects.ts'
 
@@ -35,10 +36,10 @@ export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): Compi
   }
   const verdicts = new Map<string, KeyVerdict>()
   for (const key of [...keys].sort(byAge)) {
-    const { record, fault } = readKey(key)
+    const { record, faults } = readKey(key)
     const state = record === undefined ? 'ACTIVE' : stateOf(record, now)
     if (record === undefined || !isPermitted(gateway, key, record.tenant)) {
-      verdicts.set(keyOf(key), refusal(key, gateway, fault))
+      verdicts.set(keyOf(key), refusal(key, gateway, faults))
     } else if (byHash.has(record.hash)) {
       verdicts.set(keyOf(key), { ...DUPLICATE, state })
     } else {
@@ -97,10 +98,15 @@ function missingOf({ routes }: KeyRecord, known: ReadonlySet<unknown>): readonly
   return routes.filter((name) => name !== '*' && !known.has(name)).slice(0, 10)
 }
 
-function refusal(key: KubeObject, gateway: KubeObject, fault: string | undefined): KeyVerdict {
+function refusal(
+  key: KubeObject,
+  gateway: KubeObject,
+  [fault]: readonly Finding[] = [],
+): KeyVerdict {
   const isForeign = key.metadata.namespace !== gateway.metadata.namespace
   if (fault !== undefined && !isForeign) {
-    return { accepted: false, reason: 'InvalidSpec', message: fault, state: 'ACTIVE' }
+    const message = `${showPath(fault.path)}: ${fault.message}.`
+    return { accepted: false, reason: 'InvalidSpec', message, state: 'ACTIVE' }
   }
   return NOT_PERMITTED
 }
@@ -126,9 +132,14 @@ function ownKeys(gateway: KubeObject, kept: readonly KeyRecord[]): KeyRecord[] {
   })
 }
 
+/** What is wrong with a GatewayKey in itself, whatever its gateway says. */
+export function faultsOfKey(key: KubeObject): readonly Finding[] {
+  return readKey(key).faults ?? []
+}
+
 interface ReadKey {
   readonly record?: KeyRecord
-  readonly fault?: string
+  readonly faults?: readonly Finding[]
 }
 
 const read = new WeakMap<KubeObject, ReadKey>()
@@ -163,8 +174,24 @@ function parseKey(key: KubeObject, id: string): ReadKey {
     }),
   )
   if (parsed.success) return { record: recordOf(parsed.data) }
-  const [issue] = parsed.error.issues
-  return { fault: `spec.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}.` }
+  const faults = parsed.error.issues.map(({ path, message }) =>
+    refuse(fieldOf(path), message, 'Correct the field, or remove it.'),
+  )
+  return { faults }
+}
+
+/** Members whose name in the resource is not that of the record. */
+const FIELDS: Readonly<Record<string, Path>> = {
+  expires_at: ['expiresAt'],
+  revoked_at: ['revoked', 'at'],
+  reason: ['revoked', 'reason'],
+  rotated_to: ['rotatedTo'],
+}
+
+function fieldOf([first, ...rest]: readonly PropertyKey[]): Path {
+  const member = String(first ?? '')
+  const below = rest.map((part) => (typeof part === 'number' ? part : String(part)))
+  return ['spec', ...(FIELDS[member] ?? [member]), ...below]
 }
 
 /** Undefined members are left out: canonical JSON and the receiver want it so. */

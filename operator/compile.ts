@@ -1,9 +1,10 @@
 /** Resources to what is sent to the pods, and what is wrong with them. Pure: no clock, no network. */
 
+import { specProblems } from '../crds/spec-problems.ts'
 import { WorkloadSpec } from '../crds/workload.ts'
 import { canonicalize } from '../dataplane/config/canonical.ts'
 import { judge } from '../dataplane/config/judge.ts'
-import { type Finding, hasErrors, refuse, showPath } from '../dataplane/config/problems.ts'
+import { type Finding, hasErrors, showPath } from '../dataplane/config/problems.ts'
 import { type ReferenceUse, resolveReferences } from '../dataplane/config/references.ts'
 import { hashOf, type KeyRecord, type Payload } from '../dataplane/config/signed.ts'
 import { checkInCluster } from './checks/index.ts'
@@ -46,8 +47,9 @@ export function compile(resources: Resources): Compiled {
   const { gateway, keys, now, keptKeys = [] } = resources
   const judged = judgeConfiguration(gateway, now)
   const compiled = compileKeys({ gateway, keys, now, keptKeys })
+  // The API server refuses most of what is wrong in it; the definition there may be older or newer than we are.
   const spec = WorkloadSpec.safeParse(gateway.spec ?? {})
-  const found = [...judged.problems, ...(spec.success ? [] : specProblems(spec.error.issues))]
+  const found = [...judged.problems, ...(spec.success ? [] : specProblems(gateway.spec))]
   const problems = found.filter(
     ({ severity, path }) =>
       // Keys may also come as resources of their own.
@@ -91,14 +93,6 @@ function isUse(uses: ReadonlyMap<string, ReferenceUse>, { path }: Finding): bool
   return uses.has(showPath(path))
 }
 
-/** The API server refuses most of this; the definition there may be older or newer than we are. */
-function specProblems(issues: readonly { path: PropertyKey[]; message: string }[]): Finding[] {
-  return issues.map(({ path, message }) => {
-    const parts = path.map((part) => (typeof part === 'number' ? part : String(part)))
-    return refuse(['spec', ...parts], message, 'Correct the field, or remove it.')
-  })
-}
-
 function configurationOf(gateway: KubeObject): CompiledConfiguration {
   const payload = payloadOf(gateway)
   return { payload, hash: hashOf(payload), needs: needsOf(payload) }
@@ -135,5 +129,6 @@ function distinct(findings: readonly Finding[]): Finding[] {
 /** `gw.routes[0].name: message. fix` as conditions show it. */
 export function showFinding({ path, message, fix }: Finding): string {
   const field = path.length === 0 ? '' : `${showPath(path)}: `
-  return `${field}${message}. ${fix}`
+  // A suggestion is a question.
+  return `${field}${message}${message.endsWith('?') ? '' : '.'} ${fix}`
 }

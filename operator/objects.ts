@@ -53,6 +53,12 @@ export const RESOURCES = {
   autoscalers: resource('autoscaling', 'v2', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler'),
   leases: resource('coordination.k8s.io', 'v1', 'leases', 'Lease'),
   events: resource('events.k8s.io', 'v1', 'events', 'Event'),
+  webhookConfigurations: resource(
+    'admissionregistration.k8s.io',
+    'v1',
+    'validatingwebhookconfigurations',
+    'ValidatingWebhookConfiguration',
+  ),
 } as const satisfies Readonly<Record<string, Resource>>
 
 function resource(group: string, version: string, plural: string, kind: string): Resource {

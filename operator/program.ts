@@ -1,4 +1,6 @@
 /** Puts the parts together: every replica watches, the one that holds the lease writes. */
+
+import type { Webhook, WebhookParts } from './admission/webhook.ts'
 import { ApiClient, type ApiOptions } from './api.ts'
 import type { Cluster } from './cluster.ts'
 import { makeControllers } from './controllers.ts'
@@ -26,6 +28,8 @@ export interface OperatorOptions {
   readonly honoursPushAddress: boolean
   readonly log: Log
   readonly telemetry: Telemetry
+  /** The admission webhook, where there is one: it sees what is watched, and writes as the leader. */
+  readonly startWebhook?: (parts: WebhookParts) => Webhook
   readonly onAsked?: ApiOptions['onAsked']
   readonly timings?: {
     readonly reflector?: ReflectorOptions['timings']
@@ -40,6 +44,7 @@ export interface Operator {
   readonly isSynced: () => boolean
   readonly isLeading: () => boolean
   readonly silentMs: () => number
+  readonly webhook: Webhook | undefined
   /** Resolves when the lead was lost: whoever runs the process ends it, and another one takes over. */
   readonly lost: Promise<void>
   stop(): Promise<void>
@@ -86,15 +91,20 @@ export function startOperator(options: OperatorOptions): Operator {
   fence.lease = lease
   world.start()
   lease.start()
+  const webhook = options.startWebhook?.({ api, world, isLeading: () => lease.mayWrite })
   return {
     isSynced: () => world.isSynced,
     isLeading: () => lease.mayWrite,
     silentMs: () => world.silentMs,
     lost: lost.promise,
+    webhook,
     async stop() {
+      // It answers a while longer, and the next leader need not wait for that.
+      const webhookStopped = webhook?.stop()
       await controllers.stop()
       await lease.release().catch(() => undefined)
       await world.stop()
+      await webhookStopped
       await Promise.all([api.close(), leaseApi.close(), transport.close()])
     },
   }

@@ -6,8 +6,11 @@ export interface Grant {
   readonly resource: Resource
   readonly subresource?: string
   readonly verbs: readonly Verb[]
-  /** `watched`: in the namespaces of gateways. `own`: in the operator's namespace alone. */
-  readonly where: 'watched' | 'own'
+  /**
+   * `watched`: in the namespaces of gateways. `own`: in the operator's namespace alone. `webhook-own` and
+   * `webhook-cluster`: only where the admission webhook is on; of the latter's object there is one in no namespace.
+   */
+  readonly where: 'watched' | 'own' | 'webhook-own' | 'webhook-cluster'
   /** Only objects of these names. Whoever creates cannot be bound to a name. */
   readonly names?: readonly string[]
   /** No call of ours asks for it; an admission plugin does. */
@@ -16,6 +19,9 @@ export interface Grant {
 
 export const LEASE_NAME = 'gw-operator'
 export const SIGNING_SECRET_NAME = 'gw-operator-signing'
+export const WEBHOOK_SECRET_NAME = 'gw-operator-webhook'
+/** Stands in the table for what a release calls its ValidatingWebhookConfiguration. */
+export const ITS_CONFIGURATION = 'WEBHOOK_CONFIGURATION'
 
 const READ = ['get', 'list', 'watch'] as const
 const CHILD = [...READ, 'create', 'patch'] as const
@@ -52,6 +58,18 @@ export const GRANTS: readonly Grant[] = [
     where: 'own',
     names: [SIGNING_SECRET_NAME],
   },
+  {
+    resource: RESOURCES.secrets,
+    verbs: ['get', 'update'],
+    where: 'webhook-own',
+    names: [WEBHOOK_SECRET_NAME],
+  },
+  {
+    resource: RESOURCES.webhookConfigurations,
+    verbs: ['get', 'patch'],
+    where: 'webhook-cluster',
+    names: [ITS_CONFIGURATION],
+  },
 ]
 
 /** A rule as a Role or ClusterRole has it. */
@@ -62,7 +80,12 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[]
 }
 
-export function policyRules(where: Grant['where']): PolicyRule[] {
+/** `configuration`: what is written in the place of `ITS_CONFIGURATION`. */
+export function policyRules(
+  where: Grant['where'],
+  configuration: string = ITS_CONFIGURATION,
+): PolicyRule[] {
+  const named = (name: string) => (name === ITS_CONFIGURATION ? configuration : name)
   return GRANTS.filter((grant) => grant.where === where).map(
     ({ resource, subresource, verbs, names }) => ({
       apiGroups: [resource.group],
@@ -70,7 +93,7 @@ export function policyRules(where: Grant['where']): PolicyRule[] {
         subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`,
       ],
       verbs,
-      ...(names && { resourceNames: names }),
+      ...(names && { resourceNames: names.map(named) }),
     }),
   )
 }

@@ -1,12 +1,14 @@
 /** Arguments and environment to a running operator, down again when it is asked to end. */
 import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
+import type { WebhookOptions } from './admission/webhook.ts'
 import { openCluster } from './cluster.ts'
 import { serveHealth } from './health.ts'
 import { createLog } from './log.ts'
-import { startOperator } from './program.ts'
+import { type OperatorOptions, startOperator } from './program.ts'
 import { createTelemetry } from './telemetry.ts'
 
 const HELP = `gw operator ${manifest.version}: runs and programs the gateways of a cluster.
@@ -19,6 +21,10 @@ Usage: node operator/main.ts [options]
   --max-concurrent-rollouts N
                             gateways that roll at once after an upgrade of the operator (1)
   --health-port PORT        /healthz, /readyz and /metrics          (8081; 0: any free one)
+  --webhook-port PORT       serve an admission webhook over HTTPS   (absent: none; 0: any free one)
+  --webhook-host A,B        names and addresses by which the API server reaches it
+  --webhook-configuration NAME
+                            the ValidatingWebhookConfiguration that is told whom to trust
   --kubeconfig FILE         where the cluster is                    (KUBECONFIG, else the pod's account)
   --context NAME            context of the kubeconfig
   --help                    this text
@@ -29,6 +35,7 @@ inference.gw/push-address. For tests in which pods are processes of one machine;
 
 /** How long nothing may be heard of the API server until the process asks to be restarted. */
 const SILENT_MS_MAX = 300_000
+const LISTEN_HOST = '0.0.0.0'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -40,19 +47,18 @@ function readArguments(env: Environment) {
       image: { type: 'string' },
       'max-concurrent-rollouts': { type: 'string' },
       'health-port': { type: 'string' },
+      'webhook-port': { type: 'string' },
+      'webhook-host': { type: 'string' },
+      'webhook-configuration': { type: 'string' },
       kubeconfig: { type: 'string' },
       context: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
-  const list = values['watch-namespaces'] ?? env.WATCH_NAMESPACES ?? ''
   return {
     help: values.help === true,
     namespace: values.namespace ?? env.POD_NAMESPACE,
-    watchNamespaces: list
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
+    watchNamespaces: listed(values['watch-namespaces'] ?? env.WATCH_NAMESPACES),
     image: values.image ?? env.GW_DATA_PLANE_IMAGE ?? `gw:${manifest.version}`,
     rolloutsMax: wholeNumber(
       '--max-concurrent-rollouts',
@@ -60,9 +66,41 @@ function readArguments(env: Environment) {
       1,
     ),
     healthPort: wholeNumber('--health-port', values['health-port'] ?? '8081', 0),
+    webhook: webhookOf(values),
     kubeconfig: values.kubeconfig,
     context: values.context,
   }
+}
+
+interface WebhookValues {
+  readonly 'webhook-port'?: string | undefined
+  readonly 'webhook-host'?: string | undefined
+  readonly 'webhook-configuration'?: string | undefined
+}
+
+/** All of it, or nothing: a webhook that nobody can reach or trust would be worse than none. */
+function webhookOf(values: WebhookValues) {
+  const hosts = listed(values['webhook-host'])
+  const [port, configuration] = [values['webhook-port'], values['webhook-configuration']]
+  if (port === undefined && hosts.length === 0 && configuration === undefined) return undefined
+  if (port === undefined || hosts.length === 0 || !configuration) {
+    const all = '--webhook-port, --webhook-host and --webhook-configuration'
+    throw new TypeError(`${all} go together; give all three, or none`)
+  }
+  const wrong = hosts.find((host) => isIP(host) === 0 && !HOST.test(host))
+  if (wrong !== undefined) {
+    throw new TypeError(`--webhook-host has "${wrong}"; give DNS names and IP addresses, no ports`)
+  }
+  return { port: wholeNumber('--webhook-port', port, 0), hosts, configuration }
+}
+
+const HOST = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+function listed(names = ''): readonly string[] {
+  return names
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
 }
 
 function wholeNumber(name: string, text: string, least: number): number {
@@ -84,6 +122,7 @@ export async function run(env: Environment, ending: Promise<void>): Promise<numb
   const { kubeconfig, context } = wanted
   const cluster = await openCluster({ env, kubeconfig, context })
   const namespace = wanted.namespace ?? cluster.namespace
+  const startWebhook = await provideWebhook(wanted.webhook, { namespace, log, telemetry })
   const operator = startOperator({
     cluster,
     namespace,
@@ -98,20 +137,23 @@ export async function run(env: Environment, ending: Promise<void>): Promise<numb
     honoursPushAddress: env.GW_OPERATOR_PUSH_ADDRESS === 'annotation',
     log,
     telemetry,
+    ...(startWebhook && { startWebhook }),
   })
+  const webhook = await operator.webhook?.listening
   const health = await serveHealth(
     {
       isAlive: () => operator.silentMs() < SILENT_MS_MAX,
-      isReady: operator.isSynced,
+      isReady: () => operator.isSynced() && operator.webhook?.isReady !== false,
       registry: telemetry.registry,
     },
-    { port: wanted.healthPort, host: '0.0.0.0' },
+    { port: wanted.healthPort, host: LISTEN_HOST },
   )
   const { server } = cluster
   log.event('info', 'start', `gw operator ${manifest.version}.`, {
     server,
     namespace,
     health: health.address(),
+    ...(webhook && { webhook }),
   })
   const end = await Promise.race([ending.then(() => 'asked'), operator.lost.then(() => 'lost')])
   await operator.stop()
@@ -119,4 +161,26 @@ export async function run(env: Environment, ending: Promise<void>): Promise<numb
   health.close()
   log.event('info', 'stop', 'Nothing is under way any more.', { why: end })
   return end === 'lost' ? 1 : 0
+}
+
+/** How long others go on sending reviews to a pod that is about to end. */
+const WEBHOOK_DRAIN_MS = 5000
+
+/** Loaded only where it is wanted: most operators have none. */
+async function provideWebhook(
+  wanted: ReturnType<typeof webhookOf>,
+  parts: Pick<WebhookOptions, 'namespace' | 'log' | 'telemetry'>,
+): Promise<OperatorOptions['startWebhook']> {
+  if (wanted === undefined) return undefined
+  const { port, hosts, configuration } = wanted
+  const { startWebhook } = await import('./admission/webhook.ts')
+  const options: WebhookOptions = {
+    ...parts,
+    listen: { port, host: LISTEN_HOST },
+    hosts,
+    configuration,
+    drainMs: WEBHOOK_DRAIN_MS,
+    wallClock: Date.now,
+  }
+  return (known) => startWebhook(options, known)
 }

@@ -20,20 +20,31 @@ export interface Telemetry {
   readonly lists: Counter<'resource'>
   readonly watchEnds: Counter<'resource' | 'reason'>
   readonly missed: Counter<'resource'>
+  readonly webhookRequests: Counter<'webhook' | 'code'>
+  readonly webhookSeconds: Histogram<'webhook'>
+  readonly webhookCertificateEnds: Gauge
+  readonly admissions: Counter<'kind' | 'result'>
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+function makersFor(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    gauge: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Gauge({ name, help, labelNames, registers }),
+    histogram: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Histogram({ name, help, labelNames, registers, buckets: SECONDS }),
+  }
+}
+
 export function createTelemetry(): Telemetry {
   const registry = new Registry()
-  const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Gauge({ name, help, labelNames, registers })
-  const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Histogram({ name, help, labelNames, registers, buckets: SECONDS })
+  const makers = makersFor(registry)
+  const { counter, gauge, histogram } = makers
   const telemetry: Telemetry = {
     registry,
     reconciles: counter(
@@ -86,9 +97,37 @@ export function createTelemetry(): Telemetry {
       'Changes that only a later list told of; not counting the first one.',
       'resource',
     ),
+    ...ofWebhook(makers),
   }
   beginAtZero(telemetry)
   return telemetry
+}
+
+/** They stay empty where there is no admission webhook. */
+function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) {
+  return {
+    webhookRequests: counter(
+      'controller_runtime_webhook_requests_total',
+      'Requests to the admission webhook by status code.',
+      'webhook',
+      'code',
+    ),
+    webhookSeconds: histogram(
+      'controller_runtime_webhook_latency_seconds',
+      'From a request to the admission webhook to its answer.',
+      'webhook',
+    ),
+    webhookCertificateEnds: gauge(
+      'gw_webhook_certificate_end_timestamp_seconds',
+      'When the certificate of the admission webhook ends; 0 while it has none.',
+    ),
+    admissions: counter(
+      'gw_admission_reviews_total',
+      'Objects that the admission webhook was asked for, by how that ended.',
+      'kind',
+      'result',
+    ),
+  }
 }
 
 /** A series that is not there yet cannot be told from one that is lost. */

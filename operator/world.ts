@@ -7,7 +7,10 @@ import { type Index, Store } from './store.ts'
 import { trimOf } from './trim.ts'
 import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
 
-export type Watched = Exclude<keyof typeof RESOURCES, 'secrets' | 'leases' | 'events'>
+export type Watched = Exclude<
+  keyof typeof RESOURCES,
+  'secrets' | 'leases' | 'events' | 'webhookConfigurations'
+>
 
 export interface WorldOptions {
   readonly api: ApiClient

@@ -4,11 +4,13 @@ import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'
 import { reachableListener } from './listener.ts'
 import { nameableObjects } from './name.ts'
+import { passwordsElsewhere } from './passwords.ts'
 import { documentFits } from './size.ts'
 
 const CHECKS: readonly ClusterCheck[] = [
   nameableObjects,
   filesOfOurOwn,
+  passwordsElsewhere,
   reachableListener,
   documentFits,
 ]

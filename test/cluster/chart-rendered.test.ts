@@ -117,7 +117,9 @@ test('the operator is told its namespaces, the image of the pods, and how many m
   const full = await operatorOf('everything')
   assert.match(full.image, /^registry\.example\/gw@sha256:1{64}$/)
   assert.equal(full.variables.GW_DATA_PLANE_IMAGE, 'registry.example/gw-data:1')
-  assert.deepEqual(full.args, ['operator', '--max-concurrent-rollouts=2'])
+  // What there is above that is of the webhook.
+  const args = full.args as readonly string[]
+  assert.deepEqual(args.slice(0, 2), ['operator', '--max-concurrent-rollouts=2'])
 })
 
 test('the resource types are kept by value, and left out by value', async () => {
@@ -153,6 +155,8 @@ for (const helm of HELMS) {
       'replicas=two',
       'image.digest=sha256:1',
       'watchNamespaces={A_B}',
+      'webhook.failurePolicy=Maybe',
+      'webhook.port=8081',
     ]) {
       const { status, stderr } = await runHelm(helm, [
         'template',

@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { makeAuthority } from '../../operator/admission/certificate.ts'
 import { policyRules } from '../../operator/rbac.ts'
 import {
   CHART,
@@ -96,7 +97,7 @@ const ours = () =>
   names(OF_RELEASE, '-A', '-l', 'app.kubernetes.io/name=gw,app.kubernetes.io/part-of=gw')
 const wide = () =>
   names(
-    'clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding',
+    'clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding,validatingwebhookconfiguration',
     '-l',
     'app.kubernetes.io/part-of=gw',
   )
@@ -144,6 +145,44 @@ for (const program of ['helm', 'helm4'] as const) {
     assert.deepEqual(await types(), BOTH_TYPES)
     assert.deepEqual(await names('gwc', '-n', 'ai'), ['gatewayconfig.inference.gw/production'])
     await helm(program, 'install', 'gw', CHART)
+    await helm(program, 'uninstall', 'gw')
+  })
+}
+
+for (const program of ['helm', 'helm4'] as const) {
+  test(`${program} upgrades a release and leaves what the operator wrote for its webhook`, async () => {
+    const on = ['--set', 'webhook.enabled=true']
+    await helm(program, 'install', 'gw', CHART, ...on)
+    const written = Buffer.from(makeAuthority({ from: 0, until: Date.now() }).certificate)
+    const caBundle = written.toString('base64')
+    const objects = [
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingWebhookConfiguration',
+        metadata: { name: 'gw-system-gw' },
+        webhooks: [{ name: 'validate.inference.gw', clientConfig: { caBundle } }],
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'gw-operator-webhook', namespace: NAMESPACE },
+        data: { 'ca.crt': caBundle },
+      },
+    ]
+    const stdin = objects.map((one) => JSON.stringify(one)).join('\n---\n')
+    const as = ['--server-side', '--field-manager=gw-operator', '-f', '-']
+    await cluster.kubectl(['apply', ...as], { stdin })
+    await helm(program, 'upgrade', 'gw', CHART, ...on, '--set', 'webhook.timeoutSeconds=7')
+    const { webhooks } = JSON.parse(
+      await cluster.kubectl(['get', 'validatingwebhookconfiguration/gw-system-gw', '-o', 'json']),
+    )
+    assert.equal(webhooks[0].timeoutSeconds, 7)
+    assert.equal(webhooks[0].clientConfig.caBundle, caBundle)
+    const secret = ['get', 'secret/gw-operator-webhook', `--namespace=${NAMESPACE}`, '-o', 'json']
+    assert.equal(JSON.parse(await cluster.kubectl(secret)).data['ca.crt'], caBundle)
+    await helm(program, 'upgrade', 'gw', CHART)
+    const left = [...(await ours()), ...(await wide())].filter((name) => name.includes('webhook'))
+    assert.deepEqual(left, [])
     await helm(program, 'uninstall', 'gw')
   })
 }

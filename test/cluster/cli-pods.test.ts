@@ -86,6 +86,12 @@ test('limits test goes to the client port of a pod, or where it is told', async 
   assert.match(unreachable.stderr, /Nothing answers at .*Check --url/)
 })
 
+test('a gateway that is not there is a no, and not a failure to ask', async () => {
+  const { code, stderr } = await ask('status', '--gateway', 'nobody')
+  assert.equal(code, 1)
+  assert.match(stderr, /^error: There is no GatewayConfig "nobody" in namespace "ai"\.$/m)
+})
+
 test('without the permission it is said which one is needed', async () => {
   const read = ['get', 'list']
   const kubeconfig = await rig.cluster.serviceAccount({
@@ -118,7 +124,7 @@ test('a key that is made with --apply works in every pod, and is nowhere but in 
   assert.ok(!stored.includes(made.key))
   assert.equal(JSON.parse(stored).spec.hash, made.record.hash)
   const again = await ask('keys', 'create', ...args, '--apply')
-  assert.equal(again.code, 2)
+  assert.equal(again.code, 1)
   assert.match(again.stderr, /There is a GatewayKey "made" already/)
   assert.equal(again.stdout, '')
 })

@@ -5,6 +5,10 @@ import { appendRow, type Promises, tableOf } from '../results.ts'
 const PROMISES = {
   edit: ['an edit is enforced by every pod, under load', 'p99 < 2 s, no failed request'],
   mistakes: ['a bad edit', 'refused in 2 s with path and fix; pods as they were'],
+  admission: [
+    'a bad edit where the webhook is on',
+    'refused at apply with path and fix, not stored',
+  ],
   hangs: ['a pod that hangs is named', 'within 15 s; the others enforce the edit'],
   refuses: [
     'a pod that refuses is named with its error',

@@ -27,7 +27,11 @@ export class KubectlError extends Error {
 /** One that waits for a server that will never answer would hold up everything. */
 const KUBECTL_MS_MAX = 180_000
 
-export function makeKubectl(program: string, administrator: string): Kubectl {
+export function makeKubectl(
+  program: string,
+  administrator: string,
+  msMax: number = KUBECTL_MS_MAX,
+): Kubectl {
   return async (args, { stdin, kubeconfig = administrator } = {}) => {
     const child = spawn(program, args, { env: { ...process.env, KUBECONFIG: kubeconfig } })
     let stdout = ''
@@ -39,7 +43,7 @@ export function makeKubectl(program: string, administrator: string): Kubectl {
       stderr += text
     })
     child.stdin.on('error', () => undefined).end(stdin ?? '')
-    const timer = setTimeout(() => child.kill('SIGKILL'), KUBECTL_MS_MAX)
+    const timer = setTimeout(() => child.kill('SIGKILL'), msMax)
     const [code] = await once(child, 'close')
     clearTimeout(timer)
     if (code !== 0) throw new KubectlError(args, code, stdout, stderr)

@@ -1,6 +1,7 @@
 /** What the operator may do is what it asks for: it runs with its own rights alone, and every right is used. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startWebhook } from '../../operator/admission/webhook.ts'
 import type { Asked } from '../../operator/api.ts'
 import { openCluster } from '../../operator/cluster.ts'
 import { createLog } from '../../operator/log.ts'
@@ -13,8 +14,10 @@ import { recordFigure } from './figures.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey } from './operator-rig.ts'
 import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
+import { configurationOf } from './webhook-configuration.ts'
 
 const NAMESPACE = 'gw-system'
+const CONFIGURATION = 'gw-system-gw'
 
 let cluster: ControlPlane
 let operator: Operator
@@ -27,8 +30,15 @@ before(async () => {
   await cluster.installDefinitions()
   await cluster.kubectl(['create', 'namespace', 'ai'])
   const account = { namespace: NAMESPACE, name: 'gw-operator' }
-  await cluster.serviceAccount({ ...account, rules: rulesOf('watched'), clusterWide: true })
-  const kubeconfig = await cluster.serviceAccount({ ...account, rules: rulesOf('own') })
+  const wide = [...rulesOf('watched'), ...rulesOf('webhook-cluster')]
+  await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
+  const own = [...rulesOf('own'), ...rulesOf('webhook-own')]
+  const kubeconfig = await cluster.serviceAccount({ ...account, rules: own })
+  // Where nobody listens: that it is told whom to trust is all that is asked here.
+  const configuration = await configurationOf(CONFIGURATION, 9, 'Ignore')
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(configuration) })
+  const log = createLog((line) => lines.push(line), Date.now)
+  const telemetry = createTelemetry()
   operator = startOperator({
     cluster: await openCluster({ env: process.env, kubeconfig }),
     namespace: NAMESPACE,
@@ -37,8 +47,22 @@ before(async () => {
     release: { image: 'gw:test', version: 'test', operatorNamespace: NAMESPACE },
     rolloutsMax: 1,
     honoursPushAddress: true,
-    log: createLog((line) => lines.push(line), Date.now),
-    telemetry: createTelemetry(),
+    log,
+    telemetry,
+    startWebhook: (parts) =>
+      startWebhook(
+        {
+          listen: { port: 0, host: '127.0.0.1' },
+          hosts: ['127.0.0.1'],
+          configuration: CONFIGURATION,
+          namespace: NAMESPACE,
+          drainMs: 0,
+          log,
+          telemetry,
+          wallClock: Date.now,
+        },
+        parts,
+      ),
     onAsked: (one) => asked.add(nameOf(one)),
     timings: { gateway: { soakMs: 200 } },
   })
@@ -51,9 +75,11 @@ after(async () => {
   await cluster?.stop()
 })
 
+const PUBLISHED = 'patch admissionregistration.k8s.io/validatingwebhookconfigurations'
+
 /** The shape that `serviceAccount` takes is looser than ours. */
 function rulesOf(where: Grant['where']) {
-  return policyRules(where).map((rule) => ({ ...rule }))
+  return policyRules(where, CONFIGURATION).map((rule) => ({ ...rule }))
 }
 
 function nameOf({ verb, group, resource }: Asked): string {
@@ -61,12 +87,14 @@ function nameOf({ verb, group, resource }: Asked): string {
 }
 
 function granted(): string[] {
-  return GRANTS.filter(({ isForAdmission }) => isForAdmission !== true).flatMap(
+  const verbs = GRANTS.filter(({ isForAdmission }) => isForAdmission !== true).flatMap(
     ({ resource: { group, plural }, subresource, verbs }) => {
       const resource = subresource === undefined ? plural : `${plural}/${subresource}`
       return verbs.map((verb) => nameOf({ verb, group, resource, namespace: undefined }))
     },
   )
+  // A verb on two objects of their own names is one.
+  return [...new Set(verbs)]
 }
 
 async function apply(...documents: readonly object[]): Promise<void> {
@@ -94,6 +122,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   }
   await untilCondition(cluster, 'production', ['Ready', 'True'])
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
+  await until('it says whom to trust', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
   recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)
   assert.deepEqual(
@@ -103,11 +132,11 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
 })
 
 test('nothing is granted by a wildcard, and no Secret outside its own namespace', () => {
-  for (const where of ['watched', 'own'] as const) {
+  for (const where of ['watched', 'own', 'webhook-own', 'webhook-cluster'] as const) {
     for (const rule of policyRules(where)) {
       const words = [...rule.apiGroups, ...rule.resources, ...rule.verbs]
       assert.ok(!words.some((word) => word.includes('*')), JSON.stringify(rule))
-      assert.ok(where === 'own' || !rule.resources.includes('secrets'))
+      assert.ok(where.endsWith('own') || !rule.resources.includes('secrets'))
     }
   }
 })

@@ -70,3 +70,17 @@ test('another context is another namespace, and one that is not there is named',
     /no context "three".*one, two/,
   )
 })
+
+test('a kubeconfig that is not there is named, and so is what to set where there is none', async () => {
+  await assert.rejects(
+    openCluster({ env: {}, kubeconfig: '/nonexistent/config' }),
+    /the kubeconfig \/nonexistent\/config is of no use: ENOENT/,
+  )
+  const { HOME } = process.env
+  process.env.HOME = await mkdtemp(join(tmpdir(), 'gw-home-'))
+  try {
+    await assert.rejects(openCluster({ env: {} }), /no cluster configured; set KUBECONFIG/)
+  } finally {
+    process.env.HOME = HOME
+  }
+})

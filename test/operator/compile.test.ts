@@ -21,6 +21,26 @@ function verdict(result: Compiled, name: string) {
   return { accepted, reason, state }
 }
 
+test('a finding is sentences, also where it suggests a name', () => {
+  const route = { name: 'chat', strategy: 'single', upstreams: ['locl'] }
+  const [found] = errorsOf(compiled(aGateway({ gw: { routes: [route] } })))
+  assert.match(found ?? '', /did you mean "local"\? Use one of/)
+})
+
+test('a password that is written out is refused, in words that do not repeat it', () => {
+  const rate_limits = { backend: 'redis', redis: { url: 'redis://u:hunter2@cache:6379' } }
+  const result = compiled(aGateway({ gw: { rate_limits } }))
+  assert.equal(result.configuration, undefined)
+  const [found, ...others] = errorsOf(result)
+  assert.match(
+    found ?? '',
+    /^gw\.rate_limits\.redis\.url: holds a password.*\$\{secret:NAME\/KEY\}/,
+  )
+  assert.deepEqual(others, [])
+  assert.ok(!JSON.stringify(result.problems).includes('hunter2'))
+  assert.equal(result.problems.filter(({ message }) => message.startsWith('holds')).length, 1)
+})
+
 test('the payload is what was written, without keys, defaults and foreign metadata', () => {
   const api_keys = [{ id: 'a', tenant: 'acme', hash: aHash('a'), routes: ['*'] }]
   const gateway = aGateway({ gw: { api_keys }, metadata: { labels: { x: 'y' } } })
@@ -120,14 +140,14 @@ const REFUSED: readonly (readonly [
   [
     'the value of such a label',
     { spec: { nodeSelector: { disk: 'very fast!' } } },
-    /^spec\.nodeSelector\.disk: must be at most 63 letters/,
+    /^spec\.nodeSelector\.disk: "very fast!" must be at most 63 letters/,
   ],
   [
     'a block of addresses that is none',
     { spec: { networkPolicy: { clients: [{ ipBlock: { cidr: 'nonsense' } }] } } },
-    /^spec\.networkPolicy\.clients\[0\]\.ipBlock\.cidr: must be a block of addresses/,
+    /^spec\.networkPolicy\.clients\[0\]\.ipBlock\.cidr: "nonsense" must be a block of addresses/,
   ],
-  ['an image with spaces', { spec: { image: 'a b' } }, /^spec\.image: must be REGISTRY/],
+  ['an image with spaces', { spec: { image: 'a b' } }, /^spec\.image: "a b" must be REGISTRY/],
   ['a shape that cannot be', { spec: { replicas: -1 } }, /^spec\.replicas: /],
   ['a field that is not known', { gw: { nonsense: 1 } }, /^gw\.nonsense: /],
 ]

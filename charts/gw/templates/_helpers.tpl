@@ -84,3 +84,8 @@ seccompProfile:
 {{- define "gw.redisUrl" -}}
 redis://{{ include "gw.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379
 {{- end -}}
+
+{{/* How the API server reaches the webhook. */}}
+{{- define "gw.webhookService" -}}
+{{ include "gw.fullname" . }}-webhook
+{{- end -}}

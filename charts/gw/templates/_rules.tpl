@@ -131,3 +131,27 @@
   resourceNames:
     - gw-operator-signing
 {{- end }}
+
+{{- define "gw.rules.webhook-own" }}
+- apiGroups:
+    - ""
+  resources:
+    - secrets
+  verbs:
+    - get
+    - update
+  resourceNames:
+    - gw-operator-webhook
+{{- end }}
+
+{{- define "gw.rules.webhook-cluster" }}
+- apiGroups:
+    - admissionregistration.k8s.io
+  resources:
+    - validatingwebhookconfigurations
+  verbs:
+    - get
+    - patch
+  resourceNames:
+    - {{ include "gw.clusterName" . }}
+{{- end }}

@@ -1,0 +1,83 @@
+/** Writes ASN.1 in DER: the few forms that a certificate is made of. Reading it is left to Node. */
+
+const CONTEXT = 0x80
+const CONSTRUCTED = 0x20
+
+/** One value: its tag, its length, its contents. */
+function element(tag: number, contents: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(contents)
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(body.length)]), body])
+}
+
+/** Short below 128, else the number of bytes and then the bytes. */
+function lengthOf(length: number): number[] {
+  if (length < 128) return [length]
+  const bytes = bytesOf(length)
+  return [CONTEXT | bytes.length, ...bytes]
+}
+
+function bytesOf(number: number): number[] {
+  return number < 256 ? [number] : [...bytesOf(Math.floor(number / 256)), number % 256]
+}
+
+export function sequence(...contents: readonly Uint8Array[]): Buffer {
+  return element(0x30, contents)
+}
+
+export function set(...contents: readonly Uint8Array[]): Buffer {
+  return element(0x31, contents)
+}
+
+/** Of a number that is not negative, given as its bytes; a first bit that is set would make it one. */
+export function integer(bytes: Uint8Array): Buffer {
+  const first = bytes.findIndex((byte) => byte !== 0)
+  const digits = first === -1 ? Buffer.from([0]) : bytes.subarray(first)
+  return element(0x02, (digits[0] ?? 0) < 128 ? [digits] : [Buffer.from([0]), digits])
+}
+
+export function truth(): Buffer {
+  return element(0x01, [Buffer.from([0xff])])
+}
+
+/** Such as `2.5.29.17`. */
+export function objectId(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
+  return element(0x06, [Buffer.from([40 * first + second, ...rest.flatMap(inSevens)])])
+}
+
+/** Seven bits a byte; all but the last say that there is more. */
+function inSevens(number: number): number[] {
+  if (number < 128) return [number]
+  const before = inSevens(Math.floor(number / 128)).map((byte) => byte | 0x80)
+  return [...before, number % 128]
+}
+
+export function text(value: string): Buffer {
+  return element(0x0c, [Buffer.from(value)])
+}
+
+/** Whole seconds; with two digits of the year before 2050, as certificates have to. */
+export function time(milliseconds: number): Buffer {
+  const digits = new Date(milliseconds).toISOString().replace(/\.\d+|[-:T]/g, '')
+  const isShort = Number(digits.slice(0, 4)) < 2050
+  return element(isShort ? 0x17 : 0x18, [Buffer.from(isShort ? digits.slice(2) : digits)])
+}
+
+/** `unused`: how many of the last bits say nothing. */
+export function bits(bytes: Uint8Array, unused = 0): Buffer {
+  return element(0x03, [Buffer.from([unused]), bytes])
+}
+
+export function octets(bytes: Uint8Array): Buffer {
+  return element(0x04, [bytes])
+}
+
+/** A member that is known by its number, with the value around which it is put. */
+export function tagged(number: number, ...contents: readonly Uint8Array[]): Buffer {
+  return element(CONTEXT | CONSTRUCTED | number, contents)
+}
+
+/** A member that is known by its number, in the place of a tag of its own. */
+export function taggedBytes(number: number, bytes: Uint8Array): Buffer {
+  return element(CONTEXT | number, [bytes])
+}

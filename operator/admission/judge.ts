@@ -1,0 +1,73 @@
+/** Judges one object as the operator itself does, by the same functions. What may heal by itself later is only warned of. */
+import { type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { compile, showFinding } from '../compile.ts'
+import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile-keys.ts'
+import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'
+import type { Question, Verdict } from './review.ts'
+
+/** What is known of the cluster at the moment. */
+export interface Known {
+  readonly now: number
+  readonly gateway: (key: string) => KubeObject | undefined
+  /** Every GatewayKey that names this gateway. */
+  readonly keysOf: (gateway: string) => readonly KubeObject[]
+}
+
+export function judgeQuestion({ kind, object, before }: Question, known: Known): Verdict {
+  if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
+  const found = problemsOf(object, known)
+  const isError = ({ severity }: Finding) => severity === 'error'
+  const errors = found.filter(isError)
+  // What was stored with this mistake must remain editable; and of a paused gateway nothing is taken.
+  const old = before === undefined || errors.length === 0 ? [] : problemsOf(before, known)
+  const isPaused = valueBelow(object, 'spec', 'paused') === true
+  const isNew = (finding: Finding) => !isPaused && !old.some((one) => isSame(one, finding))
+  return {
+    errors: errors.filter(isNew),
+    warnings: found.filter((finding) => !isError(finding) || !isNew(finding)).map(showFinding),
+  }
+}
+
+function problemsOf(gateway: KubeObject, { now, keysOf }: Known): readonly Finding[] {
+  return compile({ gateway, keys: keysOf(keyOf(gateway)), now }).problems
+}
+
+function isSame(one: Finding, other: Finding): boolean {
+  return (
+    one.severity === other.severity &&
+    one.message === other.message &&
+    showPath(one.path) === showPath(other.path)
+  )
+}
+
+/** Its gateway, its permission and its routes may come later, and an older record of its hash may go. */
+function judgeKey(key: KubeObject, known: Known): Verdict {
+  const errors = faultsOfKey(key)
+  return { errors, warnings: errors.length > 0 ? [] : warningsOf(key, known) }
+}
+
+function warningsOf(key: KubeObject, { now, gateway: gatewayNamed, keysOf }: Known): string[] {
+  const name = gatewayOf(key)
+  const gateway = gatewayNamed(name)
+  if (gateway === undefined) {
+    const isForeign = !name.startsWith(`${key.metadata.namespace}/`)
+    const missing = 'there is no such GatewayConfig yet. Create it, or correct spec.gateway.'
+    return [isForeign ? NOT_PERMITTED.message : `spec.gateway: ${missing}`]
+  }
+  // Of thousands of records only those of the same hash matter to this one.
+  const hash = valueBelow(key, 'spec', 'hash')
+  const others = keysOf(name).filter(
+    (other) => keyOf(other) !== keyOf(key) && valueBelow(other, 'spec', 'hash') === hash,
+  )
+  const sources = { gateway: withKeysOf(gateway, hash), keys: [...others, key], now, keptKeys: [] }
+  const verdict = compileKeys(sources).verdicts.get(keyOf(key))
+  const isFine = verdict?.accepted === true && verdict.missing === undefined
+  return verdict === undefined || isFine ? [] : [verdict.message]
+}
+
+function withKeysOf(gateway: KubeObject, hash: unknown): KubeObject {
+  const own = valueBelow(gateway, 'gw', 'api_keys')
+  if (!Array.isArray(own) || !isObject(gateway.gw)) return gateway
+  const api_keys = own.filter((record) => valueBelow(record, 'hash') === hash)
+  return { ...gateway, gw: { ...gateway.gw, api_keys } }
+}

@@ -1,0 +1,111 @@
+/** AdmissionReview of Kubernetes, version 1: what is read of the question, and how it is answered. */
+import { isDeepStrictEqual } from 'node:util'
+import { type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { showFinding } from '../compile.ts'
+import { isKubeObject, isObject, type KubeObject, RESOURCES, valueBelow } from '../objects.ts'
+
+export interface Question {
+  readonly uid: string
+  readonly kind: string
+  readonly isDryRun: boolean
+  readonly object: KubeObject
+  /** As it is stored; absent where it is made. */
+  readonly before: KubeObject | undefined
+}
+
+/** What is found: errors refuse, warnings are shown to whoever applies. */
+export interface Verdict {
+  readonly errors: readonly Finding[]
+  readonly warnings: readonly string[]
+}
+
+/** `nothing`: the question is good, and there is nothing to judge in it. */
+export type Read =
+  | { readonly is: 'question'; readonly question: Question }
+  | { readonly is: 'nothing'; readonly uid: string; readonly kind: string }
+  | { readonly is: 'malformed'; readonly message: string }
+
+const API_VERSION = 'admission.k8s.io/v1'
+const KINDS: readonly string[] = [RESOURCES.gatewayConfigs.kind, RESOURCES.gatewayKeys.kind]
+const CAUSES_MAX = 50
+const TEXT_LENGTH_MAX = 1024
+const WARNINGS_MAX = 20
+/** What the API server passes on of each; it cuts the rest. */
+const WARNING_LENGTH_MAX = 256
+
+/** Deletions, statuses, objects that are going, and edits of metadata alone are not judged. */
+export function readReview(body: unknown): Read {
+  const request = valueBelow(body, 'request')
+  const uid = valueBelow(request, 'uid')
+  const isReview = valueBelow(body, 'kind') === 'AdmissionReview' && isObject(request)
+  if (!isReview || valueBelow(body, 'apiVersion') !== API_VERSION || typeof uid !== 'string') {
+    return malformed(
+      `the body must be an AdmissionReview of ${API_VERSION} with a request and its uid`,
+    )
+  }
+  const { object, oldObject: before, operation } = request
+  const group = valueBelow(request, 'kind', 'group')
+  const kind = String(valueBelow(request, 'kind', 'kind') ?? '')
+  if (group !== RESOURCES.gatewayConfigs.group || !KINDS.includes(kind)) {
+    return malformed(`only ${KINDS.join(' and ')} of inference.gw are judged here`)
+  }
+  const isWritten = operation === 'CREATE' || operation === 'UPDATE'
+  if (!isWritten || (request.subResource ?? '') !== '') return { is: 'nothing', uid, kind }
+  if (!isKubeObject(object)) return malformed('request.object must be an object with a name')
+  const isGoing = object.metadata.deletionTimestamp !== undefined
+  if (isGoing || (isKubeObject(before) && isSameBody(before, object))) {
+    return { is: 'nothing', uid, kind }
+  }
+  const isDryRun = request.dryRun === true
+  const known = isKubeObject(before) ? before : undefined
+  return { is: 'question', question: { uid, kind, isDryRun, object, before: known } }
+}
+
+function malformed(message: string): Read {
+  return { is: 'malformed', message }
+}
+
+function isSameBody(before: KubeObject, after: KubeObject): boolean {
+  return isDeepStrictEqual([before.spec, before.gw], [after.spec, after.gw])
+}
+
+export function allow(uid: string, warnings: readonly string[] = []): object {
+  const shown = warnings.slice(0, WARNINGS_MAX).map((warning) => cut(warning, WARNING_LENGTH_MAX))
+  const said = shown.length === 0 ? {} : { warnings: shown }
+  return answer({ uid, allowed: true, ...said })
+}
+
+export function answerOf({ uid, kind, object }: Question, { errors, warnings }: Verdict): object {
+  if (errors.length === 0) return allow(uid, warnings)
+  const shown = errors.slice(0, CAUSES_MAX)
+  const more = errors.length > shown.length ? [`and ${errors.length - shown.length} more`] : []
+  const lines = shown.map((finding) => cut(showFinding(finding), TEXT_LENGTH_MAX))
+  return answer({
+    uid,
+    allowed: false,
+    status: {
+      status: 'Failure',
+      code: 422,
+      reason: 'Invalid',
+      message: [...lines, ...more].join('\n'),
+      details: {
+        group: RESOURCES.gatewayConfigs.group,
+        kind,
+        name: object.metadata.name,
+        causes: shown.map((finding) => ({
+          reason: 'FieldValueInvalid',
+          field: cut(showPath(finding.path), TEXT_LENGTH_MAX),
+          message: cut(showFinding({ ...finding, path: [] }), TEXT_LENGTH_MAX),
+        })),
+      },
+    },
+  })
+}
+
+function answer(response: object): object {
+  return { apiVersion: API_VERSION, kind: 'AdmissionReview', response }
+}
+
+function cut(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`
+}

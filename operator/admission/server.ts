@@ -1,0 +1,130 @@
+/** The HTTPS server that the API server asks: one path, bounded in every direction, its certificate replaced while it runs. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { KeyedCertificate } from './certificate.ts'
+import { Slots } from './slots.ts'
+
+/** What the body of a question is answered with. */
+export interface Reply {
+  readonly status: number
+  readonly body: object | string
+}
+
+export interface ReviewServerOptions {
+  readonly answer: (body: unknown) => Reply
+  /** Of every request, with how long it took. */
+  readonly onAnswer: (status: number, seconds: number) => void
+  readonly timings?: { readonly headersMs: number; readonly requestMs: number }
+}
+
+export interface ReviewServer {
+  readonly server: Server
+  /** From now on connections get this certificate; those that are open keep theirs. */
+  show(certificate: KeyedCertificate): void
+  /** From now on every answer ends its connection, so that the next one goes elsewhere. */
+  leave(): void
+}
+
+export const REVIEW_PATH = '/validate'
+/** An edit carries the object twice, and the API server takes 3 MiB of each. */
+const BODY_BYTES_MAX = 7 * 1024 * 1024
+/** So many bodies are in memory at once; others wait at their sockets. */
+const READ_AT_ONCE_MAX = 8
+const CONNECTIONS_MAX = 128
+/** Whoever sends more slowly keeps others waiting. */
+const TIMINGS = { headersMs: 5000, requestMs: 10_000 }
+/** Longer than the API server keeps an idle connection: it never meets one that was just closed. */
+const IDLE_MS = 120_000
+
+export function createReviewServer(options: ReviewServerOptions): ReviewServer {
+  const { headersMs, requestMs } = options.timings ?? TIMINGS
+  const slots = new Slots(READ_AT_ONCE_MAX)
+  let isLeaving = false
+  const server = createServer(
+    { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: 1000 },
+    (request, response) => {
+      const started = performance.now()
+      if (isLeaving) response.setHeader('connection', 'close')
+      const refusal = refusalOf(request)
+      const reply = refusal
+        ? Promise.resolve(refusal)
+        : slots.run(() => replyTo(request, options.answer))
+      reply
+        .then(
+          (one) => send(response, one),
+          // It ended before it was whole, or took too long: there is nobody to answer.
+          () => request.destroy(),
+        )
+        .finally(() => options.onAnswer(response.statusCode, (performance.now() - started) / 1000))
+    },
+  )
+  server.keepAliveTimeout = IDLE_MS
+  server.maxConnections = CONNECTIONS_MAX
+  // A client that cannot be talked to is its own affair.
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  return {
+    server,
+    show: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
+    leave() {
+      isLeaving = true
+      server.closeIdleConnections()
+    },
+  }
+}
+
+async function replyTo(
+  request: IncomingMessage,
+  answer: ReviewServerOptions['answer'],
+): Promise<Reply> {
+  const body = await readBody(request)
+  if (body === undefined) return TOO_LARGE
+  const review = parse(body)
+  return review === undefined ? NO_JSON : answer(review)
+}
+
+const TOO_LARGE: Reply = { status: 413, body: `a review takes at most ${BODY_BYTES_MAX} bytes` }
+const NO_JSON: Reply = { status: 400, body: 'the body is not JSON' }
+
+/** What can be said before the body is read. */
+function refusalOf({ method, url, headers }: IncomingMessage): Reply | undefined {
+  if (url?.split('?')[0] !== REVIEW_PATH) {
+    return { status: 404, body: `reviews are asked at ${REVIEW_PATH}` }
+  }
+  if (method !== 'POST') return { status: 405, body: 'reviews are asked by POST' }
+  if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) {
+    return { status: 415, body: 'the content type of a review is application/json' }
+  }
+  return Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX ? TOO_LARGE : undefined
+}
+
+/** Undefined where it is longer than it may be. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = []
+  let length = 0
+  // Not ended with the loop: an answer still has to go out.
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    length += piece.length
+    if (length > BODY_BYTES_MAX) return undefined
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
+function send(response: ServerResponse, { status, body }: Reply): void {
+  const isText = typeof body === 'string'
+  const text = isText ? `${body}\n` : JSON.stringify(body)
+  // What was not read is not waited for.
+  const more = status === 200 ? {} : { connection: 'close' }
+  const allow = status === 405 ? { allow: 'POST' } : {}
+  const type = isText ? 'text/plain' : 'application/json'
+  response.writeHead(status, { 'content-type': type, ...more, ...allow })
+  response.end(text)
+}

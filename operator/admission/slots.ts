@@ -1,0 +1,22 @@
+/** Lets so many pieces of work run at once; the others wait in the order in which they came. */
+export class Slots {
+  readonly #waiting: (() => void)[] = []
+  #free: number
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#free--
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      // The slot goes to whoever waits longest, so that nobody overtakes.
+      if (next === undefined) this.#free++
+      else next()
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/** The admission webhook: answers what the API server asks, in every replica, with certificates that it makes itself. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { showPath } from '../../dataplane/config/problems.ts'
+import type { ApiClient } from '../api.ts'
+import { type Log, messageOf } from '../log.ts'
+import { keyOf } from '../objects.ts'
+import { WEBHOOK_SECRET_NAME } from '../rbac.ts'
+import type { Telemetry } from '../telemetry.ts'
+import type { World } from '../world.ts'
+import { CertificateKeeper, type KeeperTimings } from './certificate-keeper.ts'
+import { type Certificates, endOf } from './certificates.ts'
+import { judgeQuestion } from './judge.ts'
+import { allow, answerOf, type Question, readReview, type Verdict } from './review.ts'
+import { createReviewServer, REVIEW_PATH, type Reply } from './server.ts'
+
+export interface WebhookOptions {
+  readonly listen: { readonly port: number; readonly host: string }
+  /** Names and addresses under which the API server comes. */
+  readonly hosts: readonly string[]
+  /** The ValidatingWebhookConfiguration that is told whom to trust. */
+  readonly configuration: string
+  /** Of the Secret with the certificates. */
+  readonly namespace: string
+  /** How long it goes on answering once it is asked to end: others hear of that later. */
+  readonly drainMs: number
+  readonly log: Log
+  readonly telemetry: Telemetry
+  readonly wallClock: () => number
+  readonly timings?: KeeperTimings
+}
+
+export interface WebhookParts {
+  /** Writes only while this process leads. */
+  readonly api: ApiClient
+  readonly isLeading: () => boolean
+  readonly world: World
+}
+
+export interface Webhook {
+  /** Rejects where the port cannot be had. */
+  readonly listening: Promise<AddressInfo>
+  /** It has its certificates, or nobody has made some yet. */
+  readonly isReady: boolean
+  stop(): Promise<void>
+}
+
+const NAMED_MAX = 10
+
+export function startWebhook(options: WebhookOptions, parts: WebhookParts): Webhook {
+  const { telemetry, listen, drainMs } = options
+  const reviews = createReviewServer({
+    answer(body) {
+      try {
+        return reply(body, options, parts.world)
+      } catch (error) {
+        options.log.event('error', 'admission', messageOf(error))
+        return {
+          status: 500,
+          body: 'the object could not be judged; the log of the operator says why',
+        }
+      }
+    },
+    onAnswer(status, seconds) {
+      telemetry.webhookRequests.inc({ webhook: REVIEW_PATH, code: String(status) })
+      telemetry.webhookSeconds.observe({ webhook: REVIEW_PATH }, seconds)
+    },
+  })
+  const keeper = keep(options, parts, (certificates) => {
+    reviews.show(certificates.leaf)
+    telemetry.webhookCertificateEnds.set(endOf(certificates) / 1000)
+  })
+  const { server } = reviews
+  const listening = once(server.listen(listen.port, listen.host), 'listening').then(
+    // It listens on an address and a port, so it has both.
+    () => server.address() as AddressInfo,
+  )
+  keeper.start()
+  return {
+    listening,
+    get isReady() {
+      return keeper.hasLooked
+    },
+    async stop() {
+      reviews.leave()
+      await Promise.all([keeper.stop(), delay(drainMs)])
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+function keep(
+  { configuration, hosts, namespace, wallClock, timings, log }: WebhookOptions,
+  { api, isLeading }: WebhookParts,
+  show: (certificates: Certificates) => void,
+): CertificateKeeper {
+  return new CertificateKeeper({
+    api,
+    secret: { namespace, name: WEBHOOK_SECRET_NAME },
+    configuration,
+    hosts,
+    isLeading,
+    wallClock,
+    onChange(certificates) {
+      show(certificates)
+      const until = new Date(endOf(certificates)).toISOString()
+      log.event('info', 'webhook_certificate', 'The webhook shows another certificate.', { until })
+    },
+    onError: (error) => log.event('error', 'webhook_certificate', messageOf(error)),
+    ...(timings && { timings }),
+  })
+}
+
+function reply(body: unknown, { log, telemetry, wallClock }: WebhookOptions, world: World): Reply {
+  const read = readReview(body)
+  if (read.is === 'malformed') return { status: 400, body: read.message }
+  if (read.is === 'nothing') {
+    telemetry.admissions.inc({ kind: read.kind, result: 'not_judged' })
+    return { status: 200, body: allow(read.uid) }
+  }
+  const { question } = read
+  const verdict = judgeQuestion(question, {
+    now: wallClock(),
+    gateway: (key) => world.stores.gatewayConfigs.get(key),
+    keysOf: (gateway) => world.keysOf.get(gateway),
+  })
+  const isRefused = verdict.errors.length > 0
+  telemetry.admissions.inc({ kind: question.kind, result: isRefused ? 'refused' : 'allowed' })
+  if (isRefused) logRefusal(log, question, verdict)
+  return { status: 200, body: answerOf(question, verdict) }
+}
+
+/** Where the mistakes are, and not what was written there. */
+function logRefusal(log: Log, { kind, object, isDryRun }: Question, { errors }: Verdict): void {
+  const fields = errors.slice(0, NAMED_MAX).map(({ path }) => showPath(path).slice(0, 256))
+  const message = `${kind} ${keyOf(object)} was refused for ${errors.length} mistakes.`
+  log.event('info', 'admission', message, { fields, ...(isDryRun && { dry_run: true }) })
+}

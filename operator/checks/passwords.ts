@@ -1,0 +1,11 @@
+/** Passwords that are written out: a resource is read by many, and no secret may pass through us. */
+import {
+  literalPasswords,
+  PASSWORD_FIX,
+  PASSWORD_MESSAGE,
+} from '../../dataplane/config/checks/credentials.ts'
+import { refuse } from '../../dataplane/config/problems.ts'
+import type { ClusterCheck } from './contract.ts'
+
+export const passwordsElsewhere: ClusterCheck = ({ gateway }) =>
+  literalPasswords(gateway).map((path) => refuse(path, PASSWORD_MESSAGE, PASSWORD_FIX))

@@ -1,0 +1,35 @@
+/** The webhook configuration of the chart, for a webhook that is a process of this machine. */
+import { render } from '../charts/chart.ts'
+
+interface Configured {
+  readonly webhooks: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** As the chart makes it, but asked at a port of this machine: here is no network of Services. */
+export async function configurationOf(
+  name: string,
+  port: number,
+  failurePolicy: 'Fail' | 'Ignore',
+): Promise<object> {
+  const objects = await render('everything')
+  const made = objects.find(({ kind }) => kind === 'ValidatingWebhookConfiguration')
+  if (made === undefined) throw new Error('the chart makes no ValidatingWebhookConfiguration')
+  const { webhooks } = made as unknown as Configured // The rules of the chart's own tests judge it.
+  return {
+    ...made,
+    metadata: { name },
+    webhooks: webhooks.map((webhook) => ({
+      ...webhook,
+      failurePolicy,
+      timeoutSeconds: 10,
+      clientConfig: { url: `https://127.0.0.1:${port}/validate` },
+    })),
+  }
+}
+
+export function webhookPortIn(output: string): number {
+  const line = output.split('\n').find((one) => one.includes('"event":"start"'))
+  const port: unknown = line === undefined ? undefined : JSON.parse(line).webhook?.port
+  if (typeof port !== 'number') throw new Error(`it says no port of a webhook:\n${output}`)
+  return port
+}

@@ -1,0 +1,202 @@
+/** What the admission webhook says to one question. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { judgeQuestion, type Known } from '../../operator/admission/judge.ts'
+import { allow, answerOf, readReview } from '../../operator/admission/review.ts'
+import { compile } from '../../operator/compile.ts'
+import type { KubeObject } from '../../operator/objects.ts'
+import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
+
+const NOTHING: Known = { now: Date.UTC(2026, 0, 1), gateway: () => undefined, keysOf: () => [] }
+
+function aReview(request: object) {
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: {
+      uid: 'review-1',
+      kind: { group: 'inference.gw', version: 'v1', kind: 'GatewayConfig' },
+      operation: 'CREATE',
+      ...request,
+    },
+  }
+}
+
+function judged(
+  object: KubeObject,
+  { before, known = NOTHING }: { before?: KubeObject; known?: Known } = {},
+) {
+  const kind = String(object.kind)
+  const question = { uid: 'review-1', kind, isDryRun: false, object, before }
+  const verdict = judgeQuestion(question, known)
+  // What is answered is JSON, as the API server gets it.
+  const { response } = JSON.parse(JSON.stringify(answerOf(question, verdict)))
+  return { ...verdict, response }
+}
+
+const bad = aGateway({ gw: { aliases: { a: 'nowhere', b: 'nowhere' } } })
+
+test('every error is a cause with its field, and a line of the message with path and fix', () => {
+  const { response, errors } = judged(bad)
+  const { problems } = compile({ gateway: bad, keys: [], now: NOTHING.now })
+  assert.deepEqual(
+    errors,
+    problems.filter(({ severity }) => severity === 'error'),
+  )
+  assert.equal(response.uid, 'review-1')
+  assert.equal(response.allowed, false)
+  assert.equal(response.status.code, 422)
+  assert.equal(response.status.reason, 'Invalid')
+  const lines = response.status.message.split('\n')
+  assert.match(lines[0], /^gw\.aliases\.a: unknown route "nowhere"\. .+/)
+  const { details } = response.status
+  assert.deepEqual(
+    [details.group, details.kind, details.name],
+    ['inference.gw', 'GatewayConfig', 'production'],
+  )
+  assert.deepEqual(
+    details.causes.map(({ field }: { field: string }) => field),
+    ['gw.aliases.a', 'gw.aliases.b'],
+  )
+})
+
+test('warnings are said of what is let through', () => {
+  const { response, errors, warnings } = judged(aGateway())
+  assert.deepEqual(errors, [])
+  assert.equal(response.allowed, true)
+  assert.ok(
+    warnings.some((warning) => warning.startsWith('gw.api_keys: ')),
+    warnings.join('\n'),
+  )
+  assert.deepEqual(
+    response.warnings,
+    warnings.map((warning) => warning.slice(0, 256)),
+  )
+  const known = { ...NOTHING, keysOf: () => [aGatewayKey('one')] }
+  assert.ok(!judged(aGateway(), { known }).warnings.join().includes('gw.api_keys'))
+})
+
+test('a mistake that was stored before is only warned of, and a new one is refused', () => {
+  const mended = aGateway({ gw: { aliases: { a: 'nowhere' } } })
+  const still = judged(mended, { before: bad })
+  assert.equal(still.response.allowed, true)
+  assert.ok(still.warnings.some((warning) => warning.startsWith('gw.aliases.a: ')))
+  const worse = judged(bad, { before: mended })
+  assert.deepEqual(
+    worse.errors.map(({ path }) => path),
+    [['gw', 'aliases', 'b']],
+  )
+})
+
+test('of a paused gateway nothing is taken, so nothing is refused', () => {
+  const paused = judged({ ...bad, spec: { paused: true } })
+  assert.equal(paused.response.allowed, true)
+  assert.ok(paused.warnings.some((warning) => warning.startsWith('gw.aliases.b: ')))
+})
+
+test('what may come later is let through: a Secret, an environment variable', () => {
+  const upstreams = [
+    { name: 'local', provider: 'openai', model: 'm', api_key: '${secret:nowhere/key}' },
+  ]
+  const gateway = aGateway({ gw: { upstreams, http_proxy: '${env:NOT_THERE}' } })
+  assert.equal(judged(gateway).response.allowed, true)
+})
+
+test('a key is refused for what is wrong in itself, with the names of its own fields', () => {
+  const key = aGatewayKey('one', { hash: 'md5:1', expiresAt: 'soon', revoked: { at: 'now' } })
+  const { errors, response } = judged(key)
+  assert.deepEqual(
+    errors.map(({ path }) => path.join('.')),
+    ['spec.hash', 'spec.expiresAt', 'spec.revoked.at'],
+  )
+  assert.equal(response.status.details.kind, 'GatewayKey')
+})
+
+test('of a key that waits for something, or counts for nothing, a warning says so', () => {
+  const gateway = aGateway({
+    gw: { api_keys: [{ id: 'own', tenant: 't', hash: aHash('own'), routes: ['*'] }] },
+  })
+  const older = aGatewayKey('older')
+  const known = { ...NOTHING, gateway: () => gateway, keysOf: () => [older] }
+  const warningsOf = (key: KubeObject, of: Known = known) => {
+    const { errors, warnings } = judged(key, { known: of })
+    assert.deepEqual(errors, [])
+    return warnings.join()
+  }
+  const young = { creationTimestamp: '2026-02-01T00:00:00Z' }
+  assert.equal(warningsOf(aGatewayKey('new')), '')
+  assert.match(warningsOf(aGatewayKey('new'), NOTHING), /^spec\.gateway: .+ yet\. /)
+  assert.match(warningsOf(aGatewayKey('new', { hash: aHash('older') }, young)), /An older record/)
+  assert.match(warningsOf(aGatewayKey('new', { hash: aHash('own') })), /An older record/)
+  assert.match(warningsOf(aGatewayKey('new', { routes: ['x'] })), /has no route "x"/)
+  // The record itself, as it is edited.
+  assert.equal(warningsOf(aGatewayKey('older', { tenant: 'other' })), '')
+})
+
+test('a stranger hears the same words whether the gateway is there or not', () => {
+  const foreign = aGatewayKey('new', { gateway: 'ai/production' }, { namespace: 'team-a' })
+  const there = { ...NOTHING, gateway: () => aGateway() }
+  assert.deepEqual(judged(foreign, { known: there }).warnings, judged(foreign).warnings)
+  assert.match(judged(foreign).warnings.join(), /No gateway of that name takes this key/)
+})
+
+test('status, deletions, what is going, and edits that leave the body as it is are not judged', () => {
+  const going = aGateway({
+    gw: { aliases: { a: 'b' } },
+    metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
+  })
+  const labelled = { ...bad, metadata: { ...bad.metadata, labels: { a: 'b' } }, status: {} }
+  for (const request of [
+    { operation: 'UPDATE', object: labelled, oldObject: bad },
+    { operation: 'UPDATE', object: going, oldObject: bad },
+    { operation: 'UPDATE', object: bad, oldObject: aGateway(), subResource: 'status' },
+    { operation: 'DELETE', oldObject: bad, object: null },
+    { operation: 'CONNECT', object: bad },
+  ]) {
+    assert.deepEqual(readReview(aReview(request)), {
+      is: 'nothing',
+      uid: 'review-1',
+      kind: 'GatewayConfig',
+    })
+  }
+  assert.equal(readReview(aReview({ object: bad, oldObject: null })).is, 'question')
+  assert.equal(
+    readReview(aReview({ operation: 'UPDATE', object: bad, oldObject: aGateway() })).is,
+    'question',
+  )
+})
+
+test('what is no review, or of another kind, is malformed in words', () => {
+  const says = (body: unknown) => {
+    const read = readReview(body)
+    return read.is === 'malformed' ? read.message : read.is
+  }
+  for (const body of [
+    null,
+    7,
+    [],
+    {},
+    { request: {} },
+    { ...aReview({}), apiVersion: 'admission.k8s.io/v1beta1' },
+  ]) {
+    assert.match(says(body), /must be an AdmissionReview of admission\.k8s\.io\/v1/)
+  }
+  const pod = { group: '', version: 'v1', kind: 'Pod' }
+  assert.match(says(aReview({ kind: pod, object: bad })), /only GatewayConfig and GatewayKey/)
+  assert.match(says(aReview({ object: { metadata: {} } })), /object with a name/)
+})
+
+test('answers are bounded, however much is wrong', () => {
+  const aliases = Object.fromEntries(
+    Array.from({ length: 900 }, (_, index) => [`a${index}`, `r${'x'.repeat(200)}${index}`]),
+  )
+  const { response } = judged(aGateway({ gw: { aliases } }))
+  assert.equal(response.status.details.causes.length, 50)
+  assert.match(response.status.message, /\nand 850 more$/)
+  assert.ok(JSON.stringify(response).length < 120_000)
+  const { response: allowed } = JSON.parse(
+    JSON.stringify(allow('u', Array(99).fill('w'.repeat(999)))),
+  )
+  assert.equal(allowed.warnings.length, 20)
+  assert.ok(allowed.warnings.every((warning: string) => warning.length <= 256))
+})
