@@ -60,7 +60,7 @@ export interface EventMeaning {
   readonly out: 'same' | readonly string[]
   /** Text, reasoning, a tool call or a refusal: the first of these commits the answer. */
   readonly content: boolean
-  /** A finish reason was in it. */
+  /** A finish reason was in it, and every choice that was asked for has had its own. */
   readonly finished: boolean
   /**
    * The dialect's own terminal event (`[DONE]`, `message_stop`). Where `out` is `same` it is `[DONE]` itself;
@@ -96,6 +96,8 @@ export interface Provider {
   readonly healthPath?: string
   /** Whether bytes of events and answers pass untouched (OpenAI's own wire). */
   readonly passesBytes: boolean
+  /** Where bytes pass: what stands in events that have to be read all the same. */
+  readonly marks?: readonly string[]
   encode(request: ChatRequest, dialect: Dialect, maxTokens: number | undefined): UpstreamRequest
   /** Reads a whole 2xx answer that is not a stream. */
   decode(body: Buffer, request: ChatRequest): Answer

@@ -24,7 +24,8 @@ const GENERAL: readonly Recogniser[] = [
   { class: 'credential', status: [401, 403, 407] },
   // A path or method that is unknown there is our configuration's mistake, like an unknown model.
   { class: 'missing', status: [404, 405] },
-  { class: 'timeout', status: [408, 499, 504] },
+  // Not 504: it is an answer, of whoever stands in front of the model, and may be asked for again.
+  { class: 'timeout', status: [408, 499] },
   { class: 'rate_limited', status: [429] },
   { class: 'overloaded', status: [503, 529] },
   { class: 'server', status: [424] },

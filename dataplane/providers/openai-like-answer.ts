@@ -6,6 +6,7 @@ import { isError } from './failure-bodies.ts'
 import { classifyError, malformed } from './failures.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from './json-values.ts'
 import type { OpenAiLike } from './openai-like.ts'
+import { OTHER_NAME, withReasonings } from './openai-like-reasoning.ts'
 import { repairAnswer } from './openai-like-repair.ts'
 import { readUsage } from './openai-like-usage.ts'
 
@@ -19,10 +20,14 @@ export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
  * The usual answer of a dialect that passes bytes: only its usage is parsed, the rest is found by
  * its members. undefined: it is not the usual one, or it is none at all.
  */
-function readPlainAnswer(body: Buffer, { repair, failing }: OpenAiLike): Answer | undefined {
+function readPlainAnswer(
+  body: Buffer,
+  { repair, failing, renamesReasoning }: OpenAiLike,
+): Answer | undefined {
   if (repair !== undefined || failing?.some((reason) => body.includes(`"${reason}"`))) {
     return undefined
   }
+  if (renamesReasoning && body.includes(OTHER_NAME)) return undefined
   const spans = spansOf(body)
   const choices = spans?.get('choices')
   const usage = spans?.get('usage')
@@ -55,7 +60,10 @@ function readAnyAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike):
   const failing = choices.map((choice) => failingReason(choice, options)).find(Boolean)
   if (failing) return failed(failing)
   const usage = readUsage(answer.usage, answer)
-  if (options.repair === undefined) return { kind: 'answer', body, usage }
+  if (options.repair === undefined) {
+    const renamed = options.renamesReasoning ? withReasonings(answer, 'message') : answer
+    return { kind: 'answer', body: renamed === answer ? body : JSON.stringify(renamed), usage }
+  }
   const repaired = repairAnswer(answer, body, request, options.repair)
   return { kind: 'answer', body: JSON.stringify(repaired), usage }
 }

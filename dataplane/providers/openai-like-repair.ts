@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import type { ChatRequest } from '../call.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from './json-values.ts'
+import { withBytes } from './openai-like-logprobs.ts'
+import { withReasoning } from './openai-like-reasoning.ts'
 
 export interface Repair {
   /** The answer's id is empty or not unique there. */
@@ -48,6 +50,7 @@ export function repairAnswer(
           tool_calls: calls.map((call, index) => withToolId(call, `${seed}/${position}/${index}`)),
         }),
       },
+      ...knownLogprobs(choice),
       finish_reason: reached && reason === 'stop' ? 'length' : reason,
     }
   })
@@ -70,6 +73,7 @@ export function openRepair(request: ChatRequest, repair: Repair): StreamRepair {
     const called = [...announced].some((key) => key.startsWith(`${position}/`))
     return {
       ...choice,
+      ...knownLogprobs(choice),
       delta: calls.length > 0 ? { ...delta, tool_calls: calls } : delta,
       finish_reason: finishReason(choice.finish_reason, called, repair),
     }
@@ -144,18 +148,16 @@ function finishReason(reason: unknown, called: boolean, { finishReasons }: Repai
   return legal === 'stop' && called ? 'tool_calls' : legal
 }
 
+function knownLogprobs(choice: unknown): Chunk {
+  const { logprobs } = recordOf(choice)
+  return isRecord(logprobs) ? { logprobs: withBytes(logprobs) } : {}
+}
+
 function withToolId(call: unknown, seed: string): Chunk {
   const own = textOf(recordOf(call).id)
   // TGI numbers its calls, so that every call of a conversation would be "0".
   const usable = own !== undefined && !/^[0-9]+$/.test(own)
   return { ...recordOf(call), id: usable ? own : `call_${digest(seed)}` }
-}
-
-/** One outward name for reasoning: the one most clients read. */
-function withReasoning(message: Chunk): Chunk {
-  if (typeof message.reasoning !== 'string' || 'reasoning_content' in message) return message
-  const { reasoning, ...rest } = message
-  return { ...rest, reasoning_content: reasoning }
 }
 
 function answerId(id: unknown, seed: string, { newIds }: Repair): string {

@@ -1,6 +1,6 @@
 /**
- * Reads the events of OpenAI's own wire. Without repairs it remembers nothing, so it may be shown
- * only some of them.
+ * Reads the events of OpenAI's own wire. Without repairs it remembers only which choices have ended,
+ * so it need not be shown events without a finish reason.
  */
 import type { ChatRequest } from '../call.ts'
 import type { EventMeaning, StreamReader } from './contract.ts'
@@ -9,6 +9,7 @@ import { classifyError } from './failures.ts'
 import { isRecord, listOf, parsed, recordOf } from './json-values.ts'
 import type { OpenAiLike } from './openai-like.ts'
 import { failingReason } from './openai-like-answer.ts'
+import { OTHER_NAME, withReasonings } from './openai-like-reasoning.ts'
 import { openRepair } from './openai-like-repair.ts'
 import { readUsage } from './openai-like-usage.ts'
 
@@ -26,6 +27,7 @@ const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 
 export function openReader(request: ChatRequest, options: OpenAiLike): StreamReader {
   const repair = options.repair && openRepair(request, options.repair)
+  const isLast = openEndings(request)
   return {
     read(event) {
       if (event.data.trim() === '[DONE]') {
@@ -43,11 +45,31 @@ export function openReader(request: ChatRequest, options: OpenAiLike): StreamRea
       const failing = listOf(chunk.choices).map((choice) => failingReason(choice, options))
       const failure = failing.find(Boolean)
       if (failure) return { ...PASSED, out: [], failure }
-      if (!repair) return meaning([{ chunk, text: event.data }], true, request, options)
-      const pieces = repair.read(chunk, event.data)
-      return meaning(pieces.map(piece), false, request, options)
+      const pieces = repair?.read(chunk, event.data).map(piece) ?? [
+        renamed(chunk, event.data, options),
+      ]
+      const one = meaning(pieces, repair ? undefined : event.data, request, options)
+      return one.finished && !isLast(pieces) ? { ...one, finished: false } : one
     },
   }
+}
+
+/** Whether an event with a finish reason ends the answer: the last of several choices that were asked for. */
+function openEndings({ body }: ChatRequest): (pieces: readonly Piece[]) => boolean {
+  const asked = typeof body.n === 'number' ? body.n : 1
+  if (asked === 1) return () => true
+  const ended = new Set<unknown>()
+  return (pieces) => {
+    for (const choice of pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)) {
+      if (isFinished(choice)) ended.add(choice.index)
+    }
+    return ended.size >= asked
+  }
+}
+
+function renamed(chunk: Chunk, text: string, { renamesReasoning }: OpenAiLike): Piece {
+  const one = renamesReasoning && text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
+  return one === chunk ? { chunk, text } : piece(one)
 }
 
 function piece(chunk: Chunk): Piece {
@@ -56,21 +78,25 @@ function piece(chunk: Chunk): Piece {
 
 function meaning(
   pieces: readonly Piece[],
-  untouched: boolean,
+  told: string | undefined,
   request: ChatRequest,
   options: OpenAiLike,
 ): EventMeaning {
   const choices = pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)
   const usage = pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
   const out = pieces.flatMap((one) => outOf(one, request.includeUsage, options))
-  const same = untouched && out.length === 1 && out[0] === pieces[0]?.text
+  const same = out.length === 1 && out[0] === told
   return {
     out: same ? 'same' : out,
     content: choices.some(({ delta }) => holdsContent(recordOf(delta))),
-    finished: choices.some(({ finish_reason: reason }) => reason !== undefined && reason !== null),
+    finished: choices.some(isFinished),
     done: false,
     ...(usage && { usage }),
   }
+}
+
+function isFinished({ finish_reason: reason }: Chunk): boolean {
+  return reason !== undefined && reason !== null
 }
 
 function holdsContent(delta: Chunk): boolean {

@@ -6,6 +6,7 @@ import type { Dialect, Provider } from './contract.ts'
 import { classifyAnswer, type Recogniser } from './failures.ts'
 import type { ProviderName } from './names.ts'
 import { readAnswer } from './openai-like-answer.ts'
+import { OTHER_NAME } from './openai-like-reasoning.ts'
 import type { Repair } from './openai-like-repair.ts'
 import { encodeBody } from './openai-like-request.ts'
 import { openReader } from './openai-like-stream.ts'
@@ -37,6 +38,8 @@ export interface OpenAiLike {
   readonly rewrite?: (body: ChatBody) => Readonly<Record<string, unknown>>
   /** Finish reasons that are failures. */
   readonly failing?: readonly string[]
+  /** Reasoning has another name there than the one most clients read. */
+  readonly renamesReasoning?: boolean
   /** Events without choices and usage are noise. */
   readonly dropsEmptyChoices?: boolean
   /** What has to be put right in answers; every event is read then. */
@@ -57,6 +60,7 @@ export function openAiLike(options: OpenAiLike): Provider {
     hosted,
     ...(defaultEndpoint !== undefined && { defaultEndpoint }),
     ...(healthPath !== undefined && { healthPath }),
+    ...(options.renamesReasoning && { marks: [OTHER_NAME] }),
     passesBytes: options.repair === undefined && options.dropsEmptyChoices !== true,
     encode: (request, dialect, maxTokens) => ({
       path: options.path?.(dialect) ?? '/chat/completions',
@@ -90,6 +94,6 @@ function headersFor(authentication: (dialect: Dialect) => Headers) {
   }
 }
 
-function bearer(dialect: Dialect): Record<string, string> {
+export function bearer(dialect: Dialect): Record<string, string> {
   return dialect.credential === '' ? {} : { authorization: `Bearer ${dialect.credential}` }
 }

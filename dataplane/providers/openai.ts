@@ -1,6 +1,6 @@
 /** OpenAI's hosted API, and everything else that speaks exactly like it. */
 import type { Recogniser } from './failures.ts'
-import { openAiLike } from './openai-like.ts'
+import { bearer, openAiLike } from './openai-like.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often leave out the code.
@@ -16,5 +16,9 @@ export const openai = openAiLike({
   // explanation.
   maxTokens: 'max_completion_tokens',
   developerRole: true,
+  authentication: (dialect) => ({
+    ...bearer(dialect),
+    ...(dialect.project !== undefined && { 'openai-project': dialect.project }),
+  }),
   recognisers: RECOGNISERS,
 })

@@ -7,9 +7,6 @@ import { openAiLike } from './openai-like.ts'
 import { HOSTED_MEMBERS } from './openai-like-request.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
-  // 429 says here that the server is full, not that somebody asks too often.
-  { class: 'overloaded', type: 'overloaded' },
-  { class: 'overloaded', says: /^Model is overloaded/ },
   {
     class: 'context',
     status: [422],

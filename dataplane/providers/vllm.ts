@@ -20,5 +20,6 @@ export const vllm = openAiLike({
   developerRole: false,
   drop: HOSTED_MEMBERS,
   failing: ['abort', 'error'],
+  renamesReasoning: true,
   recognisers: RECOGNISERS,
 })

@@ -24,6 +24,7 @@ export class Tap {
   brokenEvents = 0
   readonly #reader: StreamReader
   readonly #passesBytes: boolean
+  readonly #marks: readonly string[]
   readonly #hidesUsage: boolean
   readonly #metered: MeteredAttempt
   readonly #clean: (failure: Failure) => Failure
@@ -38,6 +39,7 @@ export class Tap {
     this.#clean = clean
     this.#reader = provider.openStream(request)
     this.#passesBytes = provider.passesBytes
+    this.#marks = provider.marks === undefined ? MARKS : [...MARKS, ...provider.marks]
     this.#hidesUsage = !request.includeUsage
     this.#metered = metered
   }
@@ -48,7 +50,7 @@ export class Tap {
     const text = events.toString('latin1')
     const shown =
       this.#hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
-    if (!text.endsWith(WHOLE) || MARKS.some((mark) => shown.includes(mark))) {
+    if (!text.endsWith(WHOLE) || this.#marks.some((mark) => shown.includes(mark))) {
       return this.#read(events)
     }
     this.#metered.contentEvents += countEvents(text)

@@ -238,5 +238,5 @@ export class Attempt implements Receiver, Listener {
 
 function isEventStream(headers: IncomingHttpHeaders): boolean {
   const type = headers['content-type']
-  return type === undefined || type.startsWith('text/event-stream')
+  return type === undefined || /^text\/event-stream\b/i.test(type)
 }

@@ -16,7 +16,8 @@ export function refusalOf(failure: Failure, upstream: string): GatewayError {
       return new GatewayError('ERR_GW_UPSTREAM_RATE_LIMIT', message, {
         facts,
         final: failure.class === 'quota',
-        ...retryAfter(failure),
+        // Clients back off by this header; an upstream that names no time gets the shortest.
+        ...(failure.class === 'rate_limited' ? retryAfter(failure, 1000) : retryAfter(failure)),
       })
     case 'credential':
       return upstreamError(`Upstream "${upstream}" refused the gateway's credential.`, facts)
@@ -48,12 +49,12 @@ function passedOn(failure: Failure, message: string): GatewayError {
   })
 }
 
-function retryAfter({ retryAfterMs }: Failure): { retryAfterSeconds?: number } {
-  if (retryAfterMs === undefined) return {}
-  return {
-    retryAfterSeconds: Math.min(
-      Math.max(1, Math.ceil(retryAfterMs / 1000)),
-      RETRY_AFTER_SECONDS_MAX,
-    ),
-  }
+function retryAfter(
+  { retryAfterMs }: Failure,
+  otherwiseMs?: number,
+): { retryAfterSeconds?: number } {
+  const ms = retryAfterMs ?? otherwiseMs
+  if (ms === undefined) return {}
+  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  return { retryAfterSeconds: Math.min(seconds, RETRY_AFTER_SECONDS_MAX) }
 }

@@ -323,7 +323,7 @@ function testErrors(provider: Provider): void {
   test(`${provider.name}: statuses alone decide where the body says nothing`, () => {
     const expected = { 401: 'credential', 403: 'credential', 404: 'missing', 408: 'timeout' }
     const others = { 413: 'client', 429: 'rate_limited', 500: 'server', 502: 'server' }
-    const late = { 503: 'overloaded', 504: 'timeout', 529: 'overloaded', 302: 'malformed' }
+    const late = { 503: 'overloaded', 504: 'server', 529: 'overloaded', 302: 'malformed' }
     for (const [status, name] of Object.entries({ ...expected, ...others, ...late })) {
       assert.equal(provider.classify(Number(status), {}, Buffer.alloc(0)).class, name, status)
     }

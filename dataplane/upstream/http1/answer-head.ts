@@ -33,10 +33,8 @@ export function parseAnswerHead(text: string): AnswerHead {
   const status = Number(text.slice(9, 12))
   const headers = parseHeaders(lines)
   const isFirstMinor = text.charCodeAt(7) === 0x31
-  // No upgrade was asked for, and no leave to go on.
-  if (status === 100 || status === 101) {
-    throw new WireError('UND_ERR_SOCKET', status === 100 ? 'bad response' : 'bad upgrade')
-  }
+  // No upgrade was asked for. A leave to go on was not either, and it says nothing.
+  if (status === 101) throw new WireError('UND_ERR_SOCKET', 'bad upgrade')
   return framed(status, headers, isFirstMinor)
 }
 

@@ -22,6 +22,8 @@ const SIZE_LINE = /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t -~\x80-\xff]*)?$/
 const LF = 0x0a
 const CRLF = '\r\n'
 const HEAD_END = '\r\n\r\n'
+const HEAD_START = 'HTTP/1.'
+const BARE_LF = /(?<!\r)\n/g
 
 export class AnswerReader {
   readonly #sink: AnswerSink
@@ -101,6 +103,7 @@ export class AnswerReader {
     }
     if (end === -1) {
       if (this.#text.length >= HEAD_BYTES_MAX) throw tooLong('Headers Overflow Error')
+      if (!mayBecomeHead(this.#text, earlier)) throw malformed('It does not speak HTTP/1.1.')
       return chunk.length
     }
     if (end > HEAD_BYTES_MAX) throw tooLong('Headers Overflow Error')
@@ -184,4 +187,11 @@ export class AnswerReader {
     this.#trailerBytes += line.length
     if (!HEADER_LINES.test(line)) throw malformed('A trailer is malformed.')
   }
+}
+
+/** Of something else the end would never come. What stands before `from` has been looked at. */
+function mayBecomeHead(text: string, from: number): boolean {
+  if (!HEAD_START.startsWith(text.slice(0, HEAD_START.length))) return false
+  BARE_LF.lastIndex = from
+  return !BARE_LF.test(text)
 }
