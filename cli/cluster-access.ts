@@ -4,6 +4,7 @@ import { ApiError } from '../operator/api-error.ts'
 import { openCluster } from '../operator/cluster.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../operator/objects.ts'
 import { GATEWAY_LABEL } from '../operator/workload/names.ts'
+import { AnswerIsNo } from './output.ts'
 import type { InCluster } from './place.ts'
 
 export interface ClusterAccess {
@@ -40,14 +41,14 @@ export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   if (gateway !== undefined) {
     const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: gateway })
     if (found !== undefined) return found
-    throw new Error(`There is no GatewayConfig "${gateway}" in namespace "${namespace}".`)
+    throw new AnswerIsNo(`There is no GatewayConfig "${gateway}" in namespace "${namespace}".`)
   }
   const all = await listAll(access, 'gatewayConfigs')
   const [only] = all
   if (only !== undefined && all.length === 1) return only
   const names = all.map(({ metadata }) => metadata.name).join(', ')
   const what = only === undefined ? 'is no GatewayConfig' : `are several: ${names}`
-  throw new Error(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
+  throw new AnswerIsNo(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
 }
 
 /** Pods that run, those that take requests first. */

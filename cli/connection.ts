@@ -48,6 +48,12 @@ export async function askAdmin(
   }
   const body = text.length > ANSWER_BYTES_MAX ? undefined : parsed(text)
   if (body === undefined) throw new Error(`What answers at ${admin} is no gateway. ${ADVICE}`)
+  // Only answers to clients have an id: it is the other port of the same gateway.
+  if ('request_id' in Object(Object(body).error)) {
+    throw new Error(
+      `${admin} is where clients call; its admin API has a port of its own. ${ADVICE}`,
+    )
+  }
   return { status, body }
 }
 

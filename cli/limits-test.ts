@@ -72,7 +72,19 @@ async function testAt(calling: Calling, options: TestOptions, doors: Doors | und
     Object.entries(facts).map(([name, value]) => [name, value]),
   )
   if (!isHonest) printLine('A refusal came without a Retry-After of at least a second.')
-  printLine(held ? 'the limit held' : `more was admitted than the limit allows (${most})`)
+  printLine(verdictOn({ held, most, isReached: limited.length > 0 }))
+}
+
+/** A limit that nothing ran into has held, too, but nothing was shown by that. */
+function verdictOn(found: {
+  readonly held: boolean
+  readonly most: number
+  readonly isReached: boolean
+}): string {
+  const { held, most, isReached } = found
+  if (!held) return `more was admitted than the limit allows (${most})`
+  if (isReached || !Number.isFinite(most)) return 'the limit held'
+  return `the limit held, but was not reached: it would admit ${most}; raise --rate or --duration`
 }
 
 /** The key of another tenant would test another limit. */

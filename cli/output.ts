@@ -1,8 +1,12 @@
 /** Everything the tool prints: formats, colours, and what an exit code means. */
 import { type Command, type CommanderError, Option } from 'commander'
+import { withHint } from './usage-hints.ts'
 
 /** What the exit code tells a script. */
 export const EXIT = { ok: 0, no: 1, unanswered: 2, usage: 64 } as const
+
+/** What was asked could be asked, and the answer is no: not found, there already, ended. All other errors end with 2. */
+export class AnswerIsNo extends Error {}
 
 const FORMATS = ['table', 'json', 'yaml'] as const
 export type Format = (typeof FORMATS)[number]
@@ -67,6 +71,9 @@ export function paint(text: string, colour: Colour, stream: NodeJS.WriteStream):
 /** Ends with the code of wrong usage where commander would end with 1. */
 export function endUsageWith64(command: Command): Command {
   for (const one of command.commands) endUsageWith64(one)
+  command.configureOutput({
+    outputError: (text, write) => write(withHint(text, command, process.argv.slice(2))),
+  })
   return command.exitOverride((error: CommanderError) => {
     process.exit(error.exitCode === EXIT.ok ? EXIT.ok : EXIT.usage)
   })

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { Command } from 'commander'
 import { VERSION } from '../dataplane/version.ts'
 import { COMMANDS } from './commands/index.ts'
-import { EXIT, endUsageWith64, printRemark } from './output.ts'
+import { AnswerIsNo, EXIT, endUsageWith64, printRemark } from './output.ts'
 
 export function makeProgram(name: string): Command {
   const program = new Command(name)
@@ -26,7 +26,7 @@ export async function main(): Promise<void> {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     printRemark(`error: ${message.replaceAll(/\s*\n\s*/g, ' ')}`)
-    process.exitCode = EXIT.unanswered
+    process.exitCode = error instanceof AnswerIsNo ? EXIT.no : EXIT.unanswered
   }
 }
 

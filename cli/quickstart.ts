@@ -1,7 +1,7 @@
 /** `make run`: a simulated model server and the gateway in front of it, until Ctrl-C. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,6 +12,8 @@ import { startSimulator } from './simulator.ts'
 
 const HOST = '127.0.0.1'
 const EXAMPLE = join(import.meta.dirname, 'example.yaml')
+/** Of the example, where other ports had to be put in. */
+const COPY = 'example.yaml'
 const TOOL = join(import.meta.dirname, 'main.ts')
 /** Public on purpose: its hash is in the example, and it opens nothing but simulated models. */
 const DEMO_KEY = 'gw_demo_quickstart_EybL4RXJV0SSvvDyoPl7mJB0Q2Kq7sVLJJV7nWiocei3DP8Yb'
@@ -52,11 +54,13 @@ async function quickstart(wanted: Ports): Promise<number> {
   const simulator = await startSimulator({ ...PACE, host: HOST, port: ports.simulator })
   const gateway = startGateway(configFile, logFile, ports)
   const exited = once(gateway, 'exit').then(() => 'exited' as const)
+  let isDone = false
   try {
     const begun = await Promise.race([stopped, exited, untilReady(ports, exited)])
     if (begun === 'ready') printText(instructions({ ...placesOf(ports), configFile, logFile }))
     const ended = begun === 'ready' ? await Promise.race([stopped, exited]) : begun
-    if (ended === 'stopped') return EXIT.ok
+    isDone = ended === 'stopped'
+    if (isDone) return EXIT.ok
     const what = ended === 'exited' ? 'the gateway has ended' : 'the gateway does not get ready'
     printRemark(`error: ${what}; its log is ${logFile}`)
     return EXIT.unanswered
@@ -64,7 +68,20 @@ async function quickstart(wanted: Ports): Promise<number> {
     gateway.kill('SIGTERM')
     await exited
     await simulator.stop()
+    if (isDone) leaveNothing(folder, ports)
   }
+}
+
+/** A copy of the example that somebody has changed is theirs. */
+function leaveNothing(folder: string, ports: Ports): void {
+  const copy = join(folder, COPY)
+  const isTheirs = existsSync(copy) && readFileSync(copy, 'utf8') !== exampleWith(ports)
+  if (isTheirs) printRemark(`Your changes are in ${copy}.`)
+  else rmSync(folder, { recursive: true, force: true })
+}
+
+function exampleWith(ports: Ports): string {
+  return withPorts(readFileSync(EXAMPLE, 'utf8'), ports)
 }
 
 function placesOf(ports: Ports) {
@@ -78,10 +95,9 @@ function placesOf(ports: Ports) {
 
 /** The example itself where its ports are free, so that people can edit what they read. */
 function writeConfiguration(folder: string, ports: Ports): string {
-  const example = readFileSync(EXAMPLE, 'utf8')
-  const text = withPorts(example, ports)
-  if (text === example) return relative('', EXAMPLE)
-  const file = join(folder, 'example.yaml')
+  const text = exampleWith(ports)
+  if (text === readFileSync(EXAMPLE, 'utf8')) return relative('', EXAMPLE)
+  const file = join(folder, COPY)
   writeFileSync(file, text)
   return file
 }

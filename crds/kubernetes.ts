@@ -5,11 +5,16 @@ import { label, line, map, objectName, ruled } from './fields.ts'
 const QUANTITY = /^[0-9]+(\.[0-9]{1,9})?([munkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$/
 
 const quantity = () =>
-  z.union([z.int().min(0), z.string().max(32).regex(QUANTITY, 'such as 500m or 1Gi')]).meta({
-    'x-kubernetes-int-or-string': true,
-    maxLength: 32,
-    pattern: QUANTITY.source,
-  })
+  z
+    .union([
+      z.int().min(0),
+      z.string().max(32).regex(QUANTITY, 'must be an amount such as 500m or 1Gi'),
+    ])
+    .meta({
+      'x-kubernetes-int-or-string': true,
+      maxLength: 32,
+      pattern: QUANTITY.source,
+    })
 
 const quantities = () =>
   z

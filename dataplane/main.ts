@@ -1,6 +1,7 @@
 /** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. What it composes is in run.ts and run-pod.ts. */
 import { parseArgs } from 'node:util'
 import { startFromCompiled } from './compile-cache.ts'
+import { VERSION } from './version.ts'
 
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
 export async function run(file: string): Promise<number> {
@@ -27,16 +28,48 @@ function terminated(): Promise<void> {
   })
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { config: { type: 'string' }, bundle: { type: 'string' } },
-  })
-  const bundle = values.bundle ?? (values.config === undefined && process.env.GW_BUNDLE_DIR)
-  if ((values.config === undefined) === !bundle) {
-    process.stderr.write(
-      'error: say which configuration: node dataplane/main.ts --config FILE, or --bundle FOLDER (GW_BUNDLE_DIR) in a pod\n',
-    )
-    process.exit(64)
+const USAGE = `\
+gw data plane ${VERSION}: runs a gateway until it is told to stop.
+
+Usage: node dataplane/main.ts [options]
+
+  --config FILE    configuration file of a stand-alone gateway; \`gw run --file FILE\` is the same
+  --bundle FOLDER  mounted documents of a pod                                (GW_BUNDLE_DIR)
+  --version        the version
+  --help           this text
+
+GW_ADMIN_PORT and GW_DRAIN_TIMEOUT_SECONDS beat the file.
+`
+
+function wanted() {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  try {
+    return parseArgs({ options: { config: text, bundle: text, help: flag, version: flag } }).values
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
   }
-  process.exit(await (bundle ? runPod(bundle) : run(values.config ?? '')))
 }
+
+function refuse(what: string): never {
+  process.stderr.write(`error: ${what}\n`)
+  process.exit(64)
+}
+
+async function main(): Promise<number> {
+  const { config, bundle, help, version } = wanted()
+  if (help || version) {
+    process.stdout.write(help ? USAGE : `${VERSION}\n`)
+    return 0
+  }
+  if (config !== undefined && bundle !== undefined) refuse('give --config or --bundle, not both')
+  if (config !== undefined) return await run(config)
+  // What is said beats what stands in the environment.
+  const folder = bundle ?? process.env.GW_BUNDLE_DIR
+  if (folder) return await runPod(folder)
+  return refuse(
+    'say which configuration: node dataplane/main.ts --config FILE, or --bundle FOLDER (GW_BUNDLE_DIR) in a pod',
+  )
+}
+
+if (import.meta.main) process.exit(await main())

@@ -7,14 +7,15 @@ import { InfraCost } from './budgets/infra-cost.ts'
 import { AlertWebhook, sendAlert, type WebhookOptions } from './budgets/webhook.ts'
 import { Deadlines, systemClock } from './clock.ts'
 import type { Loaded } from './config/load.ts'
+import { readConfigurationApart } from './config/load-apart.ts'
 import { renderProblem } from './config/problems.ts'
 import { compile, type Snapshot } from './config/snapshot.ts'
-import { readConfiguration, readText, watchFiles } from './config/source.ts'
-import { tlsFilesOf } from './config/tls-files.ts'
+import { readText } from './config/source.ts'
 import { drain, drainSeconds } from './drain.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { Leases } from './limits/leases.ts'
 import { createListeners } from './listeners.ts'
+import { reloadOnChange } from './reload.ts'
 import { Roster } from './roster.ts'
 import { StateError } from './store/journal.ts'
 import { type OpenStore, openStore } from './store/open.ts'
@@ -36,7 +37,7 @@ export async function run(file: string, env: Environment, ending: Promise<void>)
     complain(fault)
     return 1
   }
-  const loaded = load(file, env)
+  const loaded = await load(file, env)
   if (loaded === undefined) return 1
   const follow = (_gateway: Gateway, activation: Activation) =>
     reloadOnChange(file, env, activation)
@@ -96,20 +97,6 @@ export async function serve(
   return 0
 }
 
-/** Reloads on SIGHUP, and when the file or one it names has changed. Returns a function that stops it. */
-function reloadOnChange(file: string, env: Environment, activation: Activation): () => void {
-  const watched = () => [file, ...filesBeside(activation.loaded)]
-  let unwatch = watchFiles(watched(), reload)
-  function reload(): void {
-    activation.replace(() => readConfiguration(file, env))
-    unwatch()
-    // It may name other files now.
-    unwatch = watchFiles(watched(), reload)
-  }
-  process.on('SIGHUP', reload)
-  return () => unwatch()
-}
-
 const NUMBERS: Readonly<Record<string, number>> = {
   GW_ADMIN_PORT: 65_535,
   GW_DRAIN_TIMEOUT_SECONDS: 86_400,
@@ -133,16 +120,10 @@ export function environmentFault(env: Environment): string | undefined {
   return undefined
 }
 
-/** Files that the configuration names and that change on their own: keys, certificates and credentials. */
-function filesBeside({ keysFile, configuration, referredFiles = [] }: Loaded): string[] {
-  const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
-  return [...(keysFile === undefined ? [] : [keysFile]), ...certificates, ...referredFiles]
-}
-
 /** The checked configuration, or undefined with everything said on standard error. */
-function load(file: string, env: Environment): Loaded | undefined {
+async function load(file: string, env: Environment): Promise<Loaded | undefined> {
   try {
-    const loaded = readConfiguration(file, env)
+    const loaded = await readConfigurationApart(file, env)
     for (const problem of loaded.problems) process.stderr.write(`${renderProblem(problem)}\n`)
     if (loaded.configuration === undefined) complain(`${file} was refused; nothing was started`)
     return loaded

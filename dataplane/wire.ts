@@ -5,8 +5,8 @@ import { GatewayError } from './errors.ts'
 const HEADERS_MAX = 100
 const LENGTH = /^(0|[1-9][0-9]{0,15})$/
 const HOST = /^[A-Za-z0-9._~:[\]%-]*$/
-/** Origin form without control characters, backslash, an encoded slash or NUL, or a dot segment. */
-const TARGET_BAD = /[^!-~]|\\|%00|%2f|%5c|(^|\/)(\.|%2e){2}(\/|\?|$)/i
+/** Origin form without control characters, fragment, backslash, an encoded slash or NUL, or a dot segment. */
+const TARGET_BAD = /[^!-~]|[#\\]|%00|%2f|%5c|(^|\/)(\.|%2e){2}(\/|\?|$)/i
 
 /** Headers that mean two different things to two readers when they appear twice. */
 const ONCE = new Set([

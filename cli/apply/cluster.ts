@@ -94,10 +94,23 @@ async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying:
       output,
     )
   }
-  if (isProgrammed) return printLine(programmedText(waited.status))
+  if (isProgrammed) {
+    printLine(programmedText(waited.status))
+    return warnOf(waited.status)
+  }
   const late = waited.kind === 'late' ? `not programmed within ${timeoutMs / 1000} s: ` : ''
   printRemark(`${late}${waited.why}`)
 }
+
+/** It is in force as it was written, and still may not be what was wanted. */
+function warnOf({ conditions, keys }: GatewayStatus): void {
+  const refs = conditions.find(({ type, status }) => type === 'ResolvedRefs' && status === 'False')
+  if (refs !== undefined) printRemark(`warning: ${refs.message}`)
+  if (keys?.count === 0) printRemark(NO_KEYS)
+}
+
+const NO_KEYS =
+  'warning: it has no keys yet, so that every request is answered with 401; make one with `gw keys create --apply`'
 
 /** Says what else differs, where more differs than may. */
 function isReloadable({ live, differences }: Change): boolean {

@@ -1,7 +1,13 @@
 /** The file that is applied: read once, and judged for a cluster before anything is sent. */
 import { readFileSync } from 'node:fs'
 import { parseDocument } from '../../dataplane/config/document.ts'
-import { hasErrors, type Problem, problemAt, showPath } from '../../dataplane/config/problems.ts'
+import {
+  type Finding,
+  hasErrors,
+  type Problem,
+  problemAt,
+  showPath,
+} from '../../dataplane/config/problems.ts'
 import { compile } from '../../operator/compile.ts'
 import { isObject, type KubeObject, valueBelow } from '../../operator/objects.ts'
 import { EXIT, printRemark } from '../output.ts'
@@ -62,7 +68,8 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
   }
   const namespace = typeof ownNamespace === 'string' ? ownNamespace : target.namespace
   const gateway = objectOf(written, { name, namespace })
-  const found = compile({ gateway, keys: [], now: Date.now() }).problems.map((finding) =>
+  const { problems: findings } = compile({ gateway, keys: [], now: Date.now() })
+  const found = findings.filter(isOfFile).map((finding) =>
     problemAt(finding, {
       file,
       path: showPath(finding.path),
@@ -70,6 +77,11 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
     }),
   )
   return hasErrors(found) ? { problems: found } : { gateway, problems: found }
+}
+
+/** Whether there are keys at all is not the file's to say: they may be resources of their own. */
+function isOfFile({ severity, path }: Finding): boolean {
+  return severity === 'error' || showPath(path) !== 'gw.api_keys'
 }
 
 /** What the API server gives an object itself is not the writer's to send. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
 import type { ClusterAccess } from '../cluster-access.ts'
-import { printRemark } from '../output.ts'
+import { AnswerIsNo, printRemark } from '../output.ts'
 
 const LOOK_MS = 400
 /** Whoever waits longer is told what for. */
@@ -28,13 +28,13 @@ export async function untilProgrammed(
   const told = new Map<string, string>()
   for (;;) {
     const object = await api.get(RESOURCES.gatewayConfigs, { namespace, name })
-    if (object === undefined) throw new Error(`GatewayConfig "${name}" was deleted meanwhile.`)
+    if (object === undefined) throw new AnswerIsNo(`GatewayConfig "${name}" was deleted meanwhile.`)
     const status = GatewayStatus.parse(object.status ?? {})
     if ((status.observedGeneration ?? 0) >= generation) tellOfPods(status, told)
     const waitedMs = performance.now() - startedAt
-    if (waitedMs >= QUIET_MS) tell('', `waiting: ${whyNotYet(status, generation)}`, told)
     const verdict = verdictOf(status, generation)
     if (verdict !== undefined) return verdict
+    if (waitedMs >= QUIET_MS) tell('', `waiting: ${whyNotYet(status, generation)}`, told)
     if (waitedMs >= timeoutMs) return { kind: 'late', why: whyNotYet(status, generation), status }
     await delay(LOOK_MS)
   }

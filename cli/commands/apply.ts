@@ -1,7 +1,7 @@
 /** `gw apply`: a configuration file put into force, in a cluster or in a running stand-alone gateway. */
 import { Command, Option } from 'commander'
 import { durationMs } from '../option-values.ts'
-import { EXIT, endUsageWith64, type Format, formatOption } from '../output.ts'
+import { endUsageWith64, type Format, formatOption, printRemark } from '../output.ts'
 import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
 
 interface ApplyOptions extends PlaceOptions {
@@ -52,11 +52,8 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
   const { file, reload, drainTimeout, wait, timeout, forceConflicts, output } = options
   const { readWritten } = await import('../apply/document.ts')
   if (place.kind === 'stand-alone') {
-    if (drainTimeout !== undefined || options.strategy !== undefined) {
-      const message =
-        'error: --strategy and --drain-timeout are for pods; a stand-alone gateway has none'
-      command.error(message, { exitCode: EXIT.usage })
-    }
+    if (drainTimeout !== undefined)
+      printRemark('--drain-timeout is for pods that end: this gateway goes on, and drains nothing.')
     const { applyToGateway } = await import('../apply/stand-alone.ts')
     const written = readWritten(file)
     if (written === undefined) return

@@ -119,8 +119,9 @@ async function load(path: string): Promise<Loaded | undefined> {
     return undefined
   }
   const { loadConfiguration } = await import('../../dataplane/config/load.ts')
+  const { withSpecProblems } = await import('../spec-check.ts')
   const host = { env: process.env, readText, now: Date.now }
-  return loadConfiguration(text, name, host, 'validate')
+  return withSpecProblems(loadConfiguration(text, name, host, 'validate'), text)
 }
 
 function countsOf({ configuration, problems }: Loaded) {

@@ -1,7 +1,7 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
 import { withCluster } from '../cluster-access.ts'
-import { printRemark } from '../output.ts'
+import { AnswerIsNo, printRemark } from '../output.ts'
 import type { Place } from '../place.ts'
 import { createKey, endKey, findKey, recordOf, revokeKey } from './cluster.ts'
 import { keysSequenceOf, untilPodsKnow } from './enforcement.ts'
@@ -65,7 +65,9 @@ export async function rotate(
     const { index, view } = recordAt(document.records, id, file)
     const made = successorOf(view, newId)
     if (document.records.some((record) => Object(record).id === made.record.id))
-      throw new Error(`There is a key "${made.record.id}" already; choose another with --new-id.`)
+      throw new AnswerIsNo(
+        `There is a key "${made.record.id}" already; choose another with --new-id.`,
+      )
     document.set(
       index,
       until === undefined ? { rotated_to: made.record.id } : { expires_at: until },
@@ -97,7 +99,9 @@ export function inCluster(record: ApiKeyRecord): ApiKeyRecord {
 
 function successorOf(old: KeyView, newId: string | undefined): Made {
   if (old.status === 'REVOKED' || old.status === 'ROTATED')
-    throw new Error(`Key "${old.id}" is ${old.status}; make a new one with \`gw keys create\`.`)
+    throw new AnswerIsNo(
+      `Key "${old.id}" is ${old.status}; make a new one with \`gw keys create\`.`,
+    )
   const { tenant, routes, scopes, prefix } = old
   const id = newId ?? nextId(old.id, tenant) ?? idFor(tenant)
   return make({ id, environment: environmentOf(prefix), tenant, routes, scopes })
@@ -105,7 +109,7 @@ function successorOf(old: KeyView, newId: string | undefined): Made {
 
 function recordAt(records: readonly unknown[], id: string, file: string) {
   const index = records.findIndex((record) => Object(record).id === id)
-  if (index === -1) throw new Error(`There is no key "${id}" in ${file}.`)
+  if (index === -1) throw new AnswerIsNo(`There is no key "${id}" in ${file}.`)
   return { index, view: known(records[index], id) }
 }
 

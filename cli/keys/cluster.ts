@@ -2,6 +2,7 @@
 import { ApiError } from '../../operator/api-error.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
 import { type ClusterAccess, findGateway, listAll } from '../cluster-access.ts'
+import { AnswerIsNo, printRemark } from '../output.ts'
 
 const MANAGER = 'gw'
 /** Managers of their own: what they set stays when the writer of the key applies it again. */
@@ -51,7 +52,8 @@ export interface NewKey {
 
 /** Throws a sentence where a key of the name is there. */
 export async function createKey(access: ClusterAccess, record: NewKey): Promise<KubeObject> {
-  const { metadata } = await findGateway(access)
+  const gateway = await findGateway(access)
+  const { metadata } = gateway
   const { id, tenant, hash, prefix, scopes, routes, expires_at } = record
   const key = {
     apiVersion: 'inference.gw/v1',
@@ -67,13 +69,22 @@ export async function createKey(access: ClusterAccess, record: NewKey): Promise<
       ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
     },
   }
+  for (const name of missingOf(routes, gateway))
+    printRemark(`warning: gateway "${metadata.name}" has no route "${name}"; an alias is no route`)
   try {
     return await access.api.create(RESOURCES.gatewayKeys, key, MANAGER)
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'AlreadyExists')
-      throw new Error(`There is a GatewayKey "${id}" already; choose another with --id.`)
+      throw new AnswerIsNo(`There is a GatewayKey "${id}" already; choose another with --id.`)
     throw error
   }
+}
+
+/** A key may come before its routes, so that this is no reason to refuse it. */
+function missingOf(names: readonly string[], gateway: KubeObject): readonly string[] {
+  const routes = valueBelow(gateway, 'gw', 'routes')
+  const known = Array.isArray(routes) ? routes.map((route) => valueBelow(route, 'name')) : []
+  return names.filter((name) => name !== '*' && !known.includes(name))
 }
 
 /** Throws a sentence where there is no such GatewayKey. */
@@ -81,7 +92,7 @@ export async function findKey(access: ClusterAccess, id: string): Promise<KubeOb
   const place = { namespace: access.namespace, name: id }
   const key = await access.api.get(RESOURCES.gatewayKeys, place)
   if (key !== undefined) return key
-  throw new Error(
+  throw new AnswerIsNo(
     `There is no GatewayKey "${id}" in namespace "${access.namespace}"; a key that stands in a ` +
       'GatewayConfig is changed in its file, and applied.',
   )

@@ -16,7 +16,7 @@ export interface KeysDocument {
 
 /** Throws a sentence where there is no list of keys in it. */
 export function openKeysFile(path: string): KeysDocument {
-  const text = readFileSync(path, 'utf8')
+  const text = textOf(path)
   const document = parseDocument(text)
   const [fault] = document.errors
   if (fault !== undefined) throw new Error(`${path} is not valid YAML: ${fault.message}`)
@@ -34,6 +34,14 @@ export function openKeysFile(path: string): KeysDocument {
     },
     add: (record) => append(document, root, record),
     save: () => replaceFile(path, document.toString(styleOf(text))),
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`cannot read ${path}: ${error instanceof Error ? error.message : error}`)
   }
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { valueBelow } from '../../operator/objects.ts'
 import { findGateway, withCluster } from '../cluster-access.ts'
 import { askAdmin } from '../connection.ts'
+import { printRemark } from '../output.ts'
 import type { Place } from '../place.ts'
 import { recordsIn } from './cluster.ts'
 import { openKeysFile } from './file.ts'
@@ -30,6 +31,7 @@ export async function findKeys(
 ): Promise<FoundKeys> {
   if (file !== undefined) {
     const { records, aliases } = openKeysFile(file)
+    tellOfInvalid(records, file)
     return { keys: filtered(records, filter), aliases }
   }
   if (place.kind === 'cluster') {
@@ -39,6 +41,16 @@ export async function findKeys(
     })
   }
   return await askGateway(filter, place.admin)
+}
+
+/** A gateway would refuse the whole file for one of them. */
+function tellOfInvalid(records: readonly unknown[], file: string): void {
+  for (const [index, record] of records.entries()) {
+    if (viewOf(record, 0) !== undefined) continue
+    const id: unknown = valueBelow(record, 'id')
+    const which = typeof id === 'string' ? ` ("${id}")` : ''
+    printRemark(`warning: record ${index + 1}${which} of ${file} is not valid, and is left out`)
+  }
 }
 
 async function askGateway(filter: KeyFilter, admin: string): Promise<FoundKeys> {

@@ -68,7 +68,9 @@ function replicasOf({ replicas = 0, readyReplicas = 0, programmedReplicas = 0 }:
 }
 
 function keysOf({ keys }: GatewayStatus): string {
-  return keys === undefined ? '-' : `${keys.count ?? 0} (${shortened(keys.hash)})`
+  const { count = 0, hash } = keys ?? {}
+  // Without a key there is nothing to compare.
+  return count === 0 ? '0' : `${count} (${shortened(hash)})`
 }
 
 function shortened(hash: string | undefined): string {

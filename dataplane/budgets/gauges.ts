@@ -1,4 +1,5 @@
 /** Brings the gauges of budgets up to date when they are scraped. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Gateway } from '../gateway.ts'
 
 /** So many tenants with budgets are asked for at every scrape, so that each replica tells what all have used. */
@@ -9,6 +10,9 @@ const SHOWN_AGE_MS = 15_000
 
 /** Asked for at a time: thousands at once would keep the store from answering requests in time. */
 const LANES = 32
+
+/** Then requests have their turn: a store in memory answers at once, and thousands would be one long pause. */
+const ASKED_IN_A_TURN = 500
 
 /** A scrape waits no longer; who was not reached by then keeps the value told last until the next one. */
 const WAIT_MS = 5_000
@@ -31,12 +35,15 @@ async function showBudgets(gateway: Gateway): Promise<void> {
   forgetRemoved(gateway)
   const { budgets } = gateway.active.snapshot.section
   const ageMs = budgets.length > ASKED_MAX ? SHOWN_AGE_MS : 0
-  const waiting = budgets.values()
-  const lane = async () => {
-    // Of a tenant for which the store does not answer, the gauges keep what they told last.
-    for (const { tenant } of waiting) await show(tenant, ageMs, gateway).catch(() => undefined)
+  for (let first = 0; first < budgets.length; first += ASKED_IN_A_TURN) {
+    if (first > 0) await turn()
+    const waiting = budgets.slice(first, first + ASKED_IN_A_TURN).values()
+    const lane = async () => {
+      // Of a tenant for which the store does not answer, the gauges keep what they told last.
+      for (const { tenant } of waiting) await show(tenant, ageMs, gateway).catch(() => undefined)
+    }
+    await Promise.all(Array.from({ length: LANES }, lane))
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
 }
 
 async function show(tenant: string, ageMs: number, gateway: Gateway): Promise<void> {

@@ -5,12 +5,13 @@ import { isMap, startsWith, type Tree } from './tree.ts'
 
 export interface Canonical {
   readonly tree: unknown
+  readonly moves: readonly Move[]
   /** The path under which the user wrote what stands at this canonical path. */
   sourceOf(path: Path): Path
 }
 
 /** A canonical place, and the written place that all of it came from. */
-interface Move {
+export interface Move {
   readonly canonical: Path
   readonly written: Path
   /** The canonical place is a list whose entries keep their order in the written one. */
@@ -18,7 +19,7 @@ interface Move {
 }
 
 export function canonicalize(tree: unknown): Canonical {
-  if (!isMap(tree) || !isMap(tree.gw)) return { tree, sourceOf: (path) => path }
+  if (!isMap(tree) || !isMap(tree.gw)) return { tree, moves: [], sourceOf: (path) => path }
   const moves: Move[] = []
   const gw: Tree = { ...tree.gw }
   if (Array.isArray(gw.upstreams)) gw.upstreams = gw.upstreams.map(canonicalUpstream)
@@ -34,10 +35,11 @@ export function canonicalize(tree: unknown): Canonical {
     moves.push(move(['gw', 'no_proxy'], ['gw', 'no_proxy'], false))
   }
   if ('tls' in gw) gw.tls = canonicalTls(gw.tls)
-  return { tree: { ...tree, gw }, sourceOf: (path) => sourceOf(moves, path) }
+  return { tree: { ...tree, gw }, moves, sourceOf: (path) => sourceThrough(moves, path) }
 }
 
-function sourceOf(moves: readonly Move[], path: Path): Path {
+/** The path under which the user wrote what stands at a canonical one. */
+export function sourceThrough(moves: readonly Move[], path: Path): Path {
   const found = moves.find((candidate) => startsWith(path, candidate.canonical))
   if (found === undefined) return path
   return found.keepsRest ? [...found.written, ...path.slice(found.canonical.length)] : found.written

@@ -6,6 +6,7 @@ import {
   parseAllDocuments,
   type YAMLError,
 } from 'yaml'
+import { type JsonDocument, readJson } from './json-document.ts'
 import { offsetOf } from './node-offset.ts'
 import { PlainTree } from './plain-tree.ts'
 import { type Path, type Position, type Problem, problemAt, refuse } from './problems.ts'
@@ -37,6 +38,9 @@ export function parseDocument(text: string, file: string, root: Root = 'map'): D
   if (text.length > DOCUMENT_LENGTH_MAX) {
     return fail(0, `the document is larger than ${DOCUMENT_LENGTH_MAX} characters`, 'Split it.')
   }
+  const json = readJson(text)
+  if (json !== undefined && isRoot(json.value, root))
+    return { document: fromJson(text, json), problems: [] }
   const documents = parse(text, lines)
   if (documents === undefined) return fail(0, 'nested too deeply', 'Flatten it.')
   const [first, second] = documents
@@ -48,8 +52,8 @@ export function parseDocument(text: string, file: string, root: Root = 'map'): D
   const exhausted = faults.find(({ code, message }) => isExhausted(code, message))
   if (exhausted !== undefined) return fail(exhausted.pos[0], 'nested too deeply', 'Flatten it.')
   if (faults.length > 0) {
-    const shown = faults.slice(0, FAULTS_MAX)
-    return { problems: shown.map((fault) => syntax(fault, file, lines)) }
+    const shown = ownFaults(faults).slice(0, FAULTS_MAX)
+    return { problems: firstOfLines(shown.map((fault) => syntax(fault, file, lines))) }
   }
   if (second !== undefined) {
     const message = 'the file holds several documents; a configuration is one'
@@ -62,13 +66,35 @@ export function parseDocument(text: string, file: string, root: Root = 'map'): D
     )
     return { problems }
   }
-  const isRightRoot = isMap(plain.value) || (root === 'map or list' && Array.isArray(plain.value))
-  if (!isRightRoot) {
+  if (!isRoot(plain.value, root)) {
     return fail(first.contents?.range[0] ?? 0, `the document must be a ${root}`, ROOT_FIX[root])
   }
   const positionOf = (path: Path, atKey = false) =>
     positionAt(lines, offsetOf(first.contents, plain.targets, path, atKey))
   return { document: { tree: plain.value, positionOf }, problems: [] }
+}
+
+function isRoot(value: unknown, root: Root): boolean {
+  return isMap(value) || (root === 'map or list' && Array.isArray(value))
+}
+
+function fromJson(text: string, { value, offsetOf }: JsonDocument): ParsedDocument {
+  let lines: LineCounter | undefined
+  const positionOf = (path: Path, atKey = false) => {
+    lines ??= linesOf(text)
+    return positionAt(lines, offsetOf(path, atKey))
+  }
+  return { tree: value, positionOf }
+}
+
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter()
+  let end = -1
+  do {
+    lines.addNewLine(end + 1)
+    end = text.indexOf('\n', end + 1)
+  } while (end !== -1)
+  return lines
 }
 
 const ROOT_FIX: Record<Root, string> = {
@@ -98,6 +124,18 @@ function isExhausted(code: string, message: string): boolean {
   return code === 'RESOURCE_EXHAUSTION' || message.includes('Maximum call stack')
 }
 
+/** Behind a tab everything seems to stand in the wrong place. */
+function ownFaults(faults: readonly YAMLError[]): readonly YAMLError[] {
+  const tabs = faults.filter(({ code }) => code === 'TAB_AS_INDENT')
+  return tabs.length > 0 ? tabs : faults
+}
+
+/** What follows on a line is mostly a consequence of its first fault. */
+function firstOfLines(problems: readonly Problem[]): Problem[] {
+  const lines = problems.map(({ line }) => line)
+  return problems.filter(({ line }, index) => lines.indexOf(line) === index)
+}
+
 const SYNTAX_FIXES: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'Indent with spaces; YAML forbids tabs there.',
   BAD_INDENT: 'Align the line with its neighbours, and close what is open above it.',
@@ -109,7 +147,9 @@ const SYNTAX_FIXES: Partial<Record<YAMLError['code'], string>> = {
 }
 
 function syntax(fault: YAMLError, file: string, lines: LineCounter): Problem {
-  const fix = SYNTAX_FIXES[fault.code] ?? 'Correct the YAML at this place.'
+  const isIndent = fault.message.startsWith('Sequence item without')
+  const code = isIndent ? 'BAD_INDENT' : fault.code
+  const fix = SYNTAX_FIXES[code] ?? 'Correct the YAML at this place.'
   const message = `not valid YAML: ${fault.message.replace(/\.?\s*$/, '').replaceAll('\n', ' ')}`
   return problemOf(file, positionAt(lines, fault.pos[0]), message, fix)
 }

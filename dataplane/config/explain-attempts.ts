@@ -52,7 +52,8 @@ export function explainAttempts(route: RouteSection): string[] {
   ]
 }
 
-function attemptsMax({ strategy, retry, fallback }: RouteSection): number {
+/** How often a request is tried in all. */
+export function attemptsMax({ strategy, retry, fallback }: RouteSection): number {
   const candidates = strategy === 'primary_with_fallback' ? 1 + fallback.length : 1
   return retry?.max_attempts ?? candidates
 }

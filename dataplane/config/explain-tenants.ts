@@ -11,15 +11,18 @@ export function explainTenants(section: Section, { name }: RouteSection): string
       .filter(({ routes }) => routes.includes('*') || routes.includes(name))
       .map(({ tenant }) => tenant),
   )
+  const rules = new Map(section.rate_limits?.tenants.map((rule) => [rule.tenant, rule]))
+  const budgets = new Map(section.budgets.map((budget) => [budget.tenant, budget]))
   return [...tenants].map((tenant) => {
-    const facts = [...explainLimits(section, tenant), ...explainBudgets(section, tenant)]
+    const budget = budgets.get(tenant)
+    const facts = explainLimits(section, rules.get(tenant))
+    if (budget !== undefined) facts.push(explainBudget(budget))
     return `tenant ${tenant}: ${facts.join('; ')}`
   })
 }
 
-function explainLimits({ rate_limits }: Section, tenant: string): string[] {
+function explainLimits({ rate_limits }: Section, own: Rule | undefined): string[] {
   const whole: Rule = rate_limits?.default ?? DEFAULT_LIMITS
-  const own = rate_limits?.tenants.find((rule) => rule.tenant === tenant)
   const rule = { ...whole, ...own }
   const rate = rule.requests_per_minute ?? DEFAULT_LIMITS.requests_per_minute
   const burst = rule.burst ?? Math.max(1, Math.floor(rate / 4))
@@ -32,10 +35,6 @@ function explainLimits({ rate_limits }: Section, tenant: string): string[] {
       ? ['low priority: an upstream is full to it at three quarters of its max_queue_depth']
       : []),
   ]
-}
-
-function explainBudgets({ budgets }: Section, tenant: string): string[] {
-  return budgets.filter((budget) => budget.tenant === tenant).map(explainBudget)
 }
 
 function explainBudget(budget: Budget): string {

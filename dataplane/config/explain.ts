@@ -1,7 +1,7 @@
 /** A configuration in words: what happens to a request on each route. */
 import { compilePrices, estimateOf } from '../budgets/price.ts'
 import { knownWindow } from '../providers/windows.ts'
-import { explainAttempts, explainOrder } from './explain-attempts.ts'
+import { attemptsMax, explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 import type { Configuration, RouteSection, Section } from './schema.ts'
 
@@ -72,7 +72,7 @@ function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection
   })
   return [
     `time: at most ${whole.seconds} s in all, set by ${whole.source}`,
-    `first content within: ${first.join(', ')}; then the next attempt, else 504`,
+    `first content within: ${first.join(', ')}; ${attemptsMax(route) === 1 ? 'then' : 'then the next attempt, else'} 504`,
     ...(silence === undefined
       ? []
       : [`an answer that is not a stream: within ${Math.min(silence, whole.seconds)} s`]),

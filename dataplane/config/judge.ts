@@ -2,7 +2,7 @@
 import { check, checkChoices, checkFacts } from './check.ts'
 import type { CheckContext } from './checks/contract.ts'
 import type { Finding } from './problems.ts'
-import { salvage } from './salvage.ts'
+import { salvage, withoutStandIns } from './salvage.ts'
 import { type Configuration, GatewayConfig } from './schema.ts'
 import { explainIssues } from './shape.ts'
 import { refuseUnsupported } from './supported.ts'
@@ -47,8 +47,8 @@ function checkSalvage(trees: Trees, context: CheckContext): Finding[] {
     valueAt(trees.written, path) !== undefined &&
     !touched.some((one) => one.length === path.length && startsWith(path, one))
   const { gw } = saved.configuration
-  return [
+  return withoutStandIns([
     ...checkFacts(gw, context).filter((finding) => !isTouched(finding) || isWritten(finding)),
     ...checkChoices(gw, context).filter((finding) => !isTouched(finding)),
-  ]
+  ])
 }

@@ -1,10 +1,10 @@
 /** Text to a checked configuration: document, references, canonical form, schema, support, checks. */
-import { canonicalize } from './canonical.ts'
+import { canonicalize, type Move, sourceThrough } from './canonical.ts'
 import { parseDocument } from './document.ts'
 import { judge } from './judge.ts'
 import { type KeysFile, type KeysResult, readKeysFile } from './keys-file.ts'
 import { type Locator, makeLocator } from './locate.ts'
-import { type Finding, hasErrors, type Problem, sortProblems } from './problems.ts'
+import { type Finding, hasErrors, type Problem, showPath, sortProblems } from './problems.ts'
 import {
   besideFile,
   filesReferredTo,
@@ -38,12 +38,34 @@ export interface Loaded {
   readonly delivered?: Delivered
 }
 
+/** What was loaded as data alone, so that a thread can hand it to another. */
+export interface LoadedData extends Omit<Loaded, 'referenceAt' | 'delivered'>, Origins {}
+
+/** What leads from the canonical form to the references that were written. */
+export interface Origins {
+  readonly uses: ReadonlyMap<string, ReferenceUse>
+  readonly moves: readonly Move[]
+}
+
 export function loadConfiguration(
   text: string,
   file: string,
   host: Host,
   purpose: Purpose = 'run',
 ): Loaded {
+  return withReferences(loadData(text, file, host, purpose))
+}
+
+export function withReferences({ uses, moves, ...data }: LoadedData): Loaded {
+  return { ...data, referenceAt: referencesFrom({ uses, moves }) }
+}
+
+/** Of all that was loaded it holds on to these two only: the document with its places is let go. */
+export function referencesFrom({ uses, moves }: Origins): Loaded['referenceAt'] {
+  return (path) => uses.get(showPath(sourceThrough(moves, path)))
+}
+
+export function loadData(text: string, file: string, host: Host, purpose: Purpose): LoadedData {
   const { document, problems } = parseDocument(text, file)
   if (document === undefined) return nothingLoaded(file, problems)
   const resolution = resolveReferences(document.tree, host, { file })
@@ -82,7 +104,8 @@ export function loadConfiguration(
     problems: found,
     unresolved,
     ownKeys,
-    referenceAt: (path) => resolution.uses.get(locator.sourceTextOf(path)),
+    uses: resolution.uses,
+    moves: resolved.moves,
     ...(keys === undefined ? {} : { keysFile: keysPath(keys) }),
     referredFiles: [
       ...referredFiles(resolution, host, file),
@@ -115,8 +138,8 @@ function referredFiles({ uses }: Resolution, host: Host, file: string): string[]
   return [...uses.values()].flatMap(({ text }) => filesReferredTo(text, host, file))
 }
 
-function nothingLoaded(file: string, problems: readonly Problem[]): Loaded {
-  return { file, problems, unresolved: [], ownKeys: 0, referenceAt: () => undefined }
+function nothingLoaded(file: string, problems: readonly Problem[]): LoadedData {
+  return { file, problems, unresolved: [], ownKeys: 0, uses: new Map(), moves: [] }
 }
 
 function keysOf(tree: unknown, file: string, host: Host): KeysResult | undefined {

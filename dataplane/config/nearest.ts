@@ -14,6 +14,8 @@ export function nearest(written: string, candidates: Iterable<string>): string |
   let best: string | undefined
   let bestDistance = farthest + 1
   for (const candidate of candidates) {
+    // Each letter that one has more than the other is a change.
+    if (Math.abs(candidate.length - written.length) >= bestDistance) continue
     const distance = editDistance(written.toLowerCase(), candidate.toLowerCase())
     if (distance < bestDistance) {
       best = candidate

@@ -4,7 +4,7 @@
  */
 import { type Canonical, canonicalize } from './canonical.ts'
 import { type Judgement, judge } from './judge.ts'
-import type { Loaded } from './load.ts'
+import { type Loaded, referencesFrom } from './load.ts'
 import { type PointedProblem, pointed, pointerOf } from './pointer.ts'
 import { type Finding, type Path, problemAt, refuse, showPath } from './problems.ts'
 import {
@@ -103,7 +103,7 @@ export function loadPayload(payload: Tree, context: PayloadContext): LoadedPaylo
   const loaded: Loaded = {
     ...outcome.loaded,
     configuration,
-    referenceAt: (path) => useAt(prepared, path),
+    referenceAt: referencesFrom({ uses: resolution.uses, moves: resolved.moves }),
     delivered: { hash, keys, disabled },
   }
   return { ...told, loaded }

@@ -11,12 +11,12 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { isMerge, keyName, startOf } from './node-offset.ts'
+import { UNSAFE_KEYS } from './tree.ts'
 
 const DEPTH_MAX = 64
 /** Values that aliases may repeat in all; a bomb doubles itself past this at once. */
 const ALIASED_VALUES_MAX = 100_000
 const FAULTS_MAX = 100
-const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 export interface Fault {
   readonly offset: number
@@ -63,7 +63,11 @@ export class PlainTree {
 
   #aliased(alias: Alias, depth: number): unknown {
     const target = this.#anchors.get(alias.source)
-    if (target === undefined || this.#open.has(target)) {
+    if (target === undefined) {
+      const fix = `Define it above with &${alias.source}, or put the text in quotes.`
+      return this.#fault(alias, `there is no anchor for the alias *${alias.source}`, fix)
+    }
+    if (this.#open.has(target)) {
       return this.#fault(alias, `alias *${alias.source} refers to itself`, 'Write the value out.')
     }
     if (this.faults.length > 0) return null

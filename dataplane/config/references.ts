@@ -1,7 +1,7 @@
 /** Replaces references by what they refer to. The world is an argument: variables and files. */
 import { type Finding, type Path, refuse, showPath } from './problems.ts'
 import { type Reference, type ReferenceKind, splitReferences } from './reference-syntax.ts'
-import { isMap, mapStrings } from './tree.ts'
+import { isMap } from './tree.ts'
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -53,9 +53,7 @@ export function resolveReferences(
   const unresolved: Unresolved[] = []
   const uses = new Map<string, ReferenceUse>()
   const findings: Finding[] = []
-  const resolve = (text: string, below: Path) => {
-    const path = [...within, ...below]
-    if (!text.includes('${')) return text
+  const resolve = (text: string, path: Path) => {
     const kinds: ReferenceKind[] = []
     let isWhole = true
     const values = splitReferences(text).map((piece) => {
@@ -77,7 +75,7 @@ export function resolveReferences(
   }
   const resolved = replaceBelow(tree, within, (value) => {
     findings.push(...refuseInNames(value, within))
-    return mapStrings(value, resolve)
+    return resolveBelow(value, within, resolve)
   })
   return { tree: resolved, unresolved, uses, findings }
 }
@@ -89,8 +87,37 @@ function replaceBelow(tree: unknown, path: Path, replace: (value: unknown) => un
   return { ...tree, [part]: replaceBelow(tree[part], rest, replace) }
 }
 
+/** A copy of what holds references; the rest, thousands of tenants and keys as a rule, is taken as it is. */
+function resolveBelow(
+  value: unknown,
+  path: Path,
+  resolve: (text: string, path: Path) => string,
+): unknown {
+  if (!mentionsReference(value)) return value
+  if (typeof value === 'string') return resolve(value, path)
+  if (Array.isArray(value)) {
+    return value.map((entry, index) => resolveBelow(entry, [...path, index], resolve))
+  }
+  if (!isMap(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      resolveBelow(entry, [...path, key], resolve),
+    ]),
+  )
+}
+
+function mentionsReference(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('${')
+  if (Array.isArray(value)) return value.some(mentionsReference)
+  if (!isMap(value)) return false
+  for (const key in value) if (key.includes('${') || mentionsReference(value[key])) return true
+  return false
+}
+
 /** References in names of fields would silently stay as they are. */
 function refuseInNames(value: unknown, path: Path): Finding[] {
+  if (!mentionsReference(value)) return []
   if (Array.isArray(value)) {
     return value.flatMap((entry, index) => refuseInNames(entry, [...path, index]))
   }

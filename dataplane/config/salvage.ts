@@ -3,7 +3,7 @@
  * at once. Objects that had to be touched are named: what the checks say of them is not trusted.
  */
 import type { z } from 'zod'
-import { type Path, showPath } from './problems.ts'
+import { type Finding, type Path, showPath } from './problems.ts'
 import { API_VERSION, type Configuration, GatewayConfig, KIND } from './schema.ts'
 import { pathOf } from './shape.ts'
 import { isMap, type Tree, valueAt } from './tree.ts'
@@ -20,19 +20,58 @@ const ROUNDS_MAX = 4
 export function salvage(tree: unknown): Salvage | undefined {
   const copy = structuredClone(tree)
   const touched = new Map<string, Path>()
+  const names: Name[] = []
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const parsed = GatewayConfig.safeParse(copy)
-    if (parsed.success) return { configuration: parsed.data, touched: [...touched.values()] }
+    if (parsed.success) {
+      putBack(parsed.data, names)
+      return { configuration: parsed.data, touched: [...touched.values()] }
+    }
     for (const [number, issue] of parsed.error.issues.entries()) {
       for (const path of faultyFields(issue)) {
         const field = nearestField(copy, path)
         if (field === undefined) return undefined
         touched.set(showPath(field.path), field.path)
+        const written = field.parent[field.key]
+        if (NAMES.has(field.key) && typeof written === 'string' && SHOWN_NAME.test(written))
+          names.push({ ...field, written })
         replace(field.parent, field.key, `${round}${number}`)
       }
     }
   }
   return undefined
+}
+
+interface Name {
+  readonly path: Path
+  readonly key: string
+  readonly written: string
+}
+
+const NAMES = new Set(['name', 'id', 'tenant'])
+/** Short enough and plain enough for a message. */
+const SHOWN_NAME = /^\P{C}{1,100}$/u
+
+/** Names that are not allowed are names all the same: what refers to them leads somewhere. */
+function putBack(configuration: Configuration, names: readonly Name[]): void {
+  for (const { path, key, written } of names) {
+    const owner = valueAt(configuration, path)
+    if (isMap(owner)) owner[key] = written
+  }
+}
+
+const STAND_IN = /"unnamed-\d+"/
+
+/** Nobody has written these names, so nobody is told of them. */
+export function withoutStandIns(findings: readonly Finding[]): Finding[] {
+  return findings
+    .filter(({ message }) => !STAND_IN.test(message))
+    .map((finding) => {
+      if (!STAND_IN.test(finding.fix)) return finding
+      const names = finding.fix.match(/"[^"]*"/g)?.filter((name) => !STAND_IN.test(name)) ?? []
+      const fix = names.length === 0 ? 'Correct the name.' : `Use one of: ${names.join(', ')}.`
+      return { ...finding, fix }
+    })
 }
 
 function faultyFields(issue: z.core.$ZodIssue): Path[] {

@@ -9,21 +9,26 @@ import { valueAt } from './tree.ts'
 type Issue = z.core.$ZodIssue
 
 /** `shown` is the tree with references unresolved, so that no message repeats a secret. */
-export function explainIssues(issues: readonly Issue[], shown: unknown): Finding[] {
-  return issues.flatMap((issue) => explainIssue(issue, pathOf(issue), shown))
+export function explainIssues(
+  issues: readonly Issue[],
+  shown: unknown,
+  schema: z.ZodType = GatewayConfig,
+): Finding[] {
+  return issues.flatMap((issue) => explainIssue(issue, shown, schema))
 }
 
 export function pathOf(issue: Issue): Path {
   return issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
 }
 
-function explainIssue(issue: Issue, path: Path, shown: unknown): Finding[] {
+function explainIssue(issue: Issue, shown: unknown, schema: z.ZodType): Finding[] {
+  const path = pathOf(issue)
   const value = valueAt(shown, path)
-  const meaning = descriptionAt(GatewayConfig, path)
+  const meaning = descriptionAt(schema, path)
   if (value === undefined) return [missing(path, issue, meaning)]
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => unknownField(path, key))
+      return issue.keys.map((key) => unknownField(path, key, schema))
     case 'invalid_type':
       return [wrongType(path, value, issue.expected, meaning)]
     case 'invalid_value':
@@ -38,8 +43,28 @@ function explainIssue(issue: Issue, path: Path, shown: unknown): Finding[] {
       return [{ ...finding, atKey: true }]
     }
     default:
-      return [refuse(path, `${show(value)} ${sentenceOf(issue)}`, meaning ?? 'Correct the value.')]
+      return [wrongForm(path, value, sentenceOf(issue), meaning)]
   }
+}
+
+function wrongForm(path: Path, value: unknown, rule: string, meaning: string | undefined): Finding {
+  const message = `${show(value)} ${rule}`
+  const better = typeof value === 'string' ? corrected(value, rule) : undefined
+  if (better !== undefined) return refuse(path, message, `Write ${better}.`)
+  const wanted = /^must be ([^;]*)/.exec(rule)?.[1]
+  const fix = wanted === undefined ? (meaning ?? 'Correct the value.') : `Write ${wanted}.`
+  return refuse(path, message, fix)
+}
+
+/** What was probably meant: an address that lacks its scheme, a path its slash, a name with other characters. */
+function corrected(value: string, rule: string): string | undefined {
+  if (rule.startsWith('must be an absolute URL') && /^[\w.-]+(:\d+)?(\/[\w./-]*)?$/.test(value))
+    return `http://${value}`
+  if (rule === 'must start with /' && /^[\w.-]/.test(value) && !value.includes(':'))
+    return `/${value}`
+  if (!rule.startsWith('must start with a letter or digit')) return undefined
+  const name = value.replaceAll(/[^A-Za-z0-9._:/-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '')
+  return name === '' ? undefined : `${name} or another such name`
 }
 
 function sentenceOf(issue: Issue): string {
@@ -55,10 +80,11 @@ function missing(path: Path, issue: Issue, meaning: string | undefined): Finding
   return refuse(path, 'required field is missing', fix)
 }
 
-function unknownField(parent: Path, key: string): Finding {
-  const fields = fieldsAt(GatewayConfig, parent)
+function unknownField(parent: Path, key: string, schema: z.ZodType): Finding {
+  const fields = fieldsAt(schema, parent)
   const suggestion = didYouMean(key, fields)
-  const isOfGateway = parent.length === 0 && fieldsAt(GatewayConfig, ['gw']).includes(key)
+  const isOutside = parent.length === 0 || (parent.length === 1 && parent[0] === 'spec')
+  const isOfGateway = isOutside && fieldsAt(GatewayConfig, ['gw']).includes(key)
   const fix = isOfGateway
     ? `Move ${key} under gw:, where it belongs.`
     : `Remove it, or use one of: ${fields.join(', ')}.`
@@ -80,10 +106,23 @@ function wrongType(
     const message = `${show(value)} gives text; expected ${wanted}`
     return refuse(path, message, 'Write the value out; a reference stands only where text does.')
   }
+  const better = valueOfType(value, expected, String(path.at(-1)))
+  if (better !== undefined) return refuse(path, `expected ${wanted}, not ${show(value)}`, better)
   const isQuoted = typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))
   const unquote = isQuoted && (expected === 'number' || expected === 'int')
   const fix = unquote ? 'Remove the quotes.' : `Write ${wanted}. ${meaning ?? ''}`.trimEnd()
   return refuse(path, `expected ${wanted}, not ${show(value)}`, fix)
+}
+
+/** What was meant is plain where only quotes or a unit are wrong. */
+function valueOfType(value: unknown, expected: string, field: string): string | undefined {
+  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
+    return `Put it in quotes: "${value}".`
+  }
+  const isNumber = expected === 'number' || expected === 'int'
+  if (!isNumber || typeof value !== 'string' || !/seconds$/i.test(field)) return undefined
+  const seconds = /^(\d{1,9}) ?s(ec(onds?)?)?$/.exec(value)?.[1]
+  return seconds === undefined ? undefined : `Write ${seconds}; the unit is in the name.`
 }
 
 const TYPES: Record<string, string> = {

@@ -31,6 +31,9 @@ export interface UpstreamSettings extends Dialect {
   readonly healthPath: string | undefined
 }
 
+/** What a clock that is looked at every 100 ms and the way of an answer may take. */
+const SILENCE_MARGIN_MS = 250
+
 export interface RouteMember {
   readonly upstream: UpstreamSettings
   readonly weight: number
@@ -43,6 +46,8 @@ export interface Route {
   readonly members: readonly RouteMember[]
   /** Ceiling over everything, the smaller of the route's and the gateway's. */
   readonly timeoutMs: number
+  /** The same for an answer that is not a stream: until it is whole, the load balancer hears nothing. */
+  readonly silenceMs: number
   /** Bound of all attempts of one request. */
   readonly attemptsMax: number
 }
@@ -187,14 +192,23 @@ function routeOf(
     return { upstream, weight: listed?.weight ?? upstream.section.weight ?? 1 }
   })
   const ceiling = whole.gateway.request_timeout_seconds
+  const timeoutMs = Math.min(section.timeout_seconds ?? ceiling, ceiling) * 1000
   return Object.freeze({
     name: section.name,
     section,
     strategy,
     members,
-    timeoutMs: Math.min(section.timeout_seconds ?? ceiling, ceiling) * 1000,
+    timeoutMs,
+    silenceMs: Math.min(timeoutMs, silenceMsBefore(whole.gateway.load_balancer_idle_seconds)),
     attemptsMax: section.retry?.max_attempts ?? 1 + section.fallback.length,
   })
+}
+
+/** A little less than the load balancer waits, so that a 504 is told and not a closed connection. */
+function silenceMsBefore(idleSeconds: number | undefined): number {
+  if (idleSeconds === undefined) return Number.POSITIVE_INFINITY
+  const idleMs = idleSeconds * 1000
+  return idleMs - Math.min(SILENCE_MARGIN_MS, idleMs / 20)
 }
 
 export function keyOf(record: ApiKeyRecord): KeyEntry {

@@ -21,22 +21,35 @@ export function readText(path: string): string {
 }
 
 /**
- * Calls `changed` after the file, or one of `files()` beside it, was written or replaced. Folders are watched and not
- * files: a file that is replaced by renaming would be lost from sight. Returns a function that stops it.
+ * Calls `changed` after the file, or one of `files()` beside it, was written or replaced; also for a change that was noticed
+ * already, if one is `waiting`. Folders are watched and not files: a file that is replaced by renaming would be lost from
+ * sight. Returns a function that stops it, and tells whether a change has been noticed that was not told yet.
  */
-export function watchFiles(files: readonly string[], changed: () => void): () => void {
+export function watchFiles(
+  files: readonly string[],
+  changed: () => void,
+  waiting = false,
+): () => boolean {
   const names = new Set(files.map((file) => basename(file)))
   let timer: NodeJS.Timeout | undefined
+  const settle = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      timer = undefined
+      changed()
+    }, SETTLE_MS)
+  }
+  if (waiting) settle()
   const watchers = [...new Set(files.map((file) => dirname(file)))].map((folder) =>
     watch(folder, (_event, name) => {
       // Mounted ConfigMaps change by a link called ..data; names may be missing on some systems.
-      if (name !== null && !names.has(name) && !name.startsWith('..')) return
-      clearTimeout(timer)
-      timer = setTimeout(changed, SETTLE_MS)
+      if (name === null || names.has(name) || name.startsWith('..')) settle()
     }),
   )
   return () => {
+    const isWaiting = timer !== undefined
     clearTimeout(timer)
     for (const watcher of watchers) watcher.close()
+    return isWaiting
   }
 }

@@ -3,6 +3,9 @@ import type { Path } from './problems.ts'
 
 export type Tree = Record<string, unknown>
 
+/** Names that would reach what every object has. */
+export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
 export function isMap(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -15,7 +15,7 @@ export function unresolvedFinding({ path, reference, why }: Unresolved, purpose:
     : {
         severity: 'warning',
         path,
-        message: `${reference} is not set here; start would fail with ${code}`,
+        message: `${reference} ${here(reference, why)}; start would fail with ${code}`,
         fix,
         code,
       }
@@ -25,7 +25,13 @@ function fixOf(reference: string): string {
   if (reference.startsWith('${env:')) return 'Set the variable where the gateway runs.'
   const [, name, key] = /^\$\{secret:([^/]+)\/(.+)\}$/.exec(reference) ?? []
   if (name === undefined) return 'Provide the file where the gateway runs.'
-  return `Create the Secret ${name} with the key ${key}; outside of a cluster, provide the file.`
+  const file = `$GW_SECRETS_DIR/${name}/${key}`
+  return `Create the Secret ${name} with the key ${key}; outside of a cluster, the file ${file}.`
+}
+
+/** It may well be there where the gateway runs. */
+function here(reference: string, why: string): string {
+  return reference.startsWith('${env:') ? 'is not set here' : `leads nowhere here: ${why}`
 }
 
 /** What the schema says of a value that is not known is noise beside "not set". */

@@ -48,13 +48,13 @@ export function admit(
   )
   const limited: Limited = { request, caller, route, quote, rules, limits, meter }
   const decision = decide(limited, visit)
-  if (decision instanceof Promise)
-    return decision.then((made) => admission(made, caller, meter, visit))
-  return admission(decision, caller, meter, visit)
+  if (decision instanceof Promise) return decision.then((made) => admission(made, limited, visit))
+  return admission(decision, limited, visit)
 }
 
-function admission(decision: Decision, caller: Caller, meter: Meter, visit: Visit): Admission {
+function admission(decision: Decision, limited: Limited, visit: Visit): Admission {
   const { gateway, trace, response, active } = visit
+  const { request, caller, meter } = limited
   const { route, quote, maxTokens, lease } = decision
   response.route = route.name
   trace.strategy = route.strategy.name
@@ -66,7 +66,7 @@ function admission(decision: Decision, caller: Caller, meter: Meter, visit: Visi
     route,
     lane: laneOf(route, visit),
     meter,
-    totalAt: gateway.clock.now() + route.timeoutMs,
+    totalAt: gateway.clock.now() + (request.stream ? route.timeoutMs : route.silenceMs),
     maxTokens,
     fits: quote.fitsAll ? fitsAnywhere : (target) => needed <= windowOf(target),
     yields: active.snapshot.limits.rules.yields(caller.tenant),

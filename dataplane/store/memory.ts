@@ -138,7 +138,11 @@ export class MemoryStore implements Store {
 
   read(tenant: string, rules: Rules): Figures {
     const now = this.#now()
-    return this.#enter(tenant, rules, now, this.#clock.wall()).figures(rules, now)
+    this.#toPresent(now, this.#clock.wall())
+    // Asking leaves nothing behind: a scrape asks for every tenant with a budget, and there may be ten thousand.
+    const asked = this.#tenants.get(tenant) ?? this.#begin(tenant, rules)
+    asked.enter(rules, this.#present, now)
+    return asked.figures(rules, now)
   }
 
   /** Whole milliseconds, so that the buckets' arithmetic is exact. */
@@ -147,16 +151,24 @@ export class MemoryStore implements Store {
   }
 
   #enter(name: string, rules: Rules, now: number, wall: number): Tenant {
-    this.#expire(now)
-    this.#present.moveTo(wall)
+    this.#toPresent(now, wall)
     let tenant = this.#tenants.get(name)
     if (tenant === undefined) {
-      tenant = new Tenant(name, rules, this.#present, this.#restored.get(name) ?? [])
+      tenant = this.#begin(name, rules)
       this.#restored.delete(name)
       this.#tenants.set(name, tenant)
     }
     tenant.enter(rules, this.#present, now)
     return tenant
+  }
+
+  #begin(name: string, rules: Rules): Tenant {
+    return new Tenant(name, rules, this.#present, this.#restored.get(name) ?? [])
+  }
+
+  #toPresent(now: number, wall: number): void {
+    this.#expire(now)
+    this.#present.moveTo(wall)
   }
 
   #lease(held: Held, now: number): void {

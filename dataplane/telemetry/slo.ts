@@ -9,8 +9,9 @@ type Settings = NonNullable<Section['slo']>
 
 const QUANTILE = 0.95
 
-/** With fewer streams in the window one slow one would be a breach. */
+/** With fewer streams in the window one slow one would be a breach; so many slow ones are one all the same. */
 export const SAMPLES_MIN = 20
+const LATE_MIN = 5
 
 /** How often it is looked whether slow streams have left the window, when no new ones come. */
 const LOOK_MS = 1000
@@ -115,7 +116,8 @@ export class Objectives implements Deadline {
   #judge(route: string, watched: Watched, turned: boolean): void {
     const { count, overs } = watched.window
     const missed = overs > count * (1 - QUANTILE)
-    if (!watched.breached && missed && count >= SAMPLES_MIN) this.#begin(route, watched)
+    const told = count >= SAMPLES_MIN || overs >= LATE_MIN
+    if (!watched.breached && missed && told) this.#begin(route, watched)
     else if (watched.breached && !missed && turned) this.#end(route, watched)
   }
 

@@ -17,9 +17,10 @@ const PLENTY = {
 
 /** Each entry is a column of the table. What its function returns joins the `gw` section of the
     configuration, so that limits and budgets can be measured beside the bare gateway. */
-export const VARIANTS: Readonly<Record<string, () => object>> = {
+export const VARIANTS: Readonly<Record<string, (redisUrl: string) => object>> = {
   gw: () => ({ rate_limits: { default: PLENTY } }),
   governed,
+  'governed, Redis': (redisUrl) => ({ ...governed(), rate_limits: shared(redisUrl) }),
   'governed, 10,000 tenants': () => ({ ...governed(), ...crowd(TENANTS) }),
 }
 
@@ -27,12 +28,17 @@ const TENANTS = 10_000
 const RICH = { tokens_per_day: 1e12, spend_per_month_usd: 8e6, alert_thresholds: [0.5, 0.8, 0.95] }
 
 /** Rate, concurrency and both budgets, at a price. */
-function governed() {
+export function governed() {
   return {
     rate_limits: { default: PLENTY },
     budgets: [{ tenant: 't1', ...RICH }],
     pricing: [{ model: 'bench-model', input: 1, output: 2 }],
   }
+}
+
+/** Over all replicas. What a busy machine delays is waited for, since a refusal would end the run. */
+function shared(url: string) {
+  return { default: PLENTY, backend: 'redis', redis: { url, timeout_ms: 5_000 } }
 }
 
 /** The tenant that sends, among many that have a key, limits and a budget each. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
-import { startGateway, VARIANTS } from './gateway.ts'
+import { governed, startGateway } from './gateway.ts'
 import { failuresOf, type LoadOptions, runLoad } from './load.ts'
 import { startNginx } from './nginx.ts'
 import { bringLiteLlm, bringPortkey, type Peer } from './peer-programs.ts'
@@ -75,7 +75,7 @@ async function startTargets(): Promise<Target[]> {
     root,
     directory: join(directory, 'gw'),
     ...{ upstreamPort, port: gatewayPort, metricsPort: await next(), adminPort: await next() },
-    settings: VARIANTS.governed?.() ?? {},
+    settings: governed(),
   })
   processes.push(gateway)
   const own = [

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const OPEN_FILES = 20_000
@@ -78,10 +78,19 @@ function killGroup(pid: number): void {
 }
 
 /** A process that does not become ready is stopped before the error leaves. */
-export async function untilReady(started: Process, url: string): Promise<void> {
+export function untilReady(started: Process, url: string): Promise<void> {
+  return until(() => isOk(url), started)
+}
+
+/** For what does not speak HTTP. */
+export function untilAccepting(started: Process, port: number): Promise<void> {
+  return until(() => isAccepting(port), started)
+}
+
+async function until(isReady: () => Promise<boolean>, started: Process): Promise<void> {
   const end = Date.now() + READY_TIMEOUT_MS
   while (Date.now() < end && !hasExited(started.child)) {
-    if (await isOk(url)) return
+    if (await isReady()) return
     await sleep(50)
   }
   const state = hasExited(started.child) ? 'ended at its start' : 'did not become ready'
@@ -98,6 +107,17 @@ async function isOk(url: string): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+function isAccepting(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
 }
 
 /** A port below the range that the kernel hands to outgoing connections, so that none takes it. */

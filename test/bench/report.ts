@@ -10,7 +10,12 @@ interface Row {
   /** Shows the highest reading instead of the median: one bad run is what matters. */
   readonly highest?: boolean
   /** Shows the number against that of another target: as its ratio, or as what is added to it. */
-  readonly against?: { readonly target: string; readonly as: 'ratio' | 'added' }
+  readonly against?: {
+    readonly target: string
+    readonly as: 'ratio' | 'added'
+    /** Only of the columns that are named after it: what they have more. */
+    readonly variantsOnly?: boolean
+  }
   readonly unit?: number
 }
 
@@ -76,11 +81,18 @@ function rows(plan: Plan): Row[] {
   const nginx = { target: 'nginx', as: 'added' } as const
   const direct = { target: 'direct', as: 'added' } as const
   const ratio = { target: 'nginx', as: 'ratio' } as const
+  const governed = { target: 'governed', as: 'added', variantsOnly: true } as const
   const memory = { digits: 1, unit: MEBIBYTE }
   return [
     { label: 'requests/s, closed loop', name: 'requestsPerSecond', digits: 0 },
     { label: 'ratio to nginx', name: 'requestsPerSecond', digits: 2, against: ratio },
     { label: 'CPU µs per request, closed loop', name: 'cpuUsPerRequest', digits: 1 },
+    {
+      label: 'CPU µs added to governed, closed loop',
+      name: 'cpuUsPerRequest',
+      digits: 1,
+      against: governed,
+    },
     { label: 'p99 µs, closed loop', name: 'closedP99Us', digits: 0 },
     { label: `p50 µs at ${rate}`, name: 'openP50Us', digits: 0 },
     { label: `p99 µs at ${rate}`, name: 'openP99Us', digits: 0 },
@@ -89,6 +101,12 @@ function rows(plan: Plan): Row[] {
     { label: 'p50 µs added to nginx', name: 'openP50Us', digits: 0, against: nginx },
     { label: 'p99 µs added to nginx', name: 'openP99Us', digits: 0, against: nginx },
     { label: `CPU µs per request at ${rate}`, name: 'openCpuUsPerRequest', digits: 1 },
+    {
+      label: `CPU µs added to governed at ${rate}`,
+      name: 'openCpuUsPerRequest',
+      digits: 1,
+      against: governed,
+    },
     { label: 'stream events/s', name: 'eventsPerSecond', digits: 0 },
     { label: 'CPU µs per stream event', name: 'cpuUsPerEvent', digits: 1 },
     { label: 'RSS MiB before any request', name: 'idleBytes', ...memory },
@@ -105,9 +123,11 @@ function cell(row: Row, target: string, readings: Readings): string {
   const own = series(readings, target, row.name)
   if (row.highest && own.length > 0) return show(Math.max(...own), row)
   if (row.against === undefined) return show(median(own), row)
-  if (row.against.target === target || target === 'direct') return '–'
-  const other = series(readings, row.against.target, row.name)
-  const isRatio = row.against.as === 'ratio'
+  const { target: base, as, variantsOnly } = row.against
+  if (base === target || target === 'direct') return '–'
+  if (variantsOnly && !target.startsWith(`${base}, `)) return '–'
+  const other = series(readings, base, row.name)
+  const isRatio = as === 'ratio'
   // Round by round, then the median: both numbers of a pair were taken within seconds.
   const pairs = own.map((value, round) => combine(value, other[round] ?? Number.NaN, isRatio))
   return show(median(pairs), row)

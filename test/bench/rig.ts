@@ -1,8 +1,9 @@
-/** What stands while a measurement runs: the upstream, nginx and the gateways in front of it. */
+/** What stands while a measurement runs: the upstream, nginx, the gateways in front of it, and the store of one. */
 import { join } from 'node:path'
 import { startGateway, VARIANTS } from './gateway.ts'
 import { startNginx } from './nginx.ts'
 import { freePort, LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import { startRedis } from './redis.ts'
 
 export interface RigOptions {
   /** The repository, whose Node runs the gateway. */
@@ -65,6 +66,8 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
   processes.push(nginx)
   targets.push({ name: 'nginx', port, streamPort, pid: nginx.workerPid })
   if (options.gatewayMain === undefined) return targets
+  const redisPort = await freePort(taken)
+  processes.push(await startRedis(options.directory, redisPort))
   for (const [name, settings] of Object.entries(VARIANTS)) {
     const gatewayPort = await freePort(taken)
     const gateway = await startGateway({
@@ -76,7 +79,7 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
       port: gatewayPort,
       metricsPort: await freePort(taken),
       adminPort: await freePort(taken),
-      settings: settings(),
+      settings: settings(`redis://127.0.0.1:${redisPort}`),
     })
     processes.push(gateway)
     targets.push({ name, port: gatewayPort, streamPort: gatewayPort, pid: gateway.pid })

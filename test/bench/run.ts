@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { measureIdleStreams, measureRounds, type Readings } from './measure.ts'
 import { type Plan, QUICK_PLAN, WHOLE_PLAN } from './plan.ts'
 import { LOAD_CORE } from './processes.ts'
+import { describeRedis } from './redis.ts'
 import { writeReport } from './report.ts'
 import { type Rig, startRig } from './rig.ts'
 import { compilePrograms, describeMachine, missingTools, type Programs } from './tools.ts'
@@ -46,7 +47,7 @@ async function main(settings: Arguments): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
   const programs = compilePrograms(import.meta.dirname)
   const readings = await measureAll(settings, programs, directory)
-  const report = writeReport(readings, describeMachine(root), settings.plan)
+  const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
   console.log(report.markdown)
   if (report.failures > 0) {
     console.error(`${report.failures} requests failed: these numbers prove nothing`)

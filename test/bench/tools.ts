@@ -8,6 +8,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   nginx: 'nginx-light',
   cc: 'gcc libc6-dev',
   taskset: 'util-linux',
+  'redis-server': 'redis-server',
   bash: 'bash',
 }
 

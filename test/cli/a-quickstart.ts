@@ -41,7 +41,7 @@ export async function startQuickstart(from: number): Promise<Quickstart> {
   const logFile = /^ {2}Log +(\S+)$/m.exec(printed)?.[1] ?? ''
   const stop = async () => {
     await end('SIGTERM')
-    await rm(dirname(logFile), { recursive: true })
+    await rm(dirname(logFile), { recursive: true, force: true })
   }
   return { printed, logFile, said, interrupt: () => end('SIGINT'), stop }
 }

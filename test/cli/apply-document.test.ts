@@ -55,3 +55,12 @@ test('what is no document, and what a cluster cannot use, is refused', () => {
   assert.match(errors.join(), /api_key/)
   assert.doesNotMatch(errors.join(), /hidden-literal/)
 })
+
+test('that there are no keys in it is not said: they may be resources of their own', () => {
+  const document = { ...gateway, gw: { ...Object(gateway.gw), api_keys: [] } }
+  const { problems } = judge({ name: 'gw.yaml', text: stringify(document) }, target)
+  assert.deepEqual(
+    problems.filter(({ path }) => path === 'gw.api_keys'),
+    [],
+  )
+})

@@ -17,8 +17,9 @@ const nowhere = await refusingUrl()
 const narrow = aKey({ id: 'narrow', routes: ['other'], prefix: 'gw_test_narrow_abcd' })
 const revoked = aKey({ id: 'old', revoked_at: '2026-01-01T00:00:00Z', reason: 'leaked' })
 const client = aKey({ id: 'client' })
+const quiet = aKey({ id: 'quiet', tenant: 'quiet', routes: ['other'] })
 const front = await startFront({
-  api_keys: [client.record, narrow.record, revoked.record],
+  api_keys: [client.record, narrow.record, revoked.record, quiet.record],
   upstreams: [
     { name: 'one', endpoint: one.url },
     { name: 'two', endpoint: two.url },
@@ -188,7 +189,7 @@ test('auth test with --url sends a real request', async () => {
 test('keys of a running gateway are listed, inspected and tested, and changed in their file', async () => {
   const { stdout } = await ask('keys', 'list', '-o', 'json')
   const ids = JSON.parse(stdout).keys.map(({ id }: { id: string }) => id)
-  assert.deepEqual(ids, ['client', 'narrow', 'old'])
+  assert.deepEqual(ids, ['client', 'narrow', 'old', 'quiet'])
   assert.doesNotMatch(stdout, /sha256/)
   const inspected = await ask('keys', 'inspect', '--prefix', 'gw_test_narrow', '-o', 'json')
   assert.equal(JSON.parse(inspected.stdout).status, 'ACTIVE')
@@ -197,6 +198,13 @@ test('keys of a running gateway are listed, inspected and tested, and changed in
   const revocation = await ask('keys', 'revoke', '--id', 'narrow')
   assert.equal(revocation.code, 2)
   assert.match(revocation.stderr, /give the file with --file/)
+})
+
+test('a limit that nothing ran into has held, and is said not to have been reached', async () => {
+  const args = ['--tenant', 'quiet', '--rate', '60', '--duration', '1s', '--route', 'other']
+  const { code, stdout } = await ask('limits', 'test', ...args, '--key', quiet.key)
+  assert.equal(code, 0)
+  assert.match(stdout, /^the limit held, but was not reached: it would admit \d+; raise --rate/m)
 })
 
 test('limits test sends requests at a rate, and says whether the limit held', async () => {

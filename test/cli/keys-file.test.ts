@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { aKey } from '../integration/gateway-process.ts'
 import { gw } from './gw.ts'
 
@@ -115,7 +115,7 @@ test('rotate makes a key with the same rights, and ends the old one', async () =
   assert.deepEqual(fresh, record)
   assert.ok(!(await readFile(file, 'utf8')).includes(key))
   const gone = await gw('keys', 'rotate', '--id', 'gone', '-f', file)
-  assert.equal(gone.code, 2)
+  assert.equal(gone.code, 1)
   assert.match(gone.stderr, /Key "gone" is REVOKED/)
 })
 
@@ -148,6 +148,19 @@ gw:
   assert.ok(parse(changed).gw.api_keys[0].revoked_at)
 })
 
+test('a record that no gateway would take is named, and the others are listed', async () => {
+  const file = join(folder, 'mixed.yaml')
+  const [sound] = parse(await readFile(await keysFile(), 'utf8'))
+  await writeFile(file, stringify([{ ...sound, id: 'bad', hash: 'x' }, sound]))
+  const { code, stdout, stderr } = await gw('keys', 'list', '-f', file)
+  assert.equal(code, 0)
+  assert.match(stdout, /^first /m)
+  assert.match(stderr, /^warning: record 1 \("bad"\) of .*mixed\.yaml is not valid/)
+  const missing = await gw('keys', 'list', '-f', join(folder, 'none.yaml'))
+  assert.equal(missing.code, 2)
+  assert.match(missing.stderr, /^error: cannot read .*none\.yaml/)
+})
+
 test('a file without keys, and a key that is not in it, are said to be so', async () => {
   const file = join(folder, 'other.yaml')
   await writeFile(file, 'a: 1\n')
@@ -155,5 +168,6 @@ test('a file without keys, and a key that is not in it, are said to be so', asyn
   assert.equal(none.code, 2)
   assert.match(none.stderr, /holds no keys/)
   const unknown = await gw('keys', 'revoke', '--id', 'nobody', '-f', await keysFile())
+  assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /There is no key "nobody"/)
 })

@@ -34,6 +34,14 @@ const WITHOUT_YAML = `data:text/javascript,${encodeURIComponent(`
 const misuses = [
   ['an unknown command', ['confg'], /unknown command 'confg'\n\(Did you mean config\?\)/],
   ['an unknown command of a command', ['keys', 'creat'], /\(Did you mean create\?\)/],
+  ['a command that stands elsewhere', ['validate'], /\(Did you mean gw config validate\?\)/],
+  ['a command that stands twice', ['test'], /gw keys test, or gw auth test, or gw limits test/],
+  ['a command to come', ['tokens', 'verify'], /^error: `gw tokens` is not supported yet/],
+  [
+    'a misspelt option that is required',
+    ['config', 'validate', '--fil', 'x'],
+    /required option .* not specified, and there is no option '--fil'\n$/,
+  ],
   ['an unknown option', ['simulate', '--prt', '1'], /'--prt'\n\(Did you mean --port\?\)/],
   ['a missing option', ['run'], /required option '-f, --file <path>' not specified/],
   ['an option without its value', ['run', '--file'], /argument missing/],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { choosePorts, withPorts } from '../../cli/quickstart/ports.ts'
 import { freePort } from '../integration/gateway-process.ts'
@@ -43,10 +43,11 @@ test('the access log is in the file that is named, not on the terminal', async (
   assert.match(await readFile(logFile, 'utf8'), /"event":"start"/)
 })
 
-test('Ctrl-C ends everything with 0', async () => {
+test('Ctrl-C ends everything with 0 and leaves no file behind', async () => {
   const [baseUrl = ''] = /http:\S+\/v1$/m.exec(printed) ?? []
   assert.deepEqual(await interrupt(), [0, null])
   await assert.rejects(fetch(baseUrl))
+  await assert.rejects(access(dirname(logFile)), { code: 'ENOENT' })
 })
 
 test('an unknown option is a usage error in one sentence', async () => {

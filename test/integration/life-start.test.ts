@@ -114,6 +114,15 @@ for (const [name, value] of [
   })
 }
 
+test('--help says what there is, and an unknown option is one sentence', async () => {
+  const help = await ending(launch(['--help']))
+  assert.equal(help.code, 0)
+  const { code, said } = await ending(launch(['--confg', 'x']))
+  assert.equal(code, 64)
+  assert.equal(said.length, 1)
+  assert.match(said[0]!, /^error: Unknown option '--confg'/)
+})
+
 test('variables that are empty are not set', async () => {
   const names = ['GW_ADMIN_PORT', 'GW_DRAIN_TIMEOUT_SECONDS', 'GW_DRAIN_DELAY_SECONDS']
   const env = Object.fromEntries(names.map((name) => [name, '']))

@@ -1,6 +1,8 @@
 /** A new configuration under way: taken whole or not at all, and no request notices but by where it goes. */
 import assert from 'node:assert/strict'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import {
@@ -107,6 +109,27 @@ test('SIGHUP reads the file again', async () => {
   assert.equal(await serves('put'), true)
   await reloaded(() => front.process.signal('SIGHUP'))
   assert.equal(await serves('put'), false)
+})
+
+test('a large file that changes while it is being read is taken as it is then, too', async () => {
+  const large = (text: string) => `${text}\n# ${'long '.repeat(100_000)}\n`
+  const pipe = join(dirname(configFile), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const held = written(({ upstreams }) => ({
+    upstreams: (upstreams as Section[]).map((one) => ({ ...one, api_key: `\${file:${pipe}}` })),
+  }))
+  await writeFile(configFile, large(held))
+  front.process.signal('SIGHUP')
+  // Resolves once it is opened for reading: the file has been read then, and what it refers to has not.
+  const opened = await open(pipe, 'w')
+  await writeFile(configFile, large(withRoute('later')))
+  front.process.signal('SIGHUP')
+  await opened.writeFile('sk-1')
+  await opened.close()
+  await until('the change is taken', () => serves('later'))
+  await rm(pipe)
+  await writeFile(configFile, first)
+  await until('the first one is back', async () => !(await serves('later')))
 })
 
 test('a request in flight finishes on the upstream it began with, though that was removed', async () => {

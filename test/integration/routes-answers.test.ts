@@ -137,12 +137,19 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     error: { ...table(429, 'ERR_GW_UPSTREAM_RATE_LIMIT'), upstream_status: 429 },
     headers: { 'retry-after': '2', 'x-should-retry': undefined },
   },
+  'a rate limit that names no time': {
+    says: failing(429),
+    spills: true,
+    status: 429,
+    error: { ...table(429, 'ERR_GW_UPSTREAM_RATE_LIMIT'), upstream_status: 429 },
+    headers: { 'retry-after': '1', 'x-should-retry': undefined },
+  },
   'a spent quota': {
     says: failing(429, { code: 'insufficient_quota' }),
     spills: true,
     status: 429,
     error: { ...table(429, 'ERR_GW_UPSTREAM_RATE_LIMIT'), upstream_status: 429 },
-    headers: { 'x-should-retry': 'false' },
+    headers: { 'retry-after': undefined, 'x-should-retry': 'false' },
   },
   'a prompt that is too long': {
     says: failing(400, { code: 'context_length_exceeded', message: 'Too long by 3.' }),
@@ -170,8 +177,8 @@ const REFUSALS: Readonly<Record<string, Row>> = {
   'a gateway timeout of its own': {
     says: failing(504),
     spills: true,
-    status: 504,
-    error: {},
+    status: 502,
+    error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 504 },
   },
   'an error under 200': {
     says: failing(200, { code: 500 }),

@@ -76,6 +76,17 @@ test('usage is asked of the upstream, and shown to those who asked for it', asyn
   assert.deepEqual([prompt_tokens, completion_tokens], [7, 3])
 })
 
+test('the type of a stream is one in any spelling', async () => {
+  for (const type of ['Text/Event-Stream', 'text/event-stream;charset=utf-8']) {
+    first.reply = (outgoing, asked) => {
+      const writeHead = outgoing.writeHead.bind(outgoing)
+      outgoing.writeHead = (status: number) => writeHead(status, { 'content-type': type })
+      return streaming()(outgoing, asked)
+    }
+    assert.equal(wordsOf(await front.stream()), 'hello', type)
+  }
+})
+
 test('[DONE] is added where the upstream left it out, and is there once', async () => {
   for (const done of [true, false]) {
     first.reply = streaming({ done })

@@ -19,7 +19,7 @@ after(async () => {
 })
 
 test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes and wrong clocks', async (context) => {
-  const sum = await runSeeds(seedsOf(process.env.GW_LONG ? 5000 : 2000), openRedis(server))
+  const sum = await runSeeds(seedsOf(2000), openRedis(server))
   const { histories, requests, byState } = sum
   context.diagnostic(`${requests} requests: ${JSON.stringify(Object.fromEntries(byState))}`)
   const broken = `${sum.failed.length} broken promises`
@@ -28,8 +28,8 @@ test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes an
 })
 
 test('C1 to C4 clients that leave at random moments leave no slot and no hold', async (context) => {
-  const seeds = seedsOf(process.env.GW_LONG ? 210 : 42)
-  const sum = await runSeeds(seeds, openRedis(server), leavingPlanOf)
+  // A hundred thousand clients that leave.
+  const sum = await runSeeds(seedsOf(42), openRedis(server), leavingPlanOf)
   context.diagnostic(`${sum.aborts} clients left`)
   recordResult(
     'simulated_aborts',

@@ -25,7 +25,8 @@ const retrievalHasStore: Check = ({ retrieval, vector_stores }) => {
     if (stores.has(name) || stores.size === 1) return []
     const message =
       stores.size === 0 ? 'there is no vector store' : 'several vector stores, and none is named'
-    return [refuse([...path, 'store'], message, `Add store:. ${oneOf(stores)}`)]
+    const fix = stores.size === 0 ? 'Add vector_stores: with one.' : `Add store:. ${oneOf(stores)}`
+    return [refuse([...path, 'store'], message, fix)]
   })
 }
 

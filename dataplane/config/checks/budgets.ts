@@ -2,7 +2,7 @@
 import { refuse, warn } from '../problems.ts'
 import { at, type Check, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
-import { routesOfTenant } from './prices.ts'
+import { routesByTenant } from './prices.ts'
 
 const budgetHasCap: Check = ({ budgets }) =>
   budgets.flatMap(({ tenant, tokens_per_day, spend_per_month_usd }, index) =>
@@ -43,6 +43,19 @@ const downgradeRouteExists: Check = ({ budgets, routes, aliases }) => {
   })
 }
 
+/** Who asks for the downgrade route by its name is served, whatever is spent. */
+const downgradeRelieves: Check = (section) => {
+  const routesOf = routesByTenant(section)
+  return section.budgets.flatMap(({ tenant, downgrade_route: name }, index) => {
+    const routes = routesOf(tenant)
+    if (name === undefined || routes.length === 0) return []
+    if (routes.some((route) => route.name !== name)) return []
+    const message = `limits nothing: the keys of ${quoted(tenant)} may use no other route than ${quoted(name)}`
+    const fix = 'Name another route, or write on_exceeded: reject.'
+    return [warn(at('budgets', index, 'downgrade_route'), message, fix)]
+  })
+}
+
 const thresholdsRise: Check = ({ budgets }) =>
   budgets.flatMap(({ alert_thresholds }, index) =>
     alert_thresholds.flatMap((threshold, entry) => {
@@ -60,23 +73,20 @@ const budgetsSurviveRestart: Check = ({ budgets, rate_limits, state_dir }) =>
         warn(
           at('budgets'),
           'kept in memory only: a restart forgets what was used',
-          'Add state_dir:, or rate_limits with backend: redis.',
+          'Add rate_limits with backend: redis, or, outside of a cluster, state_dir:.',
         ),
       ]
     : []
 
 const budgetRoutesHaveTokenDefault: Check = (section) => {
-  const names = new Set(
-    section.budgets.flatMap(({ tenant }) =>
-      routesOfTenant(section, tenant).map(({ name }) => name),
-    ),
-  )
-  return section.routes.flatMap(({ name, max_tokens_default }, index) =>
-    names.has(name) && max_tokens_default === undefined
+  const routesOf = routesByTenant(section)
+  const budgeted = new Set(section.budgets.flatMap(({ tenant }) => routesOf(tenant)))
+  return section.routes.flatMap((route, index) =>
+    budgeted.has(route) && route.max_tokens_default === undefined
       ? [
           warn(
             at('routes', index),
-            `a budget applies to ${quoted(name)}, which has no max_tokens_default: 4096 is reserved`,
+            `a budget applies to ${quoted(route.name)}, which has no max_tokens_default: 4096 is reserved`,
             'Add max_tokens_default: with the tokens that an answer usually stays under.',
           ),
         ]
@@ -88,6 +98,7 @@ export const budgetChecks = [
   budgetHasCap,
   downgradeHasRoute,
   downgradeRouteExists,
+  downgradeRelieves,
   thresholdsRise,
   budgetsSurviveRestart,
   budgetRoutesHaveTokenDefault,

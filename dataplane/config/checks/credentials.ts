@@ -1,6 +1,6 @@
 /** Credentials are references, never literals: the file is copied, mailed and committed. */
-import { type Finding, type Path, refuse } from '../problems.ts'
-import { isReference } from '../reference-syntax.ts'
+import { type Finding, type Path, refuse, warn } from '../problems.ts'
+import { isReference, splitReferences } from '../reference-syntax.ts'
 import { isMap, listAt, valueAt } from '../tree.ts'
 import { at, type Check } from './contract.ts'
 import { hasControls } from './egress.ts'
@@ -38,6 +38,39 @@ const credentialHeadersAreReferences: Check = (_section, { written }) =>
     )
   })
 
+/** URLs of services in which a password may stand. */
+const URLS: readonly Path[] = [
+  at('rate_limits', 'redis', 'url'),
+  at('http_proxy'),
+  at('alerts', 'webhook_url'),
+]
+
+/** They work, so that who tries something out is only warned; the operator refuses them. */
+const passwordsAreReferences: Check = (_section, { written }) =>
+  literalPasswords(written).map((path) => warn(path, PASSWORD_MESSAGE, PASSWORD_FIX))
+
+export const PASSWORD_MESSAGE = 'holds a password, and whoever may read this reads it, too'
+export const PASSWORD_FIX =
+  'Write the whole URL as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}, and replace the exposed password.'
+
+/** The URLs of a document, references unresolved, in which a password is written out. */
+export function literalPasswords(written: unknown): readonly Path[] {
+  return URLS.filter((path) => {
+    const url = valueAt(written, path)
+    return typeof url === 'string' && holdsPassword(url)
+  })
+}
+
+/** Behind the user of the URL, or as the password for the sentinels. */
+function holdsPassword(url: string): boolean {
+  const literal = splitReferences(url)
+    .map((piece) => ('literal' in piece ? piece.literal : ''))
+    .join('')
+  return (
+    /^[a-z+-]+:\/\/[^/?#]*:[^/?#]+@/i.test(literal) || /[?&]sentinel_password=[^&]/.test(literal)
+  )
+}
+
 const apiKeysAreOneLine: Check = ({ upstreams }) =>
   upstreams.flatMap(({ api_key }, index) =>
     api_key !== undefined && hasControls(api_key)
@@ -54,6 +87,7 @@ const apiKeysAreOneLine: Check = ({ upstreams }) =>
 export const credentialChecks = [
   apiKeysAreReferences,
   credentialHeadersAreReferences,
+  passwordsAreReferences,
   apiKeysAreOneLine,
 ]
 

@@ -19,6 +19,15 @@ const fallbacksAreReachable: Check = ({ routes }) =>
       )
   })
 
+const attemptsAreRepeated: Check = ({ routes }) =>
+  routes.flatMap(({ strategy, retry }, index) => {
+    if (retry === undefined || retry.max_attempts !== undefined) return []
+    // Each fallback is tried once, and how long is waited before that is said here.
+    if (strategy === 'primary_with_fallback') return []
+    const message = 'nothing is repeated: max_attempts is absent'
+    return [warn(at('routes', index, 'retry'), message, 'Add max_attempts: 2, as advised.')]
+  })
+
 const attemptsAreFew: Check = ({ routes }) =>
   routes.flatMap(({ retry }, index) =>
     (retry?.max_attempts ?? 0) > ATTEMPTS_ADVISED_MAX
@@ -65,6 +74,7 @@ const saturationCanHappen: Check = ({ upstreams, routes }) =>
 
 export const fallbackChecks = [
   fallbacksAreReachable,
+  attemptsAreRepeated,
   attemptsAreFew,
   fallbacksHaveQueueLimit,
   saturationCanHappen,

@@ -5,40 +5,68 @@ import { at, type Check, listed, quoted } from './contract.ts'
 
 const spendBudgetsHavePrices: Check = (section) => {
   const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
+  const routesOf = routesByTenant(section)
+  const missingAt = new Map(
+    section.routes.map((route) => [
+      route,
+      modelsOf(section, route).filter((model) => !priced.has(model)),
+    ]),
+  )
   return section.budgets.flatMap((budget, index) => {
     if (budget.spend_per_month_usd === undefined) return []
     const downgrade = section.routes.filter(({ name }) => name === budget.downgrade_route)
-    const routes = [...routesOfTenant(section, budget.tenant), ...downgrade]
-    const models = new Set(routes.flatMap((route) => modelsOf(section, route)))
-    const missing = [...models].filter((model) => !priced.has(model))
-    if (missing.length === 0) return []
+    const routes = [...routesOf(budget.tenant), ...downgrade]
+    const missing = new Set(routes.flatMap((route) => missingAt.get(route) ?? []))
+    if (missing.size === 0) return []
     const message = `cannot bind: no price for ${listed(missing)}`
     const fix = 'Add the models to pricing, with 0 for those that cost nothing.'
     return [refuse(at('budgets', index, 'spend_per_month_usd'), message, fix)]
   })
 }
 
-const downgradeIsNotDearer: Check = (section) =>
-  section.budgets.flatMap(({ tenant, downgrade_route }, index) => {
+const downgradeIsNotDearer: Check = (section) => {
+  const routesOf = routesByTenant(section)
+  const prices = new Map(
+    (section.pricing?.models ?? []).map(({ model, input, output }) => [model, input + output]),
+  )
+  const pricesAt = new Map(
+    section.routes.map((route) => [
+      route,
+      modelsOf(section, route).map((model) => prices.get(model)),
+    ]),
+  )
+  const dearestOf = (routes: readonly RouteSection[]) =>
+    dearest(routes.flatMap((route) => pricesAt.get(route) ?? []))
+  return section.budgets.flatMap(({ tenant, downgrade_route }, index) => {
     const route = section.routes.find(({ name }) => name === downgrade_route)
     if (route === undefined) return []
-    const usual = routesOfTenant(section, tenant).filter((one) => one !== route)
-    const before = dearest(section, usual)
-    const after = dearest(section, [route])
+    const before = dearestOf(routesOf(tenant).filter((one) => one !== route))
+    const after = dearestOf([route])
     if (before === undefined || after === undefined || after <= before) return []
     const message = `the route ${quoted(route.name)} is dearer than those it relieves`
     const fix = 'Name a route with a cheaper model.'
     return [warn(at('budgets', index, 'downgrade_route'), message, fix)]
   })
+}
 
 export const priceChecks = [spendBudgetsHavePrices, downgradeIsNotDearer]
 
-/** Routes that keys of the tenant may use; all of them while no key of the tenant is known. */
-export function routesOfTenant(section: Section, tenant: string): RouteSection[] {
-  const keys = section.api_keys.filter((key) => key.tenant === tenant)
-  const names = new Set(keys.flatMap(({ routes }) => routes))
-  if (keys.length === 0 || names.has('*')) return section.routes
-  return section.routes.filter(({ name }) => names.has(name))
+/**
+ * Routes that keys of a tenant may use; all of them while no key of the tenant is known. There may be a hundred thousand
+ * keys and ten thousand tenants to ask for, so the keys are gone through once.
+ */
+export function routesByTenant(section: Section): (tenant: string) => readonly RouteSection[] {
+  const names = new Map<string, Set<string>>()
+  for (const { tenant, routes } of section.api_keys) {
+    const known = names.get(tenant)
+    if (known === undefined) names.set(tenant, new Set(routes))
+    else for (const route of routes) known.add(route)
+  }
+  return (tenant) => {
+    const own = names.get(tenant)
+    if (own === undefined || own.has('*')) return section.routes
+    return section.routes.filter(({ name }) => own.has(name))
+  }
 }
 
 function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
@@ -53,12 +81,8 @@ function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
   return upstreams.flatMap(({ name, model }) => (names.has(name) ? [model] : []))
 }
 
-/** Input and output price together of the dearest model; nothing if a price is missing. */
-function dearest(section: Section, routes: readonly RouteSection[]): number | undefined {
-  const prices = new Map(
-    (section.pricing?.models ?? []).map(({ model, input, output }) => [model, input + output]),
-  )
-  const sums = routes.flatMap((route) => modelsOf(section, route)).map((name) => prices.get(name))
-  const known = sums.filter((sum) => sum !== undefined)
-  return known.length === 0 || known.length < sums.length ? undefined : Math.max(...known)
+/** The dearest of input and output price together; nothing if a price is missing. */
+function dearest(prices: readonly (number | undefined)[]): number | undefined {
+  const known = prices.filter((price) => price !== undefined)
+  return known.length === 0 || known.length < prices.length ? undefined : Math.max(...known)
 }

@@ -3,6 +3,7 @@ import { HOSTED, SELF_HOSTED } from '../../providers/names.ts'
 import { knownWindow } from '../../providers/windows.ts'
 import { type Finding, type Path, refuse, warn } from '../problems.ts'
 import type { UpstreamSection } from '../schema.ts'
+import { valueAt } from '../tree.ts'
 import { at, type Check } from './contract.ts'
 
 type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
@@ -107,9 +108,11 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   return [warn(path, message, fix)]
 }
 
-const timeoutFitsTheGateway: Check = ({ gateway, upstreams }) =>
+/** A default that is cut short is nobody's mistake. */
+const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>
-    timeout_seconds > gateway.request_timeout_seconds
+    timeout_seconds > gateway.request_timeout_seconds &&
+    valueAt(written, at('upstreams', index, 'timeout_seconds')) !== undefined
       ? [
           warn(
             at('upstreams', index, 'timeout_seconds'),

@@ -1,6 +1,7 @@
 /** What a scrape asks of a store that costs a round trip. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as onceMore } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 import { showBudgetsAtScrapes } from '../../../dataplane/budgets/gauges.ts'
 import { InfraCost } from '../../../dataplane/budgets/infra-cost.ts'
@@ -11,11 +12,32 @@ import { aBudget, aClock, aRule, NOON, World } from '../store/world.ts'
 /** Nobody else's reads get through while more are under way. */
 const AT_A_TIME_MAX = 32
 
+interface Asked {
+  readonly names: readonly string[]
+  read(tenant: string): unknown
+}
+
+/** Renders the metrics of a gateway that has a budget for each name, and no more than a scrape looks at. */
+async function scrape({ names, read }: Asked): Promise<string> {
+  const metrics = createMetrics()
+  const section = { budgets: names.map((tenant) => ({ tenant, tokens_per_day: 1000 })) }
+  const gateway = {
+    active: { snapshot: { section, limits: { rules: { of: () => RULES } } } },
+    clock: aClock(),
+    infra: new InfraCost(NOON),
+    metrics,
+    store: { read },
+  }
+  // Of a whole gateway only these are looked at.
+  showBudgetsAtScrapes(gateway as unknown as Gateway)
+  return await createRegistry(metrics).metrics()
+}
+
+const RULES = aRule({ budget: aBudget({ tokensPerDay: 1000 }) })
+
 test('a scrape tells every budget, and never asks for more than a few at a time', async () => {
   const names = Array.from({ length: 500 }, (_, index) => `t${index}`)
-  const clock = aClock()
   const { store } = new World(aRule())
-  const rules = aRule({ budget: aBudget({ tokensPerDay: 1000 }) })
   let underWay = 0
   let most = 0
   const read = async (tenant: string) => {
@@ -24,21 +46,32 @@ test('a scrape tells every budget, and never asks for more than a few at a time'
     await setImmediate()
     underWay--
     if (tenant === 't7') throw new Error('no answer')
-    return store.read(tenant, rules)
+    return store.read(tenant, RULES)
   }
-  const metrics = createMetrics()
-  const section = { budgets: names.map((tenant) => ({ tenant, tokens_per_day: 1000 })) }
-  const gateway = {
-    active: { snapshot: { section, limits: { rules: { of: () => rules } } } },
-    clock,
-    infra: new InfraCost(NOON),
-    metrics,
-    store: { read },
-  }
-  // Of a whole gateway only these are looked at.
-  showBudgetsAtScrapes(gateway as unknown as Gateway)
-  const text = await createRegistry(metrics).metrics()
+  const text = await scrape({ names, read })
   const told = names.filter((name) => text.includes(`tenant="${name}",window="day"} 0`))
   assert.equal(told.length, names.length - 1, 'all but the one without an answer')
   assert.ok(most <= AT_A_TIME_MAX, `${most} at a time`)
+})
+
+test('a scrape of thousands of budgets lets requests have their turn between them', async () => {
+  const names = Array.from({ length: 5_000 }, (_, index) => `t${index}`)
+  const { store } = new World(aRule())
+  let asked = 0
+  let most = 0
+  let isOver = false
+  const serve = () => {
+    most = Math.max(most, asked)
+    asked = 0
+    if (!isOver) onceMore(serve)
+  }
+  onceMore(serve)
+  const read = (tenant: string) => {
+    asked++
+    return store.read(tenant, RULES)
+  }
+  await scrape({ names, read })
+  await setImmediate()
+  isOver = true
+  assert.ok(most <= 1_000, `${most} asked for without a pause`)
 })

@@ -81,7 +81,7 @@ const KEYS: Row[] = [
     yaml: key('routes: [r]\nexpires_at: tomorrow # here'),
     path: 'gw.api_keys[0].expires_at',
     says: 'ISO 8601',
-    fix: '401',
+    fix: 'Write an ISO 8601 time such as 2027-01-31T00:00:00Z.',
   },
   {
     name: 'a whole key as prefix',

@@ -112,7 +112,7 @@ const LIMITS: Row[] = [
     yaml: '  retrieval:\n    - name: docs # here',
     path: 'gw.retrieval[0].store',
     says: 'there is no vector store',
-    fix: 'Add store',
+    fix: 'Add vector_stores',
   },
   {
     name: 'alert headers without a webhook',

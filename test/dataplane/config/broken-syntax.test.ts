@@ -1,5 +1,7 @@
 /** Bytes that are no document. */
-import { aDocument, type Row, testRefusals } from './documents.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aDocument, load, type Row, testRefusals } from './documents.ts'
 
 const HEAD = 'apiVersion: inference.gw/v1\nkind: GatewayConfig\n'
 
@@ -67,8 +69,8 @@ const SYNTAX: Row[] = [
     name: 'an alias without an anchor',
     yaml: '  tls: *missing # here',
     path: '',
-    says: 'refers to',
-    fix: 'Write',
+    says: 'no anchor for the alias *missing',
+    fix: '&missing',
   },
   {
     name: 'an alias bomb',
@@ -108,3 +110,15 @@ const SYNTAX: Row[] = [
 ]
 
 testRefusals(SYNTAX)
+
+test('one slip of indentation is told once', () => {
+  for (const [text, fix] of [
+    [`${HEAD}gw:\n  routes:\n    - name: a\n      primary: b\n     strategy: single\n`, /Align the line/],
+    [`${HEAD}gw:\n  tls:\n    a: b\n     c: d\n`, /on a line of its own/],
+    [`${HEAD}gw:\n\troutes:\n    - name: a\n  tls: {}\n`, /Indent with spaces/],
+  ] as const) {
+    const { problems } = load(text)
+    assert.equal(problems.length, 1)
+    assert.match(problems[0]?.fix ?? '', fix)
+  }
+})

@@ -57,6 +57,23 @@ test('a broken file ends with 1, its problems for people on standard error', () 
   assert.match(stderr, /fix: /)
 })
 
+test('the Kubernetes shape is judged as a cluster judges it, by line and with the nearest name', () => {
+  const spec =
+    'spec:\n  replica: 3\n  service: {type: Loadbalancer}\n  autoscaling: {minReplicas: 2}\n'
+  const file = aFile('spec.yaml', aDocument().replace('gw:\n', `${spec}gw:\n`))
+  const { status, stderr } = gw(['validate', '--file', file])
+  assert.equal(status, 1)
+  assert.match(stderr, /spec\.yaml:4:3: error: spec\.replica: .*did you mean "replicas"\?/)
+  assert.match(
+    stderr,
+    /spec\.yaml:5:19: error: spec\.service\.type: .*did you mean "LoadBalancer"\?/,
+  )
+  assert.match(stderr, /spec\.yaml:6:3: error: spec\.autoscaling: maxReplicas is required/)
+  const section = aDocument().replace('gw:\n', 'spec:\n  routes: []\ngw:\n')
+  const moved = gw(['validate', '--file', aFile('moved.yaml', section)])
+  assert.match(moved.stderr, /spec\.routes: unknown field[\s\S]*Move routes under gw:/)
+})
+
 test('-o json prints the same for programs', () => {
   const { status, stdout, stderr } = gw(['validate', '--file', broken, '-o', 'json'])
   assert.equal(status, 1)

@@ -1,5 +1,7 @@
 /** What is worth saying of upstreams and routes, and no reason to refuse. */
-import { type Row, testWarnings } from './documents.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aDocument, load, type Row, testWarnings } from './documents.ts'
 
 const UPSTREAM = 'model: m, provider: vllm, endpoint: "http://a"'
 
@@ -92,6 +94,17 @@ const ROWS: Row[] = [
     says: 'sum to 4, not 100',
     fix: 'percentages',
   },
+  {
+    name: 'repetitions without a number of attempts',
+    yaml: '  routes:\n    - name: r\n      strategy: single\n      primary: a\n      retry: {initial_delay_ms: 50} # here',
+    path: 'gw.routes[0].retry',
+    says: 'nothing is repeated',
+    fix: 'max_attempts: 2',
+  },
 ]
 
 testWarnings(ROWS)
+
+test('a default that the gateway cuts short is nothing to warn of', () => {
+  assert.deepEqual(load(aDocument('  gateway: {request_timeout_seconds: 10}')).problems, [])
+})

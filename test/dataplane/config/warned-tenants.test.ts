@@ -19,6 +19,27 @@ const ROWS: Row[] = [
     fix: 'replace',
   },
   {
+    name: 'a password in the URL of Redis',
+    yaml: '  rate_limits:\n    backend: redis\n    redis: {url: "redis://u:word@cache:6379"} # here',
+    path: 'gw.rate_limits.redis.url',
+    says: 'holds a password',
+    fix: '${secret:NAME/KEY}',
+  },
+  {
+    name: 'a password for sentinels',
+    yaml: '  rate_limits:\n    backend: redis\n    redis: {url: "redis+sentinel://a/main?sentinel_password=word"} # here',
+    path: 'gw.rate_limits.redis.url',
+    says: 'holds a password',
+    fix: 'replace the exposed password',
+  },
+  {
+    name: 'a password in the URL of the proxy',
+    yaml: '  http_proxy: http://u:word@p:3128 # here',
+    path: 'gw.http_proxy',
+    says: 'holds a password',
+    fix: '${env:NAME}',
+  },
+  {
     name: 'budgets in memory',
     yaml: '  budgets: # here\n    - {tenant: t, tokens_per_day: 5}',
     path: 'gw.budgets',
@@ -73,6 +94,13 @@ const ROWS: Row[] = [
     fix: 'remove it',
   },
   {
+    name: 'a downgrade to the only route that the tenant may use',
+    yaml: '  budgets:\n    - {tenant: t, tokens_per_day: 1, on_exceeded: downgrade, downgrade_route: r} # here',
+    path: 'gw.budgets[0].downgrade_route',
+    says: 'limits nothing: the keys of "t" may use no other route than "r"',
+    fix: 'Name another route',
+  },
+  {
     name: 'a downgrade to a dearer route',
     yaml: `  upstreams:
     - {name: a, model: cheap, provider: vllm, endpoint: "http://a"}
@@ -90,6 +118,18 @@ const ROWS: Row[] = [
 ]
 
 testWarnings(ROWS)
+
+test('a password that is a reference, and a user without one, are as they should be', () => {
+  for (const url of [
+    'redis://${env:WORD}@cache',
+    'redis://u:${env:WORD}@cache',
+    'redis://u@cache',
+  ]) {
+    const yaml = `  rate_limits: {backend: redis, redis: {url: "${url}"}}`
+    const { problems } = load(aDocument(yaml), { env: { WORD: ':word' } })
+    assert.deepEqual(problems, [])
+  }
+})
 
 test('a sound document has no problem at all', () => {
   assert.deepEqual(load(aDocument()).problems, [])

@@ -19,6 +19,13 @@ test('bytes go out untouched where nothing has to change', () => {
   assert.equal(vllm.encode(request, aDialect(), undefined).body, request.bytes)
 })
 
+test('OpenAI is told the project that is configured, and no other', () => {
+  const headersFor = (settings: Parameters<typeof aDialect>[0]) =>
+    openai.encode(aRequest(), aDialect(settings), undefined).headers
+  assert.equal(headersFor({ project: 'proj_1' })['openai-project'], 'proj_1')
+  assert.equal('openai-project' in headersFor({}), false)
+})
+
 test('where only the model changes, all other bytes stay', () => {
   const extras = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,9}$/), fc.jsonValue({ maxDepth: 3 }))
   const layout = fc.constantFrom(undefined, 1, '\t', '    ')

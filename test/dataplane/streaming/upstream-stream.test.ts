@@ -18,7 +18,7 @@ const DONE = 'data: [DONE]\n\n'
 const RESET: Failure = { class: 'reset', message: 'connection reset' }
 
 /** A stream whose upstream is this test; what it does is written down in `events`. */
-function open() {
+function open(asked: Readonly<Record<string, unknown>> = {}) {
   const clock = { now: () => 0, wall: () => 0 }
   const clocks = { firstMs: 1000, idleMs: 1000, totalAt: 10_000 }
   const receiver = { head() {}, data() {}, end() {}, fail() {}, resend() {}, released() {} }
@@ -31,7 +31,7 @@ function open() {
   }
   // The exchange uses no more of undici's controller than this.
   exchange.onRequestStart(controller as never)
-  const tap = new Tap(openai, aRequest({ stream: true }), new Meter().begin('up', 'm'))
+  const tap = new Tap(openai, aRequest({ stream: true, ...asked }), new Meter().begin('up', 'm'))
   const stream = new UpstreamStream(tap, exchange, {
     opened: (failure) => events.push(`opened ${failure?.class ?? 'well'}`),
     ended: (failure) => events.push(`ended ${failure?.class ?? 'well'}`),
@@ -210,6 +210,26 @@ for (const [what, happen, events] of FAILURES) {
     assert.deepEqual(one.events, events)
   })
 }
+
+test('one choice of two that has ended does not make the answer whole', () => {
+  const other = (event: string) => event.replace('"index":0', '"index":1')
+  for (const [rest, end] of [
+    ['', 'reset'],
+    [other(WORD), 'reset'],
+    [other(WORD) + END, 'reset'],
+    [other(END), 'well'],
+    [other(WORD) + other(END), 'well'],
+  ] as const) {
+    for (const leave of ['end', 'fail'] as const) {
+      const one = open({ n: 2 })
+      one.flow()
+      one.say(WORD, END, rest)
+      one.stream[leave](RESET)
+      assert.deepEqual(one.events, ['opened well', `ended ${end}`, `finish ${end}`])
+      assert.equal(one.text(), WORD + END + rest + (end === 'well' ? DONE : ''))
+    }
+  }
+})
 
 test('nothing opens before the first content, and nothing is lost until somebody listens', () => {
   const { say, events, flow, text } = open()

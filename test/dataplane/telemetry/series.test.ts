@@ -71,3 +71,23 @@ test('a gauge that is read from elsewhere is read before it is shown', async () 
   }
   assert.equal((await gauge.get()).values[0]?.value, 7)
 })
+
+test('large families are rendered in turns of their own, so that requests come between them', async () => {
+  const families = ['one', 'two', 'three'].map((name) => {
+    const family = new Numbers('gauge', name, 'Help.', ['tenant'])
+    for (let tenant = 0; tenant < 2_000; tenant++) family.at(`t${tenant}`)
+    return family
+  })
+  const order: string[] = []
+  let isOver = false
+  const serve = () => {
+    order.push('a request')
+    if (!isOver) setImmediate(serve)
+  }
+  setImmediate(serve)
+  await Promise.all(families.map((one) => one.get().then(({ name }) => order.push(name))))
+  isOver = true
+  for (const [place, name] of order.entries()) {
+    if (name !== 'a request') assert.equal(order[place + 1] ?? 'a request', 'a request')
+  }
+})

@@ -28,6 +28,7 @@ export const TARGET_ROWS: readonly Row[] = [
   target('asterisk with POST', '*'),
   target('relative path', 'v1/chat/completions'),
   target('only a query', '?model=chat'),
+  target('a fragment', `${PATH}#top`),
   target('dot segments', '/v1/../admin/config'),
   target('dot segments that lead back', `/x/..${PATH}`),
   target('dot segment at the end', '/v1/chat/completions/..'),

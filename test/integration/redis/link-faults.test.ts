@@ -13,7 +13,7 @@ import { atLength, bestTry } from './tries.ts'
 const TIMEOUT_MS = 50
 /** A request each so often: 200 a second. */
 const PACE_MS = 5
-const REQUESTS = atLength(200, 6_000)
+const REQUESTS = atLength(200, 1_200)
 /** On a machine that is too busy for the pace. */
 const OUTAGE_MS_MAX = 45_000
 

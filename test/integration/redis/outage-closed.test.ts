@@ -17,7 +17,7 @@ import {
 import { type FaultProxy, startFaultProxy } from './tcp-fault.ts'
 import { atLength, bestTry } from './tries.ts'
 
-const REQUESTS = atLength(200, 6_000)
+const REQUESTS = atLength(200, 1_200)
 const EVERY_MS = 5
 
 const upstream = await startUpstream()

@@ -10,7 +10,7 @@ import { loggedStates, pacedChats, startShared, statuses, untilStore } from './s
 import { type FaultProxy, startFaultProxy } from './tcp-fault.ts'
 import { atLength, bestTry } from './tries.ts'
 
-const REQUESTS = atLength(300, 6_000)
+const REQUESTS = atLength(300, 1_200)
 const EVERY_MS = 5
 
 const upstream = await startUpstream()

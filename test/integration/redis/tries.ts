@@ -13,7 +13,7 @@ export async function bestTry<T>(
   }
 }
 
-/** With GW_LONG=1 outages last as long as they do elsewhere. */
+/** With GW_LONG=1 outages last for six seconds: what is promised of coming back holds after five or more. */
 export function atLength(short: number, long: number): number {
   return process.env.GW_LONG ? long : short
 }

@@ -49,6 +49,12 @@ export const GOOD: Readonly<Record<string, Good>> = {
     body: 'ok',
     headers: { 'content-length': '2' },
   },
+  'behind leave to go on': {
+    wire: `HTTP/1.1 100 Continue\r\n\r\n${OK}content-length: 2\r\n\r\nok`,
+    status: 200,
+    body: 'ok',
+    headers: { 'content-length': '2' },
+  },
   'with a header twice': {
     wire: `${OK}Set-Cookie: a=1\r\nset-cookie: b=2\r\nSET-COOKIE: c=3\r\n__proto__: 1\r\nconstructor: 2\r\ncontent-length: 1\r\n\r\nx`,
     status: 200,
@@ -72,6 +78,8 @@ export const GOOD: Readonly<Record<string, Good>> = {
 /** Each is an answer that two readers could read in two ways, or none at all. */
 export const BAD: Readonly<Record<string, string>> = {
   'no HTTP': 'SSH-2.0-OpenSSH_9.2\r\n\r\n',
+  'no HTTP, and no end': 'SSH-2.0-OpenSSH_9.2\r\n',
+  'lines that end with LF alone': 'HTTP/1.1 200 OK\ncontent-length: 2\n\nab',
   'HTTP/0.9': 'HTTP/0.9 200 OK\r\ncontent-length: 0\r\n\r\n',
   'HTTP/2.0': 'HTTP/2.0 200 OK\r\ncontent-length: 0\r\n\r\n',
   'a status of two digits': 'HTTP/1.1 20 OK\r\ncontent-length: 0\r\n\r\n',
@@ -98,7 +106,6 @@ export const BAD: Readonly<Record<string, string>> = {
   'a line without a colon': `${OK}x-a\r\ncontent-length: 2\r\n\r\nab`,
   'an empty name': `${OK}: b\r\ncontent-length: 2\r\n\r\nab`,
   'an upgrade': 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
-  'leave to go on': 'HTTP/1.1 100 Continue\r\n\r\n',
   'a size that is no number': `${CHUNKED}xyz\r\nabc\r\n0\r\n\r\n`,
   'an empty size': `${CHUNKED}\r\nabc\r\n0\r\n\r\n`,
   'a negative size': `${CHUNKED}-1\r\nabc\r\n0\r\n\r\n`,

@@ -1,0 +1,31 @@
+/** What is said besides about wrong usage: where a command stands that was looked for elsewhere, which option is none. */
+import type { Command } from 'commander'
+
+/** Named where people look for them, and not there yet. */
+const NOT_YET = ['vector', 'guardrail', 'context', 'tokens']
+
+/** The error as it is shown; `words` is what was typed behind the name of the tool. */
+export function withHint(text: string, command: Command, words: readonly string[]): string {
+  const unknown = /unknown command '([^']+)'/.exec(text)?.[1]
+  if (unknown !== undefined) return hintAtCommand(text, unknown, command)
+  if (!text.includes('required option')) return text
+  const options = new Set(command.options.flatMap(({ long, short }) => [long, short]))
+  const stray = words
+    .map((word) => word.split('=', 1)[0] ?? '')
+    .find((word) => /^--[a-z]/.test(word) && !options.has(word))
+  return stray === undefined ? text : `${text.trimEnd()}, and there is no option '${stray}'\n`
+}
+
+function hintAtCommand(text: string, unknown: string, program: Command): string {
+  if (program.parent === null && NOT_YET.includes(unknown)) {
+    return `error: \`${program.name()} ${unknown}\` is not supported yet by this release\n`
+  }
+  const places = program.commands.flatMap((group) =>
+    group.commands
+      .filter((command) => command.name() === unknown)
+      .map((command) => `${program.name()} ${group.name()} ${command.name()}`),
+  )
+  if (places.length === 0) return text
+  const [first = ''] = text.split('\n')
+  return `${first}\n(Did you mean ${places.join(', or ')}?)\n`
+}
