@@ -10,12 +10,7 @@ import type { Place } from './place.ts'
 
 const TELL_EVERY_MS = 1000
 
-export async function testOfLimits(options: TestOptions, place: Place): Promise<void> {
-  const { key } = options
-  if (key === undefined)
-    throw new Error(
-      `Give a key of tenant "${options.tenant}" in GW_KEY: keys are stored as hashes.`,
-    )
+export async function testOfLimits(options: TestOptions, key: string, place: Place): Promise<void> {
   if (options.viaLoadBalancer || options.url !== undefined) {
     const url = options.url ?? (await addressOf(place))
     return await testAt({ url, key }, options, undefined)

@@ -19,5 +19,7 @@ export function withSpecProblems(loaded: Loaded, text: string): Loaded {
       ...document.positionOf(finding.path, finding.atKey),
     }),
   )
-  return { ...loaded, problems: sortProblems(loaded.file, [...loaded.problems, ...found]) }
+  if (found.length === 0) return loaded
+  const { configuration: _, ...refused } = loaded
+  return { ...refused, problems: sortProblems(loaded.file, [...loaded.problems, ...found]) }
 }

@@ -47,7 +47,7 @@ async function loaderOf(
   beside: readonly string[],
 ): Promise<() => Loaded> {
   try {
-    const loaded = await readConfigurationApart(file, env, beside)
+    const loaded = await readConfigurationApart(file, env, { beside, isServing: true })
     return () => loaded
   } catch (error) {
     return () => {

@@ -4,17 +4,17 @@ import type { Activation } from './activation.ts'
 import type { AdminAnswer, AdminRequest } from './admin.ts'
 import { type Difference, differencesBetween, type Side } from './config/differences.ts'
 import { effectiveSection } from './config/effective.ts'
-import { type Loaded, loadConfiguration } from './config/load.ts'
+import type { Loaded } from './config/load.ts'
+import { loadConfigurationApart } from './config/load-apart.ts'
 import { shownText } from './config/masking.ts'
 import { renderProblem } from './config/problems.ts'
 import { compile } from './config/snapshot.ts'
-import { hostOf } from './config/source.ts'
 
-export function replaceConfiguration(
+export async function replaceConfiguration(
   body: string,
   { only, dry_run }: AdminRequest['query'],
   activation: Activation,
-): AdminAnswer {
+): Promise<AdminAnswer> {
   const isRehearsal = dry_run === 'true'
   if (activation.isReadOnly && !isRehearsal) {
     return failure(
@@ -27,7 +27,7 @@ export function replaceConfiguration(
   }
   // Named as if it stood beside the file of the start, so that relative paths in it mean the same.
   const file = join(activation.folder, 'PUT config')
-  const fresh = loadConfiguration(body, file, hostOf(process.env))
+  const fresh = await loadConfigurationApart(body, file, process.env)
   const differences = differencesOf(activation.loaded, fresh)
   const foreign = only === undefined ? [] : differences.filter(({ reloadable }) => !reloadable)
   if (foreign.length > 0) {

@@ -1,6 +1,6 @@
 /** HTTP in, HTTP out: the three listeners. The only file that knows fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
 import { ADMIN_ROUTES, type Administered } from './admin.ts'
 import type { Api } from './apis/contract.ts'
 import { APIS } from './apis/index.ts'
@@ -20,6 +20,8 @@ const HEADERS_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 60_000
 const SOCKETS_MAX = 20_000
 const ADMIN_BODY_BYTES_MAX = 16_777_216
+/** Of the name of a tenant, with every character encoded. */
+const ADMIN_PARAM_LENGTH_MAX = 1024
 
 /** The client listener. `listen` it, `close` it: closing waits for requests in flight. */
 export function createServer(gateway: Gateway, connectionAgeMs: number): FastifyInstance {
@@ -179,7 +181,16 @@ export function createAdminServer(administered: Administered): FastifyInstance {
     logger: false,
     schemaController: NO_SCHEMAS,
     bodyLimit: ADMIN_BODY_BYTES_MAX,
+    routerOptions: { maxParamLength: ADMIN_PARAM_LENGTH_MAX },
+    frameworkErrors: (error, _request, reply) => {
+      reply.hijack()
+      reply.raw.writeHead(400, { 'content-type': 'application/json; charset=utf-8' })
+      reply.raw.end(JSON.stringify(told(error)))
+    },
   })
+  app.setErrorHandler<FastifyError>((error, _request, reply) =>
+    reply.code(error.statusCode ?? 500).send(told(error)),
+  )
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request, reply) => {
@@ -218,4 +229,9 @@ export function createAdminServer(administered: Administered): FastifyInstance {
     })
   }
   return app
+}
+
+/** As every error of the admin API is told. */
+function told({ message }: Error) {
+  return { error: { message } }
 }

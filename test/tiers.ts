@@ -1,4 +1,6 @@
-/** Runs every tier of tests this machine can run, and says in one line why another cannot. */
+/**
+ * Runs every tier of tests this machine can run, and says in one line why another cannot; `node test/tiers.ts NAME...` runs some.
+ */
 import { spawnSync } from 'node:child_process'
 import { type Outcome, runBounded } from './bounded.ts'
 import { nodeNeeds } from './node/system.ts'
@@ -25,12 +27,16 @@ interface Heart {
 
 /** Hearts take long where nothing was built yet: they run in CI, and where they are asked for. */
 const IS_CI = process.env.CI === 'true'
-const WITH_HEARTS = IS_CI || process.env.GW_TIERS === 'all'
+const CHOSEN = process.argv.slice(2)
+const WITH_HEARTS = IS_CI || process.env.GW_TIERS === 'all' || CHOSEN.length > 0
 
 const inFolder = (folder: string, names: readonly string[]) =>
   names.map((name) => `test/${folder}/${name}.test.ts`)
 
 const PROMTOOL = { 'command -v promtool': 'prometheus' }
+const PROGRAMS_OF_NODE =
+  'node test/cluster/programs.ts --possible kube-apiserver kubelet kube-proxy kubectl coredns helm'
+
 /** To build the programs of a cluster, where there is no Go. */
 const BUILD = {
   "/usr/local/go/bin/go version || python3 -c 'import ensurepip, venv'": 'python3 python3-venv',
@@ -75,6 +81,8 @@ const TIERS: readonly Tier[] = [
         'chart-kube-score',
       ]),
       minutesMax: 30,
+      possible:
+        'node test/cluster/programs.ts --possible kube-apiserver kubectl helm helm4 kube-score',
       whole: 'make test-cluster',
     },
   },
@@ -92,7 +100,7 @@ const TIERS: readonly Tier[] = [
     heart: {
       files: inFolder('e2e', ['install', 'metrics', 'limits', 'uninstall']),
       minutesMax: 30,
-      possible: 'node test/node/ability.ts',
+      possible: `node test/node/ability.ts && ${PROGRAMS_OF_NODE}`,
       cleanUp: 'cluster -- down',
       whole: 'make test-e2e',
     },
@@ -101,12 +109,13 @@ const TIERS: readonly Tier[] = [
 
 async function main(): Promise<number> {
   let failed = false
-  for (const tier of TIERS) {
+  const tiers = CHOSEN.length === 0 ? TIERS : TIERS.filter(({ name }) => CHOSEN.includes(name))
+  for (const tier of tiers) {
     const { said, isFailure } = await judge(tier)
     process.stdout.write(`tier ${tier.name}: ${said}\n`)
     failed ||= isFailure
   }
-  process.stdout.write('tier image: runs by itself, make test-image\n')
+  if (CHOSEN.length === 0) process.stdout.write('tier image: runs by itself, make test-image\n')
   return failed ? 1 : 0
 }
 

@@ -2,7 +2,14 @@
 import { Command, Option } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../client-options.ts'
 import { durationMs, numberBetween } from '../option-values.ts'
-import { endUsageWith64, type Format, formatOption, printLine, printValue } from '../output.ts'
+import {
+  EXIT,
+  endUsageWith64,
+  type Format,
+  formatOption,
+  printLine,
+  printValue,
+} from '../output.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 
 interface ShowOptions extends PlaceOptions {
@@ -76,6 +83,11 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
 }
 
 async function testLimits(options: TestOptions, command: Command): Promise<void> {
+  const { key, tenant } = options
+  if (key === undefined) {
+    const message = `error: give a key of tenant "${tenant}" in GW_KEY: keys are stored as hashes`
+    return command.error(message, { exitCode: EXIT.usage })
+  }
   const { testOfLimits } = await import('../limits-test.ts')
-  await testOfLimits(options, await askedPlace(options, command))
+  await testOfLimits(options, key, await askedPlace(options, command))
 }

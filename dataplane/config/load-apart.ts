@@ -6,7 +6,13 @@ import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { type Loaded, type LoadedData, loadData, withReferences } from './load.ts'
+import {
+  type Loaded,
+  type LoadedData,
+  loadConfiguration,
+  loadData,
+  withReferences,
+} from './load.ts'
 import type { Host } from './references.ts'
 import type { Configuration } from './schema.ts'
 import { hostOf, readConfiguration, readText } from './source.ts'
@@ -17,31 +23,56 @@ const LARGE = 256 * 1024
 /** Entries of a long list that are handed over at once: a few milliseconds of the process that serves. */
 const ENTRIES_AT_ONCE = 1_000
 
-/** Requests that are served meanwhile come first. */
+/** Requests that are served meanwhile come first; at the start there are none. */
 const NICENESS = 5
 
-/**
- * Throws or rejects when the file cannot be read. `beside` are the files that it was known to name: a long list of keys
- * is as much work as a long document.
- */
+interface Circumstances {
+  /** Files that it was known to name: a long list of keys is as much work as a long document. */
+  readonly beside?: readonly string[]
+  readonly isServing?: boolean
+}
+
+/** Throws or rejects when the file cannot be read. */
 export function readConfigurationApart(
   file: string,
   env: Host['env'],
-  beside: readonly string[] = [],
+  { beside = [], isServing = false }: Circumstances = {},
 ): Loaded | Promise<Loaded> {
   const size = [file, ...beside].reduce((sum, path) => sum + sizeOf(path), 0)
-  return size < LARGE ? readConfiguration(file, env) : readInProcess(file, env)
+  return size < LARGE ? readConfiguration(file, env) : loadInProcess({ file, env, isServing })
+}
+
+/** The same for a document that was sent; `file` is where it is said to stand. */
+export function loadConfigurationApart(
+  document: string,
+  file: string,
+  env: Host['env'],
+): Loaded | Promise<Loaded> {
+  const isLarge = document.length >= LARGE
+  return isLarge
+    ? loadInProcess({ file, env, document, isServing: true })
+    : loadConfiguration(document, file, hostOf(env))
 }
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-async function readInProcess(file: string, env: Host['env']): Promise<Loaded> {
-  const child = spawn(process.execPath, [import.meta.filename, file], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+interface Order {
+  readonly file: string
+  readonly env: Host['env']
+  /** What stands in the file; absent: it is read. */
+  readonly document?: string
+  readonly isServing: boolean
+}
+
+async function loadInProcess({ file, env, document, isServing }: Order): Promise<Loaded> {
+  const source = document === undefined ? 'file' : 'input'
+  const child = spawn(process.execPath, [import.meta.filename, source, file], { env })
+  if (isServing && child.pid !== undefined) setPriority(child.pid, NICENESS)
+  // Why it did not take all of it is told by how it ends.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(document)
   const [[code], complaint, data] = await Promise.all([
     once(child, 'close'),
     text(child.stderr),
@@ -91,10 +122,10 @@ function withoutLongLists({ gw, ...others }: Configuration): Configuration {
 }
 
 if (import.meta.main) {
-  setPriority(NICENESS)
-  const file = process.argv[2] ?? ''
+  const [source, file = ''] = process.argv.slice(2)
   try {
-    send(loadData(readText(file), file, hostOf(process.env), 'run'))
+    const document = source === 'input' ? await text(process.stdin) : readText(file)
+    send(loadData(document, file, hostOf(process.env), 'run'))
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
     process.exitCode = 1

@@ -14,10 +14,15 @@ const OTHER_HEADERS = ['api-key', 'x-api-key']
 const MESSAGE =
   'Incorrect API key provided. Send a key of this gateway as "Authorization: Bearer <key>"; ask your platform team for one.'
 
+/** Of a key that is not there nothing can be learnt, and whoever sent one should look elsewhere. */
+const NONE =
+  'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, ' +
+  'something on the way takes it off.'
+
 /** Throws ERR_GW_AUTH_INVALID_KEY. The credential is only ever hashed and looked up. */
 export function authenticate({ call, trace, gateway, active }: Visit): Caller {
   const key = presentedKey(call.incoming.headers)
-  if (key === undefined) throw refused('no key was sent')
+  if (key === undefined) throw refused('no key was sent', NONE)
   if (key.length > KEY_LENGTH_MAX) throw refused('the key is too long')
   const entry = active.snapshot.keys.get(hash('sha256', key))
   if (entry === undefined) throw refused('unknown key')
@@ -54,6 +59,6 @@ export function unusable(
   return undefined
 }
 
-function refused(reason: string): GatewayError {
-  return new GatewayError('ERR_GW_AUTH_INVALID_KEY', MESSAGE, { cause: reason })
+function refused(reason: string, message = MESSAGE): GatewayError {
+  return new GatewayError('ERR_GW_AUTH_INVALID_KEY', message, { cause: reason })
 }

@@ -67,7 +67,6 @@ export function createReviewServer(options: ReviewServerOptions): ReviewServer {
     show: ({ certificate, key }) => server.setSecureContext({ cert: certificate, key }),
     leave() {
       isLeaving = true
-      server.closeIdleConnections()
     },
   }
 }

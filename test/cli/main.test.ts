@@ -48,6 +48,11 @@ const misuses = [
   ['a word too many', ['run', '--file', 'a', 'b'], /too many arguments/],
   ['a value of the wrong kind', ['simulate', '--port', 'x'], /whole number from 0 to 65535/],
   ['an unknown format', ['simulate', '-o', 'xml'], /table, json, yaml/],
+  [
+    'a key that nobody can look up',
+    ['limits', 'test', '--tenant', 'a', '--rate', '60', '--duration', '1s'],
+    /a key of tenant "a" in GW_KEY/,
+  ],
   ['no command at all', [], /^Usage: gw /],
 ] as const
 

@@ -180,7 +180,7 @@ for (const program of ['helm', 'helm4'] as const) {
     assert.equal(webhooks[0].clientConfig.caBundle, caBundle)
     const secret = ['get', 'secret/gw-operator-webhook', `--namespace=${NAMESPACE}`, '-o', 'json']
     assert.equal(JSON.parse(await cluster.kubectl(secret)).data['ca.crt'], caBundle)
-    await helm(program, 'upgrade', 'gw', CHART)
+    await helm(program, 'upgrade', 'gw', CHART, '--set', 'webhook.enabled=false')
     const left = [...(await ours()), ...(await wide())].filter((name) => name.includes('webhook'))
     assert.deepEqual(left, [])
     await helm(program, 'uninstall', 'gw')

@@ -13,6 +13,7 @@ const ETCD = 'gw-test/etcd-v3.6.6/etcd'
 const GO = `#!/bin/sh
 if [ "$1" = env ]; then echo go1.99.0; exit; fi
 echo "$*" >> "$ASKED"
+if [ "$1" = list ]; then [ -z "$BROKEN" ] || echo no network >&2; [ -z "$BROKEN" ]; exit; fi
 while [ "$1" != -o ]; do shift; done
 if [ -n "$BROKEN" ]; then echo no network >&2; exit 1; fi
 echo built > "$2"
@@ -120,4 +121,17 @@ test('without Go, and without what brings it, the message says what to install',
 
 test('an unknown name is refused', async () => {
   assert.match((await provide({}, 'kube-nothing')).stderr, /No program kube-nothing/)
+})
+
+test('asked whether it could, it builds nothing, and says why where it could not', async () => {
+  const possible = ['--possible', 'etcd', 'kubectl']
+  assert.deepEqual(await provide({}, ...possible), { code: 0, stdout: '', stderr: '' })
+  const broken = await provide({ BROKEN: 'yes' }, ...possible)
+  assert.deepEqual(broken, { code: 1, stdout: 'no Go module can be had: no network\n', stderr: '' })
+  assert.match(
+    (await asked()).join('\n'),
+    /^(list -m go\.etcd\.io\/etcd\/server\/v3@v3\.6\.6\n?){2}$/,
+  )
+  await provide({}, 'etcd')
+  assert.equal((await provide({ BROKEN: 'yes' }, '--possible', 'etcd')).code, 0)
 })

@@ -1,12 +1,12 @@
 /**
  * The programs of a cluster: taken from KUBEBUILDER_ASSETS, or built once from their pinned sources and kept.
- * As a program it builds those that it is given by name and prints where they are.
+ * As a program it builds those that it is given by name and prints where they are; after `--possible` it only says why it could not.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -64,19 +64,39 @@ export async function providePrograms(names: readonly string[]): Promise<Record<
 }
 
 async function provide(name: string): Promise<string> {
-  const found = Object.entries(FAMILIES).find(([, { programs }]) => Object.hasOwn(programs, name))
-  if (found === undefined) throw new Error(`No program ${name}; see FAMILIES in programs.ts.`)
-  const given = process.env.KUBEBUILDER_ASSETS
-  if (given && existsSync(join(given, name))) return join(given, name)
-  const [folder, family] = found
-  const version = versionOf(folder, family.module)
-  const path = join(CACHE, `${folder}-${version}`, name)
+  const { folder, family, version, path } = placeOf(name)
   if (existsSync(path)) return path
   await mkdir(dirname(path), { recursive: true })
   await alone(`${path}.lock`, async () => {
     if (!existsSync(path)) await build(folder, family, version, path)
   })
   return path
+}
+
+/** Why these can neither be found nor built here, in one line; undefined where they can. */
+export function whyNoPrograms(names: readonly string[]): string | undefined {
+  const missing = names.map(placeOf).find(({ path }) => !existsSync(path))
+  if (missing === undefined) return undefined
+  const { module } = missing.family
+  const ask = ['list', '-m', `${module}@${missing.version}`]
+  try {
+    const { status, stderr } = spawnSync(findGo(), ask, { cwd: tmpdir(), encoding: 'utf8' })
+    return status === 0 ? undefined : `no Go module can be had: ${stderr.trim().split('\n')[0]}`
+  } catch (error) {
+    return String(error).split('\n').filter(Boolean).join(' ')
+  }
+}
+
+/** Where it is, or will be once it is built. */
+function placeOf(name: string) {
+  const found = Object.entries(FAMILIES).find(([, { programs }]) => Object.hasOwn(programs, name))
+  if (found === undefined) throw new Error(`No program ${name}; see FAMILIES in programs.ts.`)
+  const given = process.env.KUBEBUILDER_ASSETS
+  const [folder, family] = found
+  const version = versionOf(folder, family.module)
+  const isGiven = given && existsSync(join(given, name))
+  const path = isGiven ? join(given, name) : join(CACHE, `${folder}-${version}`, name)
+  return { folder, family, version, path }
 }
 
 function versionOf(folder: string, module: string): string {
@@ -158,7 +178,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-if (import.meta.main) {
+if (import.meta.main && process.argv[2] === '--possible') {
+  const why = whyNoPrograms(process.argv.slice(3))
+  if (why !== undefined) process.stdout.write(`${why}\n`)
+  process.exitCode = why === undefined ? 0 : 1
+} else if (import.meta.main) {
   const names = process.argv.length > 2 ? process.argv.slice(2) : CONTROL_PLANE
   for (const [name, path] of Object.entries(await providePrograms(names))) {
     process.stdout.write(`${name} ${path}\n`)

@@ -21,7 +21,8 @@ export async function configurationOf(
     webhooks: webhooks.map((webhook) => ({
       ...webhook,
       failurePolicy,
-      timeoutSeconds: 10,
+      // Machines are shared; how long it may take is no matter here.
+      timeoutSeconds: 30,
       clientConfig: { url: `https://127.0.0.1:${port}/validate` },
     })),
   }

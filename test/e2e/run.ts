@@ -75,9 +75,9 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
   }
 }
 
-/** First, since it removes the node and starts it again. */
+/** First, since this removes the node and starts it again. */
 function testNode(): number {
-  const args = ['--test', 'test/node/node.test.ts']
+  const args = ['--test', '--test-concurrency=1', 'test/node/*.test.ts']
   return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
 }
 

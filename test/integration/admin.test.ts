@@ -43,6 +43,17 @@ async function put(body: string, type?: string) {
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
+test('what cannot be read is told as every other error, and a name may be as long as names are', async () => {
+  for (const path of ['/limits/%zz', `/limits/${'x'.repeat(2000)}`]) {
+    const { status, text } = await get(adminUrl + path)
+    assert.equal(status, 400, path)
+    assert.deepEqual(Object.keys(JSON.parse(text).error), ['message'])
+  }
+  const tenant = 'x'.repeat(253)
+  const { status, text } = await get(`${adminUrl}/limits/${tenant}`)
+  assert.deepEqual([status, JSON.parse(text).tenant], [200, tenant])
+})
+
 test('each listener answers its own paths and no other', async () => {
   assert.equal((await get(`${metricsUrl}/metrics`)).status, 200)
   for (const path of ['/status', '/config', '/traces', '/explain', '/metrics']) {

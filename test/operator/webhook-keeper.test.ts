@@ -23,6 +23,7 @@ async function aCluster() {
       | undefined,
     configuration: { metadata, webhooks: [{ name: 'a' }, { name: 'b' }] } as KubeObject | undefined,
     writes: [] as { readonly call: string; readonly body: KubeObject }[],
+    reads: 0,
     /** Writes to this path are refused. */
     refuses: '',
   }
@@ -34,7 +35,8 @@ async function aCluster() {
     const path = request.url?.split('?')[0] ?? ''
     const isSecret = path.includes('/secrets')
     let answer = say(isSecret ? state.secret : state.configuration)
-    if (request.method !== 'GET') {
+    if (request.method === 'GET') state.reads++
+    else {
       const pieces: Buffer[] = await Array.fromAsync(request)
       const body: KubeObject = JSON.parse(Buffer.concat(pieces).toString())
       state.writes.push({ call: `${request.method} ${path}`, body })
@@ -202,6 +204,8 @@ test('a configuration that is not there is named once, and told as soon as it is
     )
     // It serves all the same: somebody may call it by a configuration of their own.
     assert.equal(shown.length, 1)
+    const { reads } = state
+    await until('it has looked again', () => state.reads > reads + 6)
     state.configuration = configuration
     await until('it is told', () => bundles(state.configuration)[0] !== undefined)
     assert.equal(errors.length, 1)

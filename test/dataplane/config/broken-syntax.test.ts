@@ -113,7 +113,10 @@ testRefusals(SYNTAX)
 
 test('one slip of indentation is told once', () => {
   for (const [text, fix] of [
-    [`${HEAD}gw:\n  routes:\n    - name: a\n      primary: b\n     strategy: single\n`, /Align the line/],
+    [
+      `${HEAD}gw:\n  routes:\n    - name: a\n      primary: b\n     strategy: single\n`,
+      /Align the line/,
+    ],
     [`${HEAD}gw:\n  tls:\n    a: b\n     c: d\n`, /on a line of its own/],
     [`${HEAD}gw:\n\troutes:\n    - name: a\n  tls: {}\n`, /Indent with spaces/],
   ] as const) {

@@ -69,6 +69,7 @@ test('the Kubernetes shape is judged as a cluster judges it, by line and with th
     /spec\.yaml:5:19: error: spec\.service\.type: .*did you mean "LoadBalancer"\?/,
   )
   assert.match(stderr, /spec\.yaml:6:3: error: spec\.autoscaling: maxReplicas is required/)
+  assert.equal(gw(['show', '--resolved', '--file', file]).status, 1)
   const section = aDocument().replace('gw:\n', 'spec:\n  routes: []\ngw:\n')
   const moved = gw(['validate', '--file', aFile('moved.yaml', section)])
   assert.match(moved.stderr, /spec\.routes: unknown field[\s\S]*Move routes under gw:/)

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Loaded } from '../../../dataplane/config/load.ts'
-import { readConfigurationApart } from '../../../dataplane/config/load-apart.ts'
+import {
+  loadConfigurationApart,
+  readConfigurationApart,
+} from '../../../dataplane/config/load-apart.ts'
 import { readConfiguration } from '../../../dataplane/config/source.ts'
 import { aDocument, hashOf } from './documents.ts'
 
@@ -63,11 +66,17 @@ for (const [what, text] of [
   })
 }
 
+test('a large document that is no file is told as one that stands where it is said to', async () => {
+  const file = written('put.yaml', LARGE)
+  const loaded = await loadConfigurationApart(LARGE, file, ENV)
+  assert.deepEqual(toldBy(loaded), toldBy(readConfiguration(file, ENV)))
+})
+
 test('a small document is read at once, unless a file beside it is large', async () => {
   const keys = written('keys.yaml', `${KEYS}\n# ${'Long. '.repeat(50_000)}\n`)
   const file = written('small.yaml', aDocument('  api_keys_file: keys.yaml'))
   assert.ok(!(readConfigurationApart(file, ENV) instanceof Promise))
-  const loading = readConfigurationApart(file, ENV, [keys])
+  const loading = readConfigurationApart(file, ENV, { beside: [keys] })
   assert.ok(loading instanceof Promise)
   const { configuration } = await loading
   assert.equal(configuration?.gw.api_keys.length, TENANTS + 1)

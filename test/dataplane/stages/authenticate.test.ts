@@ -59,13 +59,15 @@ const REFUSED: readonly [string, IncomingHttpHeaders, RegExp][] = [
 ]
 
 for (const [what, headers, reason] of REFUSED) {
-  test(`${what} is refused with the one message for all, and the reason for the trace`, () => {
+  test(`${what} is refused with the one message for bad keys, or that of none, and the reason for the trace`, () => {
     assert.throws(
       () => caller(headers),
       (error) => {
         assert.ok(error instanceof GatewayError)
         assert.equal(error.code, 'ERR_GW_AUTH_INVALID_KEY')
-        assert.match(error.message, /^Incorrect API key provided/)
+        const isNone = reason.source === 'no key'
+        const message = isNone ? /^No API key has arrived/ : /^Incorrect API key provided/
+        assert.match(error.message, message)
         assert.match(String(error.cause), reason)
         return true
       },

@@ -1,0 +1,32 @@
+/** A machine that cannot run a node is told from one that can, without a trace of the trial. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const PROGRAM = join(import.meta.dirname, 'ability.ts')
+
+function ability(...before: readonly string[]) {
+  const [program = '', ...args] = [...before, process.execPath, PROGRAM]
+  return spawnSync(program, args, { encoding: 'utf8' })
+}
+
+test('where a node runs nothing is missing, and nothing is left behind', () => {
+  const { status, stdout, stderr } = ability()
+  assert.equal(status, 0, stdout + stderr)
+  const left = readdirSync(tmpdir()).filter((name) => name.startsWith('gw-probe-'))
+  assert.deepEqual(left, [])
+})
+
+test('without the right to make namespaces, or links, the reason says so', () => {
+  for (const [right, reason] of [
+    ['sys_admin', /^the kernel grants no namespaces .*Operation not permitted/],
+    ['net_admin', /^the kernel grants no links .*Operation not permitted/],
+  ] as const) {
+    const { status, stdout } = ability('setpriv', `--bounding-set=-${right}`, '--')
+    assert.match(stdout, reason)
+    assert.equal(status, 1)
+  }
+})
