@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
-import { BODY_BROKEN } from './stages/receive.ts'
+import { BODY_BROKEN } from './node-exchange.ts'
 
 export const HEADER_BYTES_MAX = 16_384
 
@@ -53,7 +53,7 @@ function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: 
   answering.on('finish', () => socket.destroySoon())
 }
 
-function rawRefusal(code: string | undefined): GatewayError {
+export function rawRefusal(code: string | undefined): GatewayError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new GatewayError(
       'ERR_GW_HEADERS_TOO_LARGE',
