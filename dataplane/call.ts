@@ -24,9 +24,9 @@ export interface Incoming {
   /** Whether the whole body has arrived. */
   readonly complete: boolean
   readonly socket: Socket
-  /** The body, where it came with the head. */
-  readonly whole: Buffer | undefined
-  /** Called at most once, where the body is to be read. */
+  /** The body, where it came with the head and is to be read. */
+  takeWhole(): Buffer | undefined
+  /** Called at most once, where the body is to be read as it comes. */
   takeBody(taker: BodyTaker): void
   /** Tells a client that waits for it to send the body. */
   askForBody(): void

@@ -14,10 +14,10 @@ export class NodeExchange implements Incoming, Outgoing {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  readonly whole = undefined
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
   #listener: AnswerListener | undefined
+  #isTaken = false
   #waits = false
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
@@ -32,8 +32,9 @@ export class NodeExchange implements Incoming, Outgoing {
     return this.#incoming.rawHeaders
   }
 
+  /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */
   get complete(): boolean {
-    return this.#incoming.complete
+    return this.#incoming.complete && this.#isTaken
   }
 
   get socket(): Socket {
@@ -44,8 +45,11 @@ export class NodeExchange implements Incoming, Outgoing {
     this.#outgoing.writeContinue()
   }
 
+  takeWhole(): undefined {}
+
   takeBody(taker: BodyTaker): void {
     const incoming = this.#incoming
+    this.#isTaken = true
     incoming.on('data', (chunk: Buffer) => {
       taker.data(chunk)
       if (!taker.sated) return

@@ -21,7 +21,7 @@ export interface Keeper {
   commonLines(isLast: boolean): string
   answer(exchange: PlainExchange, line: number, now: number): void
   /** Node's from now on, with the bytes that it has not seen. */
-  handOver(connection: PlainConnection, bytes: Buffer): void
+  handOver(connection: PlainConnection, bytes: Buffer, isBehind: boolean): void
   gone(connection: PlainConnection): void
   /** Nothing came in time. */
   refuseLate(socket: Socket): void
@@ -92,10 +92,10 @@ export class PlainConnection implements Member, Carrier {
     const exchange = this.#exchange
     if (this.#state === 'closing') return
     if (exchange === undefined && this.#waiting === undefined) {
-      this.#judge(chunk)
+      this.#judge(chunk, false)
       return
     }
-    const taken = exchange === undefined || exchange.complete ? 0 : this.#feed(exchange, chunk)
+    const taken = exchange?.takesMore ? this.#feed(exchange, chunk) : 0
     if (taken < chunk.length) this.#keep(chunk.subarray(taken))
   }
 
@@ -108,7 +108,7 @@ export class PlainConnection implements Member, Carrier {
   /** The client sends no more: with its request whole it has left, as Node's server takes it. */
   ended(): void {
     const exchange = this.#exchange
-    if (exchange !== undefined && !exchange.complete) {
+    if (exchange?.takesMore) {
       this.broken()
       return
     }
@@ -150,7 +150,7 @@ export class PlainConnection implements Member, Carrier {
 
   #feed(exchange: PlainExchange, chunk: Buffer): number {
     const taken = exchange.feed(chunk)
-    if (exchange.complete) this.#dueAt = NEVER
+    if (!exchange.takesMore) this.#dueAt = NEVER
     return taken
   }
 
@@ -161,11 +161,12 @@ export class PlainConnection implements Member, Carrier {
     if (this.#waitingBytes > WAITING_BYTES_MAX) this.socket.pause()
   }
 
-  #judge(bytes: Buffer): void {
+  /** `isBehind`: they came before the request ahead of them had its answer. */
+  #judge(bytes: Buffer, isBehind: boolean): void {
     const head = recognise(bytes, this.#keeper.served)
     const served = head === undefined ? undefined : this.#keeper.served[head.line]
     if (head === undefined || served === undefined) {
-      this.#keeper.handOver(this, bytes)
+      this.#keeper.handOver(this, bytes, isBehind)
       return
     }
     const end = Math.min(bytes.length, head.bodyAt + head.length)
@@ -174,7 +175,7 @@ export class PlainConnection implements Member, Carrier {
     const now = this.#keeper.now()
     this.#exchange = exchange
     this.#state = 'busy'
-    this.#dueAt = exchange.complete ? NEVER : now + BODY_MS
+    this.#dueAt = exchange.takesMore ? now + BODY_MS : NEVER
     if (end < bytes.length) this.#keep(bytes.subarray(end))
     this.#keeper.answer(exchange, head.line, now)
   }
@@ -210,7 +211,7 @@ export class PlainConnection implements Member, Carrier {
     this.#waiting = undefined
     this.#waitingBytes = 0
     this.socket.resume()
-    this.#judge(Buffer.concat(waiting))
+    this.#judge(Buffer.concat(waiting), true)
   }
 }
 

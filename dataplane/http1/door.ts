@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Api } from '../apis/contract.ts'
 import type { Clock, Deadline, Deadlines } from '../clock.ts'
 import type { GatewayError } from '../errors.ts'
+import { markBehind } from '../raw-refusal.ts'
 import { Roster } from '../roster.ts'
 import { CommonLines } from './answer-text.ts'
 import { type Keeper, PlainConnection, type Served } from './connection.ts'
@@ -73,7 +74,7 @@ class Door implements Keeper, Deadline {
     this.#options.answer(exchange, line, now)
   }
 
-  handOver(connection: PlainConnection, bytes: Buffer): void {
+  handOver(connection: PlainConnection, bytes: Buffer, isBehind: boolean): void {
     const { socket } = connection
     this.gone(connection)
     connection.release()
@@ -81,6 +82,7 @@ class Door implements Keeper, Deadline {
     socket.pause()
     socket.unshift(bytes)
     for (const listener of this.#listeners) listener.call(this.#server, socket)
+    if (isBehind) markBehind(socket)
     socket.resume()
   }
 

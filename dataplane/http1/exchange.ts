@@ -25,13 +25,13 @@ export class PlainExchange implements Incoming, Outgoing {
   readonly isQueued = false
   /** The answer is the connection's last. */
   isLast = false
-  whole: Buffer | undefined
   readonly #head: PlainHead
   readonly #carrier: Carrier
   /** Bytes of the body that have not arrived. */
   #left: number
-  /** What came of it before anybody took it. */
-  #early: Buffer | undefined
+  /** What of it came with the head. */
+  readonly #first: Buffer
+  #isTaken = false
   #taker: BodyTaker | undefined
   #listener: AnswerListener | undefined
   /** The head of a stream, until its first piece takes it along. */
@@ -51,8 +51,7 @@ export class PlainExchange implements Incoming, Outgoing {
     this.#carrier = carrier
     this.#head = head
     this.#left = head.length - body.length
-    if (this.#left === 0) this.whole = body
-    else if (body.length > 0) this.#early = body
+    this.#first = body
   }
 
   get headers(): IncomingHttpHeaders {
@@ -63,8 +62,20 @@ export class PlainExchange implements Incoming, Outgoing {
     return rawHeadersOf(this.#head.lines)
   }
 
+  /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */
   get complete(): boolean {
-    return this.#left === 0
+    return this.#left === 0 && (this.#isTaken || this.#head.length === 0)
+  }
+
+  /** Whether what comes next belongs to it. */
+  get takesMore(): boolean {
+    return this.#left > 0
+  }
+
+  takeWhole(): Buffer | undefined {
+    if (this.#left > 0) return undefined
+    this.#isTaken = true
+    return this.#first
   }
 
   get socket(): Socket {
@@ -75,9 +86,9 @@ export class PlainExchange implements Incoming, Outgoing {
   askForBody(): void {}
 
   takeBody(taker: BodyTaker): void {
+    this.#isTaken = true
     this.#taker = taker
-    if (this.#early !== undefined) taker.data(this.#early)
-    this.#early = undefined
+    if (this.#first.length > 0) taker.data(this.#first)
   }
 
   /** More of the body; returns how much of the chunk was. */
@@ -91,14 +102,14 @@ export class PlainExchange implements Incoming, Outgoing {
 
   /** The rest of the body will not come. */
   breakBody(why: GatewayError): void {
-    if (!this.complete) this.#taker?.broken(why)
+    if (this.takesMore) this.#taker?.broken(why)
   }
 
   /** The connection is gone, or has taken everything. */
   close(): void {
     this.#isOver = true
     this.#listener?.closed()
-    if (!this.complete) this.#taker?.broken(leftEarly())
+    if (this.takesMore) this.#taker?.broken(leftEarly())
   }
 
   tell(listener: AnswerListener): void {

@@ -18,7 +18,8 @@ export function receive(
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
   if (incoming.headers.expect !== undefined) incoming.askForBody()
   const { clock } = gateway
-  if (incoming.whole !== undefined) return parseChat(incoming.whole, secondsOf(clock.wall()))
+  const whole = incoming.takeWhole()
+  if (whole !== undefined) return parseChat(whole, secondsOf(clock.wall()))
   const began = clock.now()
   return readBody(incoming, bytesMax).then((bytes) => {
     trace.body_ms = clock.now() - began
