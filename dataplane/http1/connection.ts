@@ -15,6 +15,9 @@ export interface Served extends PlainLine {
 export interface Keeper {
   readonly served: readonly Served[]
   readonly keepAliveMs: number
+  /** How long a first request, and the whole of one that has begun, may take to come. */
+  readonly headMs: number
+  readonly requestMs: number
   /** Whether connections are closed behind their answers. */
   readonly isClosing: boolean
   now(): number
@@ -34,8 +37,6 @@ type State = 'new' | 'idle' | 'busy' | 'closing'
 
 /** What a client sends behind a request waits for its answer; beyond this it is not read. */
 const WAITING_BYTES_MAX = 65_536
-const HEAD_MS = 10_000
-const BODY_MS = 60_000
 /** Clients close a little later than they were told to; the gateway must not be first. */
 const KEEP_ALIVE_MARGIN_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
@@ -58,7 +59,7 @@ export class PlainConnection implements Member, Carrier {
   constructor(socket: Carrying, keeper: Keeper) {
     this.socket = socket
     this.#keeper = keeper
-    this.#dueAt = keeper.now() + HEAD_MS
+    this.#dueAt = keeper.now() + keeper.headMs
     socket[CONNECTION] = this
     // The same functions for all: closures of their own would cost every idle connection memory.
     socket.on('data', onData)
@@ -175,7 +176,7 @@ export class PlainConnection implements Member, Carrier {
     const now = this.#keeper.now()
     this.#exchange = exchange
     this.#state = 'busy'
-    this.#dueAt = exchange.takesMore ? now + BODY_MS : NEVER
+    this.#dueAt = exchange.takesMore ? now + this.#keeper.requestMs : NEVER
     if (end < bytes.length) this.#keep(bytes.subarray(end))
     this.#keeper.answer(exchange, head.line, now)
   }

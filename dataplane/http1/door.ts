@@ -53,6 +53,14 @@ class Door implements Keeper, Deadline {
     return this.#server.keepAliveTimeout
   }
 
+  get headMs(): number {
+    return this.#server.headersTimeout
+  }
+
+  get requestMs(): number {
+    return this.#server.requestTimeout
+  }
+
   get isClosing(): boolean {
     return !this.#server.listening
   }
