@@ -188,6 +188,50 @@ describe('an own connection', () => {
     )
   })
 
+  test('an answer that is taken slowly is whole before the next one begins, and its end is told', async () => {
+    holds = true
+    const told: string[] = []
+    const client = dial()
+    client.socket.pause()
+    client.socket.write(PLAIN + PLAIN)
+    await accepted(1)
+    held[0]?.tell({
+      closed: () => void told.push('closed'),
+      drained: () => void told.push('drained'),
+      turned: () => undefined,
+    })
+    held[0]?.sendWhole(200, [], 'x'.repeat(16_000_000))
+    assert.ok((held[0]?.unwritten ?? 0) > 0)
+    assert.ok((held[0]?.untaken ?? 0) > 0)
+    holds = false
+    assert.equal(asked.length, 1)
+    assert.deepEqual(told, [])
+    client.socket.resume()
+    await hears(client, ['own'])
+    assert.deepEqual(told, ['closed'])
+    assert.match(client.heard(), /x{16000000}HTTP/)
+  })
+
+  test('a stream that is not taken says so, and says when it goes on', async () => {
+    holds = true
+    const client = dial()
+    client.socket.pause()
+    client.socket.write(PLAIN)
+    await accepted(1)
+    let drained = 0
+    held[0]?.tell({ closed: () => undefined, drained: () => drained++, turned: () => undefined })
+    held[0]?.begin([])
+    const piece = Buffer.alloc(1_000_000, 'x')
+    while (held[0]?.write(piece) === true);
+    assert.equal(held[0]?.needsDrain, true)
+    assert.equal(drained, 0)
+    client.socket.resume()
+    await until('the drain', () => drained === 1)
+    assert.equal(held[0]?.write(Buffer.from('last')), true)
+    held[0]?.end()
+    await until('the end', () => client.heard().endsWith('4\r\nlast\r\n0\r\n\r\n'))
+  })
+
   test('writes what is not ASCII as UTF-8, with its length in bytes', async () => {
     holds = true
     const client = dial()
