@@ -73,7 +73,8 @@ async function heardOf(bytes: string, first?: string): Promise<string> {
 }
 
 async function isAnswered(socket: RawSocket, count: number): Promise<void> {
-  await socket.until(() => socket.answers.length >= count || socket.end !== undefined)
+  const finals = () => socket.answers.filter(({ status }) => status >= 200).length
+  await socket.until(() => finals() >= count || socket.end !== undefined)
 }
 
 for (const [what, bytes] of Object.entries(REQUESTS)) {
@@ -114,25 +115,32 @@ test('a request that was changed at random is answered alike', async () => {
     'HTTP/1.1',
     'Upgrade: a\r\n',
   )
-  const change = fc.record({ at: fc.nat(), gone: fc.nat({ max: 3 }), piece })
+  const change = fc.record({ at: fc.nat(), gone: fc.constantFrom(0, 0, 1, 3), piece })
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...sound),
       fc.array(change, { minLength: 1, maxLength: 2 }),
       async (given, changes) => {
         const bytes = changes.reduce((text, { at, gone, piece: put }) => {
-          const place = at % text.length
+          const place = put.endsWith('\r\n') ? lineStart(text, at) : at % text.length
           return text.slice(0, place) + put + text.slice(place + gone)
         }, given)
         // What is not whole would be waited for; what follows completes or breaks it, on either way alike.
-        const tail = `${'\r\n'.repeat(2)}0\r\n\r\n${' '.repeat(CHAT_BODY.length * 2)}\r\n\r\n`
+        const tail = `${'\r\n'.repeat(2)}0\r\n\r\n${' '.repeat(LIMIT)}\r\n\r\n`
         const [own, others] = [await answersTo(bytes + tail), await answersTo(bytes + tail, TURN)]
         assert.deepEqual(own, others)
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 400 },
   )
 })
+
+/** Where one of the header lines begins. */
+function lineStart(text: string, at: number): number {
+  const lines = text.slice(0, text.indexOf('\r\n\r\n') + 2).split('\r\n')
+  const before = lines.slice(0, 1 + (at % Math.max(1, lines.length - 1)))
+  return before.join('\r\n').length + 2
+}
 
 /** Statuses and bodies, until the other side closes or says no more to an end. */
 async function answersTo(bytes: string, first?: string): Promise<string[]> {
@@ -144,5 +152,6 @@ async function answersTo(bytes: string, first?: string): Promise<string[]> {
   assert.ok(await socket.closes(), socket.heard)
   return socket.answers
     .slice(first === undefined ? 0 : 1)
+    .filter(({ status }) => status >= 200)
     .map(({ status, body }) => `${status} ${masked(body)}`)
 }

@@ -64,7 +64,7 @@ test('no byte but visible ASCII is read anywhere in a head', () => {
 
 test('no odd byte can be put in between', () => {
   const good = post(['X-Any: thing'])
-  for (const odd of ['\r', '\n', '\0', '\t', '\x7f', '\x80', '\r\n ', '\n\n']) {
+  for (const odd of ['\r', '\n', '\0', '\t', '\x7f', '\x80', '\n\n']) {
     for (let at = 0; at <= good.length - BODY.length - 4; at++) {
       const bytes = good.slice(0, at) + odd + good.slice(at)
       assert.equal(read(bytes), undefined, `${JSON.stringify(odd)} at ${at}`)
