@@ -1,14 +1,73 @@
 /** What a request is once it has been understood: the words every stage shares. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
 import type { KeyEntry } from './config/snapshot.ts'
+import type { GatewayError } from './errors.ts'
 
 /** One HTTP request on its way through the gateway. */
 export interface Call {
   readonly id: string
-  readonly incoming: IncomingMessage
-  readonly outgoing: ServerResponse
+  readonly incoming: Incoming
+  readonly outgoing: Outgoing
   /** Milliseconds on the monotonic clock when its headers had arrived. */
   readonly receivedAt: number
+}
+
+/** The request as it arrives, whoever reads it from the connection. */
+export interface Incoming {
+  readonly method: string
+  readonly url: string
+  /** By lower-case name. */
+  readonly headers: IncomingHttpHeaders
+  /** As they came, names and values alternating. */
+  readonly rawHeaders: readonly string[]
+  /** Whether the whole body has arrived. */
+  readonly complete: boolean
+  readonly socket: Socket
+  /** The body, where it came with the head and is to be read. */
+  takeWhole(): Buffer | undefined
+  /** Called at most once, where the body is to be read as it comes. */
+  takeBody(taker: BodyTaker): void
+  /** Tells a client that waits for it to send the body. */
+  askForBody(): void
+}
+
+/** `ended` or `broken` is called once, and last. */
+export interface BodyTaker {
+  data(chunk: Buffer): void
+  ended(): void
+  broken(why: GatewayError): void
+  /** Whether no more of it is wanted; the rest is thrown away. */
+  readonly sated: boolean
+}
+
+/** Where the answer goes: whole, or begun and then written in pieces. Header names and values alternate. */
+export interface Outgoing {
+  /** Said before anything is sent. */
+  tell(listener: AnswerListener): void
+  sendWhole(status: number, headers: string[], body: string | Buffer): void
+  /** The head of a stream; it leaves with the first piece. */
+  begin(headers: string[]): void
+  /** false: it is kept until the listener hears `drained`. */
+  write(piece: string | Buffer): boolean
+  end(): void
+  /** Closes a begun stream so that no client takes what it has for the whole. */
+  cut(): void
+  destroy(): void
+  readonly needsDrain: boolean
+  /** Bytes that the system has not taken. */
+  readonly unwritten: number
+  /** A number that falls whenever the client takes bytes, also those of a write that is under way. */
+  readonly untaken: number
+  /** Whether it waits for an earlier answer of the connection; its end is told as `turned`. */
+  readonly isQueued: boolean
+}
+
+export interface AnswerListener {
+  /** Everything has been written, or nothing more can be. */
+  closed(): void
+  drained(): void
+  turned(): void
 }
 
 /** Who calls: the record of the key that was presented. */

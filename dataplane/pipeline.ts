@@ -11,7 +11,9 @@ import { settle } from './stages/settle.ts'
 export async function handle(visit: Visit): Promise<void> {
   const { snapshot } = visit.active
   const caller = authenticate(visit)
-  const request = await receive(visit, snapshot.section.gateway.max_request_bytes)
+  const received = receive(visit, snapshot.section.gateway.max_request_bytes)
+  // Most bodies come with their head.
+  const request = received instanceof Promise ? await received : received
   const route = match(request.body.model, caller, visit)
   const decided = admit(request, caller, route, visit)
   // A store in this process answers at once; only a shared one is waited for.

@@ -4,14 +4,26 @@ import type { Socket } from 'node:net'
 import { GatewayError } from './errors.ts'
 import type { Gateway } from './gateway.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
-import { BODY_BROKEN } from './stages/receive.ts'
+import { BODY_BROKEN } from './node-exchange.ts'
 
 export const HEADER_BYTES_MAX = 16_384
+
+const BEHIND = Symbol('bytes behind a request')
+
+type Connection = Socket & { [BEHIND]?: true }
+
+/** The bytes that are read next came before the last request had its answer; what is no request in them is not refused. */
+export function markBehind(socket: Connection): void {
+  socket[BEHIND] = true
+  setImmediate(() => {
+    delete socket[BEHIND]
+  })
+}
 
 /** For what never became a request; a request whose body breaks off is refused by the stage that reads it. */
 export function refuseRaw(
   error: Error & { code?: string },
-  socket: Socket,
+  socket: Connection,
   gateway: Gateway,
 ): void {
   if (isLastAnswered(socket)) return
@@ -26,6 +38,10 @@ export function refuseRaw(
     return
   }
   answerLast(socket)
+  if (socket[BEHIND]) {
+    socket.destroySoon()
+    return
+  }
   const id = gateway.newRequestId()
   const body = refusal.envelope(id)
   gateway.metrics.refused.at(refusal.code).value++
@@ -53,7 +69,7 @@ function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: 
   answering.on('finish', () => socket.destroySoon())
 }
 
-function rawRefusal(code: string | undefined): GatewayError {
+export function rawRefusal(code: string | undefined): GatewayError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new GatewayError(
       'ERR_GW_HEADERS_TOO_LARGE',

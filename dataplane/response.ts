@@ -1,6 +1,5 @@
 /** The answer to one client, and its only writer: unsent, heartbeating, committed, ended. */
-import type { ServerResponse } from 'node:http'
-import type { Call } from './call.ts'
+import type { AnswerListener, Call } from './call.ts'
 import type { Clock, Deadline, Deadlines } from './clock.ts'
 import type { GatewayError } from './errors.ts'
 import { answerLast } from './last-answer.ts'
@@ -15,8 +14,6 @@ const STREAM_HEADERS = [
   'x-accel-buffering',
   'no',
 ]
-/** Up to here head and body leave as one string: one write costs less than a vector of two. */
-const JOINED_BYTES_MAX = 16_384
 /** A client that takes no byte for this long while there are some for it is cut. */
 const STALL_MS = 30_000
 /** How often it is looked whether it has taken any. */
@@ -25,7 +22,7 @@ const NEVER = Number.POSITIVE_INFINITY
 const CR = 13
 const LF = 10
 
-export class ClientResponse implements Deadline {
+export class ClientResponse implements Deadline, AnswerListener {
   due = NEVER
   seat = -1
   state: 'unsent' | 'heartbeating' | 'committed' | 'ended' = 'unsent'
@@ -43,7 +40,7 @@ export class ClientResponse implements Deadline {
   onLeave: (() => void) | undefined
   onDrain: (() => void) | undefined
   readonly #requestId: string
-  readonly #outgoing: ServerResponse
+  readonly #outgoing: Call['outgoing']
   readonly #incoming: Call['incoming']
   readonly #clock: Clock
   readonly #deadlines: Deadlines
@@ -63,7 +60,7 @@ export class ClientResponse implements Deadline {
     this.#clock = clock
     this.#deadlines = deadlines
     this.headers = headers
-    call.outgoing.on('close', () => this.#closed())
+    call.outgoing.tell(this)
   }
 
   /** From now on the client hears something at least every interval, even while attempts still run. */
@@ -84,7 +81,7 @@ export class ClientResponse implements Deadline {
     if (now >= this.#nextHeartbeat && this.#lastByte === LF) {
       this.#nextHeartbeat = now + this.#heartbeatMs
       // A heartbeat into a full buffer would help nobody.
-      if (!this.#outgoing.writableNeedDrain) this.#beat()
+      if (!this.#outgoing.needsDrain) this.#beat()
     }
     this.#schedule()
   }
@@ -97,19 +94,15 @@ export class ClientResponse implements Deadline {
       answerLast(this.#incoming.socket)
       if (!this.headers.includes('connection')) this.headers.push('connection', 'close')
     }
-    const length = String(Buffer.byteLength(body))
     const head = this.#head()
-    head.push('content-type', contentType, 'content-length', length)
-    this.#outgoing.writeHead(status, head)
-    if (this.#incoming.method === 'HEAD') this.#outgoing.end()
-    else if (typeof body === 'string' || body.length > JOINED_BYTES_MAX) this.#outgoing.end(body)
-    else this.#outgoing.end(body.toString('latin1'), 'latin1')
+    head.push('content-type', contentType)
+    this.#outgoing.sendWhole(status, head, body)
     this.#watchRest()
   }
 
   /** Commits a stream: after this there is no other upstream. */
   commit(): void {
-    if (this.state === 'unsent') this.#outgoing.writeHead(200, [...this.#head(), ...STREAM_HEADERS])
+    if (this.state === 'unsent') this.#begin()
     if (this.state === 'ended') return
     this.state = 'committed'
     this.status = 200
@@ -121,10 +114,7 @@ export class ClientResponse implements Deadline {
     const last = events[events.length - 1]
     this.#lastByte = last === CR ? LF : last
     if (this.#outgoing.write(events)) return true
-    if (this.#nextLook === NEVER) {
-      this.#watch()
-      this.#outgoing.once('drain', () => this.#drained())
-    }
+    if (this.#nextLook === NEVER) this.#watch()
     return false
   }
 
@@ -145,9 +135,9 @@ export class ClientResponse implements Deadline {
     }
     this.#end(error.status)
     this.#outgoing.write(`data: ${error.envelope(this.#requestId)}\n\n`)
-    // Node keeps chunks back until the next tick; a socket that is ended before loses them.
+    // Pieces may be kept back until the next tick; a socket that is ended before loses them.
     process.nextTick(() => {
-      this.#cut()
+      this.#outgoing.cut()
       this.#watchRest()
     })
   }
@@ -161,21 +151,18 @@ export class ClientResponse implements Deadline {
     this.send(error.status, 'application/json; charset=utf-8', error.envelope(this.#requestId))
   }
 
-  /** Closes without the terminating chunk, so that no client takes what it has for the whole. */
-  #cut(): void {
-    const { socket } = this.#outgoing
-    if (socket === null) return
-    // Without chunks a close is a proper end; only a reset says otherwise.
-    if (this.#outgoing.chunkedEncoding) socket.destroySoon()
-    else socket.resetAndDestroy()
-  }
-
   #beat(): void {
     if (this.state === 'unsent') {
       this.state = 'heartbeating'
-      this.#outgoing.writeHead(200, [...this.#head(), ...STREAM_HEADERS])
+      this.#begin()
     }
     this.#outgoing.write(HEARTBEAT)
+  }
+
+  #begin(): void {
+    const head = this.#head()
+    for (const text of STREAM_HEADERS) head.push(text)
+    this.#outgoing.begin(head)
   }
 
   /** The headers of every answer; called once, so the list itself may grow. */
@@ -196,20 +183,14 @@ export class ClientResponse implements Deadline {
 
   #watch(): void {
     this.#lastTakenAt = this.#clock.now()
-    this.#untaken = untakenBytes(this.#outgoing)
+    this.#untaken = this.#outgoing.untaken
     this.#nextLook = this.#lastTakenAt + LOOK_MS
     this.#schedule()
   }
 
   /** Behind the end too: an answer that nobody takes would keep its memory and its connection for ever. */
   #watchRest(): void {
-    const { socket, writableLength } = this.#outgoing
-    if (writableLength === 0) return
-    if (socket === null) {
-      // An earlier answer of the connection has not ended; the turn of this one will come.
-      this.#outgoing.once('socket', () => process.nextTick(() => this.#watchRest()))
-      return
-    }
+    if (this.#outgoing.unwritten === 0 || this.#outgoing.isQueued) return
     this.#nextHeartbeat = NEVER
     this.#watch()
     this.#deadlines.add(this)
@@ -217,20 +198,25 @@ export class ClientResponse implements Deadline {
 
   /** A drain says only that everything was taken, for which a slow reader may need minutes. */
   #isStalled(now: number): boolean {
-    const untaken = untakenBytes(this.#outgoing)
+    const untaken = this.#outgoing.untaken
     if (untaken < this.#untaken) this.#lastTakenAt = now
     this.#untaken = untaken
     this.#nextLook = now + LOOK_MS
     return now - this.#lastTakenAt >= STALL_MS
   }
 
-  #drained(): void {
+  drained(): void {
     this.#nextLook = NEVER
     this.#schedule()
     this.onDrain?.()
   }
 
-  #closed(): void {
+  /** Of an answer that had ended while an earlier one of its connection had not. */
+  turned(): void {
+    if (this.state === 'ended') this.#watchRest()
+  }
+
+  closed(): void {
     this.#deadlines.remove(this)
     if (this.state === 'ended') return
     this.left = true
@@ -241,11 +227,4 @@ export class ClientResponse implements Deadline {
   #schedule(): void {
     this.due = Math.min(this.#nextHeartbeat, this.#nextLook)
   }
-}
-
-/** A number that falls whenever the client takes bytes, also those of a write that is under way. */
-function untakenBytes({ socket, writableLength }: ServerResponse): number {
-  // Node's own idle timeout of a socket looks at the same number; it has no public name.
-  const { _handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }
-  return writableLength + (_handle?.writeQueueSize ?? 0)
 }

@@ -8,8 +8,10 @@ import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
+import { takeOver } from './http1/door.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
-import { HEADER_BYTES_MAX, refuseRaw } from './raw-refusal.ts'
+import { NodeExchange } from './node-exchange.ts'
+import { HEADER_BYTES_MAX, rawRefusal, refuseRaw } from './raw-refusal.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { serve } from './visit.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
@@ -27,6 +29,7 @@ const ADMIN_PARAM_LENGTH_MAX = 1024
 export function createServer(gateway: Gateway, connectionAgeMs: number): FastifyInstance {
   const app = openFastify(gateway)
   const server = app.server
+  takePlain(server, gateway)
   if (connectionAgeMs > 0) limitAge(server, connectionAgeMs, gateway)
   server.maxHeadersCount = NODE_HEADERS_MAX
   server.maxConnections = SOCKETS_MAX
@@ -95,15 +98,41 @@ function openFastify(gateway: Gateway): FastifyInstance {
   }) as FastifyInstance
 }
 
+/** Plain requests to what has a path of its own never meet Node's parser and fastify's router. */
+function takePlain(server: FastifyInstance['server'], gateway: Gateway): void {
+  const apis = APIS.filter(({ path }) => !path.endsWith('*'))
+  takeOver(server, {
+    clock: gateway.clock,
+    deadlines: gateway.deadlines,
+    apis,
+    answer(exchange, line, receivedAt) {
+      const api = apis[line]
+      if (api === undefined) return
+      const { socket, headers } = exchange
+      const { cors } = gateway.active.snapshot.section.gateway
+      const answered = corsHeaders(headers.origin, cors)
+      if (gateway.draining || isAged(socket, receivedAt)) answered.push('connection', 'close')
+      const id = gateway.newRequestId()
+      void serve({ id, incoming: exchange, outgoing: exchange, receivedAt }, gateway, answered, api)
+    },
+    refuseLate: (socket) => refuseRaw(LATE, socket, gateway),
+    brokenBody: (isLate) => rawRefusal(isLate ? LATE.code : undefined),
+  })
+}
+
+/** What Node says of a request that does not come in time. */
+const LATE = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+
 function handlerOf(gateway: Gateway, api: Api) {
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (isLastAnswered(incoming.socket)) return
-    const call = { id: gateway.newRequestId(), incoming, outgoing, receivedAt: gateway.clock.now() }
+    const id = gateway.newRequestId()
+    const receivedAt = gateway.clock.now()
     const fault = wireFault(incoming)
     const cors = gateway.active.snapshot.section.gateway.cors
     const headers = corsHeaders(incoming.headers.origin, cors)
     if (fault !== undefined) answerLast(incoming.socket)
-    if (gateway.draining || fault !== undefined || isAged(incoming.socket, call.receivedAt))
+    if (gateway.draining || fault !== undefined || isAged(incoming.socket, receivedAt))
       headers.push('connection', 'close')
     if (fault === undefined && incoming.method === 'OPTIONS') {
       if (bodyIsUnread(incoming)) {
@@ -111,11 +140,12 @@ function handlerOf(gateway: Gateway, api: Api) {
         headers.push('connection', 'close')
       }
       const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
-      outgoing.writeHead(204, [...headers, ...allowed, ...unrouted(call.id)]).end()
+      outgoing.writeHead(204, [...headers, ...allowed, ...unrouted(id)]).end()
       return
     }
+    const exchange = new NodeExchange(incoming, outgoing)
     void serve(
-      call,
+      { id, incoming: exchange, outgoing: exchange, receivedAt },
       gateway,
       headers,
       fault === undefined ? api : { ...api, run: () => Promise.reject(fault) },
@@ -134,7 +164,7 @@ const UNKNOWN: Api = {
   summary: 'Everything that is not an API.',
   run(visit) {
     identify(visit)
-    const { method = '', url = '' } = visit.call.incoming
+    const { method, url } = visit.call.incoming
     const path = url.split('?', 1)[0] ?? ''
     const taken = APIS.find((api) => isAt(path, api))?.method
     // Of a path that it cannot decode the router says the same as of one that it does not know.

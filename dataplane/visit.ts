@@ -20,7 +20,7 @@ export async function serve(
 ): Promise<void> {
   const { active, clock, deadlines } = gateway
   const response = new ClientResponse(call, clock, deadlines, headers)
-  const { method = '', url = '' } = call.incoming
+  const { method, url } = call.incoming
   const path = url === api.path ? url : url.slice(0, PATH_SHOWN_MAX).replace(UNPRINTABLE, '?')
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
   const visit: Visit = { call, response, trace, gateway, active, seat: -1 }

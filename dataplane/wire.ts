@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from './errors.ts'
 
-const HEADERS_MAX = 100
+export const HEADERS_MAX = 100
 const LENGTH = /^(0|[1-9][0-9]{0,15})$/
-const HOST = /^[A-Za-z0-9._~:[\]%-]*$/
+export const HOST = /^[A-Za-z0-9._~:[\]%-]*$/
 /** Origin form without control characters, fragment, backslash, an encoded slash or NUL, or a dot segment. */
 const TARGET_BAD = /[^!-~]|[#\\]|%00|%2f|%5c|(^|\/)(\.|%2e){2}(\/|\?|$)/i
 
@@ -40,7 +40,10 @@ export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
 }
 
 /** Whether a body was announced that has not arrived: the connection cannot be used for another request. */
-export function bodyIsUnread({ headers, complete }: IncomingMessage): boolean {
+export function bodyIsUnread({
+  headers,
+  complete,
+}: Pick<IncomingMessage, 'headers' | 'complete'>): boolean {
   if (complete) return false
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

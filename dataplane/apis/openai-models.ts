@@ -28,7 +28,7 @@ export const openAiModel: Api = {
     const caller = authenticate(visit)
     await describeLimits(visit)
     requireScope(caller)
-    const asked = decodeName(visit.call.incoming.url ?? '')
+    const asked = decodeName(visit.call.incoming.url)
     if (!permitted(caller, visit).includes(asked)) {
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',

@@ -1,32 +1,37 @@
 /** What is asked? The body within its bound, as JSON, in the shape of a chat completion. */
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
-import type { ChatBody, ChatRequest } from '../call.ts'
+import type { BodyTaker, ChatBody, ChatRequest, Incoming } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { MembersError, scanMembers } from '../json-members.ts'
-
-/** Event on the request by which the server tells that the parser gave up on its body; carries the refusal. */
-export const BODY_BROKEN = Symbol('body broken')
 
 const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
 
 /** Throws 413, 415, 400; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete. */
-export function receive({ call, trace, gateway }: Visit, bytesMax: number): Promise<ChatRequest> {
+export function receive(
+  { call, trace, gateway }: Visit,
+  bytesMax: number,
+): ChatRequest | Promise<ChatRequest> {
   const { incoming } = call
   requireJson(incoming)
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax)
-  if (incoming.headers.expect !== undefined) call.outgoing.writeContinue()
+  if (incoming.headers.expect !== undefined) incoming.askForBody()
   const { clock } = gateway
+  const whole = incoming.takeWhole()
+  if (whole !== undefined) return parseChat(whole, secondsOf(clock.wall()))
   const began = clock.now()
-  return readBody(incoming, bytesMax, (bytes) => {
+  return readBody(incoming, bytesMax).then((bytes) => {
     trace.body_ms = clock.now() - began
-    return parseChat(bytes, Math.floor(clock.wall() / 1000))
+    return parseChat(bytes, secondsOf(clock.wall()))
   })
 }
 
-function requireJson({ headers }: IncomingMessage): void {
+function secondsOf(wall: number): number {
+  return Math.floor(wall / 1000)
+}
+
+function requireJson({ headers }: Incoming): void {
   const type = headers['content-type'] ?? ''
   if (type === 'application/json' && headers['content-encoding'] === undefined) return
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
@@ -46,41 +51,51 @@ function requireJson({ headers }: IncomingMessage): void {
   }
 }
 
-/** Resolves with what `parse` makes of the whole body; rejects with what it throws. */
-function readBody(
-  incoming: IncomingMessage,
-  bytesMax: number,
-  parse: (bytes: Buffer) => ChatRequest,
-): Promise<ChatRequest> {
+function readBody(incoming: Incoming, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    incoming.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length > bytesMax) {
-        // The rest is read and thrown away: a client that is still sending would not hear the refusal.
-        incoming.removeAllListeners('data')
-        incoming.resume()
-        reject(tooLarge(bytesMax))
-      } else {
-        chunks.push(chunk)
-      }
-    })
-    incoming.on('end', () => {
-      try {
-        resolve(parse(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-      } catch (error) {
-        reject(error)
-      }
-    })
-    incoming.on(BODY_BROKEN, reject)
-    incoming.on('close', () => {
-      if (incoming.complete) return
-      reject(
-        new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left before its body was complete.'),
-      )
-    })
+    incoming.takeBody(new BodyReader(bytesMax, resolve, reject))
   })
+}
+
+/** Keeps the pieces of a body until it is whole or too large. */
+class BodyReader implements BodyTaker {
+  sated = false
+  readonly #bytesMax: number
+  readonly #resolve: (bytes: Buffer) => void
+  readonly #reject: (why: GatewayError) => void
+  #chunks: Buffer[] = []
+  #length = 0
+
+  constructor(
+    bytesMax: number,
+    resolve: (bytes: Buffer) => void,
+    reject: (why: GatewayError) => void,
+  ) {
+    this.#bytesMax = bytesMax
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  data(chunk: Buffer): void {
+    if (this.sated) return
+    this.#length += chunk.length
+    this.#chunks.push(chunk)
+    if (this.#length <= this.#bytesMax) return
+    // The rest is read and thrown away: a client that is still sending would not hear the refusal.
+    this.sated = true
+    this.#chunks = []
+    this.#reject(tooLarge(this.#bytesMax))
+  }
+
+  ended(): void {
+    const [first] = this.#chunks
+    const isOne = first !== undefined && this.#chunks.length === 1
+    this.#resolve(isOne ? first : Buffer.concat(this.#chunks))
+  }
+
+  broken(why: GatewayError): void {
+    this.#reject(why)
+  }
 }
 
 function tooLarge(bytesMax: number): GatewayError {

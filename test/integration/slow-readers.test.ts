@@ -9,6 +9,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setInterval as every, setImmediate as turn } from 'node:timers/promises'
 import { Deadlines } from '../../dataplane/clock.ts'
+import { NodeExchange } from '../../dataplane/node-exchange.ts'
 import { ClientResponse } from '../../dataplane/response.ts'
 import { ask } from './faults/caller.ts'
 import { type Rig, startRig } from './faults/rig.ts'
@@ -184,7 +185,8 @@ describe('a client that takes nothing', () => {
 
   before(async () => {
     server = createServer((incoming, outgoing) => {
-      const call = { id: 'c1', incoming, outgoing, receivedAt: now }
+      const exchange = new NodeExchange(incoming, outgoing)
+      const call = { id: 'c1', incoming: exchange, outgoing: exchange, receivedAt: now }
       opened.shift()?.(new ClientResponse(call, clock, deadlines, []))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -15,6 +15,7 @@ import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Gateway, Visit } from '../../../dataplane/gateway.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
+import { NodeExchange } from '../../../dataplane/node-exchange.ts'
 import { Roster } from '../../../dataplane/roster.ts'
 import type { Store } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory.ts'
@@ -173,7 +174,9 @@ export class SimulatedCall {
     this.#pieces = Array.from({ length: pieces }, (_, at) =>
       body.subarray(at * size, (at + 1) * size),
     )
-    const call = { id: gateway.newRequestId(), incoming, outgoing, receivedAt: gateway.clock.now() }
+    const exchange = new NodeExchange(incoming, outgoing)
+    const [id, receivedAt] = [gateway.newRequestId(), gateway.clock.now()]
+    const call = { id, incoming: exchange, outgoing: exchange, receivedAt }
     this.served = serve(call, gateway, [], openAiChat)
   }
 

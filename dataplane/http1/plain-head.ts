@@ -1,0 +1,141 @@
+/** Recognises the head of a plain request: one that no two readers could read differently. Everything else is Node's to judge. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { HEADERS_MAX, HOST } from '../wire.ts'
+
+/** A request line that is served, with its line end, and whether a body belongs to it. */
+export interface PlainLine {
+  readonly text: string
+  readonly hasBody: boolean
+}
+
+export interface PlainHead {
+  /** Which of the lines it was. */
+  readonly line: number
+  /** Those that anything depends on, by lower-case name. */
+  readonly headers: IncomingHttpHeaders
+  /** All headers as they came. */
+  readonly lines: string
+  /** Bytes of the body, and where they begin. */
+  readonly length: number
+  readonly bodyAt: number
+}
+
+/** Of most heads; only a longer one is looked for in more. */
+const BYTES_USUAL = 2048
+const BYTES_MAX = 8192
+const HEAD_END = '\r\n\r\n'
+const LINE_END = '\r\n'
+/** No folded line, no bare CR or LF, no space before a colon, no tab, nothing but ASCII that can be seen. */
+const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+$/
+const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
+const KEEP_ALIVE = /^keep-alive$/i
+const SPACE = 0x20
+
+/** What the headers that decide about anything are: kept, or a reason to leave the request to Node. */
+const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
+  ['host', 'kept'],
+  ['origin', 'kept'],
+  ['api-key', 'kept'],
+  ['x-api-key', 'kept'],
+  ['connection', 'kept'],
+  ['content-type', 'kept'],
+  ['authorization', 'kept'],
+  ['content-length', 'kept'],
+  ['content-encoding', 'kept'],
+  ['expect', 'left'],
+  ['upgrade', 'left'],
+  ['trailer', 'left'],
+  ['proxy-connection', 'left'],
+  ['transfer-encoding', 'left'],
+])
+/** Names are compared by length first: most headers of a request are none of these. */
+const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, length) =>
+  [...DECIDING.keys()].some((name) => name.length === length),
+)
+
+/** undefined where the bytes do not begin with the whole head of a plain request to one of the lines. */
+export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead | undefined {
+  let text = bytes.toString('latin1', 0, Math.min(bytes.length, BYTES_USUAL))
+  const line = plain.findIndex((one) => text.startsWith(one.text))
+  const asked = plain[line]
+  if (asked === undefined) return undefined
+  let end = text.indexOf(HEAD_END)
+  if (end === -1 && bytes.length > BYTES_USUAL) {
+    text = bytes.toString('latin1', 0, Math.min(bytes.length, BYTES_MAX))
+    end = text.indexOf(HEAD_END)
+  }
+  if (end < asked.text.length) return undefined
+  const lines = text.slice(asked.text.length, end + LINE_END.length)
+  if (!HEADER_LINES.test(lines)) return undefined
+  const headers = decidingHeaders(lines)
+  if (headers === undefined || !isPlain(headers)) return undefined
+  const length = bodyLength(headers, asked.hasBody)
+  if (length === undefined) return undefined
+  return { line, headers, lines, length, bodyAt: end + HEAD_END.length }
+}
+
+/** undefined where one of them must not be there, is there twice, or there are too many of any kind. */
+function decidingHeaders(lines: string): IncomingHttpHeaders | undefined {
+  const headers = noHeaders()
+  let count = 0
+  for (let at = 0; at < lines.length; count++) {
+    const colon = lines.indexOf(':', at)
+    const end = lines.indexOf(LINE_END, colon)
+    if (DECIDING_LENGTHS[colon - at] === true) {
+      const name = lines.slice(at, colon).toLowerCase()
+      const meaning = DECIDING.get(name)
+      if (meaning !== undefined) {
+        if (meaning === 'left' || headers[name] !== undefined) return undefined
+        headers[name] = trimmed(lines, colon + 1, end)
+      }
+    }
+    at = end + LINE_END.length
+  }
+  return count > HEADERS_MAX ? undefined : headers
+}
+
+/** All of them from the start: an object that grows is copied at each new field. */
+function noHeaders(): IncomingHttpHeaders {
+  return {
+    host: undefined,
+    origin: undefined,
+    authorization: undefined,
+    'api-key': undefined,
+    'x-api-key': undefined,
+    connection: undefined,
+    'content-type': undefined,
+    'content-length': undefined,
+    'content-encoding': undefined,
+  }
+}
+
+function isPlain({ host, connection }: IncomingHttpHeaders): boolean {
+  if (host === undefined || !HOST.test(host)) return false
+  return connection === undefined || KEEP_ALIVE.test(connection)
+}
+
+function bodyLength(headers: IncomingHttpHeaders, hasBody: boolean): number | undefined {
+  const length = headers['content-length']
+  if (!hasBody) return length === undefined || length === '0' ? 0 : undefined
+  return length !== undefined && LENGTH.test(length) ? Number(length) : undefined
+}
+
+/** Names and values alternating. */
+export function rawHeadersOf(lines: string): string[] {
+  const headers: string[] = []
+  for (let at = 0; at < lines.length; ) {
+    const colon = lines.indexOf(':', at)
+    const end = lines.indexOf(LINE_END, colon)
+    headers.push(lines.slice(at, colon), trimmed(lines, colon + 1, end))
+    at = end + LINE_END.length
+  }
+  return headers
+}
+
+function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && text.charCodeAt(start) === SPACE) start++
+  while (end > start && text.charCodeAt(end - 1) === SPACE) end--
+  return text.slice(start, end)
+}
