@@ -1,5 +1,7 @@
 /** A tier of tests that hangs is ended with all that it started. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +29,20 @@ test('one that takes too long is ended, also where it does not want to, with wha
   const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number)
   assert.equal(pids.length, 2)
   await until('both are gone', () => pids.every((pid) => !isAlive(pid)))
+})
+
+test('who is interrupted passes that on and ends by it', async () => {
+  const file = join(folder, 'pid')
+  const script = `echo $$ > ${file}; exec sleep 600`
+  const code = `import { runBounded } from '${join(import.meta.dirname, 'bounded.ts')}'
+    await runBounded('sh', ['-c', ${JSON.stringify(script)}])
+    process.exit(0)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' })
+  const ended = once(child, 'close')
+  await until('it runs', () => existsSync(file) && readFileSync(file, 'utf8') !== '')
+  child.kill('SIGINT')
+  assert.deepEqual(await ended, [null, 'SIGINT'])
+  await until('so has what it ran', () => !isAlive(Number(readFileSync(file, 'utf8'))))
 })
 
 /** One that has ended, and that nobody has asked for its end yet, counts as gone. */

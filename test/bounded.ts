@@ -18,7 +18,12 @@ export async function runBounded(
 ): Promise<Outcome> {
   const child = spawn(program, args, { stdio: 'inherit', detached: true })
   const end = (signal: NodeJS.Signals) => signalGroup(child.pid, signal)
-  process.on('SIGINT', end).on('SIGTERM', end)
+  let interruption: NodeJS.Signals | undefined
+  const interrupt = (signal: NodeJS.Signals) => {
+    interruption = signal
+    end(signal)
+  }
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   let isTooLong = false
   const timers =
     msMax === undefined
@@ -36,9 +41,11 @@ export async function runBounded(
     return code === 0 ? 'passed' : 'failed'
   } finally {
     for (const timer of timers) clearTimeout(timer)
-    process.off('SIGINT', end).off('SIGTERM', end)
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     // Of what it started something may have outlived it.
     if (isTooLong) end('SIGKILL')
+    // Whoever asked both of us to end does not want what would come next.
+    if (interruption !== undefined) process.kill(process.pid, interruption)
   }
 }
 

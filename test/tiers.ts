@@ -74,6 +74,7 @@ const TIERS: readonly Tier[] = [
         'crds',
         'crds-mistakes',
         'operator-first',
+        'operator-edits',
         'operator-rbac',
         'chart',
         'chart-rendered',

@@ -50,11 +50,9 @@ export function createReviewServer(options: ReviewServerOptions): ReviewServer {
         ? Promise.resolve(refusal)
         : slots.run(() => replyTo(request, options.answer))
       reply
-        .then(
-          (one) => send(response, one),
-          // It ended before it was whole, or took too long: there is nobody to answer.
-          () => request.destroy(),
-        )
+        .then((one) => send(response, one))
+        // It ended before it was whole, or took too long: there is nobody to answer.
+        .catch(() => request.destroy())
         .finally(() => options.onAnswer(response.statusCode, (performance.now() - started) / 1000))
     },
   )

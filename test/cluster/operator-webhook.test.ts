@@ -115,7 +115,8 @@ test('what may come later is let through: Secrets, gateways of keys, routes; wha
   const late = aGateway({ gw: { upstreams } })
   assert.match(await refusalOf(apply(early)), /Warning: spec\.gateway: .* yet/)
   await rig.apply({ ...late, metadata: { ...late.metadata, name: 'late' } })
-  await untilKnown('late')
+  await untilKnown('gatewayconfigs/late')
+  await untilKnown('gatewaykeys/early')
   await apply(aGatewayKey('fine', { hash: HASH.replace('c', 'd'), gateway: 'late' }))
   const twice = aGatewayKey('twice', { hash: HASH, gateway: 'late' })
   assert.match(await refusalOf(apply(twice)), /Warning: An older record has the same hash/)
@@ -134,7 +135,7 @@ test('what may come later is let through: Secrets, gateways of keys, routes; wha
 
 /** The operator has said something of it, so that it has seen it. */
 async function untilKnown(name: string): Promise<void> {
-  const path = `/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/${name}`
+  const path = `/apis/inference.gw/v1/namespaces/ai/${name}`
   await until('the operator has seen it', async () => {
     return JSON.stringify(await rig.cluster.read(path)).includes('observedGeneration')
   })

@@ -183,13 +183,19 @@ for (const [what, sent, status, code] of REFUSALS) {
 }
 
 test('a bad key hears the same whatever is wrong with it', async () => {
-  const texts = [undefined, 'Bearer x', 'Bearer gw_test_client_x', 'Basic x'].map(
-    async (authorization) => {
-      const { text } = await sendTo(front, { headers: { authorization } })
-      return JSON.parse(text).error.message
-    },
-  )
+  const texts = ['Bearer x', 'Bearer gw_test_client_x', 'Bearer gw_live_x'].map(messageFor)
   assert.equal(new Set(await Promise.all(texts)).size, 1)
+})
+
+async function messageFor(authorization: string | undefined): Promise<string> {
+  const { status, text } = await sendTo(front, { headers: { authorization } })
+  assert.equal(status, 401)
+  return JSON.parse(text).error.message
+}
+
+test('whoever sends no key hears that none has arrived, which an intermediary may be the cause of', async () => {
+  for (const authorization of [undefined, 'Basic x'])
+    assert.match(await messageFor(authorization), /^No API key has arrived\. .*on the way/)
 })
 
 test('a wrong method hears which are right', async () => {
