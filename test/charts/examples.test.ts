@@ -12,7 +12,8 @@ const examples = readdirSync(join(CHART, 'examples'))
 const kindOf = (file: string) => parse(readChart(`examples/${file}`)).kind
 
 /** What a file alone cannot know: keys that are resources, and what is only there where the gateway runs. */
-const EXPECTED = /is not set here|leads nowhere here|there are no API keys|no key belongs to tenant "research"/
+const EXPECTED =
+  /is not set here|leads nowhere here|there are no API keys|no key belongs to tenant "research"/
 
 for (const file of examples.filter((name) => kindOf(name) === 'GatewayConfig')) {
   test(`gw config validate takes ${file}`, () => {

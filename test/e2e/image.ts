@@ -1,5 +1,5 @@
 /** Our image and what stands for public ones, built from the tree and given to the node of this machine. */
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VERSION } from '../../dataplane/version.ts'
 import { provideBase } from '../image/base.ts'
@@ -14,16 +14,51 @@ const BASE = 'localhost/gw-test/base:1'
 /** Where the chart looks for it if it is told nothing. */
 const IMAGE = `localhost/gw:${VERSION}`
 
-/** The name of the image, which the node has. */
-export async function provideImage(): Promise<string> {
+/** What the chart of `former` was made from, in a tree that has its history. */
+const FORMER_IMAGE = 'localhost/gw-test/former:1'
+const FORMER_COMMIT = join(import.meta.dirname, 'former/commit')
+
+export interface Images {
+  readonly image: string
+  readonly former?: string
+}
+
+/** The names of the images, which the node has. */
+export async function provideImages(withFormer: boolean): Promise<Images> {
   const storage = join(FOLDER, 'image-storage')
-  const output = join(FOLDER, 'gw.tar')
   importBase(provideBase(), BASE, storage)
-  buildImage({ image: IMAGE, base: BASE, output, storage, tool: 'buildah' })
-  await importArchive(output)
-  await rm(output)
+  const build = async (image: string, context?: string) => {
+    const output = join(FOLDER, 'gw.tar')
+    const place = { base: BASE, output, storage, tool: 'buildah' }
+    buildImage({ image, ...place, ...(context !== undefined && { context }) })
+    await importArchive(output)
+    await rm(output)
+  }
+  await build(IMAGE)
+  const tree = withFormer ? await formerTree() : undefined
+  if (tree !== undefined) {
+    await build(FORMER_IMAGE, tree)
+    await rm(tree, { recursive: true })
+  }
   await rm(storage, { recursive: true })
-  return IMAGE
+  return { image: IMAGE, ...(tree !== undefined && { former: FORMER_IMAGE }) }
+}
+
+/** Undefined where the history of this tree does not go back that far. */
+async function formerTree(): Promise<string | undefined> {
+  const commit = (await readFile(FORMER_COMMIT, 'utf8')).trim()
+  const folder = await mkdtemp(join(FOLDER, 'former-'))
+  const archive = join(folder, 'former.tar')
+  try {
+    await run('git', ['-C', import.meta.dirname, 'cat-file', '-e', `${commit}^{tree}`])
+  } catch {
+    return undefined
+  }
+  const root = ['-C', join(import.meta.dirname, '../..')]
+  await run('git', [...root, 'archive', '--output', archive, commit])
+  await run('tar', ['-x', '-C', folder, '-f', archive])
+  await rm(archive)
+  return folder
 }
 
 /** The host's Redis. */

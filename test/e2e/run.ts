@@ -11,7 +11,7 @@ import { providePrograms } from '../cluster/programs.ts'
 import { inNetwork, KUBECONFIG } from '../node/layout.ts'
 import { ensureNode, isNodeReady } from '../node/node.ts'
 import { removeNode } from '../node/remove.ts'
-import { provideImage, providePrometheusImage, provideRedisImage } from './image.ts'
+import { provideImages, providePrometheusImage, provideRedisImage } from './image.ts'
 import { provideModelImage } from './model-image.ts'
 import { MONITORING, SPACE, SYSTEM } from './spaces.ts'
 import { resultTable, TABLE_FILE } from './table.ts'
@@ -60,12 +60,14 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
   try {
     const ofNode = files === FILES ? testNode() : 0
     await ensureNode()
-    process.env.E2E_IMAGE = await provideImage()
+    const isUsed = (name: string) => files.some((file) => file.endsWith(`/${name}.test.ts`))
+    const { image, former } = await provideImages(isUsed('upgrade'))
+    process.env.E2E_IMAGE = image
+    if (former !== undefined) process.env.E2E_FORMER_IMAGE = former
     process.env.E2E_REDIS_IMAGE = await provideRedisImage()
     process.env.E2E_PROMETHEUS_IMAGE = await providePrometheusImage()
-    // Of the others' size together: only where it is used.
-    const hasModel = files.some((file) => file.endsWith('/model.test.ts'))
-    if (hasModel) process.env.E2E_MODEL_IMAGE = await provideModelImage()
+    // It is larger than the others together.
+    if (isUsed('model')) process.env.E2E_MODEL_IMAGE = await provideModelImage()
     process.env.E2E_KUBECONFIG = KUBECONFIG
     process.env.E2E_OUR_NODE = 'true'
     const [program, args] = inNetwork(process.execPath, [])

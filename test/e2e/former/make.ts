@@ -1,6 +1,6 @@
-/** Packages the chart as it was at a commit, for the test of upgrades: `node test/e2e/former/make.ts COMMIT VERSION`. */
+/** Packages the chart as it was at a commit, and writes down which, for the test of upgrades: `node test/e2e/former/make.ts COMMIT VERSION`. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { providePrograms } from '../../cluster/programs.ts'
@@ -21,6 +21,8 @@ async function main(): Promise<number> {
     const chart = join(folder, 'charts/gw')
     const args = ['package', chart, '--version', version, '-d', import.meta.dirname]
     execFileSync(helm, args, { stdio: 'inherit' })
+    const hash = execFileSync('git', ['-C', ROOT, 'rev-parse', `${commit}^{commit}`])
+    writeFileSync(join(import.meta.dirname, 'commit'), hash)
     return 0
   } finally {
     rmSync(folder, { recursive: true })
