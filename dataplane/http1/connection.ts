@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../errors.ts'
 import type { Member } from '../roster.ts'
+import { flushAtTurnEnd, type Holding } from '../turn-end.ts'
 import { type Carrier, PlainExchange } from './exchange.ts'
 import { type PlainLine, recognise } from './plain-head.ts'
 
@@ -44,14 +45,17 @@ const NEVER = Number.POSITIVE_INFINITY
 const CONNECTION = Symbol('plain connection')
 type Carrying = Socket & { [CONNECTION]?: PlainConnection }
 
-export class PlainConnection implements Member, Carrier {
+export class PlainConnection implements Member, Carrier, Holding {
   seat = -1
+  isHeld = false
   readonly socket: Socket
   readonly #keeper: Keeper
   #state: State = 'new'
   /** When it has waited long enough for what it waits for. */
   #dueAt: number
   #exchange: PlainExchange | undefined
+  /** Its answer has ended, and is held. */
+  #answered: PlainExchange | undefined
   /** What came behind the request that is being answered. */
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
@@ -100,10 +104,34 @@ export class PlainConnection implements Member, Carrier {
     if (taken < chunk.length) this.#keep(chunk.subarray(taken))
   }
 
+  /** What is written from now on leaves at the end of the turn. */
+  hold(): void {
+    if (this.isHeld) return
+    this.isHeld = true
+    this.socket.cork()
+    flushAtTurnEnd(this)
+  }
+
+  flush(): void {
+    this.isHeld = false
+    this.socket.uncork()
+    const answered = this.#answered
+    this.#answered = undefined
+    if (answered !== undefined) this.answered(answered)
+  }
+
   answered(exchange: PlainExchange): void {
-    if (this.socket.writableLength === 0) this.#free(exchange)
+    if (this.isHeld) {
+      this.#answered = exchange
+      return
+    }
+    if (this.socket.writableLength === 0) {
+      this.#free(exchange)
+      return
+    }
     // Called when everything before it has been written.
-    else this.socket.write('', 'latin1', (error) => error == null && this.#flushed(exchange))
+    this.socket.write('', 'latin1', (error) => error == null && this.#flushed(exchange))
+    exchange.turned()
   }
 
   /** The client sends no more: with its request whole it has left, as Node's server takes it. */

@@ -10,6 +10,9 @@ import { type PlainHead, rawHeadersOf } from './plain-head.ts'
 /** The connection, as far as an exchange needs it. */
 export interface Carrier {
   readonly socket: Socket
+  /** Whether what is written waits for the end of the turn. */
+  readonly isHeld: boolean
+  hold(): void
   /** The last lines of a head. */
   commonLines(isLast: boolean): string
   /** Called once the last byte of the answer has been given to the socket. */
@@ -22,7 +25,6 @@ const JOINED_BYTES_MAX = 16_384
 export class PlainExchange implements Incoming, Outgoing {
   readonly method: string
   readonly url: string
-  readonly isQueued = false
   /** The answer is the connection's last. */
   isLast = false
   readonly #head: PlainHead
@@ -120,6 +122,7 @@ export class PlainExchange implements Incoming, Outgoing {
     const length = Buffer.byteLength(body)
     const head = `${this.#headOf(status, headers)}content-length: ${length}\r\n${this.#tail()}\r\n`
     const { socket } = this.#carrier
+    this.#carrier.hold()
     // A client that has left takes no more.
     if (!socket.writable) this.isLast = true
     else if (length > JOINED_BYTES_MAX) {
@@ -143,6 +146,7 @@ export class PlainExchange implements Incoming, Outgoing {
     const { socket } = this.#carrier
     const length = Buffer.byteLength(piece)
     if (this.#isOver || length === 0 || !socket.writable) return true
+    this.#carrier.hold()
     const before = `${this.#unsent}${length.toString(16)}\r\n`
     this.#unsent = ''
     if (length <= JOINED_BYTES_MAX) {
@@ -160,6 +164,7 @@ export class PlainExchange implements Incoming, Outgoing {
   end(): void {
     if (this.#isOver) return
     const { socket } = this.#carrier
+    this.#carrier.hold()
     if (socket.writable) socket.write(`${this.#unsent}0\r\n\r\n`, 'latin1')
     this.#finish()
   }
@@ -178,6 +183,15 @@ export class PlainExchange implements Incoming, Outgoing {
   /** The socket has written what it held. */
   drained(): void {
     if (this.#isBegun && !this.#isOver) this.#listener?.drained()
+  }
+
+  /** An answer that has ended was given to the system, which has not taken all of it. */
+  turned(): void {
+    this.#listener?.turned()
+  }
+
+  get isQueued(): boolean {
+    return this.#carrier.isHeld
   }
 
   get needsDrain(): boolean {

@@ -58,7 +58,7 @@ export async function openWorld(): Promise<World> {
 export function imageValues(image: string): string[] {
   const colon = image.lastIndexOf(':')
   const [repository, tag] = [image.slice(0, colon), image.slice(colon + 1)]
-  return ['--set', `image.repository=${repository}`, '--set', `image.tag=${tag}`]
+  return ['--set', `image.repository=${repository}`, '--set-string', `image.tag=${tag}`]
 }
 
 /** The namespace of the gateways enforces the restricted Pod Security. */

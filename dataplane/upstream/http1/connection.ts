@@ -1,5 +1,6 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
+import { flushAtTurnEnd, type Holding } from '../../turn-end.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'
@@ -16,7 +17,7 @@ export interface Keeper {
 const JOINED_BYTES_MAX = 16_384
 const NOTHING = Buffer.alloc(0)
 
-export class Connection implements AnswerSink, PoolController {
+export class Connection implements AnswerSink, PoolController, Holding {
   /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
   usableUntil = 0
   readonly #socket: Socket
@@ -55,13 +56,17 @@ export class Connection implements AnswerSink, PoolController {
     handler.onRequestStart(this)
     // It may have been aborted by then, and nothing has been written.
     if (this.#handler === undefined) return
+    this.#socket.cork()
+    flushAtTurnEnd(this)
     if (body.length <= JOINED_BYTES_MAX) {
       this.#socket.write(head + body.toString('latin1'), 'latin1')
       return
     }
-    this.#socket.cork()
     this.#socket.write(head, 'latin1')
     this.#socket.write(body)
+  }
+
+  flush(): void {
     this.#socket.uncork()
   }
 

@@ -1,0 +1,36 @@
+/** Writes that are held until the turn of the event loop ends. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { flushAtTurnEnd } from '../../dataplane/turn-end.ts'
+
+test('what is held in one turn is flushed at its end, once, in the order in which it was held', async () => {
+  const flushed: number[] = []
+  for (const number of [1, 2, 3]) flushAtTurnEnd({ flush: () => flushed.push(number) })
+  await Promise.resolve()
+  assert.deepEqual(flushed, [])
+  await turn()
+  assert.deepEqual(flushed, [1, 2, 3])
+  await turn()
+  assert.deepEqual(flushed, [1, 2, 3])
+})
+
+test('many do not wait for the end', () => {
+  let flushed = 0
+  for (let held = 0; held < 1000; held++) flushAtTurnEnd({ flush: () => flushed++ })
+  assert.ok(flushed > 900)
+})
+
+test('what a flush holds is flushed, too', async () => {
+  const flushed: string[] = []
+  const later = { flush: () => flushed.push('later') }
+  flushAtTurnEnd({
+    flush: () => {
+      flushed.push('first')
+      flushAtTurnEnd(later)
+    },
+  })
+  await turn()
+  await turn()
+  assert.deepEqual(flushed, ['first', 'later'])
+})
