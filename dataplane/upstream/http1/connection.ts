@@ -1,5 +1,6 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { flushAtTurnEnd, type Holding } from '../../turn-end.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
@@ -22,6 +23,8 @@ export class Connection implements AnswerSink, PoolController, Holding {
   usableUntil = 0
   readonly #socket: Socket
   readonly #keeper: Keeper
+  /** The end of a write that is encrypted is told a turn later: held until the turn's end it would be told after the answer. */
+  readonly #holds: boolean
   readonly #reader = new AnswerReader(this)
   #handler: PoolHandler | undefined
   #head: AnswerHead | undefined
@@ -36,6 +39,7 @@ export class Connection implements AnswerSink, PoolController, Holding {
   constructor(socket: Socket, keeper: Keeper) {
     this.#socket = socket
     this.#keeper = keeper
+    this.#holds = !(socket instanceof TLSSocket)
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('end', () => this.#end())
     socket.on('error', (error) => this.#break(error))
@@ -56,8 +60,10 @@ export class Connection implements AnswerSink, PoolController, Holding {
     handler.onRequestStart(this)
     // It may have been aborted by then, and nothing has been written.
     if (this.#handler === undefined) return
-    this.#socket.cork()
-    flushAtTurnEnd(this)
+    if (this.#holds) {
+      this.#socket.cork()
+      flushAtTurnEnd(this)
+    }
     if (body.length <= JOINED_BYTES_MAX) {
       this.#socket.write(head + body.toString('latin1'), 'latin1')
       return
