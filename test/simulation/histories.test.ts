@@ -28,8 +28,9 @@ test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes an
 })
 
 test('C1 to C4 clients that leave at random moments leave no slot and no hold', async (context) => {
-  // A hundred thousand clients that leave.
-  const sum = await runSeeds(seedsOf(42), openRedis(server), leavingPlanOf)
+  // At length: a hundred thousand clients that leave.
+  const seeds = seedsOf(process.env.GW_LONG ? 210 : 42)
+  const sum = await runSeeds(seeds, openRedis(server), leavingPlanOf)
   context.diagnostic(`${sum.aborts} clients left`)
   recordResult(
     'simulated_aborts',
