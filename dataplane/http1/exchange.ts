@@ -126,10 +126,8 @@ export class PlainExchange implements Incoming, Outgoing {
     // A client that has left takes no more.
     if (!socket.writable) this.isLast = true
     else if (length > JOINED_BYTES_MAX) {
-      socket.cork()
       socket.write(head, 'latin1')
       socket.write(body)
-      socket.uncork()
     } else if (typeof body !== 'string') socket.write(head + body.toString('latin1'), 'latin1')
     // Only ASCII has as many bytes as characters.
     else if (body.length === length) socket.write(head + body, 'latin1')
@@ -153,12 +151,9 @@ export class PlainExchange implements Incoming, Outgoing {
       const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
       return socket.write(`${before}${bytes.toString('latin1')}\r\n`, 'latin1')
     }
-    socket.cork()
     socket.write(before, 'latin1')
     socket.write(piece)
-    const goesOn = socket.write('\r\n', 'latin1')
-    socket.uncork()
-    return goesOn
+    return socket.write('\r\n', 'latin1')
   }
 
   end(): void {

@@ -60,16 +60,16 @@ export class Connection implements AnswerSink, PoolController, Holding {
     handler.onRequestStart(this)
     // It may have been aborted by then, and nothing has been written.
     if (this.#handler === undefined) return
-    if (this.#holds) {
-      this.#socket.cork()
-      flushAtTurnEnd(this)
-    }
+    // Head and body in one write, whether now or at the end of the turn.
+    this.#socket.cork()
     if (body.length <= JOINED_BYTES_MAX) {
       this.#socket.write(head + body.toString('latin1'), 'latin1')
-      return
+    } else {
+      this.#socket.write(head, 'latin1')
+      this.#socket.write(body)
     }
-    this.#socket.write(head, 'latin1')
-    this.#socket.write(body)
+    if (this.#holds) flushAtTurnEnd(this)
+    else this.flush()
   }
 
   flush(): void {
