@@ -2,7 +2,17 @@
 import type { Span } from './call.ts'
 
 /** Members that two readers of one body could read differently if they appeared twice. */
-const SINGLE = new Set(['model', 'messages', 'max_tokens', 'max_completion_tokens', 'n', 'stream'])
+const SINGLE = new Set([
+  'model',
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'stream',
+  'stream_options',
+])
+const SINGLE_LENGTH_MAX = Math.max(...[...SINGLE].map((name) => name.length))
+const LOWER_CASE = /^[a-z_]*$/
 const DEPTH_MAX = 64
 const MEMBERS_MAX = 256
 
@@ -43,6 +53,10 @@ export function scanMembers(bytes: Buffer): Map<string, Span> {
     if (bytes[colon] !== COLON) throw missing('a colon', colon)
     const start = skipSpace(bytes, colon + 1)
     const end = valueEnd(bytes, start)
+    const meant = meantName(name)
+    if (meant !== undefined) {
+      throw new MembersError(`The member "${name}" must be written "${meant}".`, name)
+    }
     if (spans.has(name) && SINGLE.has(name)) {
       throw new MembersError(`The member "${name}" appears twice; send it once.`, name)
     }
@@ -77,6 +91,18 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   }
   bytes.copy(made, at, from)
   return made
+}
+
+/**
+ * The decided name that `name` is another spelling of. Decoders that ignore case take "Model" for "model", and the last
+ * of the two wins: the upstream would serve another model than the one that was judged.
+ */
+function meantName(name: string): string | undefined {
+  // A folded letter is never longer than it was, so a decided name has no longer spelling.
+  if (name.length > SINGLE_LENGTH_MAX || LOWER_CASE.test(name)) return undefined
+  // Both ways: the long s has only an upper case in ASCII, the Kelvin sign only a lower case.
+  const folded = name.toLowerCase().toUpperCase().toLowerCase()
+  return SINGLE.has(folded) ? folded : undefined
 }
 
 function missing(what: string, at: number): MembersError {

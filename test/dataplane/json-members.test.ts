@@ -4,7 +4,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { MembersError, scanMembers, splice } from '../../dataplane/json-members.ts'
 
-const SINGLE = ['model', 'messages', 'max_tokens', 'max_completion_tokens', 'n', 'stream']
+const SINGLE = [
+  'model',
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'stream',
+  'stream_options',
+]
 
 const name = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -111,7 +119,6 @@ test('what JSON.parse takes with one value for each single member, the scan sees
     '"model"',
     '"\\u006dodel"',
     '"mod\\u0065l"',
-    '"Model"',
     '"model "',
     '"n"',
     '"\\u006E"',
@@ -145,6 +152,81 @@ for (const member of SINGLE) {
     }
   })
 }
+
+/** Spellings that a decoder which ignores case takes for the name. */
+const FOLDED: readonly (readonly [sent: string, name: string])[] = [
+  ['Model', 'model'],
+  ['MODEL', 'model'],
+  ['mODEL', 'model'],
+  ['\\u004dodel', 'model'],
+  ['Messages', 'messages'],
+  ['me\u017fsages', 'messages'],
+  ['me\u00dfages', 'messages'],
+  ['me\u1e9eages', 'messages'],
+  ['Max_Tokens', 'max_tokens'],
+  ['max_to\u212aens', 'max_tokens'],
+  ['max_to\\u212aens', 'max_tokens'],
+  ['max_token\u017f', 'max_tokens'],
+  ['MAX_COMPLETION_TOKENS', 'max_completion_tokens'],
+  ['max_complet\u0131on_tokens', 'max_completion_tokens'],
+  ['N', 'n'],
+  ['Stream', 'stream'],
+  ['\u017ftream', 'stream'],
+  ['\\u017ftream', 'stream'],
+  ['\ufb05ream', 'stream'],
+  ['\ufb06ream', 'stream'],
+  ['Stream_options', 'stream_options'],
+]
+
+for (const [sent, name] of FOLDED) {
+  test(`"${sent}" is refused, alone and beside "${name}", and the message says how to write it`, () => {
+    for (const text of [
+      `{"${sent}":1}`,
+      `{"${name}":1,"${sent}":2}`,
+      `{"${sent}":1,"${name}":2}`,
+    ]) {
+      assert.throws(
+        () => scanMembers(Buffer.from(text)),
+        (error) =>
+          error instanceof MembersError &&
+          error.param === JSON.parse(`"${sent}"`) &&
+          error.message.includes(`"${name}"`),
+      )
+    }
+  })
+}
+
+test('names that fold to no decided name pass', () => {
+  for (const other of [
+    'models',
+    'Messagess',
+    'seed',
+    'Seed',
+    'stop',
+    'NN',
+    'm',
+    '\u017f',
+    'Stop',
+  ]) {
+    assert.ok(scanMembers(Buffer.from(`{"${other}":1,"model":2}`)).has(other), other)
+  }
+  assert.ok(scanMembers(Buffer.from('{"metadata":{"Model":1}}')).has('metadata'))
+})
+
+test('a decided name with any letter of Unicode that a case mapping makes its own is refused', () => {
+  let count = 0
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const letter = String.fromCodePoint(code)
+    const plain = letter.toLowerCase().toUpperCase().toLowerCase()
+    if (letter === plain || !/^[a-z]+$/.test(plain)) continue
+    for (const single of SINGLE.filter((one) => one.includes(plain))) {
+      const sent = single.replace(plain, letter)
+      assert.throws(() => scanMembers(Buffer.from(`{"${sent}":1}`)), MembersError, sent)
+      count++
+    }
+  }
+  assert.ok(count > 50, String(count))
+})
 
 const BROKEN = [
   '',
