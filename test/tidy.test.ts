@@ -42,6 +42,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/errors.ts',
       'dataplane/limits/rules.ts',
       'dataplane/budgets/price.ts',
+      'dataplane/budgets/reserve.ts',
     ],
   ],
   [

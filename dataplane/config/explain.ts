@@ -1,5 +1,6 @@
 /** A configuration in words: what happens to a request on each route. */
 import { compilePrices, estimateOf } from '../budgets/price.ts'
+import { answerReserved } from '../budgets/reserve.ts'
 import { knownWindow } from '../providers/windows.ts'
 import { attemptsMax, explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
@@ -86,19 +87,26 @@ function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection
   ]
 }
 
-function explainWindow({ upstreams }: Section, route: RouteSection): string[] {
+function explainWindow({ upstreams, budgets }: Section, route: RouteSection): string[] {
   const names = upstreamsOf(route)
   const windows = upstreams
     .filter(({ name }) => names.includes(name))
     .flatMap((upstream) => knownWindow(upstream) ?? [])
-  const answer =
-    route.max_tokens_default === undefined
-      ? []
-      : [`a client without a token limit: max_tokens ${route.max_tokens_default} under a budget`]
-  if (windows.length === 0)
-    return ['context window: not known here; checked once a runtime tells it', ...answer]
-  const window = Math.max(...windows)
-  return [`context window: prompt and max_tokens up to ${window} tokens, else 400`, ...answer]
+  const window = windows.length === 0 ? undefined : Math.max(...windows)
+  const first =
+    window === undefined
+      ? 'context window: not known here; checked once a runtime tells it'
+      : `context window: prompt and max_tokens up to ${window} tokens, else 400`
+  if (budgets.length === 0) return [first]
+  return [first, explainAnswer(route, window ?? Number.POSITIVE_INFINITY)]
+}
+
+function explainAnswer({ max_tokens_default }: RouteSection, window: number): string {
+  const sent =
+    max_tokens_default === undefined
+      ? `${answerReserved(window)} tokens are reserved for the answer, no limit is sent`
+      : `max_tokens ${max_tokens_default} is sent`
+  return `a client without a token limit: ${sent} where a budget applies`
 }
 
 /** What the sample of a request costs at each upstream. */

@@ -93,7 +93,9 @@ export const Route = z.strictObject({
     .describe('Ceiling over everything a request on this route may take.'),
   max_tokens_default: count(10_000_000)
     .optional()
-    .describe('Injected when the client sends no limit and a budget needs one.'),
+    .describe(
+      'Sent to the upstream where the client gives no limit and a budget applies; absent: nothing is sent.',
+    ),
   semantic: Semantic.optional().describe('Settings of the semantic strategy.'),
   retrieval: z
     .array(name())

@@ -1,5 +1,4 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
-import { answerTokensWithin, headroom } from '../budgets/headroom.ts'
 import { estimateOf, type Price } from '../budgets/price.ts'
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
@@ -26,7 +25,6 @@ export interface Limited {
 export interface Decision {
   readonly route: Route
   readonly quote: Quote
-  readonly maxTokens: number | undefined
   readonly lease: Lease
 }
 
@@ -34,8 +32,6 @@ export interface Decision {
 interface Offer {
   readonly route: Route
   readonly quote: Quote
-  readonly prompt: number
-  readonly price: Price | undefined
   readonly estimate: Amount
 }
 
@@ -77,31 +73,16 @@ function concluded(result: AdmitResult, offer: Offer, limited: Limited, visit: V
     () => limits.chargeOf(meter.charges(request)),
   )
   gateway.leases.add(lease)
-  return {
-    route: offer.route,
-    quote: offer.quote,
-    maxTokens: injection(result, offer, response),
-    lease,
-  }
-}
-
-/** The limit sent upstream where the client gave none: no more than the budget windows have left. */
-function injection(
-  { figures }: AdmitResult,
-  { quote, prompt, price, estimate }: Offer,
-  response: Visit['response'],
-): number | undefined {
-  if (quote.injected === undefined) return undefined
-  const within = answerTokensWithin(headroom(figures, estimate), prompt, price)
-  const maxTokens = Math.min(quote.injected, Math.max(1, Math.floor(within / quote.choices)))
-  response.headers.push('x-gw-max-tokens', String(maxTokens))
-  return maxTokens
+  const { route, quote } = offer
+  // Never cut to what the budget leaves: the request that crosses the cap is served whole.
+  if (quote.injected !== undefined) response.headers.push('x-gw-max-tokens', String(quote.injected))
+  return { route, quote, lease }
 }
 
 function offerOf(route: Route, quote: Quote, { request, limits }: Limited, visit: Visit): Offer {
   const prompt = Math.max(quote.prompt, promptTokensMax(request))
   const price = dearest(visit.active.lanes.get(route.name), limits, prompt, quote.answer)
-  return { route, quote, prompt, price, estimate: estimateOf(prompt, quote.answer, price) }
+  return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
 }
 
 /** Any upstream of the route may answer, so the hold is at the price of the dearest. */

@@ -51,9 +51,20 @@ export class Leases implements Deadline {
     void this.#store.renew(beats)
   }
 
-  /** Refused or not, the request goes on and is counted: what it used is used. */
+  /**
+   * Refused or not, the request goes on and is counted: what it used is used. A raise that was refused is asked for again
+   * with the next beat, because others may have given back what stood in its way.
+   */
   #raise(lease: Lease, used: Amount): void {
-    lease.held = { tokens: Math.ceil(used.tokens * RAISE), nanos: Math.ceil(used.nanos * RAISE) }
-    void this.#store.extend({ ...lease.hold, estimate: lease.held })
+    const estimate = {
+      tokens: Math.ceil(used.tokens * RAISE),
+      nanos: Math.ceil(used.nanos * RAISE),
+    }
+    const raised = this.#store.extend({ ...lease.hold, estimate })
+    const hold = (isRaised: boolean) => {
+      if (isRaised) lease.held = estimate
+    }
+    if (raised instanceof Promise) void raised.then(hold)
+    else hold(raised)
   }
 }

@@ -6,7 +6,7 @@ import { type Decision, decide, type Limited } from '../limits/decision.ts'
 import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
-import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
+import { quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/targets.ts'
 
 export interface Admission {
@@ -17,7 +17,7 @@ export interface Admission {
   readonly meter: Meter
   /** Monotonic moment at which the request's time is up, attempts and answer included. */
   readonly totalAt: number
-  /** Sent to the upstream as its limit of tokens when the client gave none. */
+  /** The route's limit of tokens, sent to the upstream where the client gave none and a budget applies. */
   readonly maxTokens: number | undefined
   /** Whether prompt and answer fit the target's context window. */
   readonly fits: (target: Target) => boolean
@@ -55,20 +55,19 @@ export function admit(
 function admission(decision: Decision, limited: Limited, visit: Visit): Admission {
   const { gateway, trace, response, active } = visit
   const { request, caller, meter } = limited
-  const { route, quote, maxTokens, lease } = decision
+  const { route, quote, lease } = decision
   response.route = route.name
   trace.strategy = route.strategy.name
   const inFlight = gateway.metrics.inFlight.at(route.name)
   inFlight.value++
-  const needed = quote.fitsAll ? 0 : neededTokens(quote, maxTokens)
   return {
     caller,
     route,
     lane: laneOf(route, visit),
     meter,
     totalAt: gateway.clock.now() + (request.stream ? route.timeoutMs : route.silenceMs),
-    maxTokens,
-    fits: quote.fitsAll ? fitsAnywhere : (target) => needed <= windowOf(target),
+    maxTokens: quote.injected,
+    fits: quote.fitsAll ? fitsAnywhere : (target) => quote.needed <= windowOf(target),
     yields: active.snapshot.limits.rules.yields(caller.tenant),
     lease,
     inFlight,
@@ -77,11 +76,6 @@ function admission(decision: Decision, limited: Limited, visit: Visit): Admissio
 
 function fitsAnywhere(): boolean {
   return true
-}
-
-/** An injected limit may be smaller than what was reckoned with. */
-function neededTokens(quote: Quote, maxTokens: number | undefined): number {
-  return quote.prompt + (maxTokens ?? quote.answer / quote.choices)
 }
 
 function laneOf(route: Route, { active }: Visit): Lane {

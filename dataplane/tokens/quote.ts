@@ -1,52 +1,55 @@
 /** How many tokens a request may take on a route, before it runs: its prompt and the most it may be answered with. */
+
+import { answerReserved } from '../budgets/reserve.ts'
 import type { ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
 import { GatewayError } from '../errors.ts'
 import type { Lane, Target } from '../upstream/targets.ts'
 import { estimatePromptTokens } from './count.ts'
 
-/** The limit given to an answer where neither the client nor the route names one and a budget needs one. */
-const ANSWER_TOKENS_DEFAULT = 4096
-
 export interface Quote {
   /** About how many tokens the messages have. */
   readonly prompt: number
-  /** The most the answer may have, all choices together. */
+  /** What the answer may have, all choices together; one that nobody bounds may outgrow it. */
   readonly answer: number
-  /** Answers that were asked for; each is bounded on its own and has the whole window. */
-  readonly choices: number
-  /** The client gave no limit, so this one is to be sent upstream. */
+  /** The route's limit, to be sent upstream because the client gave none. */
   readonly injected: number | undefined
+  /** What the context window must hold for this request. */
+  readonly needed: number
   /** Every window is larger than the request has bytes: nothing was counted. */
   readonly fitsAll: boolean
 }
 
 /**
- * `bounded` is the route whose default bounds the answer, where a budget needs a bound. Throws
+ * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer. Throws
  * ERR_GW_CONTEXT_OVERFLOW when the largest window among the route's upstreams is too small.
  */
-export function quoteOf(request: ChatRequest, lane: Lane, bounded: Route | undefined): Quote {
+export function quoteOf(request: ChatRequest, lane: Lane, budgeted: Route | undefined): Quote {
   const own = request.maxTokens
-  const answer =
-    own ??
-    (bounded === undefined ? 0 : (bounded.section.max_tokens_default ?? ANSWER_TOKENS_DEFAULT))
+  const written = own === undefined ? budgeted?.section.max_tokens_default : undefined
   const choices = typeof request.body.n === 'number' ? request.body.n : 1
   // A token has at least one byte: most prompts fit every window without being counted.
-  const most = request.bytes.length + answer
-  const fitsAll = most <= narrowestWindow(lane, 0)
-  if (fitsAll && bounded === undefined)
-    return { prompt: 0, answer: answer * choices, choices, injected: undefined, fitsAll }
+  const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane, 0)
+  if (fitsAll && budgeted === undefined)
+    return { prompt: 0, answer: (own ?? 0) * choices, injected: undefined, needed: 0, fitsAll }
   const prompt = estimatePromptTokens(request)
   // A limit that nobody asked for must not send a request past an upstream that has room for its prompt.
-  const narrowest = narrowestWindow(lane, prompt)
-  const left = Math.max(1, narrowest - prompt)
-  const injected = own === undefined && bounded !== undefined ? Math.min(answer, left) : undefined
-  const least = own ?? (bounded === undefined ? 0 : 1)
+  const left = Math.max(1, narrowestWindow(lane, prompt) - prompt)
+  const injected = written === undefined ? undefined : Math.min(written, left)
+  const least = prompt + (own ?? (budgeted === undefined ? 0 : 1))
   if (!fitsAll) {
-    const largest = Math.max(0, ...lane.targets.map(windowOf))
-    if (prompt + least > largest) throw overflow(largest, prompt, own ?? 0)
+    const largest = largestWindow(lane)
+    if (least > largest) throw overflow(largest, prompt, own ?? 0)
   }
-  return { prompt, answer: (injected ?? answer) * choices, choices, injected, fitsAll }
+  const needed = injected === undefined ? least : prompt + injected
+  // Nothing is sent upstream for it: a limit that nobody asked for would cut the answers of models that reason.
+  const answer =
+    own ?? injected ?? (budgeted === undefined ? 0 : answerReserved(largestWindow(lane)))
+  return { prompt, answer: answer * choices, injected, needed, fitsAll }
+}
+
+function largestWindow({ targets }: Lane): number {
+  return Math.max(0, ...targets.map(windowOf))
 }
 
 /** The smallest window above `tokens`; Infinity when there is none. */

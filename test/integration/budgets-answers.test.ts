@@ -1,9 +1,16 @@
 /** The limit of tokens that an answer is given where a budget needs one and the client names none. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { errorOf, type Heard, startUpstream, streaming, whole } from './fake-upstream.ts'
-import { PLENTY } from './gateway-process.ts'
-import { keysOf, PRICES, startLimited } from './limits/limited-gateway.ts'
+import {
+  after as afterwards,
+  errorOf,
+  type Heard,
+  startUpstream,
+  streaming,
+  whole,
+} from './fake-upstream.ts'
+import { PLENTY, until } from './gateway-process.ts'
+import { assertLimited, keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
 const WINDOW = 1000
 
@@ -18,20 +25,25 @@ const gateway = await startLimited(
       { name: 'chat', strategy: 'single', primary: 'up' },
       { name: 'short', strategy: 'single', primary: 'up', max_tokens_default: 200 },
       { name: 'small', strategy: 'single', primary: 'small' },
+      { name: 'small-long', strategy: 'single', primary: 'small', max_tokens_default: 900 },
       { name: 'either', strategy: 'primary_with_fallback', primary: 'small', fallback: ['up'] },
     ],
     rate_limits: { default: PLENTY },
     budgets: [
       { tenant: 'rich', tokens_per_day: 1_000_000, spend_per_month_usd: 1000 },
-      { tenant: 'poor', tokens_per_day: 500 },
-      { tenant: 'many', tokens_per_day: 500 },
-      { tenant: 'broke', spend_per_month_usd: 0.01 },
+      { tenant: 'daily', tokens_per_day: 10_000 },
       { tenant: 'last', tokens_per_day: 1 },
+      { tenant: 'last-open', tokens_per_day: 1 },
+      { tenant: 'penny', spend_per_month_usd: 0.000_01 },
+      { tenant: 'penny-open', spend_per_month_usd: 0.000_01 },
       { tenant: 'pictures', tokens_per_day: 100_000 },
     ],
     pricing: PRICES,
   },
-  keysOf(['rich', 'poor', 'many', 'broke', 'last', 'pictures', 'free']),
+  keysOf([
+    ...['rich', 'daily', 'pictures', 'free'],
+    ...['last', 'last-open', 'penny', 'penny-open'],
+  ]),
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
@@ -57,29 +69,83 @@ function injected(heard: Heard): number {
   return said as number
 }
 
-test('without max_tokens of client and route it is 4,096', async () => {
-  assert.equal(injected(await gateway.as('rich').chat()), 4096)
-})
+/** What one request of the tenant has reserved while it runs. */
+async function reservedBy(
+  tenant: string,
+  wanted: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const front = gateway.as(tenant)
+  const { promise: release, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(release, whole()))
+  const running = front.chat(wanted)
+  await until('the upstream is asked', () => upstream.asked.length > 0)
+  const { tokens_per_day } = await standing(front, tenant)
+  resolve()
+  assert.equal((await running).status, 200)
+  return tokens_per_day.reserved
+}
 
-test('a stream is given the same', async () => {
+/** The most tokens that the prompt of such a request may have. */
+function promptOf(wanted: Readonly<Record<string, unknown>>): number {
+  const messages = [{ role: 'user', content: 'hi' }]
+  return Math.ceil(JSON.stringify({ model: 'chat', messages, ...wanted }).length / 3)
+}
+
+for (const [kind, wanted] of [
+  ['no limit', {}],
+  ['max_tokens: null', { max_tokens: null }],
+  ['max_completion_tokens: null', { max_completion_tokens: null }],
+] as const) {
+  test(`${kind} of the client where the route has no default: none is sent upstream and none said`, async () => {
+    const heard = await gateway.as('rich').chat(wanted)
+    assert.equal(heard.status, 200, heard.text)
+    const { max_tokens, max_completion_tokens } = upstream.asked.at(-1)?.body ?? {}
+    assert.deepEqual([max_tokens ?? null, max_completion_tokens ?? null], [null, null])
+    assert.equal(heard.headers['x-gw-max-tokens'], undefined)
+  })
+}
+
+test('a stream is given no limit either', async () => {
   upstream.script.push(streaming())
-  assert.equal(injected(await gateway.as('rich').stream()), 4096)
+  assert.deepEqual(limitsOf(await gateway.as('rich').stream()), { said: undefined })
 })
 
-test('max_tokens: null is no limit of the client', async () => {
-  const heard = await gateway.as('rich').chat({ max_tokens: null })
-  assert.equal(heard.headers['x-gw-max-tokens'], '4096')
+test('16,384 tokens are reserved where neither client nor route names a limit', async () => {
+  assert.equal(await reservedBy('rich', {}), promptOf({}) + 16_384)
 })
 
-test("the route's max_tokens_default goes before it", async () => {
+test('so many are reserved for each of several choices', async () => {
+  assert.equal(await reservedBy('rich', { n: 3 }), promptOf({ n: 3 }) + 3 * 16_384)
+})
+
+test('at most half of the context window is reserved', async () => {
+  const wanted = { model: 'small' }
+  assert.equal(await reservedBy('rich', wanted), promptOf(wanted) + WINDOW / 2)
+})
+
+test('what is reserved may be more than the whole budget: the first request runs, another waits', async () => {
+  const front = gateway.as('daily')
+  const { promise: release, resolve } = Promise.withResolvers<void>()
+  upstream.script.push(afterwards(release, whole()))
+  const running = front.chat()
+  await until('the upstream is asked', () => upstream.asked.length > 0)
+  assertLimited(await front.chat(), 'budget_reserved')
+  resolve()
+  assert.equal((await running).status, 200)
+  assert.equal((await front.chat()).status, 200)
+})
+
+test("the route's max_tokens_default is sent upstream where the client gives no limit", async () => {
   assert.equal(injected(await gateway.as('rich').chat({ model: 'short' })), 200)
+  upstream.script.push(streaming())
+  assert.equal(injected(await gateway.as('rich').stream({ model: 'short' })), 200)
 })
 
 test('it is never above what the context window leaves', async () => {
   const front = gateway.as('rich')
   const content = 'word '.repeat(400)
   const limit = injected(
-    await front.chat({ model: 'small', messages: [{ role: 'user', content }] }),
+    await front.chat({ model: 'small-long', messages: [{ role: 'user', content }] }),
   )
   assert.ok(limit <= WINDOW - content.length / 4, `${limit}`)
   assert.ok(limit > WINDOW / 4, `${limit}`)
@@ -94,30 +160,20 @@ test('a prompt that leaves no room for an answer is 400', async () => {
   assert.equal(upstream.asked.length, 0)
 })
 
-test('it is at most what the tokens of the day leave', async () => {
-  const front = gateway.as('poor')
-  const first = injected(await front.chat())
-  assert.ok(first < 500 && first > 450, `${first}`)
-  upstream.script.push(whole('long', { prompt_tokens: 7, completion_tokens: 393 }))
-  await front.chat({ max_tokens: 400 })
-  const later = injected(await front.chat())
-  assert.equal(later, first - 410)
-})
+for (const tenant of ['last', 'penny']) {
+  test(`a budget that is nearly spent cuts nothing, the next request is 402: ${tenant}`, async () => {
+    const front = gateway.as(tenant)
+    const wanted = { model: 'short' }
+    assert.equal(injected(await front.chat(wanted)), 200)
+    assert.equal((await front.chat(wanted)).status, 402)
+  })
 
-test('it is at most what the money of the month leaves', async () => {
-  // A cent buys 500 tokens of answer, less the prompt.
-  const limit = injected(await gateway.as('broke').chat())
-  assert.ok(limit < 500 && limit > 450, `${limit}`)
-})
-
-test('several choices share what is left', async () => {
-  const limit = injected(await gateway.as('many').chat({ n: 4 }))
-  assert.ok(limit * 4 < 500 && limit * 4 > 450, `${limit}`)
-})
-
-test('it is at least one token', async () => {
-  assert.equal(injected(await gateway.as('last').chat()), 1)
-})
+  test(`without a default the request that crosses the cap is served whole as well: ${tenant}`, async () => {
+    const front = gateway.as(`${tenant}-open`)
+    assert.deepEqual(limitsOf(await front.chat()), { said: undefined })
+    assert.equal((await front.chat()).status, 402)
+  })
+}
 
 test("the client's own limit passes untouched, and nothing is said of it", async () => {
   const front = gateway.as('rich')
@@ -130,7 +186,7 @@ test("the client's own limit passes untouched, and nothing is said of it", async
     said: undefined,
   })
   const large = { max_tokens: 50_000 }
-  assert.deepEqual(limitsOf(await gateway.as('poor').chat(large)), { ...large, said: undefined })
+  assert.deepEqual(limitsOf(await gateway.as('daily').chat(large)), { ...large, said: undefined })
 })
 
 test('a tenant without a budget is given none', async () => {
@@ -154,12 +210,12 @@ test('a limit that no client asked for sends nobody past an upstream that has ro
   }
 })
 
-test('an image does not count by its bytes, or nothing would be left for the answer', async () => {
+test('an image is reserved for by what a model reads of it, not by its bytes', async () => {
   const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`
   const content = [
     { type: 'text', text: 'What is this?' },
     { type: 'image_url', image_url: { url } },
   ]
-  const heard = await gateway.as('pictures').chat({ messages: [{ role: 'user', content }] })
-  assert.equal(injected(heard), 4096)
+  const reserved = await reservedBy('pictures', { messages: [{ role: 'user', content }] })
+  assert.ok(reserved > 16_384 && reserved < 40_000, `${reserved}`)
 })

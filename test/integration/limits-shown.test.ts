@@ -135,6 +135,18 @@ test('gw config validate --explain tells limits and budgets of the tenants of a 
   }
 })
 
+test('--explain tells what is reserved and sent for a client that gives no limit', async () => {
+  assert.match(
+    await explained(limitedDocument(section, keys)),
+    /a client without a token limit: max_tokens 100 is sent where a budget applies/,
+  )
+  const open = [{ name: 'cheap', strategy: 'single', primary: 'up' }]
+  assert.match(
+    await explained(limitedDocument({ ...section, routes: open }, keys)),
+    /a client without a token limit: 4096 tokens are reserved for the answer, no limit is sent/,
+  )
+})
+
 test('--explain tells the limits that a file without any has', async () => {
   const { rate_limits: _limits, budgets: _budgets, ...others } = section
   const text = await explained(limitedDocument(others, keys))

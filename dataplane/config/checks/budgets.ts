@@ -1,4 +1,5 @@
 /** Budgets of tenants. */
+import { ANSWER_TOKENS_RESERVED } from '../../budgets/reserve.ts'
 import { refuse, warn } from '../problems.ts'
 import { at, type Check, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
@@ -86,8 +87,10 @@ const budgetRoutesHaveTokenDefault: Check = (section) => {
       ? [
           warn(
             at('routes', index),
-            `a budget applies to ${quoted(route.name)}, which has no max_tokens_default: 4096 is reserved`,
-            'Add max_tokens_default: with the tokens that an answer usually stays under.',
+            `a budget applies to ${quoted(route.name)}, which has no max_tokens_default: where a client gives no ` +
+              `limit, ${ANSWER_TOKENS_RESERVED} tokens (at most half of the context window) are reserved and none is ` +
+              'sent upstream, so an answer may overshoot the budget by what it outgrows them',
+            'Add max_tokens_default: with the most tokens that an answer needs; it is sent to the upstream then.',
           ),
         ]
       : [],

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { answerTokensWithin, headroom } from '../../../dataplane/budgets/headroom.ts'
 import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/budgets/price.ts'
 import type { Usage } from '../../../dataplane/call.ts'
-import { aBudget, aRule, World } from '../store/world.ts'
 
 interface Listed {
   readonly input: number
@@ -136,52 +134,6 @@ test('an estimate is never below what the same tokens can cost', () => {
       const usage = aUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens })
       const price = priceOf(one)
       assert.ok(estimateOf(promptTokens, completionTokens, price).nanos >= costOf(usage, price))
-    }),
-    { numRuns: 5000 },
-  )
-})
-
-test('an answer without a limit gets what both windows leave, and at least one token', () => {
-  const price = priceOf({ input: 1, output: 3 })
-  const world = new World(
-    aRule({ budget: aBudget({ tokensPerDay: 1000, nanosPerMonth: 1_000_000 }) }),
-  )
-  world.use({ tokens: 200, nanos: 100_000 })
-  world.admit({ tokens: 100, nanos: 50_000 })
-  const own = estimateOf(100, 4096, price)
-  const room = headroom(world.admit(own).figures, own)
-  assert.deepEqual(room, { tokens: 700, nanos: 850_000 })
-  assert.equal(answerTokensWithin(room, 100, price), 250)
-  assert.equal(answerTokensWithin(room, 600, price), 83)
-  assert.equal(answerTokensWithin(room, 650, undefined), 50)
-  assert.equal(answerTokensWithin(room, 5000, price), 1)
-  const free = new World(aRule()).admit(own)
-  assert.equal(answerTokensWithin(headroom(free.figures, own), 1, price), Number.POSITIVE_INFINITY)
-})
-
-test('on the downgrade route a spent budget does not shorten the answer, the other one does', () => {
-  const budget = aBudget({ tokensPerDay: 1000, nanosPerMonth: 500, onExceeded: 'downgrade' })
-  const world = new World(aRule({ budget }))
-  world.use({ tokens: 300, nanos: 500 })
-  const own = { tokens: 4000, nanos: 4000 }
-  const result = world.admit(own, own)
-  assert.equal(result.outcome, 'downgraded')
-  const room = headroom(result.figures, own)
-  assert.deepEqual(room, { tokens: 700, nanos: Number.POSITIVE_INFINITY })
-  assert.equal(answerTokensWithin(room, 100, priceOf({ input: 1, output: 1 })), 600)
-})
-
-test('what an answer may use never costs more than there is room', () => {
-  const usd = fc.integer({ min: 1, max: 90_000_000 }).map((picos) => picos / 1e6)
-  const money = fc.integer({ min: 0, max: 9_000_000_000_000_000 })
-  fc.assert(
-    fc.property(usd, usd, money, fc.nat(10_000), (input, output, nanos, promptTokens) => {
-      const price = priceOf({ input, output })
-      const tokens = Number.MAX_SAFE_INTEGER
-      const answer = answerTokensWithin({ tokens, nanos }, promptTokens, price)
-      const cost = (count: number) => estimateOf(promptTokens, count, price).nanos
-      assert.ok(answer === 1 || cost(answer) <= nanos)
-      assert.ok(answer + promptTokens >= tokens || cost(answer + 2) >= nanos)
     }),
     { numRuns: 5000 },
   )

@@ -50,7 +50,7 @@ const ROWS: Row[] = [
     name: 'a budget route without a token default',
     yaml: '  budgets: [{tenant: t, tokens_per_day: 5}]\n  routes:\n    - {name: r, strategy: single, primary: a} # here',
     path: 'gw.routes[0]',
-    says: 'no max_tokens_default',
+    says: '16384 tokens (at most half of the context window) are reserved and none is sent upstream, so an answer may overshoot the budget by what it outgrows them',
     fix: 'Add max_tokens_default',
   },
   {

@@ -1,0 +1,9 @@
+/** What a budget sets aside for an answer that neither the client nor the route bounds. */
+
+/** Models that reason, and agents, answer with thousands of tokens; most other answers stay far below. */
+export const ANSWER_TOKENS_RESERVED = 16_384
+
+/** At most half of the context window: a prompt stands in it, too. */
+export function answerReserved(window: number): number {
+  return Math.min(ANSWER_TOKENS_RESERVED, Math.max(1, Math.floor(window / 2)))
+}

@@ -1,0 +1,46 @@
+/** What running requests hold: it grows with their answers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Lease, Leases } from '../../../dataplane/limits/leases.ts'
+import type { Extension, Store } from '../../../dataplane/store/contract.ts'
+
+const clock = { now: () => 0, wall: () => 0 }
+
+/** A store that answers the raises of holds as scripted. */
+function aStore(answers: boolean[]) {
+  const asked: Extension['estimate'][] = []
+  const store = {
+    extend: ({ estimate }: Extension) => {
+      asked.push(estimate)
+      return answers.shift() ?? true
+    },
+    renew: () => [],
+  } as unknown as Store
+  return { store, asked }
+}
+
+test('a hold that is outgrown is raised to half as much again as was used', () => {
+  const { store, asked } = aStore([])
+  const leases = new Leases(store, clock)
+  let tokens = 100
+  const hold = { tenant: 't', id: 'a', budget: undefined }
+  leases.add(new Lease(hold, { tokens: 100, nanos: 0 }, () => ({ tokens, nanos: 0 })))
+  leases.expire()
+  assert.deepEqual(asked, [], 'it is not outgrown yet')
+  tokens = 200
+  leases.expire()
+  leases.expire()
+  assert.deepEqual(asked, [{ tokens: 300, nanos: 0 }], 'once is enough')
+})
+
+test('a raise that was refused is asked for again, because others may have given room back', () => {
+  const { store, asked } = aStore([false, true])
+  const leases = new Leases(store, clock)
+  const hold = { tenant: 't', id: 'a', budget: undefined }
+  leases.add(new Lease(hold, { tokens: 100, nanos: 0 }, () => ({ tokens: 200, nanos: 0 })))
+  for (let beats = 0; beats < 3; beats++) leases.expire()
+  assert.deepEqual(asked, [
+    { tokens: 300, nanos: 0 },
+    { tokens: 300, nanos: 0 },
+  ])
+})
