@@ -11,6 +11,7 @@ import type { Gateway, Visit } from './gateway.ts'
 import { takeOver } from './http1/door.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
 import { NodeExchange } from './node-exchange.ts'
+import { isSpelledAs, pathOf } from './path-spelling.ts'
 import { HEADER_BYTES_MAX, rawRefusal, refuseRaw } from './raw-refusal.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { serve } from './visit.ts'
@@ -144,11 +145,13 @@ function handlerOf(gateway: Gateway, api: Api) {
       return
     }
     const exchange = new NodeExchange(incoming, outgoing)
+    // The router decodes a path before it looks it up.
+    const spelled = isSpelledAs(pathOf(exchange.url), api.path) ? api : UNKNOWN
     void serve(
       { id, incoming: exchange, outgoing: exchange, receivedAt },
       gateway,
       headers,
-      fault === undefined ? api : { ...api, run: () => Promise.reject(fault) },
+      fault === undefined ? spelled : { ...spelled, run: () => Promise.reject(fault) },
     )
   }
 }
@@ -165,9 +168,9 @@ const UNKNOWN: Api = {
   run(visit) {
     identify(visit)
     const { method, url } = visit.call.incoming
-    const path = url.split('?', 1)[0] ?? ''
-    const taken = APIS.find((api) => isAt(path, api))?.method
-    // Of a path that it cannot decode the router says the same as of one that it does not know.
+    const path = pathOf(url)
+    const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
+    // The router sends paths here, too, that it cannot decode.
     if (taken !== undefined && taken !== method) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',
@@ -189,10 +192,6 @@ function identify(visit: Visit): void {
   } catch {
     // That the key is bad is no news where there is nothing to use it for.
   }
-}
-
-function isAt(path: string, api: Api): boolean {
-  return api.path.endsWith('*') ? path.startsWith(api.path.slice(0, -1)) : path === api.path
 }
 
 /** GET /metrics on its own port. */

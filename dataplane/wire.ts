@@ -1,6 +1,7 @@
 /** Rules of the wire that are checked on every request before anything else looks at it. */
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from './errors.ts'
+import { MODEL_PREFIX, pathOf } from './path-spelling.ts'
 
 export const HEADERS_MAX = 100
 const LENGTH = /^(0|[1-9][0-9]{0,15})$/
@@ -30,13 +31,21 @@ export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
   }
   const twice = duplicate(rawHeaders)
   if (twice !== undefined) return fault(`The header "${twice}" appears twice; send it once.`)
-  if (!url.startsWith('/') || TARGET_BAD.test(url))
-    return fault('The request target is not a plain path.')
+  if (!isPlainTarget(url)) return fault('The request target is not a plain path.')
   const { host } = headers
   // Only HTTP/1.0 may leave it out.
   if (host === undefined ? incoming.httpVersion !== '1.0' : !HOST.test(host))
     return fault(`The Host header is ${host === undefined ? 'missing' : 'not a host'}.`)
   return framingFault(incoming) ?? askingFault(headers)
+}
+
+function isPlainTarget(url: string): boolean {
+  if (!url.startsWith('/')) return false
+  if (!TARGET_BAD.test(url)) return true
+  // Only the name of a model may hold an encoded slash, and then no dot segment shows once it is decoded.
+  if (!url.startsWith(MODEL_PREFIX)) return false
+  const path = pathOf(url)
+  return !TARGET_BAD.test(path.replaceAll(/%2f/gi, '/') + url.slice(path.length))
 }
 
 /** Whether a body was announced that has not arrived: the connection cannot be used for another request. */
@@ -67,8 +76,6 @@ function framingFault({ headers, httpVersion }: IncomingMessage): GatewayError |
 }
 
 function askingFault(headers: IncomingMessage['headers']): GatewayError | undefined {
-  if (headers.upgrade !== undefined)
-    return fault('The gateway speaks HTTP/1.1 only; send no Upgrade.')
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     return fault('The only Expect understood is "100-continue".')
   }

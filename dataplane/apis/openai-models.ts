@@ -3,6 +3,7 @@ import type { Caller } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { describeLimits } from '../limits/tenants.ts'
+import { MODEL_PREFIX, pathOf } from '../path-spelling.ts'
 import { authenticate } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
 import type { Api } from './contract.ts'
@@ -22,8 +23,8 @@ export const openAiModels: Api = {
 
 export const openAiModel: Api = {
   method: 'GET',
-  path: '/v1/models/*',
-  summary: 'One of them.',
+  path: `${MODEL_PREFIX}*`,
+  summary: 'One route or alias, as a model; a slash in its name may be written %2F.',
   async run(visit) {
     const caller = authenticate(visit)
     await describeLimits(visit)
@@ -56,9 +57,8 @@ function requireScope(caller: Caller): void {
 
 /** Route names may hold slashes and encoded characters, so the rest of the path is the name. */
 function decodeName(url: string): string {
-  const path = url.split('?', 1)[0] ?? ''
   try {
-    return decodeURIComponent(path.slice('/v1/models/'.length))
+    return decodeURIComponent(pathOf(url).slice(MODEL_PREFIX.length))
   } catch {
     throw new GatewayError('ERR_GW_INVALID_REQUEST', 'The path holds a broken percent-encoding.')
   }

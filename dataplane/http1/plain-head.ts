@@ -28,7 +28,9 @@ const LINE_END = '\r\n'
 /** No folded line, no bare CR or LF, no space before a colon, no tab, nothing but ASCII that can be seen. */
 const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+$/
 const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
-const KEEP_ALIVE = /^keep-alive$/i
+/** An offer to upgrade is ignored (RFC 9110, 7.8), and so are the options that come with it. */
+const KEEPING =
+  /^(?:keep-alive|upgrade|http2-settings)(?: *, *(?:keep-alive|upgrade|http2-settings))*$/i
 const SPACE = 0x20
 
 /** What the headers that decide about anything are: kept, or a reason to leave the request to Node. */
@@ -43,7 +45,6 @@ const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
   ['content-length', 'kept'],
   ['content-encoding', 'kept'],
   ['expect', 'left'],
-  ['upgrade', 'left'],
   ['trailer', 'left'],
   ['proxy-connection', 'left'],
   ['transfer-encoding', 'left'],
@@ -111,7 +112,7 @@ function noHeaders(): IncomingHttpHeaders {
 
 function isPlain({ host, connection }: IncomingHttpHeaders): boolean {
   if (host === undefined || !HOST.test(host)) return false
-  return connection === undefined || KEEP_ALIVE.test(connection)
+  return connection === undefined || KEEPING.test(connection)
 }
 
 function bodyLength(headers: IncomingHttpHeaders, hasBody: boolean): number | undefined {

@@ -40,6 +40,8 @@ const GOOD: Readonly<Record<string, Given>> = {
   'a length': withHeader('Content-Length', '5'),
   'a length of 0': withHeader('Content-Length', '0'),
   'the largest length': withHeader('Content-Length', '9'.repeat(16)),
+  'a model name with encoded slashes': { url: '/v1/models/a%2Fb%2fc%25' },
+  'an offer to upgrade': withHeader('Upgrade', 'h2c'),
   chunks: withHeader('Transfer-Encoding', 'Chunked'),
   'an expectation': withHeader('Expect', '100-Continue'),
   'a header twice that may': {
@@ -62,6 +64,12 @@ const BAD: Readonly<Record<string, Given>> = {
   'encoded dot segments': { url: '/a/%2E%2e/b' },
   'dot segments at the end': { url: '/a/..' },
   'an encoded slash': { url: '/a%2Fb' },
+  'an encoded slash in a query': { url: '/v1/models/a?b=%2F' },
+  'an encoded slash ahead of a model name': { url: '/v1/models%2Fa' },
+  'dot segments of encoded slashes': { url: '/v1/models/a%2F..%2fb' },
+  'dot segments in a model name': { url: '/v1/models/%2e%2E' },
+  'an encoded NUL in a model name': { url: '/v1/models/a%00' },
+  'an encoded backslash in a model name': { url: '/v1/models/a%5Cb' },
   'an encoded NUL': { url: '/a%00' },
   'a backslash': { url: '/a\\b' },
   'an encoded backslash': { url: '/a%5Cb' },
@@ -82,7 +90,6 @@ const BAD: Readonly<Record<string, Given>> = {
     ],
   },
   'another expectation': withHeader('Expect', 'x'),
-  'an upgrade': withHeader('Upgrade', 'h2c'),
   '101 headers': { headers: Array.from({ length: 100 }, () => ['a', 'b'] as const) },
 }
 

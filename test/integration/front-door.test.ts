@@ -14,7 +14,7 @@ beforeEach(() => {
 
 const BAD_KEY = { authorization: 'Bearer gw_test_nobody_x' }
 const BAD_TYPE = { 'content-type': 'text/plain' }
-const BAD_WIRE = { upgrade: 'h2c' }
+const BAD_WIRE = { expect: '200-ok' }
 const MANY = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, '1']))
 const LONG = 'a'.repeat(LIMIT + 1)
 

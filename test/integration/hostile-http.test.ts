@@ -26,7 +26,10 @@ const TABLES = {
 }
 const PROBE = 'GET /healthz HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n'
 
-const front = await startFront()
+/** Names that are written with percent-encodings in a path. */
+const ALIASES = { 'team/chat': 'chat', 'team:chat %\u00e9': 'chat' }
+
+const front = await startFront({ sections: { aliases: ALIASES } })
 after(() => front.stop())
 
 for (const [what, rows] of Object.entries(TABLES)) {

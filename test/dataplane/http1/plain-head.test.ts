@@ -40,6 +40,21 @@ test('a GET without a body is plain', () => {
   }
 })
 
+test('an offer to upgrade is plain, and so is the connection option that goes with it', () => {
+  for (const connection of [
+    'Upgrade, HTTP2-Settings',
+    'upgrade',
+    'Upgrade,HTTP2-Settings',
+    'keep-alive, Upgrade',
+  ]) {
+    const head = read(post(['Upgrade: h2c', `Connection: ${connection}`, 'HTTP2-Settings: AAMA']))
+    assert.equal(head?.length, BODY.length, connection)
+  }
+  for (const connection of ['Upgrade, close', 'close, Upgrade', 'Upgrade, te', 'Upgrade,', ',']) {
+    assert.equal(read(post([`Connection: ${connection}`])), undefined, connection)
+  }
+})
+
 test('a head of which a byte is missing is left to Node', () => {
   const bytes = Buffer.from(post(), 'latin1')
   const bodyAt = bytes.indexOf('\r\n\r\n') + 4
@@ -93,7 +108,6 @@ const LEFT: Readonly<Record<string, string>> = {
   'an empty length': post([], [...HEADERS.slice(0, 2), 'Content-Length:']),
   chunks: post(['Transfer-Encoding: chunked']),
   'an expectation': post(['expect: 100-continue']),
-  'an upgrade': post(['Upgrade: h2c']),
   trailers: post(['Trailer: a']),
   'a connection that is to be closed': post(['Connection: close']),
   'a list of connection options': post(['Connection: keep-alive, te']),

@@ -172,10 +172,6 @@ export const FRAMING_ROWS: readonly Row[] = [
   ),
   refused('smuggled behind CONNECT', `CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${SMUGGLED}`),
   refused(
-    'smuggled behind an upgrade',
-    chatBytes({ more: ['Connection: Upgrade', 'Upgrade: h2c'] }) + SMUGGLED,
-  ),
-  refused(
     'smuggled behind 101 headers',
     chatBytes({ more: Array.from({ length: 97 }, () => 'a: b') }) + SMUGGLED,
     431,

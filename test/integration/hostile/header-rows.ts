@@ -1,6 +1,6 @@
 /** Header fields: doubled, folded, too many, too large, with bytes that do not belong there. */
-import { CHAT_BODY, CHAT_HEADERS, CHAT_LINE, chatBytes, KEY } from './front.ts'
-import { type Row, refused, served, wrongHeader } from './rows.ts'
+import { CHAT_BODY, CHAT_HEADERS, CHAT_LINE, chatBytes, chunk, KEY } from './front.ts'
+import { answered, type Row, refused, served, wrongHeader } from './rows.ts'
 
 const LENGTH = `Content-Length: ${CHAT_BODY.length}`
 const [HOST = '', AUTHORIZATION = '', TYPE = ''] = CHAT_HEADERS
@@ -59,20 +59,52 @@ export const HEADER_ROWS: readonly Row[] = [
   wrongHeader('expect: two values', 'Expect: 100-continue, 100-continue'),
   wrongHeader('expect: twice', 'Expect: 100-continue', 'Expect: 100-continue'),
   wrongHeader('expect: with a parameter', 'Expect: 100-continue;q=1'),
-  wrongHeader(
+  served(
     'upgrade: h2c',
-    'Connection: Upgrade, HTTP2-Settings',
-    'Upgrade: h2c',
-    'HTTP2-Settings: AAMA',
+    chatBytes({
+      more: ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMA'],
+    }),
   ),
-  wrongHeader(
+  served(
+    'upgrade: h2c, as Java offers it with chunks',
+    chatBytes({
+      headers: [
+        'Connection: Upgrade, HTTP2-Settings',
+        'Transfer-encoding: chunked',
+        HOST,
+        'HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA',
+        'Upgrade: h2c',
+        'User-Agent: Java-http-client/17.0.15',
+        AUTHORIZATION,
+        TYPE,
+      ],
+      body: `${chunk(CHAT_BODY)}0\r\n\r\n`,
+    }),
+  ),
+  answered(
+    'upgrade: h2c, of a request without a body',
+    200,
+    `${['GET /v1/models HTTP/1.1', HOST, AUTHORIZATION, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMA'].join('\r\n')}\r\n\r\n`,
+  ),
+  answered(
+    'upgrade: h2c, where Node reads',
+    200,
+    `${['GET /v1/models?a=b HTTP/1.1', HOST, AUTHORIZATION, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMA'].join('\r\n')}\r\n\r\n`,
+  ),
+  served(
     'upgrade: websocket',
-    'Connection: Upgrade',
-    'Upgrade: websocket',
-    'Sec-WebSocket-Version: 13',
+    chatBytes({
+      more: ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
+    }),
   ),
-  wrongHeader('upgrade: without Connection', 'Upgrade: websocket'),
-  wrongHeader('upgrade: unknown', 'Connection: upgrade', 'Upgrade: x'),
+  served('upgrade: without Connection', chatBytes({ more: ['Upgrade: websocket'] })),
+  served('upgrade: unknown', chatBytes({ more: ['Connection: upgrade', 'Upgrade: x'] })),
+  served('upgrade: twice', chatBytes({ more: ['Upgrade: h2c', 'Upgrade: TLS/1.0'] })),
+  served(
+    'upgrade: a second request behind the offer',
+    chatBytes({ more: ['Connection: Upgrade', 'Upgrade: h2c'] }) + chatBytes(),
+    2,
+  ),
   wrongHeader('folded value', 'X-Folded: one', ' two'),
   wrongHeader('folded value with a tab', 'X-Folded: one', '\ttwo'),
   wrongHeader('folded Content-Length', 'X-Folded: one', ' Content-Length: 5'),

@@ -16,6 +16,39 @@ function get(path: string, method = 'GET'): string {
   return chatBytes({ line: `${method} ${path} HTTP/1.1`, headers: CHAT_HEADERS, body: '' })
 }
 
+/** Paths that a lenient reader takes for the one that is served. */
+const SPELLINGS = [
+  '/%76%31/chat/completions',
+  '/v1/chat/completion%73',
+  '/%56%31/chat/completions',
+  '/v1/chat%2Dcompletions',
+  '/v1/./chat/completions',
+  '/v1/%2E/chat/completions',
+  '/v1//chat/completions',
+  '/v1/chat//completions',
+  '/v1/chat/completions//',
+  '/v1;a=b/chat/completions',
+  '/v1/chat/completions;',
+  '/v1/chat/completions%3Fa=b',
+  '/v1/chat/completions%20',
+  '/V1/chat/completions',
+]
+
+const GET_SPELLINGS = [
+  '/v1/model%73',
+  '/v1/models;a=b',
+  '/v1//models',
+  '/v1/models/%63hat',
+  '/v1/model%73/chat',
+  '/v1/models//chat',
+  '/v1/models/chat/',
+  '/v1/models/./chat',
+  '/v1/models/team%2f%63hat',
+  '/v1/debug/echo%2Dheaders',
+  '/health%7a',
+  '/ready%7A',
+]
+
 export const TARGET_ROWS: readonly Row[] = [
   target('absolute form with the same host', `http://gateway.test${PATH}`),
   target('absolute form with another host', `http://other.test${PATH}`),
@@ -61,6 +94,12 @@ export const TARGET_ROWS: readonly Row[] = [
   refused('target: 17 KiB', get(`/${'a'.repeat(17_000)}`), 431),
   refused('target: 64 KiB', get(`/${'a'.repeat(65_536)}`), 431),
   refused('target: 1 MiB', get(`/${'a'.repeat(1_048_576)}`), 431),
+  ...SPELLINGS.map((path) => answered(`target: ${path}`, 404, get(path, 'POST'))),
+  ...GET_SPELLINGS.map((path) => answered(`target: ${path}`, 404, get(path))),
+  answered('target: model with an encoded slash', 200, get('/v1/models/team%2Fchat')),
+  answered('target: model with a slash', 200, get('/v1/models/team/chat')),
+  answered('target: model with encoded marks', 200, get('/v1/models/team%3Achat%20%25%c3%A9')),
+  target('dot segments in a model name', '/v1/models/team%2F..%2Fchat'),
   answered('target: doubled slashes', 404, get(`/${PATH}`, 'POST')),
   answered('target: trailing slash', 404, get(`${PATH}/`, 'POST')),
   answered('target: other case', 404, get(PATH.toUpperCase(), 'POST')),
