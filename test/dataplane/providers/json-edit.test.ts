@@ -6,7 +6,10 @@ import { scanMembers } from '../../../dataplane/json-members.ts'
 import { editMembers } from '../../../dataplane/providers/json-edit.ts'
 
 const NAMES = ['model', 'user', 'a"b', 'a\\', 'ä', '', '{', ',', 'x:y', '__proto__']
-const name = fc.oneof(fc.constantFrom(...NAMES), fc.string({ maxLength: 5 }))
+/** "N" is refused: it could be read as "n". */
+const name = fc
+  .oneof(fc.constantFrom(...NAMES), fc.string({ maxLength: 5 }))
+  .filter((text) => text !== 'N')
 const space = fc.constantFrom('', ' ', '\n', '\t ', '\r\n')
 /** Without the negative zero, which JSON cannot write. */
 const value = fc.json({ maxDepth: 3 }).map((text) => JSON.parse(text) as unknown)

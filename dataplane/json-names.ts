@@ -1,0 +1,35 @@
+/** Names of top-level members that decide about a request, and what is wrong where two readers could differ about them. */
+
+/** Members that two readers of one body could read differently if they appeared twice. */
+export const SINGLE: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'stream',
+  'stream_options',
+])
+const SINGLE_LENGTH_MAX = Math.max(...[...SINGLE].map((name) => name.length))
+const LOWER_CASE = /^[a-z_]*$/
+
+/** The body is not a JSON object this gateway forwards; the message says why. */
+export class MembersError extends Error {
+  readonly param: string | undefined
+  constructor(message: string, param?: string) {
+    super(message)
+    this.param = param
+  }
+}
+
+/**
+ * The decided name that `name` is another spelling of. Decoders that ignore case take "Model" for "model", and the last
+ * of the two wins: the upstream would serve another model than the one that was judged.
+ */
+export function meantName(name: string): string | undefined {
+  // A folded letter is never longer than it was, so a decided name has no longer spelling.
+  if (name.length > SINGLE_LENGTH_MAX || LOWER_CASE.test(name)) return undefined
+  // Both ways: the long s has only an upper case in ASCII, the Kelvin sign only a lower case.
+  const folded = name.toLowerCase().toUpperCase().toLowerCase()
+  return SINGLE.has(folded) ? folded : undefined
+}
