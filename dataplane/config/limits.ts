@@ -31,7 +31,11 @@ const Redis = z.strictObject({
     .describe(
       'Prefix of every key the gateway writes; in a pod gw:NAMESPACE/NAME if absent, so that gateways count apart.',
     ),
-  timeout_ms: count(60_000).default(50).describe('Deadline of one command in milliseconds.'),
+  timeout_ms: count(60_000)
+    .default(50)
+    .describe(
+      'Milliseconds that an answer is waited for; with fail_open: false at least 250, because nothing else can decide.',
+    ),
   fail_open: z
     .boolean()
     .default(false)

@@ -26,9 +26,12 @@ export class Breaker {
   #windowGood = 0
   #windowBad = 0
   readonly #clock: Clock
+  readonly #isHasty: boolean
 
-  constructor(clock: Clock) {
+  /** A hasty one closes with the first good probe, however often it opens: where an open one means that nobody is served. */
+  constructor(clock: Clock, isHasty = false) {
     this.#clock = clock
+    this.#isHasty = isHasty
   }
 
   get isOpen(): boolean {
@@ -66,10 +69,14 @@ export class Breaker {
   }
 
   #open(): void {
-    const isFlapping = this.#clock.now() - this.#closedAt < FLAP_MS && this.#probesNeeded >= PROBES
-    this.#probesNeeded = isFlapping ? Math.min(PROBES_MAX, this.#probesNeeded * 2) : PROBES
     this.#isOpen = true
     this.#probes = 0
+    this.#probesNeeded = this.#isHasty ? 1 : this.#steadyProbes()
+  }
+
+  #steadyProbes(): number {
+    const isFlapping = this.#clock.now() - this.#closedAt < FLAP_MS && this.#probesNeeded >= PROBES
+    return isFlapping ? Math.min(PROBES_MAX, this.#probesNeeded * 2) : PROBES
   }
 
   #roll(): void {

@@ -29,6 +29,9 @@ const START_MS = 1_000
 /** An end waits so long for the last settlements. */
 const FLUSH_MS = 1_000
 
+/** Without a local share a late answer is better than none: it is waited for at least so long. */
+const PATIENCE_MS = 250
+
 const MEMORY: Script = { name: 'memory', lua: "return redis.call('INFO', 'memory')" }
 
 export function openRedis(section: RedisSection, world: RedisWorld): OpenStore {
@@ -42,7 +45,8 @@ export function openRedis(section: RedisSection, world: RedisWorld): OpenStore {
       openClient({ place, secureContext: world.secureContext, connectMs, ...on }),
     clock,
     random: world.random,
-    timeoutMs: section.timeout_ms,
+    timeoutMs: failOpen ? section.timeout_ms : Math.max(section.timeout_ms, PATIENCE_MS),
+    isHasty: !failOpen,
     async probe(send) {
       await replicas.announce(send)
       metrics.storeReplicas.at().value = replicas.count

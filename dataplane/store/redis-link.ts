@@ -23,7 +23,10 @@ export interface LinkOptions {
   readonly open: (connectMs: number, on: ClientEvents) => RedisClient
   readonly clock: Clock
   readonly random: () => number
+  /** Of one script. */
   readonly timeoutMs: number
+  /** Whether one good probe is enough to ask again: where nothing can be decided without the store. */
+  readonly isHasty?: boolean
   /** Writes something through what it is given: a server that only reads, or is full, is away. */
   readonly probe: (send: Send) => Promise<unknown>
   /** The store can be asked again, or no longer. */
@@ -66,7 +69,7 @@ export class RedisLink implements Link {
 
   constructor(options: LinkOptions) {
     this.#options = options
-    this.#breaker = new Breaker(options.clock)
+    this.#breaker = new Breaker(options.clock, options.isHasty)
     this.#connectMs = Math.max(CONNECT_MS, 2 * options.timeoutMs)
   }
 

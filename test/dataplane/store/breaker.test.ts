@@ -77,3 +77,16 @@ test('B5 each time that it opens again soon it takes twice as many, up to a boun
   fail(breaker)
   assert.equal(probesUntilClosed(breaker), 3)
 })
+
+test('a hasty one closes with the first good probe, however often it opens', () => {
+  const clock = aClock()
+  const breaker = new Breaker(clock, true)
+  breaker.probed(true)
+  for (let flap = 0; flap < 6; flap++) {
+    fail(breaker)
+    assert.equal(breaker.isOpen, true)
+    assert.equal(breaker.probed(false), false)
+    assert.equal(probesUntilClosed(breaker), 1)
+    clock.pass(500)
+  }
+})
