@@ -10,10 +10,14 @@ export function specProblems(spec: unknown): Finding[] {
   const shown = { spec }
   const parsed = Holder.safeParse(shown)
   if (parsed.success) return []
-  return parsed.error.issues.flatMap((issue) =>
-    // Rules over several fields are whole sentences.
-    issue.code === 'custom'
-      ? [refuse(pathOf(issue), issue.message, 'Correct the field, or remove it.')]
-      : explainIssues([issue], shown, Holder),
-  )
+  const { issues } = parsed.error
+  // Rules over several fields are whole sentences.
+  const rules = issues.filter(({ code }) => code === 'custom')
+  const others = issues.filter(({ code }) => code !== 'custom')
+  return [
+    ...explainIssues(others, shown, { schema: Holder }),
+    ...rules.map((issue) =>
+      refuse(pathOf(issue), issue.message, 'Correct the field, or remove it.'),
+    ),
+  ]
 }

@@ -4,8 +4,14 @@ import { specProblems } from '../crds/spec-problems.ts'
 import { WorkloadSpec } from '../crds/workload.ts'
 import { canonicalize } from '../dataplane/config/canonical.ts'
 import { judge } from '../dataplane/config/judge.ts'
-import { type Finding, hasErrors, showPath } from '../dataplane/config/problems.ts'
-import { type ReferenceUse, resolveReferences } from '../dataplane/config/references.ts'
+import {
+  FINDINGS_MAX,
+  type Finding,
+  firstFindings,
+  hasErrors,
+  showPath,
+} from '../dataplane/config/problems.ts'
+import { resolveReferences } from '../dataplane/config/references.ts'
 import { hashOf, type KeyRecord, type Payload } from '../dataplane/config/signed.ts'
 import { checkInCluster } from './checks/index.ts'
 import { compileKeys, type KeyVerdict } from './compile-keys.ts'
@@ -75,22 +81,19 @@ function judgeConfiguration(gateway: KubeObject, now: number): Judged {
   const resolution = resolveReferences(tree, { env: {}, readText: noFile })
   const resolved = canonicalize(resolution.tree)
   const written = canonicalize(tree)
-  const judgement = judge({ resolved: resolved.tree, written: written.tree }, now)
+  const judgement = judge(
+    { resolved: resolved.tree, written: written.tree },
+    // What the schema says of a text that only a pod can resolve says nothing.
+    { now, isExpected: (path) => resolution.uses.has(showPath(resolved.sourceOf(path))) },
+  )
   const toWritten = (finding: Finding) => ({ ...finding, path: resolved.sourceOf(finding.path) })
-  const faults = judgement.faults.map(toWritten).filter((fault) => !isUse(resolution.uses, fault))
   const configuration = judgement.configuration
   const findings = [
     ...resolution.findings,
-    ...faults,
-    ...judgement.findings.map(toWritten),
+    ...[...judgement.faults, ...judgement.findings].map(toWritten),
     ...(configuration === undefined ? [] : checkInCluster({ gateway, gw: configuration.gw })),
   ]
-  return { problems: distinct(findings) }
-}
-
-/** What the schema says of a text that only a pod can resolve says nothing. */
-function isUse(uses: ReadonlyMap<string, ReferenceUse>, { path }: Finding): boolean {
-  return uses.has(showPath(path))
+  return { problems: firstFindings(distinct(findings), FINDINGS_MAX) }
 }
 
 function configurationOf(gateway: KubeObject): CompiledConfiguration {

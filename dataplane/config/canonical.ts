@@ -35,7 +35,19 @@ export function canonicalize(tree: unknown): Canonical {
     moves.push(move(['gw', 'no_proxy'], ['gw', 'no_proxy'], false))
   }
   if ('tls' in gw) gw.tls = canonicalTls(gw.tls)
-  return { tree: { ...tree, gw }, moves, sourceOf: (path) => sourceThrough(moves, path) }
+  return { tree: { ...tree, gw }, moves, sourceOf: sourcesThrough(moves) }
+}
+
+/** The same for many paths: of thousands of moves each is looked up, not searched for. */
+function sourcesThrough(moves: readonly Move[]): Canonical['sourceOf'] {
+  const byPlace = new Map(moves.map((one) => [JSON.stringify(one.canonical), one]))
+  return (path) => {
+    for (let length = 1; length <= path.length; length += 1) {
+      const found = byPlace.get(JSON.stringify(path.slice(0, length)))
+      if (found !== undefined) return sourceThrough([found], path)
+    }
+    return path
+  }
 }
 
 /** The path under which the user wrote what stands at a canonical one. */

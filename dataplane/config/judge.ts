@@ -1,7 +1,8 @@
 /** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
 import { check, checkChoices, checkFacts } from './check.ts'
 import type { CheckContext } from './checks/contract.ts'
-import type { Finding } from './problems.ts'
+import { Suggestions } from './nearest.ts'
+import { FINDINGS_MAX, type Finding, firstFindings, type Path } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'
 import { type Configuration, GatewayConfig } from './schema.ts'
 import { explainIssues } from './shape.ts'
@@ -24,16 +25,31 @@ export interface Trees {
   readonly written: unknown
 }
 
-export function judge(trees: Trees, now: number | undefined): Judgement {
-  const context = { written: trees.written, now }
+export interface JudgeOptions {
+  /** Milliseconds since the epoch; absent: nothing is judged by time. */
+  readonly now: number | undefined
+  readonly suggestions?: Suggestions
+  /** Faults, and findings beside them, that are worded. */
+  readonly most?: number
+  /** Values, by their canonical place, of which the schema can say nothing. */
+  readonly isExpected?: (path: Path) => boolean
+}
+
+export function judge(trees: Trees, options: JudgeOptions): Judgement {
+  const { now, suggestions = new Suggestions(), most = FINDINGS_MAX, isExpected } = options
+  const context = { written: trees.written, now, suggestions }
   const unsupported = refuseUnsupported(trees.written)
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {
     const findings = [...unsupported, ...check(parsed.data.gw, context)]
-    return { configuration: parsed.data, faults: [], findings }
+    return { configuration: parsed.data, faults: [], findings: firstFindings(findings, most) }
   }
-  const faults = explainIssues(parsed.error.issues, trees.written)
-  return { faults, findings: [...unsupported, ...checkSalvage(trees, context)] }
+  const { issues } = parsed.error
+  const explanation = { suggestions, most, ...(isExpected && { isExpected }) }
+  const faults = explainIssues(issues, trees.written, explanation)
+  // Where so much is wrong with single values, what is said of several is worth less than it costs.
+  const saved = issues.length > most ? [] : checkSalvage(trees, context)
+  return { faults, findings: firstFindings([...unsupported, ...saved], most) }
 }
 
 /** Checks what the schema refused, as far as that says something about what was written. */

@@ -18,7 +18,7 @@ import type { Configuration, Section } from './schema.ts'
 import type { Delivered } from './snapshot.ts'
 import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
 import { isMap, valueAt } from './tree.ts'
-import { type Purpose, unresolvedFinding, withoutUnresolved } from './unresolved.ts'
+import { type Purpose, unresolvedFinding } from './unresolved.ts'
 
 export interface Loaded {
   readonly file: string
@@ -79,23 +79,25 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
     file: keysFile,
     own: ownKeys,
   })
+  const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
+  const unknown = new Set(unresolved.map(({ path }) => locator.sourceTextOf(path)))
   const judgement = judge(
     {
       resolved: withKeys(resolved.tree, keysFile?.keys),
       written: withKeys(written.tree, keysFile?.written),
     },
-    host.now?.(),
+    // What the schema says of a value that is not known is noise beside "not set".
+    { now: host.now?.(), isExpected: (path) => unknown.has(locator.sourceTextOf(path)) },
   )
   const configuration = judgement.configuration && {
     ...judgement.configuration,
     gw: placeFiles(judgement.configuration.gw, (path) => besideFile(file, path)),
   }
-  const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
   const found = sortProblems(file, [
     ...resolution.findings.map(locator.atSource),
     ...unresolved.map((one) => locator.atSource(unresolvedFinding(one, purpose))),
     ...keysProblems(keys, purpose, locator),
-    ...withoutUnresolved(judgement.faults, unresolved, locator).map(locator.atCanonical),
+    ...judgement.faults.map(locator.atCanonical),
     ...judgement.findings.map(locator.atCanonical),
     ...tlsFindings(configuration, host, purpose).map(locator.atCanonical),
   ])

@@ -1,33 +1,48 @@
 /** The name somebody probably meant. */
 
 /** Names longer than this are not compared: the cost grows with the product of the lengths. */
-const COMPARED_LENGTH_MAX = 100
+const COMPARED_LENGTH_MAX = 40
+/** A document with more slips than these comparisons can help with has another problem. */
+export const COMPARISONS_MAX = 1_000
+/** Most candidates are passed over by their length alone; looking at them is bounded as well. */
+const LOOKS_MAX = 100_000
 
-/** `; did you mean "single"?`, or nothing when no candidate is near. */
-export function didYouMean(written: string, candidates: Iterable<string>): string {
-  const name = nearest(written, candidates)
-  return name === undefined ? '' : `; did you mean "${name}"?`
-}
+/** The comparisons that one document may cost, over all of its names. */
+export class Suggestions {
+  /** Made so far. */
+  comparisons = 0
+  #looks = 0
 
-export function nearest(written: string, candidates: Iterable<string>): string | undefined {
-  const farthest = Math.max(1, Math.floor(written.length / 3))
-  let best: string | undefined
-  let bestDistance = farthest + 1
-  for (const candidate of candidates) {
-    // Each letter that one has more than the other is a change.
-    if (Math.abs(candidate.length - written.length) >= bestDistance) continue
-    const distance = editDistance(written.toLowerCase(), candidate.toLowerCase())
-    if (distance < bestDistance) {
-      best = candidate
-      bestDistance = distance
-    }
+  /** `; did you mean "single"?`, or nothing when no candidate is near. */
+  didYouMean(written: string, candidates: Iterable<string>): string {
+    const name = this.nearest(written, candidates)
+    return name === undefined ? '' : `; did you mean "${name}"?`
   }
-  return best
+
+  nearest(written: string, candidates: Iterable<string>): string | undefined {
+    if (written.length > COMPARED_LENGTH_MAX) return undefined
+    const farthest = Math.max(1, Math.floor(written.length / 3))
+    let best: string | undefined
+    let bestDistance = farthest + 1
+    for (const candidate of candidates) {
+      if (this.comparisons >= COMPARISONS_MAX || this.#looks >= LOOKS_MAX) break
+      this.#looks += 1
+      // Each letter that one has more than the other is a change.
+      const isTooFar = Math.abs(candidate.length - written.length) >= bestDistance
+      if (isTooFar || candidate.length > COMPARED_LENGTH_MAX) continue
+      this.comparisons += 1
+      const distance = editDistance(written.toLowerCase(), candidate.toLowerCase())
+      if (distance < bestDistance) {
+        best = candidate
+        bestDistance = distance
+      }
+    }
+    return best
+  }
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-export function editDistance(left: string, right: string): number {
-  if (Math.max(left.length, right.length) > COMPARED_LENGTH_MAX) return Number.POSITIVE_INFINITY
+function editDistance(left: string, right: string): number {
   let before: number[] = []
   let above = Array.from({ length: right.length + 1 }, (_, column) => column)
   for (let row = 1; row <= left.length; row += 1) {

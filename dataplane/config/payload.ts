@@ -5,6 +5,7 @@
 import { type Canonical, canonicalize } from './canonical.ts'
 import { type Judgement, judge } from './judge.ts'
 import { type Loaded, referencesFrom } from './load.ts'
+import { Suggestions } from './nearest.ts'
 import { type PointedProblem, pointed, pointerOf } from './pointer.ts'
 import { type Finding, type Path, problemAt, refuse, showPath } from './problems.ts'
 import {
@@ -55,6 +56,8 @@ export interface PayloadContext {
 /** A pod's keys come signed on their own, its file system is read-only, and nothing is beside the document. */
 const MEANT_FOR_FILES: readonly string[] = ['api_keys_file', 'state_dir']
 const LISTED_MAX = 100
+/** Each may put an upstream out, so that more are looked at than are told of. */
+const FINDINGS_IN_POD_MAX = 5_000
 /** A field that is gone can bring up others that are unknown. */
 const ROUNDS_MAX = 4
 /** An address that no resolver knows (RFC 6761): what refers to nothing is never asked. */
@@ -171,10 +174,11 @@ function judgeAndPutOut(
   host: Host,
 ): { judgement: Judgement; out: readonly Unresolved[] } {
   const { resolution, resolved, written } = prepared
-  const now = host.now?.()
+  const suggestions = new Suggestions()
+  const options = { now: host.now?.(), most: FINDINGS_IN_POD_MAX, suggestions }
   const nowhere = resolution.unresolved.filter(isOfUpstream)
   standIn(resolved.tree, written, nowhere)
-  const judgement = judge({ resolved: resolved.tree, written }, now)
+  const judgement = judge({ resolved: resolved.tree, written }, options)
   const unusable = [...judgement.faults, ...judgement.findings].flatMap((finding) => {
     const use = useAt(prepared, finding.path)
     if (use === undefined || finding.severity === 'warning' || !isOfUpstream(finding)) return []
@@ -183,7 +187,7 @@ function judgeAndPutOut(
   const out = [...nowhere, ...unusable.filter(({ path }) => !nowhere.some(isAt(path)))]
   if (unusable.length === 0) return { judgement, out }
   standIn(resolved.tree, written, unusable)
-  return { judgement: judge({ resolved: resolved.tree, written }, now), out }
+  return { judgement: judge({ resolved: resolved.tree, written }, options), out }
 }
 
 /** What was written stands where there is no value, or a wrong one; an endpoint has to be an address. */

@@ -12,6 +12,8 @@ export interface Finding {
   readonly code?: string
   /** Point at the name of the field instead of its value. */
   readonly atKey?: boolean
+  /** It stands for this many findings that are not shown. */
+  readonly hidden?: number
 }
 
 /** A fault by file, line and column: what people and programs are shown. */
@@ -83,6 +85,44 @@ export function renderProblem(problem: Problem): string {
   const field = path === '' ? '' : `${path}: `
   const suffix = code === undefined || message.includes(code) ? '' : ` (${code})`
   return `${file}:${line}:${column}: ${severity}: ${field}${message}${suffix}\n    fix: ${fix}`
+}
+
+/** A document with more findings than this is judged, and shows the first ones. */
+export const FINDINGS_MAX = 100
+
+/** At most so many, errors before warnings, in their order; the last ones say how many are left out. */
+export function firstFindings(findings: readonly Finding[], most: number): readonly Finding[] {
+  const real = findings.filter(({ hidden }) => hidden === undefined)
+  const tails = findings.filter(({ hidden }) => hidden !== undefined)
+  if (real.length <= most && tails.length === 0) return findings
+  const byWeight = [...real.filter(isError), ...real.filter((one) => !isError(one))]
+  const shown = byWeight.slice(0, most)
+  const left = [...byWeight.slice(most), ...tails]
+  const path = shown.at(-1)?.path
+  const tailOf = (severity: Severity) => {
+    const count = countFindings(left.filter((one) => one.severity === severity))
+    return count === 0 ? [] : [andMore(count, { severity, path })]
+  }
+  return [...shown, ...tailOf('error'), ...tailOf('warning')]
+}
+
+function isError({ severity }: Finding): boolean {
+  return severity === 'error'
+}
+
+/** Stands behind the last finding that is shown, in its place. */
+export function andMore(
+  count: number,
+  { severity, path = [] }: { severity: Severity; path: Path | undefined },
+): Finding {
+  const message = `and ${count.toLocaleString('en-US')} more ${severity}${count === 1 ? '' : 's'}`
+  const fix = 'Correct the others first; then these are shown.'
+  return { severity, path, message, fix, hidden: count }
+}
+
+/** How many there are, those that are not shown included. */
+export function countFindings(findings: readonly Finding[]): number {
+  return findings.reduce((sum, { hidden = 1 }) => sum + hidden, 0)
 }
 
 export function hasErrors(problems: readonly { severity: Severity }[]): boolean {

@@ -1,49 +1,86 @@
 /** The schema's verdict in our words: every issue becomes a finding with a way out. */
 import type { z } from 'zod'
-import { didYouMean } from './nearest.ts'
-import { type Finding, type Path, refuse } from './problems.ts'
+import { Suggestions } from './nearest.ts'
+import { andMore, FINDINGS_MAX, type Finding, type Path, refuse } from './problems.ts'
 import { GatewayConfig } from './schema.ts'
 import { descriptionAt, fieldsAt } from './schema-walk.ts'
 import { valueAt } from './tree.ts'
 
 type Issue = z.core.$ZodIssue
 
+export interface Explanation {
+  readonly schema?: z.ZodType
+  readonly suggestions?: Suggestions
+  /** Findings that are worded; of the others only their number is said. */
+  readonly most?: number
+  /** Issues of which nothing is to be said. */
+  readonly isExpected?: (path: Path) => boolean
+}
+
 /** `shown` is the tree with references unresolved, so that no message repeats a secret. */
 export function explainIssues(
   issues: readonly Issue[],
   shown: unknown,
-  schema: z.ZodType = GatewayConfig,
+  explanation: Explanation = {},
 ): Finding[] {
-  return issues.flatMap((issue) => explainIssue(issue, shown, schema))
+  const { schema = GatewayConfig, suggestions = new Suggestions() } = explanation
+  const { most = FINDINGS_MAX, isExpected } = explanation
+  const facts = issues
+    .flatMap(singly)
+    .filter((issue) => isExpected === undefined || !isExpected(placeOf(issue)))
+  const findings = facts
+    .slice(0, most)
+    .map((issue) => explainIssue(issue, shown, { schema, suggestions }))
+  const hidden = facts.length - findings.length
+  if (hidden === 0) return findings
+  return [...findings, andMore(hidden, { severity: 'error', path: findings.at(-1)?.path })]
+}
+
+/** One issue may speak of thousands of fields. */
+function singly(issue: Issue): Issue[] {
+  if (issue.code !== 'unrecognized_keys' || issue.keys.length < 2) return [issue]
+  return issue.keys.map((key) => ({ ...issue, keys: [key] }))
+}
+
+function placeOf(issue: Issue): Path {
+  const path = pathOf(issue)
+  const key = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined
+  return key === undefined ? path : [...path, key]
 }
 
 export function pathOf(issue: Issue): Path {
   return issue.path.map((part) => (typeof part === 'number' ? part : String(part)))
 }
 
-function explainIssue(issue: Issue, shown: unknown, schema: z.ZodType): Finding[] {
+interface Words {
+  readonly schema: z.ZodType
+  readonly suggestions: Suggestions
+}
+
+function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
+  const { schema, suggestions } = words
   const path = pathOf(issue)
   const value = valueAt(shown, path)
   const meaning = descriptionAt(schema, path)
-  if (value === undefined) return [missing(path, issue, meaning)]
+  if (value === undefined) return missing(path, issue, meaning)
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => unknownField(path, key, schema))
+      return unknownField(path, issue.keys[0] ?? '', words)
     case 'invalid_type':
-      return [wrongType(path, value, issue.expected, meaning)]
+      return wrongType(path, value, issue.expected, meaning)
     case 'invalid_value':
-      return [wrongValue(path, value, issue.values.map(String))]
+      return wrongValue(path, value, issue.values.map(String), suggestions)
     case 'too_small':
-      return [outOfBounds(path, value, boundOf(issue, Number(issue.minimum), 'least'))]
+      return outOfBounds(path, value, boundOf(issue, Number(issue.minimum), 'least'))
     case 'too_big':
-      return [outOfBounds(path, value, boundOf(issue, Number(issue.maximum), 'most'))]
+      return outOfBounds(path, value, boundOf(issue, Number(issue.maximum), 'most'))
     case 'invalid_key': {
       const reason = issue.issues[0]?.message ?? issue.message
       const finding = refuse(path, `this name is not allowed: ${reason}`, 'Choose another name.')
-      return [{ ...finding, atKey: true }]
+      return { ...finding, atKey: true }
     }
     default:
-      return [wrongForm(path, value, sentenceOf(issue), meaning)]
+      return wrongForm(path, value, sentenceOf(issue), meaning)
   }
 }
 
@@ -80,9 +117,9 @@ function missing(path: Path, issue: Issue, meaning: string | undefined): Finding
   return refuse(path, 'required field is missing', fix)
 }
 
-function unknownField(parent: Path, key: string, schema: z.ZodType): Finding {
+function unknownField(parent: Path, key: string, { schema, suggestions }: Words): Finding {
   const fields = fieldsAt(schema, parent)
-  const suggestion = didYouMean(key, fields)
+  const suggestion = suggestions.didYouMean(key, fields)
   const isOutside = parent.length === 0 || (parent.length === 1 && parent[0] === 'spec')
   const isOfGateway = isOutside && fieldsAt(GatewayConfig, ['gw']).includes(key)
   const fix = isOfGateway
@@ -135,11 +172,16 @@ const TYPES: Record<string, string> = {
   record: 'a map',
 }
 
-function wrongValue(path: Path, value: unknown, allowed: readonly string[]): Finding {
+function wrongValue(
+  path: Path,
+  value: unknown,
+  allowed: readonly string[],
+  suggestions: Suggestions,
+): Finding {
   const choices = allowed.map((choice) => JSON.stringify(choice)).join(', ')
   const fix = allowed.length === 1 ? `Write ${choices}.` : `Use one of: ${choices}.`
   if (typeof value !== 'string') return refuse(path, `${show(value)} is not allowed here`, fix)
-  const message = `unknown ${nounOf(path)} ${show(value)}${didYouMean(value, allowed)}`
+  const message = `unknown ${nounOf(path)} ${show(value)}${suggestions.didYouMean(value, allowed)}`
   return refuse(path, message, fix)
 }
 

@@ -1,5 +1,4 @@
 /** What is said of references that lead nowhere. */
-import type { Locator } from './locate.ts'
 import type { Finding } from './problems.ts'
 import type { Unresolved } from './references.ts'
 
@@ -32,14 +31,4 @@ function fixOf(reference: string): string {
 /** It may well be there where the gateway runs. */
 function here(reference: string, why: string): string {
   return reference.startsWith('${env:') ? 'is not set here' : `leads nowhere here: ${why}`
-}
-
-/** What the schema says of a value that is not known is noise beside "not set". */
-export function withoutUnresolved(
-  findings: readonly Finding[],
-  unresolved: readonly Unresolved[],
-  locator: Locator,
-): Finding[] {
-  const unknown = new Set(unresolved.map(({ path }) => locator.sourceTextOf(path)))
-  return findings.filter(({ path }) => !unknown.has(locator.sourceTextOf(path)))
 }

@@ -1,6 +1,6 @@
 /** AdmissionReview of Kubernetes, version 1: what is read of the question, and how it is answered. */
 import { isDeepStrictEqual } from 'node:util'
-import { type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { countFindings, type Finding, showPath } from '../../dataplane/config/problems.ts'
 import { showFinding } from '../compile.ts'
 import { isKubeObject, isObject, type KubeObject, RESOURCES, valueBelow } from '../objects.ts'
 
@@ -78,7 +78,8 @@ export function allow(uid: string, warnings: readonly string[] = []): object {
 export function answerOf({ uid, kind, object }: Question, { errors, warnings }: Verdict): object {
   if (errors.length === 0) return allow(uid, warnings)
   const shown = errors.slice(0, CAUSES_MAX)
-  const more = errors.length > shown.length ? [`and ${errors.length - shown.length} more`] : []
+  const hidden = countFindings(errors) - countFindings(shown)
+  const more = hidden > 0 ? [`and ${hidden} more`] : []
   const lines = shown.map((finding) => cut(showFinding(finding), TEXT_LENGTH_MAX))
   return answer({
     uid,

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { showPath } from '../../dataplane/config/problems.ts'
+import { countFindings, showPath } from '../../dataplane/config/problems.ts'
 import type { ApiClient } from '../api.ts'
 import { type Log, messageOf } from '../log.ts'
 import { keyOf } from '../objects.ts'
@@ -135,6 +135,6 @@ function reply(body: unknown, { log, telemetry, wallClock }: WebhookOptions, wor
 /** Where the mistakes are, and not what was written there. */
 function logRefusal(log: Log, { kind, object, isDryRun }: Question, { errors }: Verdict): void {
   const fields = errors.slice(0, NAMED_MAX).map(({ path }) => showPath(path).slice(0, 256))
-  const message = `${kind} ${keyOf(object)} was refused for ${errors.length} mistakes.`
+  const message = `${kind} ${keyOf(object)} was refused for ${countFindings(errors)} mistakes.`
   log.event('info', 'admission', message, { fields, ...(isDryRun && { dry_run: true }) })
 }

@@ -1,6 +1,7 @@
 /** The conditions of a gateway: each is judged alone, the summary follows from them. */
 import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
+import { countFindings } from '../../dataplane/config/problems.ts'
 import { showFinding } from '../compile.ts'
 import { valueBelow } from '../objects.ts'
 import { isRolling } from '../reconcilers/workload.ts'
@@ -57,10 +58,11 @@ function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
   const errors = compiled.problems.filter(({ severity }) => severity === 'error')
   const [first] = errors
   if (first !== undefined) {
-    const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see status.problems)` : ''
+    const others = countFindings(errors) - 1
+    const more = others > 0 ? ` (and ${others} more, see status.problems)` : ''
     return no('Invalid', `${showFinding(first)}${more}`)
   }
-  const warnings = compiled.problems.length
+  const warnings = countFindings(compiled.problems)
   const said =
     warnings === 0
       ? ''

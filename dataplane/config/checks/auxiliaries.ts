@@ -4,24 +4,33 @@ import type { RouteSection, Section } from '../schema.ts'
 import { at, type Check, oneOf } from './contract.ts'
 import { unknownName } from './names.ts'
 
-const routeSectionsExist: Check = ({ routes, retrieval, guardrails }) => {
+const routeSectionsExist: Check = ({ routes, retrieval, guardrails }, { suggestions }) => {
   const retrievals = new Set(retrieval.map(({ name }) => name))
   const guards = new Set(guardrails.map(({ name }) => name))
   return routes.flatMap((route, index) => [
     ...route.retrieval.flatMap((name, entry) =>
-      unknownName(name, at('routes', index, 'retrieval', entry), 'retrieval', retrievals),
+      unknownName(name, at('routes', index, 'retrieval', entry), 'retrieval', {
+        known: retrievals,
+        suggestions,
+      }),
     ),
     ...route.guardrails.flatMap((name, entry) =>
-      unknownName(name, at('routes', index, 'guardrails', entry), 'guardrail', guards),
+      unknownName(name, at('routes', index, 'guardrails', entry), 'guardrail', {
+        known: guards,
+        suggestions,
+      }),
     ),
   ])
 }
 
-const retrievalHasStore: Check = ({ retrieval, vector_stores }) => {
+const retrievalHasStore: Check = ({ retrieval, vector_stores }, { suggestions }) => {
   const stores = new Set(vector_stores.map(({ name }) => name))
   return retrieval.flatMap(({ name, store }, index) => {
     const path = at('retrieval', index)
-    if (store !== undefined) return unknownName(store, [...path, 'store'], 'vector store', stores)
+    if (store !== undefined) {
+      const place = [...path, 'store']
+      return unknownName(store, place, 'vector store', { known: stores, suggestions })
+    }
     if (stores.has(name) || stores.size === 1) return []
     const message =
       stores.size === 0 ? 'there is no vector store' : 'several vector stores, and none is named'
@@ -30,11 +39,12 @@ const retrievalHasStore: Check = ({ retrieval, vector_stores }) => {
   })
 }
 
-const storeEmbeddingsExist: Check = ({ vector_stores, upstreams }) => {
+const storeEmbeddingsExist: Check = ({ vector_stores, upstreams }, { suggestions }) => {
   const known = new Set(upstreams.map(({ name }) => name))
   return vector_stores.flatMap(({ embedding }, index) => {
     const path = at('vector_stores', index, 'embedding', 'upstream')
-    return embedding === undefined ? [] : unknownName(embedding.upstream, path, 'upstream', known)
+    if (embedding === undefined) return []
+    return unknownName(embedding.upstream, path, 'upstream', { known, suggestions })
   })
 }
 

@@ -32,13 +32,15 @@ const downgradeHasRoute: Check = ({ budgets }) =>
     return []
   })
 
-const downgradeRouteExists: Check = ({ budgets, routes, aliases }) => {
+const downgradeRouteExists: Check = ({ budgets, routes, aliases }, { suggestions }) => {
   const known = new Set(routes.map(({ name }) => name))
   return budgets.flatMap(({ downgrade_route: name }, index) => {
     if (name === undefined) return []
     const path = at('budgets', index, 'downgrade_route')
     const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined
-    if (known.has(name) || target === undefined) return unknownName(name, path, 'route', known)
+    if (known.has(name) || target === undefined) {
+      return unknownName(name, path, 'route', { known, suggestions })
+    }
     const message = `${quoted(name)} is an alias; a budget downgrades to a route`
     return [refuse(path, message, `Name the route: ${quoted(target)}.`)]
   })

@@ -1,4 +1,5 @@
 /** What every check takes and returns. */
+import type { Suggestions } from '../nearest.ts'
 import type { Finding, Path } from '../problems.ts'
 import type { Section } from '../schema.ts'
 
@@ -8,6 +9,8 @@ export interface CheckContext {
   readonly written: unknown
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
   readonly now?: number | undefined
+  /** What the names of this document may still be compared with. */
+  readonly suggestions: Suggestions
 }
 
 export type Check = (section: Section, context: CheckContext) => Finding[]
@@ -26,10 +29,20 @@ export function listed(names: Iterable<string>): string {
   return [...names].map(quoted).join(', ')
 }
 
+const NAMED_MAX = 20
+
 /** The upstream that is meant, or how to find the names. */
 export function oneOf(names: Iterable<string>): string {
-  const known = [...names]
-  const shown = known.slice(0, 20)
+  const shown: string[] = []
+  let more = ''
+  // Only the first ones are looked at: this is said of every name that is unknown.
+  for (const name of names) {
+    if (shown.length === NAMED_MAX) {
+      more = ', ...'
+      break
+    }
+    shown.push(name)
+  }
   if (shown.length === 0) return 'There is none yet.'
-  return `Use one of: ${listed(shown)}${known.length > shown.length ? ', ...' : ''}.`
+  return `Use one of: ${listed(shown)}${more}.`
 }

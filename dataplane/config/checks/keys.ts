@@ -17,14 +17,16 @@ const somebodyMayCall: Check = ({ api_keys, api_keys_file }) =>
       ]
     : []
 
-const keyRoutesExist: Check = ({ api_keys, routes, aliases }) => {
+const keyRoutesExist: Check = ({ api_keys, routes, aliases }, { suggestions }) => {
   const known = new Set(routes.map(({ name }) => name))
   return api_keys.flatMap((key, index) =>
     key.routes.flatMap((name, entry) => {
       const path = at('api_keys', index, 'routes', entry)
       if (name === '*') return []
       const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined
-      if (known.has(name) || target === undefined) return unknownName(name, path, 'route', known)
+      if (known.has(name) || target === undefined) {
+        return unknownName(name, path, 'route', { known, suggestions })
+      }
       const message = `${quoted(name)} is an alias; a key is permitted on routes`
       return [refuse(path, message, `Name the route: ${quoted(target)}.`)]
     }),
@@ -57,12 +59,12 @@ const keyMayDoSomething: Check = ({ api_keys }) =>
       : [],
   )
 
-const rotationLeadsToAnotherKey: Check = ({ api_keys }) => {
-  const ids = new Set(api_keys.map(({ id }) => id))
+const rotationLeadsToAnotherKey: Check = ({ api_keys }, { suggestions }) => {
+  const known = new Set(api_keys.map(({ id }) => id))
   return api_keys.flatMap(({ id, rotated_to }, index) => {
     const path = at('api_keys', index, 'rotated_to')
     if (rotated_to === undefined) return []
-    if (rotated_to !== id) return unknownName(rotated_to, path, 'key', ids)
+    if (rotated_to !== id) return unknownName(rotated_to, path, 'key', { known, suggestions })
     return [refuse(path, 'a key cannot replace itself', 'Name the id of the newer key.')]
   })
 }

@@ -1,5 +1,4 @@
 /** Rate limits and the store that counts them. */
-import { didYouMean } from '../nearest.ts'
 import { type Path, refuse, warn } from '../problems.ts'
 import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../redis-url.ts'
 import type { Section } from '../schema.ts'
@@ -102,10 +101,10 @@ const countersAreShared: Check = ({ rate_limits, budgets }, { written }) => {
   return [warn(path, message, 'Use backend: redis, which shares them.')]
 }
 
-/** Comparing thousands of names with thousands takes minutes; who mistypes one does not mistype hundreds. */
-const SUGGESTED_MAX = 100
-
-const tenantsHaveKeys: Check = ({ rate_limits, budgets, api_keys, api_keys_file }) => {
+const tenantsHaveKeys: Check = (
+  { rate_limits, budgets, api_keys, api_keys_file },
+  { suggestions },
+) => {
   const known = new Set(api_keys.map(({ tenant }) => tenant))
   if (known.size === 0 || api_keys_file !== undefined) return []
   const named = [
@@ -116,8 +115,8 @@ const tenantsHaveKeys: Check = ({ rate_limits, budgets, api_keys, api_keys_file 
     ...budgets.map(({ tenant }, index) => ({ tenant, path: at('budgets', index, 'tenant') })),
   ]
   const keyless = named.filter(({ tenant }) => !known.has(tenant))
-  return keyless.map(({ tenant, path }, index) => {
-    const suggestion = index < SUGGESTED_MAX ? didYouMean(tenant, known) : ''
+  return keyless.map(({ tenant, path }) => {
+    const suggestion = suggestions.didYouMean(tenant, known)
     const message = `no key belongs to tenant ${quoted(tenant)}${suggestion}`
     return warn(path, message, 'Correct the name, or add a key of that tenant.')
   })

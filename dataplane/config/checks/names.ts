@@ -1,19 +1,19 @@
 /** References from one section to another by name. */
-import { didYouMean } from '../nearest.ts'
+import type { Suggestions } from '../nearest.ts'
 import { type Finding, type Path, refuse, warn } from '../problems.ts'
 import type { RouteSection } from '../schema.ts'
 import { at, type Check, oneOf, quoted } from './contract.ts'
 
-const routeUpstreamsExist: Check = ({ upstreams, routes }) => {
+const routeUpstreamsExist: Check = ({ upstreams, routes }, { suggestions }) => {
   const known = new Set(upstreams.map(({ name }) => name))
   return routes.flatMap((route, index) =>
     namedUpstreams(route, at('routes', index)).flatMap(({ name, path }) =>
-      unknownName(name, path, 'upstream', known),
+      unknownName(name, path, 'upstream', { known, suggestions }),
     ),
   )
 }
 
-const aliasesLeadToRoutes: Check = ({ aliases, routes }) => {
+const aliasesLeadToRoutes: Check = ({ aliases, routes }, { suggestions }) => {
   const known = new Set(routes.map(({ name }) => name))
   return Object.entries(aliases).flatMap(([alias, target]) => {
     const path = at('aliases', alias)
@@ -21,7 +21,7 @@ const aliasesLeadToRoutes: Check = ({ aliases, routes }) => {
       const message = `${quoted(target)} is an alias; an alias cannot lead to another alias`
       return [refuse(path, message, `Name the route itself: ${quoted(aliases[target] ?? '')}.`)]
     }
-    return unknownName(target, path, 'route', known)
+    return unknownName(target, path, 'route', { known, suggestions })
   })
 }
 
@@ -63,10 +63,11 @@ export function unknownName(
   name: string,
   path: Path,
   what: string,
-  known: ReadonlySet<string>,
+  { known, suggestions }: { known: ReadonlySet<string>; suggestions: Suggestions },
 ): Finding[] {
   if (known.has(name)) return []
-  return [refuse(path, `unknown ${what} ${quoted(name)}${didYouMean(name, known)}`, oneOf(known))]
+  const suggestion = suggestions.didYouMean(name, known)
+  return [refuse(path, `unknown ${what} ${quoted(name)}${suggestion}`, oneOf(known))]
 }
 
 function namedUpstreams(route: RouteSection, path: Path): { name: string; path: Path }[] {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseDocument } from '../../../dataplane/config/document.ts'
-import { editDistance, nearest } from '../../../dataplane/config/nearest.ts'
+import { COMPARISONS_MAX, Suggestions } from '../../../dataplane/config/nearest.ts'
 import { type Path, renderProblem, showPath } from '../../../dataplane/config/problems.ts'
 import { aDocument, load } from './documents.ts'
 
@@ -93,8 +93,24 @@ test('a problem is rendered so that an editor can jump to it and a person can me
 })
 
 test('the nearest name is near', () => {
-  assert.equal(editDistance('sinlge', 'single'), 1)
-  assert.equal(editDistance('kitten', 'sitting'), 3)
-  assert.equal(nearest('Chat', ['chat', 'cat']), 'chat')
-  assert.equal(nearest('embeddings', ['chat', 'cat']), undefined)
+  const suggestions = new Suggestions()
+  assert.equal(suggestions.nearest('sinlge', ['double', 'single']), 'single')
+  assert.equal(suggestions.nearest('sitting', ['kitten']), undefined)
+  assert.equal(suggestions.nearest('Chat', ['chat', 'cat']), 'chat')
+  assert.equal(suggestions.nearest('embeddings', ['chat', 'cat']), undefined)
+})
+
+test('names of more than 40 characters are not compared', () => {
+  const suggestions = new Suggestions()
+  assert.equal(suggestions.nearest('a'.repeat(41), ['a'.repeat(40)]), undefined)
+  assert.equal(suggestions.nearest('a'.repeat(40), ['a'.repeat(41)]), undefined)
+  assert.equal(suggestions.comparisons, 0)
+  assert.equal(suggestions.nearest('a'.repeat(40), [`${'a'.repeat(39)}b`]), `${'a'.repeat(39)}b`)
+})
+
+test('a document costs a thousand comparisons at most, however many names it has', () => {
+  const suggestions = new Suggestions()
+  const known = Array.from({ length: 3000 }, (_, index) => `upstream-${index}`)
+  for (const name of known) suggestions.didYouMean(`${name.slice(0, -1)}x`, known)
+  assert.equal(suggestions.comparisons, COMPARISONS_MAX)
 })
