@@ -43,11 +43,7 @@ export const ERRORS = {
     'The key is valid but lacks the scope or the route.',
     true,
   ),
-  ERR_GW_ROUTE_NOT_FOUND: row(
-    404,
-    'invalid_request_error',
-    'No route, alias or path of that name.',
-  ),
+  ERR_GW_ROUTE_NOT_FOUND: row(404, 'not_found_error', 'No route, alias or path of that name.'),
   ERR_GW_METHOD_NOT_ALLOWED: row(
     405,
     'invalid_request_error',

@@ -13,6 +13,7 @@ import { answerLast, isLastAnswered } from './last-answer.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { isSpelledAs, pathOf } from './path-spelling.ts'
 import { HEADER_BYTES_MAX, rawRefusal, refuseRaw } from './raw-refusal.ts'
+import { shownPath } from './shown-text.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { serve } from './visit.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
@@ -169,18 +170,19 @@ const UNKNOWN: Api = {
     identify(visit)
     const { method, url } = visit.call.incoming
     const path = pathOf(url)
+    const shown = shownPath(url).slice(0, 100)
     const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
     // The router sends paths here, too, that it cannot decode.
     if (taken !== undefined && taken !== method) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',
-        `${path.slice(0, 100)} takes ${taken}, not ${method}.`,
+        `${shown} takes ${taken}, not ${method}.`,
         { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
       )
     }
     throw new GatewayError(
       'ERR_GW_ROUTE_NOT_FOUND',
-      `There is no ${path.slice(0, 100)} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
+      `There is no ${shown} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
     )
   },
 }
@@ -237,7 +239,7 @@ export function createAdminServer(administered: Administered): FastifyInstance {
     }
   })
   app.setNotFoundHandler((request, reply) => {
-    const message = `There is no ${request.method} ${request.url.slice(0, 100)} in the admin API.`
+    const message = `There is no ${request.method} ${shownPath(request.url)} in the admin API.`
     return reply.code(404).send({ error: { message } })
   })
   for (const route of ADMIN_ROUTES) {

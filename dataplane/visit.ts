@@ -5,12 +5,9 @@ import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { describeLimits } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
+import { shownPath } from './shown-text.ts'
 import { record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
-
-const PATH_SHOWN_MAX = 200
-/** The trace is opened before the target is judged, and a terminal must not obey what it shows. */
-const UNPRINTABLE = /[^ -~]/g
 
 export async function serve(
   call: Call,
@@ -21,7 +18,7 @@ export async function serve(
   const { active, clock, deadlines } = gateway
   const response = new ClientResponse(call, clock, deadlines, headers)
   const { method, url } = call.incoming
-  const path = url === api.path ? url : url.slice(0, PATH_SHOWN_MAX).replace(UNPRINTABLE, '?')
+  const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
   const visit: Visit = { call, response, trace, gateway, active, seat: -1 }
   gateway.visits.add(visit)

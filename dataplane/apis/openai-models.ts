@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { describeLimits } from '../limits/tenants.ts'
 import { MODEL_PREFIX, pathOf } from '../path-spelling.ts'
+import { shownName } from '../shown-text.ts'
 import { authenticate } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
 import type { Api } from './contract.ts'
@@ -33,7 +34,7 @@ export const openAiModel: Api = {
     if (!permitted(caller, visit).includes(asked)) {
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',
-        `This key has no route "${asked.slice(0, 100)}"; GET /v1/models lists those it has.`,
+        `This key has no route "${shownName(asked)}"; GET /v1/models lists those it has.`,
         { param: 'model' },
       )
     }

@@ -19,10 +19,15 @@ const NONE =
   'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, ' +
   'something on the way takes it off.'
 
+/** The header is there, so nothing on the way took it off. */
+const NO_BEARER =
+  "Authorization must be 'Bearer <key>'. Put the word Bearer and a space before the key of this gateway; " +
+  'other schemes, Basic for example, are not taken.'
+
 /** Throws ERR_GW_AUTH_INVALID_KEY. The credential is only ever hashed and looked up. */
 export function authenticate({ call, trace, gateway, active }: Visit): Caller {
   const key = presentedKey(call.incoming.headers)
-  if (key === undefined) throw refused('no key was sent', NONE)
+  if (key === undefined) throw noKey(call.incoming.headers)
   if (key.length > KEY_LENGTH_MAX) throw refused('the key is too long')
   const entry = active.snapshot.keys.get(hash('sha256', key))
   if (entry === undefined) throw refused('unknown key')
@@ -46,6 +51,11 @@ function presentedKey(headers: IncomingHttpHeaders): string | undefined {
     presented = value
   }
   return presented
+}
+
+function noKey({ authorization }: IncomingHttpHeaders): GatewayError {
+  if (authorization === undefined || authorization === '') return refused('no key was sent', NONE)
+  return refused('no bearer token in Authorization', NO_BEARER)
 }
 
 /** Why a known key is refused, if it is. */

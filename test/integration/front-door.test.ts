@@ -194,8 +194,22 @@ async function messageFor(authorization: string | undefined): Promise<string> {
 }
 
 test('whoever sends no key hears that none has arrived, which an intermediary may be the cause of', async () => {
-  for (const authorization of [undefined, 'Basic x'])
-    assert.match(await messageFor(authorization), /^No API key has arrived\. .*on the way/)
+  assert.match(await messageFor(undefined), /^No API key has arrived\. .*on the way/)
+})
+
+test('whoever sends a key without "Bearer" hears how it must be written, and nothing of it is repeated', async () => {
+  const { key } = front
+  for (const authorization of [
+    'Basic dXNlcjpwYXNz',
+    key,
+    `Token ${key}`,
+    'Bearer',
+    `Bearer ${key} ${key}`,
+  ]) {
+    const message = await messageFor(authorization)
+    assert.match(message, /Authorization must be 'Bearer <key>'/, authorization)
+    assert.ok(!message.includes(key))
+  }
 })
 
 test('a wrong method hears which are right', async () => {
@@ -232,6 +246,56 @@ test('a header that was sent twice is echoed with both values', async () => {
   const headers = { 'x-forwarded-for': ['10.0.0.1', '10.0.0.2'] }
   const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
   assert.equal(JSON.parse(text).headers['x-forwarded-for'], '10.0.0.1, 10.0.0.2')
+})
+
+const SECRETS = {
+  'x-forwarded-access-token': 'eyJhbGciOiJSUzI1NiJ9.payload.signature',
+  'x-amzn-oidc-data': 'eyJ0eXAiOiJKV1QifQ.payload.signature',
+  'x-goog-iap-jwt-assertion': 'eyJhbGciOiJFUzI1NiJ9.payload.signature',
+  'x-ms-token-aad-id-token': 'eyJ0eXAiOiJKV1QifQ.payload.signature',
+  'proxy-authorization': 'Basic dXNlcjpwYXNzd29yZA==',
+  cookie: 'session=0123456789abcdef',
+  'x-unknown': 'a value that nobody knows',
+}
+
+test('an echo shows values of harmless headers only, of others how long they are and how they begin', async () => {
+  const harmless = {
+    accept: '*/*',
+    'accept-encoding': 'gzip',
+    'user-agent': 'sdk/1',
+    'x-request-id': 'a-1',
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'api.test',
+    via: '1.1 proxy',
+  }
+  const headers = { ...harmless, ...SECRETS, 'x-short': 'hunter2' }
+  const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
+  const echoed = JSON.parse(text).headers
+  assert.partialDeepStrictEqual(echoed, harmless)
+  for (const [name, value] of Object.entries(SECRETS)) {
+    assert.equal(echoed[name], `${value.slice(0, 4)}… (${value.length} characters)`)
+  }
+  assert.equal(echoed['x-short'], '… (7 characters)')
+  assert.equal(
+    echoed.authorization,
+    `${`Bearer ${front.key}`.slice(0, 12)}… (${front.key.length + 7} characters)`,
+  )
+})
+
+test('an echo masks a key that stands in a harmless header', async () => {
+  const headers = { 'user-agent': `sdk ${front.key}`, 'x-request-id': 'sk-abcdefghijkl' }
+  const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
+  assert.partialDeepStrictEqual(JSON.parse(text).headers, {
+    'user-agent': 'sdk gw_***',
+    'x-request-id': 'sk-***',
+  })
+})
+
+test('what is sent beside a key in x-api-key shows no more than a quarter of itself', async () => {
+  const headers = { authorization: 'hunter2hunter2', 'x-api-key': front.key }
+  const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
+  assert.equal(JSON.parse(text).headers.authorization, 'hun… (14 characters)')
 })
 
 test('an answer names its route and upstream', async () => {

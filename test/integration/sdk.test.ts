@@ -145,6 +145,9 @@ for (const { ask, of = client, with: fields, type, code } of refusals) {
         assert.ok(error instanceof type, String(error))
         assert.equal(error.code, code)
         assert.ok(error.requestID)
+        if (type === OpenAI.NotFoundError) {
+          assert.deepEqual([error.type, error.param], ['not_found_error', 'model'])
+        }
         assert.partialDeepStrictEqual(error.error, { request_id: error.requestID })
         return true
       })

@@ -44,10 +44,10 @@ for (const [what, headers, id] of TAKEN) {
 const REFUSED: readonly [string, IncomingHttpHeaders, RegExp][] = [
   ['nothing', {}, /no key/],
   ['an empty header', { authorization: '' }, /no key/],
-  ['a scheme alone', { authorization: 'Bearer ' }, /no key/],
-  ['a key without a scheme', { authorization: 'key-good' }, /no key/],
-  ['a key behind a tab', { authorization: 'Bearer\tkey-good' }, /no key/],
-  ['two keys in one header', { authorization: 'Bearer key-good key-good' }, /no key/],
+  ['a scheme alone', { authorization: 'Bearer ' }, /no bearer/],
+  ['a key without a scheme', { authorization: 'key-good' }, /no bearer/],
+  ['a key behind a tab', { authorization: 'Bearer\tkey-good' }, /no bearer/],
+  ['two keys in one header', { authorization: 'Bearer key-good key-good' }, /no bearer/],
   ['an unknown key', { 'x-api-key': 'key-bad' }, /unknown/],
   ['the hash of a key', { 'x-api-key': snapshot.keys.keys().next().value }, /unknown/],
   ['a key in other case', { 'x-api-key': 'KEY-GOOD' }, /unknown/],
@@ -58,16 +58,20 @@ const REFUSED: readonly [string, IncomingHttpHeaders, RegExp][] = [
   ['a key that expires now', { 'x-api-key': 'key-expires-now' }, /expired/],
 ]
 
+/** By the reason; all other bad keys hear the same. */
+const MESSAGES: Readonly<Record<string, RegExp>> = {
+  'no key': /^No API key has arrived/,
+  'no bearer': /^Authorization must be 'Bearer <key>'/,
+}
+
 for (const [what, headers, reason] of REFUSED) {
-  test(`${what} is refused with the one message for bad keys, or that of none, and the reason for the trace`, () => {
+  test(`${what} is refused with the message for its kind, and the reason for the trace`, () => {
     assert.throws(
       () => caller(headers),
       (error) => {
         assert.ok(error instanceof GatewayError)
         assert.equal(error.code, 'ERR_GW_AUTH_INVALID_KEY')
-        const isNone = reason.source === 'no key'
-        const message = isNone ? /^No API key has arrived/ : /^Incorrect API key provided/
-        assert.match(error.message, message)
+        assert.match(error.message, MESSAGES[reason.source] ?? /^Incorrect API key provided/)
         assert.match(String(error.cause), reason)
         return true
       },

@@ -1,6 +1,7 @@
 /** Where a model leads, and who may go there. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { GatewayError } from '../../../dataplane/errors.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
 import { match } from '../../../dataplane/stages/match.ts'
@@ -12,15 +13,15 @@ const snapshot = aSnapshot([
   { id: 'lists-only', scopes: ['models:list'] },
 ])
 
-function matched(model: string, id = 'all') {
-  const visit = aVisit(snapshot, { 'x-api-key': `key-${id}` })
+function matched(model: string, id = 'all', of = snapshot) {
+  const visit = aVisit(of, { 'x-api-key': `key-${id}` })
   const caller = authenticate(visit)
   return { visit, route: () => match(model, caller, visit).name }
 }
 
-function refusal(model: string, id?: string): GatewayError {
+function refusal(model: string, id?: string, of?: Snapshot): GatewayError {
   try {
-    matched(model, id).route()
+    matched(model, id, of).route()
   } catch (error) {
     assert.ok(error instanceof GatewayError)
     return error
@@ -61,11 +62,31 @@ test('an unknown model offers only what the key may use', () => {
   assert.doesNotMatch(refusal('x', 'batch-only').message, /chat/)
 })
 
-test('a route that the key may not use is denied, by its alias too', () => {
+test('an unknown model offers aliases first, then routes, so many and no more', () => {
+  assert.match(refusal('x').message, /This key may name: gpt-4o, chat, batch\.$/)
+  assert.match(refusal('x', 'batch-only').message, /This key may name: batch\.$/)
+  const aliases = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`a${at}`, 'chat']))
+  const { message } = refusal('x', 'all', aSnapshot([{ id: 'all' }], aliases))
+  assert.match(message, /: a0, a1, .*, a19, …\.$/)
+})
+
+test('an unknown model that looks like a key is shown without it, in the answer and in the trace', () => {
+  const key = 'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v'
+  const { visit, route } = matched(key)
+  assert.throws(route)
+  assert.equal(visit.trace.model, 'gw_***')
+  assert.match(refusal(key).message, /"gw_\*\*\*"/)
+})
+
+test('a route that the key may not use is denied by the name that was sent, and the answer names no other', () => {
   for (const model of ['chat', 'gpt-4o']) {
     const error = refusal(model, 'batch-only')
     assert.equal(error.code, 'ERR_GW_AUTH_SCOPE_DENIED')
-    assert.match(error.message, /may not use route "chat".*: batch\./)
+    assert.match(error.message, new RegExp(`may not use "${model}"\\. .*: batch\\.`))
+    const { visit, route } = matched(model, 'batch-only')
+    assert.throws(route)
+    assert.equal(visit.response.route, model === 'chat' ? 'chat' : 'none')
+    if (model !== 'chat') assert.doesNotMatch(error.message, /chat/)
   }
   assert.equal(matched('batch', 'batch-only').route(), 'batch')
 })

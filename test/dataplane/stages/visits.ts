@@ -13,7 +13,10 @@ export interface KeyFields {
   readonly [field: string]: unknown
 }
 
-export function aSnapshot(keys: readonly KeyFields[]): Snapshot {
+export function aSnapshot(
+  keys: readonly KeyFields[],
+  aliases: Readonly<Record<string, string>> = { 'gpt-4o': 'chat' },
+): Snapshot {
   const upstream = { name: 'up', provider: 'vllm', endpoint: 'http://127.0.0.1:1/v1', model: 'm' }
   const routes = ['chat', 'batch'].map((name) => ({ name, strategy: 'single', primary: 'up' }))
   const records = keys.map((fields) => ({
@@ -22,7 +25,7 @@ export function aSnapshot(keys: readonly KeyFields[]): Snapshot {
     hash: `sha256:${hash('sha256', `key-${fields.id}`)}`,
     ...fields,
   }))
-  const gw = { upstreams: [upstream], routes, aliases: { 'gpt-4o': 'chat' }, api_keys: records }
+  const gw = { upstreams: [upstream], routes, aliases, api_keys: records }
   const document = { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig', gw }
   const host = { env: {}, readText: () => '' }
   const loaded = loadConfiguration(JSON.stringify(document), 'test.yaml', host)

@@ -1,0 +1,40 @@
+/** What clients and upstreams wrote, as logs, traces, terminals and answers may show it: short, printable, without keys. */
+import { pathOf } from './path-spelling.ts'
+
+const PATH_LENGTH_MAX = 200
+const NAME_LENGTH_MAX = 100
+const NOT_ASCII = /[^ -~]/g
+/** Control characters, and line ends that JSON leaves as they are. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029]/gu
+
+/** Keys of this gateway, of the hosted APIs that begin theirs with `sk-`, and whatever is presented as a bearer token. */
+const KEYS = /(?<![a-z0-9])(?:gw_[\w-]{6,}|sk-[\w*-]{6,}|bearer(?:\s|%20|\+)+[^\s"'<>&,;]{6,})/gi
+
+/** The text with each key cut to what says which kind it is: people paste keys where they do not belong. */
+export function maskKeys(text: string): string {
+  return text.replace(KEYS, (key) => `${/^(?:gw_|sk-|bearer)/i.exec(key)?.[0]}***`)
+}
+
+/** The path of a target: never its query, which is where other APIs take keys. */
+export function shownPath(target: string): string {
+  const path = pathOf(target)
+  const masked = path.includes('%') ? maskEncoded(path) : maskKeys(path)
+  return masked.slice(0, PATH_LENGTH_MAX).replace(NOT_ASCII, '?')
+}
+
+/** A name that nobody configured. */
+export function shownName(name: string): string {
+  const text = maskKeys(name).replaceAll(UNPRINTABLE, '\ufffd')
+  return text.length > NAME_LENGTH_MAX ? `${text.slice(0, NAME_LENGTH_MAX)}…` : text
+}
+
+/** An encoded letter hides a key from the pattern, not from a reader. */
+function maskEncoded(path: string): string {
+  try {
+    const decoded = decodeURIComponent(path)
+    const masked = maskKeys(decoded)
+    return masked === decoded ? path : masked
+  } catch {
+    return maskKeys(path)
+  }
+}
