@@ -115,7 +115,7 @@ const portOf: Record<(typeof ports)[number], string> = {
   metrics_port: '(has(self.metrics_port) ? self.metrics_port : 9090)',
   admin_port: '(has(self.admin_port) ? self.admin_port : 9091)',
 }
-const keepalive = '(has(self.keepalive_seconds) ? self.keepalive_seconds : 75)'
+const keepalive = '(has(self.keepalive_seconds) ? self.keepalive_seconds : 3700)'
 const heartbeat =
   '(has(self.sse) && has(self.sse.heartbeat_seconds) ? self.sse.heartbeat_seconds : 15)'
 
@@ -128,7 +128,7 @@ const listenerRules: readonly Rule[] = [
   },
   {
     rule: `!has(self.load_balancer_idle_seconds) || ${keepalive} > self.load_balancer_idle_seconds`,
-    message: 'keepalive_seconds must be above load_balancer_idle_seconds; absent it is 75',
+    message: 'keepalive_seconds must be above load_balancer_idle_seconds; absent it is 3700',
     fieldPath: '.keepalive_seconds',
   },
   {

@@ -66,7 +66,7 @@ function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
 /** What stands beside `gw` says nothing to a gateway that is not in a cluster; a default that is written changes nothing. */
 function sideOf({ configuration, referenceAt }: Loaded): Side {
   return {
-    tree: { gw: configuration && effectiveSection(configuration.gw) },
+    tree: { gw: configuration && effectiveSection(configuration.gw, 'file') },
     shown: (value, path) => shownText(value, path, referenceAt(path)),
   }
 }

@@ -80,7 +80,7 @@ function openFastify(gateway: Gateway): FastifyInstance {
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    keepAliveTimeout: gateway.active.snapshot.section.gateway.keepalive_seconds * 1000,
+    keepAliveTimeout: gateway.active.snapshot.keepaliveMs,
     requestTimeout: BODY_TIMEOUT_MS,
     http: {
       insecureHTTPParser: false,

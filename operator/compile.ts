@@ -84,7 +84,11 @@ function judgeConfiguration(gateway: KubeObject, now: number): Judged {
   const judgement = judge(
     { resolved: resolved.tree, written: written.tree },
     // What the schema says of a text that only a pod can resolve says nothing.
-    { now, isExpected: (path) => resolution.uses.has(showPath(resolved.sourceOf(path))) },
+    {
+      now,
+      place: 'pod',
+      isExpected: (path) => resolution.uses.has(showPath(resolved.sourceOf(path))),
+    },
   )
   const toWritten = (finding: Finding) => ({ ...finding, path: resolved.sourceOf(finding.path) })
   const configuration = judgement.configuration

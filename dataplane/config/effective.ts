@@ -1,6 +1,7 @@
 /** What holds where a file says nothing and the schema cannot say it for each: defaults by provider, strategy and tenant. */
 import { compileRules } from '../limits/rules.ts'
 import { PROVIDERS } from '../providers/index.ts'
+import { keepaliveSeconds, type Place } from './listener.ts'
 import { GatewaySection, type RouteSection, type Section, type UpstreamSection } from './schema.ts'
 import { CircuitBreaker, HealthCheck } from './upstreams.ts'
 
@@ -11,12 +12,13 @@ const HEALTH_PATHS: ReadonlyMap<string, string | undefined> = new Map(
 )
 
 /** Means the same, and says all of it. */
-export function effectiveSection(section: Section): Section {
+export function effectiveSection(section: Section, place: Place): Section {
   const { api_keys } = section
   // Parsed once more, its fields stand in the order of the schema; keys may be many, and miss nothing.
   const parsed = GatewaySection.parse({
     ...section,
     api_keys: [],
+    gateway: { ...section.gateway, keepalive_seconds: keepaliveSeconds(section.gateway, place) },
     upstreams: section.upstreams.map(effectiveUpstream),
     routes: section.routes.map(effectiveRoute),
     rate_limits: effectiveLimits(section),

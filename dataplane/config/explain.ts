@@ -5,6 +5,7 @@ import { knownWindow } from '../providers/windows.ts'
 import { attemptsMax, explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 import type { Configuration, RouteSection, Section } from './schema.ts'
+import { FIRST_CONTENT_SECONDS } from './upstreams.ts'
 
 export function explain(configuration: Configuration): string {
   const section = configuration.gw
@@ -63,20 +64,19 @@ function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection
       : [{ seconds: route.timeout_seconds, source: 'the route' }]),
   ]
   const whole = limits.reduce((least, one) => (one.seconds < least.seconds ? one : least))
-  const silence = gateway.load_balancer_idle_seconds
+  const silence = gateway.load_balancer_idle_seconds ?? Number.POSITIVE_INFINITY
   const objective = route.slo ?? slo
-  const first = upstreamsOf(route).flatMap((name) => {
-    const upstream = upstreams.find((one) => one.name === name)
-    if (upstream === undefined) return []
-    const seconds = Math.min(upstream.timeout_seconds, whole.seconds)
-    return [`${name} ${seconds} s`]
-  })
+  const within = (absent: number, most: number) =>
+    upstreamsOf(route)
+      .flatMap((name) => upstreams.find((one) => one.name === name) ?? [])
+      .map(({ name, timeout_seconds = absent }) => `${name} ${Math.min(timeout_seconds, most)} s`)
+      .join(', ')
+  const quiet = Math.min(whole.seconds, silence)
+  const then = attemptsMax(route) === 1 ? 'then' : 'then the next attempt, else'
   return [
     `time: at most ${whole.seconds} s in all, set by ${whole.source}`,
-    `first content within: ${first.join(', ')}; ${attemptsMax(route) === 1 ? 'then' : 'then the next attempt, else'} 504`,
-    ...(silence === undefined
-      ? []
-      : [`an answer that is not a stream: within ${Math.min(silence, whole.seconds)} s`]),
+    `first content of a stream within: ${within(FIRST_CONTENT_SECONDS, whole.seconds)}; ${then} 504`,
+    `an answer that is not a stream within: ${within(whole.seconds, quiet)}`,
     ...(objective === undefined
       ? []
       : [

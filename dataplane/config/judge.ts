@@ -1,6 +1,7 @@
 /** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
 import { check, checkChoices, checkFacts } from './check.ts'
 import type { CheckContext } from './checks/contract.ts'
+import type { Place } from './listener.ts'
 import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'
@@ -28,6 +29,8 @@ export interface Trees {
 export interface JudgeOptions {
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
   readonly now: number | undefined
+  /** Who will read the configuration: a gateway of a file, if nothing is said. */
+  readonly place?: Place
   readonly suggestions?: Suggestions
   /** Faults, and findings beside them, that are worded. */
   readonly most?: number
@@ -36,8 +39,9 @@ export interface JudgeOptions {
 }
 
 export function judge(trees: Trees, options: JudgeOptions): Judgement {
-  const { now, suggestions = new Suggestions(), most = FINDINGS_MAX, isExpected } = options
-  const context = { written: trees.written, now, suggestions }
+  const { now, place = 'file', suggestions = new Suggestions() } = options
+  const { most = FINDINGS_MAX, isExpected } = options
+  const context = { written: trees.written, now, place, suggestions }
   const unsupported = refuseUnsupported(trees.written)
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {

@@ -22,6 +22,19 @@ const Sse = z.strictObject({
     ),
 })
 
+/** Load balancers of clusters keep connections for up to an hour: whoever stands behind one has to wait longer. */
+const KEEPALIVE_SECONDS = { file: 75, pod: 3700 } as const
+
+/** What reads the configuration: a gateway of a file, or one that the operator runs. */
+export type Place = keyof typeof KEEPALIVE_SECONDS
+
+export function keepaliveSeconds(
+  { keepalive_seconds }: { readonly keepalive_seconds?: number | undefined },
+  place: Place,
+): number {
+  return keepalive_seconds ?? KEEPALIVE_SECONDS[place]
+}
+
 export const Listener = z.strictObject({
   listen_address: text()
     .default('0.0.0.0')
@@ -38,12 +51,12 @@ export const Listener = z.strictObject({
     .default(8_388_608)
     .describe('Largest request body in bytes; above it 413.'),
   request_timeout_seconds: seconds()
-    .default(120)
+    .default(600)
     .describe('Ceiling over everything one request may take, retries and fallbacks included.'),
   keepalive_seconds: seconds()
-    .default(75)
+    .optional()
     .describe(
-      'Seconds an idle client connection is kept; must exceed the load balancer idle timeout.',
+      'Seconds an idle client connection is kept; must exceed the load balancer idle timeout. Absent: 75, in a pod 3700.',
     ),
   load_balancer_idle_seconds: seconds()
     .optional()

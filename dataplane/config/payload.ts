@@ -175,7 +175,8 @@ function judgeAndPutOut(
 ): { judgement: Judgement; out: readonly Unresolved[] } {
   const { resolution, resolved, written } = prepared
   const suggestions = new Suggestions()
-  const options = { now: host.now?.(), most: FINDINGS_IN_POD_MAX, suggestions }
+  const place = 'pod' as const
+  const options = { now: host.now?.(), place, most: FINDINGS_IN_POD_MAX, suggestions }
   const nowhere = resolution.unresolved.filter(isOfUpstream)
   standIn(resolved.tree, written, nowhere)
   const judgement = judge({ resolved: resolved.tree, written }, options)

@@ -10,7 +10,9 @@ import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
 import type { ApiKeyRecord } from './keys.ts'
+import { keepaliveSeconds } from './listener.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from './schema.ts'
+import { FIRST_CONTENT_SECONDS } from './upstreams.ts'
 
 export interface UpstreamSettings extends Dialect {
   readonly name: string
@@ -22,7 +24,10 @@ export interface UpstreamSettings extends Dialect {
   /** Path prefix without a trailing slash, ending in the API version. */
   readonly basePath: string
   readonly section: UpstreamSection
+  /** Until the first content of a stream. */
   readonly timeoutMs: number
+  /** Until the head of an answer that is not a stream; Infinity: the request's own time is its only limit. */
+  readonly wholeTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly contextWindow: number | undefined
   /** Extra request headers, lower-case names. */
@@ -89,6 +94,8 @@ export interface Snapshot {
   /** By lower-case hex SHA-256 of the whole key. */
   readonly keys: ReadonlyMap<string, KeyEntry>
   readonly limits: Limits
+  /** How long an idle connection of a client is kept. */
+  readonly keepaliveMs: number
 }
 
 /** What a pod knows beside the configuration it was delivered. */
@@ -124,6 +131,7 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
     routes,
     models,
     limits: limitsOf(section, routes),
+    keepaliveMs: keepaliveSeconds(section.gateway, delivered === undefined ? 'file' : 'pod') * 1000,
     keys:
       delivered?.keys ??
       new Map(
@@ -169,7 +177,8 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     deployment: section.deployment,
     region: section.region,
     project: section.project,
-    timeoutMs: section.timeout_seconds * 1000,
+    timeoutMs: (section.timeout_seconds ?? FIRST_CONTENT_SECONDS) * 1000,
+    wholeTimeoutMs: (section.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000,
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
     contextWindow: knownWindow(section),
     headers: lowerCaseNames(section.headers ?? {}),

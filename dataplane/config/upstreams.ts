@@ -56,6 +56,9 @@ const QueueMetrics = z.strictObject({
   interval_seconds: seconds(600).default(2).describe('Seconds between scrapes.'),
 })
 
+/** What `timeout_seconds` is to a stream when nobody wrote it. Another answer is silent until it is whole, so it has none. */
+export const FIRST_CONTENT_SECONDS = 30
+
 export const Upstream = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
   provider: z.enum(PROVIDER_NAMES).describe('What speaks at the endpoint.'),
@@ -70,9 +73,10 @@ export const Upstream = z.strictObject({
     .optional()
     .describe('Share under the weighted strategy.'),
   timeout_seconds: seconds()
-    .default(30)
+    .optional()
     .describe(
-      'Seconds from sending a request to the first event with content (stream) or the head of the answer.',
+      'Seconds from sending a request to the first content of a stream, or to the head of another answer. ' +
+        'Absent: 30 for a stream; another answer has the whole time of the request.',
     ),
   connect_timeout_seconds: seconds(60)
     .default(2)

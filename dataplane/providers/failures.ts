@@ -57,6 +57,8 @@ const STATUS_OF_KIND: Readonly<Record<string, number>> = {
   timeout_error: 504,
 }
 
+const OF_THE_CLIENT = { type: 'invalid_request_error', code: null } as const
+
 export function classifyAnswer(
   own: readonly Recogniser[],
   status: number,
@@ -97,13 +99,16 @@ function failureOf(
   headers: Readonly<Record<string, unknown>>,
 ): Failure {
   const delay = retryAfterMs(headers, told)
+  const kind = classOf(own, status, told)
+  // What it calls its own failure is the client's: its words stay, its labels would say the opposite.
+  const { type, code } = kind === 'client' && status >= 500 ? OF_THE_CLIENT : told
   return {
-    class: classOf(own, status, told),
+    class: kind,
     status,
     message: told.message ?? `The upstream answered ${status} without saying why.`,
-    type: told.type,
+    type,
     param: told.param,
-    code: told.code,
+    code,
     ...(delay !== undefined && { retryAfterMs: delay }),
   }
 }

@@ -4,10 +4,22 @@ import type { Recogniser } from './failures.ts'
 import { openAiLike } from './openai-like.ts'
 import { HOSTED_MEMBERS } from './openai-like-request.ts'
 
+/** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
+export const OF_THE_REQUEST = new RegExp(
+  [
+    String.raw`\bis not supported\b`,
+    String.raw`Jinja Exception|raise_exception\(|^\s*-+\s*While executing `,
+    '^Failed to (?:parse|load|decode|download) |^Unable to generate parser for this template',
+  ].join('|'),
+)
+
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'context', type: 'exceed_context_size_error' },
   // Every path answers so while the model is being loaded.
   { class: 'overloaded', type: 'unavailable_error' },
+  { class: 'client', type: 'not_supported_error' },
+  // What it finds wrong with a request while it reads it is an exception like any other there.
+  { class: 'client', status: [500, 501], says: OF_THE_REQUEST },
 ]
 
 export const llamacpp = openAiLike({

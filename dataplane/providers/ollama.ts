@@ -2,12 +2,19 @@
 import type { ChatBody, ChatMessage } from '../call.ts'
 import type { Recogniser } from './failures.ts'
 import { listOf, recordOf, rowOf, textOf } from './json-values.ts'
+import { OF_THE_REQUEST } from './llamacpp.ts'
 import { openAiLike } from './openai-like.ts'
 import { HOSTED_MEMBERS } from './openai-like-request.ts'
+
+const OF_PICTURES_AND_TEMPLATES =
+  /missing data required for image input|chat template prompt error|^template: /
 
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'overloaded', says: /server busy/ },
   { class: 'context', status: [400, 500], says: /exceeds.{0,60}context|context length/ },
+  // It passes on what the runtime inside of it says.
+  { class: 'client', status: [500], says: OF_THE_REQUEST },
+  { class: 'client', status: [500], says: OF_PICTURES_AND_TEMPLATES },
 ]
 
 /** Efforts it does not know, by the nearest that it does. */

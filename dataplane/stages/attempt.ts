@@ -36,7 +36,7 @@ export async function attempt(
     } else next.candidate.state.retryBudget.request(clock.now())
     // A drain may have refused the request before its body was whole.
     if (response.state === 'ended') throw left()
-    const running = begin(request, next.candidate, admission, visit)
+    const running = begin(request, next.candidate, admission, visit, journey)
     const outcome = running === undefined ? REFUSED : await running.one.outcome
     if (running !== undefined) conclude(running, outcome, visit)
     if (outcome.kind === 'left') throw left()
@@ -66,6 +66,7 @@ function begin(
   target: Target,
   admission: Admission,
   { call, response, trace, gateway }: Visit,
+  journey: Journey,
 ): Running | undefined {
   const now = gateway.clock.now()
   const permit = target.state.breaker.permit(now)
@@ -75,7 +76,17 @@ function begin(
   trace.attempts.push(entry)
   const metered = admission.meter.begin(target.name, target.settings.model)
   const { totalAt, maxTokens } = admission
-  const one = new Attempt({ request, target, permit, maxTokens, metered, gateway, totalAt })
+  const repeats = journey.hasCounted(target)
+  const one = new Attempt({
+    request,
+    target,
+    permit,
+    maxTokens,
+    metered,
+    gateway,
+    totalAt,
+    repeats,
+  })
   // V8 makes a function that is written at its assignment to a property old at once, and with it keeps the attempt.
   const leave = () => one.leave()
   response.onLeave = leave

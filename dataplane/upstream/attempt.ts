@@ -35,6 +35,8 @@ export interface AttemptParts {
   readonly maxTokens: number | undefined
   /** Monotonic moment at which the request's time is up. */
   readonly totalAt: number
+  /** Whether this request has already failed there, and that has counted. */
+  readonly repeats: boolean
 }
 
 export class Attempt implements Receiver, Listener {
@@ -54,13 +56,14 @@ export class Attempt implements Receiver, Listener {
   #sent: PoolRequest | undefined
 
   constructor(parts: AttemptParts) {
-    const { target, gateway, totalAt } = parts
-    const { timeoutMs, idleTimeoutMs } = target.settings
+    const { request, target, gateway, totalAt } = parts
+    const { timeoutMs, wholeTimeoutMs, idleTimeoutMs } = target.settings
     this.#parts = parts
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    const clocks = { firstMs: timeoutMs, idleMs: idleTimeoutMs, totalAt }
+    const firstMs = request.stream ? timeoutMs : wholeTimeoutMs
+    const clocks = { firstMs, idleMs: idleTimeoutMs, totalAt }
     this.#exchange = new Exchange(this, clocks, gateway.clock, gateway.deadlines)
     target.state.inFlight++
   }
@@ -169,12 +172,9 @@ export class Attempt implements Receiver, Listener {
   }
 
   ended(failure: Failure | undefined): void {
-    const { gateway, target, totalAt } = this.#parts
+    const { gateway, target } = this.#parts
     gateway.metrics.brokenEvents.at(target.name).value += this.#tap?.brokenEvents ?? 0
-    // An upstream that was still speaking when the request's time was up has done nothing wrong.
-    const late = failure?.class === 'timeout' && gateway.clock.now() >= totalAt
-    if (failure === undefined) this.#judge('success')
-    else this.#judge(speaksAgainst(failure.class) && !late ? 'failure' : 'neutral')
+    this.#judge(failure === undefined ? 'success' : this.#verdictOn(failure))
   }
 
   #openTap(): Tap {
@@ -223,8 +223,17 @@ export class Attempt implements Receiver, Listener {
     }
   }
 
+  /** An upstream that was still at work when the request's time was up has done nothing wrong. */
+  #verdictOn(failure: Failure): 'failure' | 'neutral' {
+    const { gateway, totalAt, repeats, permit } = this.#parts
+    if (!speaksAgainst(failure.class)) return 'neutral'
+    if (failure.class === 'timeout' && gateway.clock.now() >= totalAt) return 'neutral'
+    // One request says one thing about an upstream. A probe still has to say how it went.
+    return repeats && permit.kind === 'closed' ? 'neutral' : 'failure'
+  }
+
   #fail(failure: Failure): void {
-    this.#judge(speaksAgainst(failure.class) ? 'failure' : 'neutral')
+    this.#judge(this.#verdictOn(failure))
     this.#resolve({ kind: 'failed', failure: masked(failure, this.#parts.target.settings) })
   }
 

@@ -9,6 +9,7 @@ import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { Spill, SpillReason } from './spill.ts'
 import type { Lane, Target } from './targets.ts'
+import { speaksAgainst } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
 
@@ -52,6 +53,13 @@ export class Journey implements Plan<Target> {
 
   standing(target: Target): Standing {
     return target.standing(this.#now, this.#yields)
+  }
+
+  /** Whether an earlier attempt of this request has counted against the upstream. */
+  hasCounted(target: Target): boolean {
+    return this.attempts.some(
+      ({ candidate, failure }) => candidate === target && speaksAgainst(failure),
+    )
   }
 
   cooled(target: Target): boolean {

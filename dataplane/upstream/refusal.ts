@@ -41,7 +41,8 @@ function upstreamError(message: string, facts: Readonly<Record<string, unknown>>
 /** A client's mistake as the upstream told it: its status, and OpenAI's four members. */
 function passedOn(failure: Failure, message: string): GatewayError {
   return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, {
-    status: failure.status ?? 400,
+    // Some runtimes answer 5xx where the request itself is at fault.
+    status: failure.status === undefined || failure.status >= 500 ? 400 : failure.status,
     type: failure.type ?? 'invalid_request_error',
     shownCode: failure.code ?? null,
     passedOn: true,

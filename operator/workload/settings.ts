@@ -24,7 +24,7 @@ export const DRAIN_DELAY_SECONDS = 10
 export const DRAIN_MARGIN_SECONDS = 10
 /** Longest ceiling of a request plus this is what it may take to drain. */
 const DRAIN_BEYOND_REQUEST_SECONDS = 10
-const REQUEST_TIMEOUT_SECONDS = 120
+const REQUEST_TIMEOUT_SECONDS = 600
 
 export function drainSecondsOf(spec: WorkloadSpec, requestTimeout: unknown): number {
   const seconds = typeof requestTimeout === 'number' ? requestTimeout : REQUEST_TIMEOUT_SECONDS

@@ -292,7 +292,7 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
   {
     name: 'early close',
     at: 'gw.gateway.load_balancer_idle_seconds',
-    to: 75,
+    to: 3700,
     says: /keepalive_seconds must be above/,
   },
   {

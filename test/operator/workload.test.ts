@@ -87,7 +87,7 @@ test('pods are restricted, have no token, and end after they have drained', () =
   const pod = template.spec
   const [container] = pod.containers
   assert.equal(pod.automountServiceAccountToken, false)
-  assert.equal(pod.terminationGracePeriodSeconds, 10 + 130 + 10)
+  assert.equal(pod.terminationGracePeriodSeconds, 10 + 610 + 10)
   assert.ok(
     covers(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } }),
   )

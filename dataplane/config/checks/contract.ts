@@ -1,4 +1,6 @@
 /** What every check takes and returns. */
+
+import type { Place } from '../listener.ts'
 import type { Suggestions } from '../nearest.ts'
 import type { Finding, Path } from '../problems.ts'
 import type { Section } from '../schema.ts'
@@ -11,6 +13,8 @@ export interface CheckContext {
   readonly now?: number | undefined
   /** What the names of this document may still be compared with. */
   readonly suggestions: Suggestions
+  /** Who will read it: some defaults differ. */
+  readonly place: Place
 }
 
 export type Check = (section: Section, context: CheckContext) => Finding[]

@@ -1,4 +1,5 @@
 /** The gateway's own listeners and clocks. */
+import { keepaliveSeconds } from '../listener.ts'
 import { refuse, warn } from '../problems.ts'
 import { at, type Check } from './contract.ts'
 
@@ -52,16 +53,16 @@ const heartbeatIsHeard: Check = ({ gateway }) => {
   return [refuse(at('gateway', 'sse', 'heartbeat_seconds'), message, fix)]
 }
 
-const keepaliveOutlivesLoadBalancer: Check = ({ gateway }) => {
+const keepaliveOutlivesLoadBalancer: Check = ({ gateway }, { place }) => {
   const idle = gateway.load_balancer_idle_seconds
-  const keepalive = gateway.keepalive_seconds
+  const keepalive = keepaliveSeconds(gateway, place)
   if (idle === undefined || keepalive > idle) return []
   const message = `must exceed load_balancer_idle_seconds (${idle}), else requests meet closed connections`
   return [refuse(at('gateway', 'keepalive_seconds'), message, `Write more than ${idle}.`)]
 }
 
-const keepaliveIsLong: Check = ({ gateway }) =>
-  gateway.keepalive_seconds < KEEPALIVE_SECONDS_ADVISED_MIN
+const keepaliveIsLong: Check = ({ gateway }, { place }) =>
+  keepaliveSeconds(gateway, place) < KEEPALIVE_SECONDS_ADVISED_MIN
     ? [
         warn(
           at('gateway', 'keepalive_seconds'),

@@ -4,6 +4,7 @@ import { knownWindow } from '../../providers/windows.ts'
 import { type Finding, type Path, refuse, warn } from '../problems.ts'
 import type { UpstreamSection } from '../schema.ts'
 import { valueAt } from '../tree.ts'
+import { FIRST_CONTENT_SECONDS } from '../upstreams.ts'
 import { at, type Check } from './contract.ts'
 
 type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
@@ -93,7 +94,8 @@ const tokenizerIsOneChoice: UpstreamCheck = ({ tokenizer }, path) => {
 }
 
 const connectFitsTimeout: UpstreamCheck = (upstream, path) => {
-  const { connect_timeout_seconds: connect, timeout_seconds: whole } = upstream
+  const { connect_timeout_seconds: connect, timeout_seconds: whole = FIRST_CONTENT_SECONDS } =
+    upstream
   if (connect <= whole || connect === CONNECT_SECONDS_DEFAULT) return []
   const message = `cannot be reached: timeout_seconds is ${whole}, and connecting is part of it`
   return [refuse([...path, 'connect_timeout_seconds'], message, `Write at most ${whole}.`)]
@@ -111,6 +113,7 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
 /** A default that is cut short is nobody's mistake. */
 const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>
+    timeout_seconds !== undefined &&
     timeout_seconds > gateway.request_timeout_seconds &&
     valueAt(written, at('upstreams', index, 'timeout_seconds')) !== undefined
       ? [

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { effectiveSection } from '../../../dataplane/config/effective.ts'
 import { printResolved } from '../../../dataplane/config/resolved.ts'
+import { compile } from '../../../dataplane/config/snapshot.ts'
 import { aDocument, hashOf, load } from './documents.ts'
 
 const TOLERANT = aDocument(`  upstreams:
@@ -36,8 +37,8 @@ test('the resolved form validates, means the same, and is its own resolved form'
     [],
   )
   assert.ok(second.configuration)
-  const meant = effectiveSection(first.configuration.gw)
-  const read = effectiveSection(second.configuration.gw)
+  const meant = effectiveSection(first.configuration.gw, 'file')
+  const read = effectiveSection(second.configuration.gw, 'file')
   const { headers: _, ...upstream } = meant.upstreams[0] ?? {}
   const { headers: __, ...again } = read.upstreams[0] ?? {}
   assert.deepEqual(again, upstream)
@@ -99,6 +100,16 @@ gw:
   })
 })
 
+test('a pod keeps idle connections for longer than any load balancer', () => {
+  const { configuration } = load(aDocument())
+  assert.ok(configuration)
+  assert.equal(effectiveSection(configuration.gw, 'file').gateway.keepalive_seconds, 75)
+  assert.equal(effectiveSection(configuration.gw, 'pod').gateway.keepalive_seconds, 3700)
+  const delivered = { hash: 'h', keys: new Map(), disabled: new Map() }
+  assert.equal(compile(configuration).keepaliveMs, 75_000)
+  assert.equal(compile(configuration, delivered).keepaliveMs, 3_700_000)
+})
+
 test('the resolved form shows references where credentials are, and hides literal ones', () => {
   const printed = printResolved(load(TOLERANT, WORLD))
   assert.doesNotMatch(printed, /hunter2/)
@@ -114,6 +125,9 @@ test('the resolved form shows references where credentials are, and hides litera
     'provider: openai',
     'api_keys_file: keys.yaml',
     'listen_port: 8080',
+    'request_timeout_seconds: 600',
+    'keepalive_seconds: 75',
+    '# timeout_seconds: 30 for a stream; another answer has the whole time of the request',
   ]) {
     assert.ok(printed.includes(expected), `${expected} is not in\n${printed}`)
   }

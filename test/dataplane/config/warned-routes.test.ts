@@ -12,17 +12,17 @@ function fallbackRoute(fields: string): string {
 const ROWS: Row[] = [
   {
     name: 'an upstream timeout above the gateway',
-    yaml: `  upstreams:\n    - {name: a, ${UPSTREAM}, timeout_seconds: 121} # here\n    - {name: b, ${UPSTREAM}}`,
+    yaml: `  upstreams:\n    - {name: a, ${UPSTREAM}, timeout_seconds: 601} # here\n    - {name: b, ${UPSTREAM}}`,
     path: 'gw.upstreams[0].timeout_seconds',
-    says: '121 s cannot be reached',
-    fix: 'at most 120',
+    says: '601 s cannot be reached',
+    fix: 'at most 600',
   },
   {
     name: 'a route timeout above the gateway',
-    yaml: '  routes:\n    - {name: r, strategy: single, primary: a, timeout_seconds: 300} # here',
+    yaml: '  routes:\n    - {name: r, strategy: single, primary: a, timeout_seconds: 700} # here',
     path: 'gw.routes[0].timeout_seconds',
     says: 'cannot be reached',
-    fix: 'at most 120',
+    fix: 'at most 600',
   },
   {
     name: 'probes that overlap',

@@ -1,0 +1,80 @@
+/** How long an upstream may take where nobody wrote it, and what its breaker makes of one that is slow. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ANSWER, aRig, CONTENT, EVENTS } from './journeys.ts'
+
+const SINGLE = [{ name: 'r', strategy: 'single', primary: 'a' }]
+
+test('an answer that is not a stream has the whole time of the request, and stays nobody’s failure', async () => {
+  const rig = aRig({
+    upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
+    routes: SINGLE,
+  })
+  const told = rig.send()
+  rig.pass(599)
+  assert.equal(rig.last.aborted, false)
+  rig.last.answer(200, ANSWER)
+  assert.deepEqual(((await told) as { kind: string }).kind, 'whole')
+
+  const late = rig.send()
+  rig.pass(600)
+  assert.equal(((await late) as { refused: { code: string } }).refused.code, 'ERR_GW_PROXY_TIMEOUT')
+  assert.equal(rig.last.aborted, true)
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
+})
+
+test('a stream has 30 s until its first content, and 600 s in all', async () => {
+  const rig = aRig({
+    upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
+    routes: SINGLE,
+  })
+  const told = rig.send({ stream: true })
+  rig.pass(29)
+  rig.last.head(200, EVENTS)
+  rig.last.data(CONTENT)
+  assert.equal(((await told) as { kind: string }).kind, 'stream')
+  for (let second = 30; second < 600; second += 30) {
+    rig.pass(30)
+    assert.equal(rig.last.aborted, false, `cut after ${second} s`)
+    rig.last.data(CONTENT)
+  }
+  rig.pass(30)
+  assert.equal(rig.last.aborted, true)
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
+
+  const late = rig.send({ stream: true })
+  rig.pass(30)
+  assert.equal(((await late) as { refused: { code: string } }).refused.code, 'ERR_GW_PROXY_TIMEOUT')
+})
+
+test('a timeout that is written holds for both, and missing it counts', async () => {
+  for (const stream of [true, false]) {
+    const upstream = { name: 'a', timeout_seconds: 5, circuit_breaker: { failure_threshold: 1 } }
+    const rig = aRig({ upstreams: [upstream], routes: SINGLE })
+    const told = rig.send({ stream })
+    rig.pass(5)
+    assert.equal(
+      ((await told) as { refused: { code: string } }).refused.code,
+      'ERR_GW_PROXY_TIMEOUT',
+    )
+    assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
+  }
+})
+
+test('a probe that misses the time of its request frees its place', async () => {
+  const upstream = {
+    name: 'a',
+    circuit_breaker: { failure_threshold: 1, open_duration_seconds: 10 },
+  }
+  const rig = aRig({ upstreams: [upstream], routes: SINGLE })
+  const broken = rig.send()
+  rig.last.fail('ECONNRESET')
+  await broken
+  rig.pass(10)
+  const probe = rig.send()
+  assert.equal(rig.state('a').breaker.permits(rig.now), false)
+  rig.pass(600)
+  await probe
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'half_open')
+  assert.equal(rig.state('a').breaker.permits(rig.now), true)
+})

@@ -1,0 +1,166 @@
+/** What the attempts of one request say about an upstream. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { GatewayError } from '../../../dataplane/errors.ts'
+import { ANSWER, aRig, type Rig, type Told } from './journeys.ts'
+
+const refused = (told: Told) => (told as { refused: GatewayError }).refused
+
+/** Lets a repeat come: the pause before it is of real time, a millisecond. Fails where the request has ended instead. */
+async function untilAsked(rig: Rig, count: number, told: Promise<Told>): Promise<void> {
+  let ended: Told | undefined
+  void told.then((end) => {
+    ended = end
+  })
+  while (rig.asked.length < count && ended === undefined) await delay(1)
+  assert.equal(ended, undefined)
+}
+
+test('repeats of one request at one upstream are one failure to its breaker', async () => {
+  const rig = aRig({
+    upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 2 } }],
+    routes: [
+      {
+        name: 'r',
+        strategy: 'single',
+        primary: 'a',
+        retry: { max_attempts: 3, initial_delay_ms: 1 },
+      },
+    ],
+  })
+  for (const state of ['closed', 'open']) {
+    const before = rig.asked.length
+    const told = rig.send()
+    for (const each of state === 'closed' ? [1, 2, 3] : [1]) {
+      await untilAsked(rig, before + each, told)
+      rig.last.answer(500, { error: { message: 'broken' } })
+    }
+    assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.equal(rig.state('a').breaker.peek(rig.now), state)
+  }
+})
+
+test('a repeat that succeeds starts the count anew', async () => {
+  const rig = aRig({
+    upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 2 } }],
+    routes: [
+      {
+        name: 'r',
+        strategy: 'single',
+        primary: 'a',
+        retry: { max_attempts: 2, initial_delay_ms: 1 },
+      },
+    ],
+  })
+  for (const round of [1, 2, 3]) {
+    const told = rig.send()
+    rig.last.answer(500, { error: { message: 'broken' } })
+    await untilAsked(rig, 2 * round, told)
+    rig.last.answer(200, ANSWER)
+    assert.equal(((await told) as { kind: string }).kind, 'whole')
+    assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
+  }
+})
+
+const JINJA =
+  '\n------------\nWhile executing CallExpression at line 19, column 27 in source:\n...% 2 == 0) -%}\n        {{ raise_exception("Conversation roles must alternate user...\n   ^\nError: Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...'
+const OF_THE_REQUEST: readonly [provider: string, status: number, error: object][] = [
+  [
+    'llamacpp',
+    500,
+    {
+      code: 500,
+      message:
+        'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+      type: 'server_error',
+    },
+  ],
+  [
+    'llamacpp',
+    500,
+    {
+      code: 500,
+      message:
+        'audio input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+      type: 'server_error',
+    },
+  ],
+  ['llamacpp', 500, { code: 500, message: JINJA, type: 'server_error' }],
+  [
+    'llamacpp',
+    500,
+    { code: 500, message: 'Failed to load image or audio file', type: 'server_error' },
+  ],
+  [
+    'llamacpp',
+    500,
+    {
+      code: 500,
+      message:
+        'Failed to parse messages: Unsupported content part type: "image_url"; messages = []',
+      type: 'server_error',
+    },
+  ],
+  [
+    'llamacpp',
+    501,
+    { code: 501, message: 'This feature is switched off', type: 'not_supported_error' },
+  ],
+  [
+    'ollama',
+    500,
+    {
+      message:
+        'Failed to create new sequence: failed to process inputs: this model is missing data required for image input',
+      type: 'api_error',
+    },
+  ],
+  ['ollama', 500, { message: `chat template prompt error: ${JINJA}`, type: 'api_error' }],
+]
+
+for (const [provider, status, error] of OF_THE_REQUEST) {
+  const said = (error as { message: string }).message
+  test(`${provider} answers ${status} about the request itself: ${said.replace(/\s+/g, ' ').slice(0, 60)}`, async () => {
+    const rig = aRig({
+      upstreams: [
+        { name: 'a', provider, circuit_breaker: { failure_threshold: 1 } },
+        { name: 'b' },
+      ],
+      routes: [
+        {
+          name: 'r',
+          strategy: 'primary_with_fallback',
+          primary: 'a',
+          fallback: ['b'],
+          retry: { max_attempts: 3 },
+        },
+      ],
+    })
+    const told = rig.send()
+    rig.last.answer(status, { error })
+    // Whatever else it tries would wait for ever.
+    await delay(1)
+    assert.equal(rig.asked.length, 1)
+    const refusal = refused(await told)
+    assert.equal(refusal.status, 400)
+    assert.deepEqual(JSON.parse(refusal.envelope('id')).error, {
+      message: said,
+      type: 'invalid_request_error',
+      param: null,
+      code: null,
+    })
+    assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
+  })
+}
+
+test('a failure of the runtime itself goes on to count', async () => {
+  const rig = aRig({
+    upstreams: [{ name: 'a', provider: 'llamacpp', circuit_breaker: { failure_threshold: 1 } }],
+    routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
+  })
+  const told = rig.send()
+  rig.last.answer(500, { error: { code: 500, message: 'Compute error.', type: 'server_error' } })
+  assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
+})

@@ -1,0 +1,170 @@
+/** Requests on their way through attempts, with upstreams that answer when the test says so, on a clock that it moves. */
+
+import { Deadlines } from '../../../dataplane/clock.ts'
+import { loadConfiguration } from '../../../dataplane/config/load.ts'
+import { compile } from '../../../dataplane/config/snapshot.ts'
+import type { GatewayError } from '../../../dataplane/errors.ts'
+import type { Visit } from '../../../dataplane/gateway.ts'
+
+import { Meter } from '../../../dataplane/meter.ts'
+import type { Admission } from '../../../dataplane/stages/admit.ts'
+import { attempt } from '../../../dataplane/stages/attempt.ts'
+import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import type { PoolHandler, PoolRequest } from '../../../dataplane/upstream/http1/contract.ts'
+import type { TargetState } from '../../../dataplane/upstream/target-state.ts'
+import { Targets } from '../../../dataplane/upstream/targets.ts'
+import { aRequest } from '../../conformance/a-request.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A request that an upstream has, until it is answered. */
+export interface Asked {
+  readonly upstream: string
+  readonly request: PoolRequest
+  /** Whether the gateway has given it up. */
+  readonly aborted: boolean
+  head(status: number, headers?: Readonly<Record<string, string>>): void
+  data(text: string): void
+  end(): void
+  fail(code: string): void
+  /** All at once. */
+  answer(status: number, body: unknown): void
+}
+
+export type Told = { readonly kind: string } | { readonly refused: GatewayError }
+
+export interface Rig {
+  /** What upstreams have been asked, in order. */
+  readonly asked: Asked[]
+  /** The newest of it. */
+  readonly last: Asked
+  state(upstream: string): TargetState
+  /** Moves the clock, and wakes what is late. */
+  pass(seconds: number): void
+  /** Begins a request; resolves with what came of its attempts. */
+  send(members?: Fields): Promise<Told>
+  readonly now: number
+}
+
+/** Members of `gw`; upstreams are of `openai` where they say nothing. */
+export function aRig(gw: {
+  readonly upstreams: readonly Fields[]
+  readonly routes: readonly Fields[]
+}): Rig {
+  let now = 1_000_000
+  const clock = { now: () => now, wall: () => now }
+  const deadlines = new Deadlines(clock)
+  const upstreams = gw.upstreams.map((fields) => ({
+    provider: 'openai',
+    endpoint: 'http://127.0.0.1:1',
+    model: 'm',
+    context_window: 100_000,
+    ...fields,
+  }))
+  const document = {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    gw: { ...gw, upstreams },
+  }
+  const host = { env: { KEY: 'sk-of-the-upstream' }, readText: () => '' }
+  const loaded = loadConfiguration(JSON.stringify(document), 'test.yaml', host)
+  if (loaded.configuration === undefined) throw new Error(JSON.stringify(loaded.problems))
+  const snapshot = compile(loaded.configuration)
+  const metrics = createMetrics()
+  const log = { event: () => undefined }
+  // No more of the process is looked at by attempts.
+  const world = { clock, metrics, log, random: () => 0.5, readText: () => '' } as never
+  const lanes = new Targets(world).activate(snapshot)
+  const asked: Asked[] = []
+  const states = new Map<string, TargetState>()
+  for (const { targets } of lanes.values()) {
+    for (const { name, state } of targets) {
+      states.set(name, state)
+      // Nobody is there to be probed.
+      state.retire()
+      const dispatch = (request: PoolRequest, handler: PoolHandler) =>
+        asked.push(begin(name, request, handler))
+      Object.defineProperty(state, 'pool', { value: { dispatch } })
+      Object.defineProperty(state, 'dispatchAnew', { value: dispatch })
+    }
+  }
+  const gateway = { clock, deadlines, metrics, random: () => 0.5 }
+  return {
+    asked,
+    get last() {
+      return asked.at(-1) as Asked
+    },
+    get now() {
+      return now
+    },
+    state: (name) => states.get(name) as TargetState,
+    pass(seconds) {
+      now += seconds * 1000
+      deadlines.sweep()
+    },
+    async send(members = {}) {
+      const request = aRequest(members)
+      const route = [...snapshot.routes.values()][0]
+      if (route === undefined) throw new Error('There is no route.')
+      const admission = {
+        route,
+        lane: lanes.get(route.name),
+        meter: new Meter(),
+        totalAt: now + (request.stream ? route.timeoutMs : route.silenceMs),
+        maxTokens: undefined,
+        fits: () => true,
+        yields: false,
+      }
+      const visit = {
+        gateway,
+        active: { snapshot, lanes },
+        call: { id: 'tag-1', receivedAt: now },
+        response: { state: 'unsent', heartbeat: () => undefined },
+        trace: { attempts: [] },
+      }
+      try {
+        return await attempt(request, admission as unknown as Admission, visit as unknown as Visit)
+      } catch (error) {
+        return { refused: error as GatewayError }
+      }
+    },
+  }
+}
+
+function begin(upstream: string, request: PoolRequest, handler: PoolHandler): Asked {
+  const asked = {
+    upstream,
+    request,
+    aborted: false,
+    head: (status: number, headers = { 'content-type': 'application/json' }) =>
+      handler.onResponseStart(controller, status, headers),
+    data: (text: string) => handler.onResponseData(controller, Buffer.from(text)),
+    end: () => handler.onResponseEnd(),
+    fail: (code: string) =>
+      handler.onResponseError(controller, Object.assign(new Error('broken'), { code })),
+    answer(status: number, body: unknown) {
+      asked.head(status)
+      asked.data(typeof body === 'string' ? body : JSON.stringify(body))
+      asked.end()
+    },
+  }
+  const controller = {
+    abort: () => {
+      asked.aborted = true
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+  }
+  handler.onRequestStart(controller)
+  return asked
+}
+
+export const ANSWER = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+}
+
+export const EVENTS = { 'content-type': 'text/event-stream' }
+export const CONTENT = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
