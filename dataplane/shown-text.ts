@@ -28,6 +28,16 @@ export function shownName(name: string): string {
   return text.length > NAME_LENGTH_MAX ? `${text.slice(0, NAME_LENGTH_MAX)}…` : text
 }
 
+const ADDRESSES =
+  /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5}\b)?|\[[0-9a-f]{0,4}(?::[0-9a-f.]{0,15}){2,8}\](?::\d{1,5}\b)?/gi
+const RUNTIME_CODES =
+  /\b(?:E(?:CONN[A-Z]+|ADDR[A-Z]+|PIPE|PROTO|AI_AGAIN|NOTFOUND|TIMEDOUT|HOSTUNREACH|NETUNREACH)|UND_ERR_[A-Z_]+|HPE_[A-Z_]+)\b/g
+
+/** An upstream's own words on a failure of its side: what it says of its network is not for clients. */
+export function shownFailure(text: string): string {
+  return maskKeys(text).replace(ADDRESSES, '(address)').replace(RUNTIME_CODES, '(error)')
+}
+
 /** An encoded letter hides a key from the pattern, not from a reader. */
 function maskEncoded(path: string): string {
   try {

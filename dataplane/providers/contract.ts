@@ -48,6 +48,8 @@ export interface Failure {
   readonly status?: number
   /** The upstream's own words, for a client's mistake; masked and bounded before anybody sees them. */
   readonly message: string
+  /** Said to clients behind the upstream's name, where `message` holds addresses or codes of the runtime. */
+  readonly shown?: string
   readonly type?: string | null
   readonly param?: string | null
   readonly code?: string | null

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
+import { maskKeys } from '../shown-text.ts'
 import type { AttemptTrace } from '../telemetry/traces.ts'
 import { Attempt, type Outcome } from '../upstream/attempt.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'
@@ -126,7 +127,7 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
   if (outcome.kind !== 'failed') return
   entry.outcome = outcome.failure.class
   entry.status = outcome.failure.status
-  entry.reason = outcome.failure.message
+  entry.reason = maskKeys(outcome.failure.message)
 }
 
 function endOf(why: Ending, { last }: Journey, admission: Admission, now: number): GatewayError {

@@ -3,8 +3,10 @@ import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { ClientResponse } from '../response.ts'
+import { maskKeys } from '../shown-text.ts'
 import type { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { Outcome } from '../upstream/attempt.ts'
+import { wordsFor } from '../upstream/refusal.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 
@@ -20,7 +22,7 @@ async function relayStream(stream: UpstreamStream, { response, gateway }: Visit)
   open.value++
   try {
     const failure = await flow(stream, response)
-    if (failure !== undefined) throw cut(failure)
+    if (failure !== undefined) throw cut(failure, response.upstream)
     if (response.left) throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     response.end()
   } finally {
@@ -48,12 +50,11 @@ function flow(stream: UpstreamStream, response: ClientResponse): Promise<Failure
   })
 }
 
-function cut(failure: Failure): GatewayError {
+function cut(failure: Failure, upstream: string): GatewayError {
+  const words = wordsFor(failure, upstream).replace(/^U/, 'u')
   return new GatewayError(
     'ERR_GW_STREAM_ABORTED',
-    `The answer was cut after it had begun: ${failure.message}`,
-    {
-      cause: failure,
-    },
+    `The answer was cut after it had begun: ${words}`,
+    { cause: `${upstream}: ${maskKeys(failure.message)}` },
   )
 }

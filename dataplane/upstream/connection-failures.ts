@@ -1,8 +1,10 @@
 /** What a failed connection means. The codes are Node's, OpenSSL's and undici's. */
-import type { Failure, FailureClass } from '../providers/contract.ts'
+import type { Failure } from '../providers/contract.ts'
 import { tlsReason } from './tls-reasons.ts'
 
-const BY_CODE: ReadonlyMap<string, FailureClass> = new Map([
+type ConnectionFailure = 'connect' | 'reset' | 'timeout' | 'malformed' | 'tls'
+
+const BY_CODE: ReadonlyMap<string, ConnectionFailure> = new Map([
   ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
   ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
   ['UND_ERR_BODY_TIMEOUT', 'timeout'],
@@ -39,11 +41,28 @@ const VERIFICATION = /^(ERR_TLS|ERR_SSL|CERT|CRL|CA|EE|PATH|UNABLE_TO|ERROR_IN)_
 export function failureOf(error: Error & { code?: string }): Failure {
   const cause = innermost(error)
   const code = cause.code ?? error.code ?? ''
-  const message = tlsReason(cause) ?? cause.message
-  return { class: classOf(code), message: `${code || cause.name}: ${message}`.slice(0, 500) }
+  const reason = tlsReason(cause)
+  const message = `${code || cause.name}: ${reason ?? cause.message}`.slice(0, 500)
+  const kind = classOf(code)
+  return { class: kind, message, shown: kind === 'tls' ? shownOfTls(reason, code) : SHOWN[kind] }
 }
 
-function classOf(code: string): FailureClass {
+/** What clients read: the message of an error names addresses, ports and the functions that failed. */
+const SHOWN: Readonly<Record<'connect' | 'reset' | 'timeout' | 'malformed', string>> = {
+  connect: 'could not be reached',
+  reset: 'closed the connection before its answer was complete',
+  timeout: 'did not answer in time',
+  malformed: 'sent an answer that is not valid HTTP',
+}
+
+/** Only reasons in words of our own are shown: Node's may list the names of a certificate. */
+function shownOfTls(reason: string | undefined, code: string): string {
+  const isMisnamed = code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+  const otherwise = isMisnamed ? 'is for another name' : 'could not be verified'
+  return `could not be reached over TLS: ${reason ?? `its certificate ${otherwise}`}`
+}
+
+function classOf(code: string): ConnectionFailure {
   const known = BY_CODE.get(code)
   if (known !== undefined) return known
   if (VERIFICATION.test(code)) return 'tls'

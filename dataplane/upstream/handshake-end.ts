@@ -4,8 +4,7 @@
  * follows it. This tells both from an upstream that merely went away.
  */
 import type { TLSSocket } from 'node:tls'
-
-const REASON = 'it asked for a client certificate and hung up on the one it got, or on none'
+import { CLIENT_CERTIFICATE_REFUSED } from './tls-reasons.ts'
 
 /** To be called before anything else listens to the socket, with its handshake done. */
 export function watchHandshakeEnd(socket: TLSSocket): void {
@@ -19,7 +18,8 @@ export function watchHandshakeEnd(socket: TLSSocket): void {
       // The end of the connection follows at once, and undici would report that instead.
       socket.destroy(error)
     } else {
-      Object.assign(error, { code: 'ERR_TLS_CLIENT_CERTIFICATE', message: REASON })
+      const message = CLIENT_CERTIFICATE_REFUSED
+      Object.assign(error, { code: 'ERR_TLS_CLIENT_CERTIFICATE', message })
     }
   }
   /** A session ticket, or a byte of an answer, comes only from a server that is satisfied. */

@@ -1,12 +1,15 @@
 /** What the client is told when no attempt is left. */
 import { GatewayError } from '../errors.ts'
 import type { Failure } from '../providers/contract.ts'
+import { maskKeys, shownFailure } from '../shown-text.ts'
 
 /** Cools of more than a minute are the upstream's business, not the client's. */
 const RETRY_AFTER_SECONDS_MAX = 60
 
 export function refusalOf(failure: Failure, upstream: string): GatewayError {
-  const { message } = failure
+  const message = maskKeys(failure.message)
+  const said = wordsFor(failure, upstream)
+  const cause = `${upstream}: ${message}`
   const facts = { upstream_status: failure.status }
   switch (failure.class) {
     case 'context':
@@ -22,20 +25,31 @@ export function refusalOf(failure: Failure, upstream: string): GatewayError {
     case 'credential':
       return upstreamError(`Upstream "${upstream}" refused the gateway's credential.`, facts)
     case 'tls':
-      return new GatewayError('ERR_GW_UPSTREAM_TLS_VERIFY', `Upstream "${upstream}": ${message}`)
+      return new GatewayError('ERR_GW_UPSTREAM_TLS_VERIFY', said, { cause })
     case 'timeout':
       if (failure.status !== undefined) return passedOn(failure, message)
-      return new GatewayError('ERR_GW_PROXY_TIMEOUT', `Upstream "${upstream}": ${message}`)
+      return new GatewayError('ERR_GW_PROXY_TIMEOUT', said, { cause })
     case 'client':
     case 'missing':
       return passedOn(failure, message)
     default:
-      return upstreamError(`Upstream "${upstream}" failed: ${message}`, facts)
+      return upstreamError(said, facts, cause)
   }
 }
 
-function upstreamError(message: string, facts: Readonly<Record<string, unknown>>): GatewayError {
-  return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts })
+/** What clients read of a failure that is not theirs. Addresses and codes of the runtime stand in the trace only. */
+export function wordsFor(failure: Failure, upstream: string): string {
+  if (failure.shown !== undefined) return `Upstream "${upstream}" ${failure.shown}.`
+  const link = failure.class === 'timeout' ? ':' : ' failed:'
+  return `Upstream "${upstream}"${link} ${shownFailure(failure.message)}`
+}
+
+function upstreamError(
+  message: string,
+  facts: Readonly<Record<string, unknown>>,
+  cause = message,
+): GatewayError {
+  return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts, cause })
 }
 
 /** A client's mistake as the upstream told it: its status, and OpenAI's four members. */

@@ -1,5 +1,8 @@
 /** What a refused TLS connection means, in words. The codes are OpenSSL's and Node's. */
 
+/** Node's code for it is our own: the socket says only that it was closed. */
+export const CLIENT_CERTIFICATE_REFUSED =
+  'it asked for a client certificate and hung up on the one it got, or on none'
 const UNKNOWN_CA = 'its certificate comes from an authority that is not trusted'
 const NO_TLS = 'it does not speak TLS on this port'
 const OLD = 'it speaks no TLS version that is allowed'
@@ -13,6 +16,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CA,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${UNKNOWN_CA}, or it sends no intermediate one`,
+  ERR_TLS_CLIENT_CERTIFICATE: CLIENT_CERTIFICATE_REFUSED,
   INVALID_PURPOSE: 'its certificate is not for servers',
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,

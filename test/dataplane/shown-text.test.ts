@@ -1,7 +1,7 @@
 /** What logs, traces and answers show of what clients wrote. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { maskKeys, shownName, shownPath } from '../../dataplane/shown-text.ts'
+import { maskKeys, shownFailure, shownName, shownPath } from '../../dataplane/shown-text.ts'
 
 const KEY = 'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v'
 
@@ -34,6 +34,14 @@ test('keys are masked wherever they stand in a text', () => {
     'Incorrect API key provided: sk-***.',
   )
   assert.equal(maskKeys('authorization: bearer eyJhbGciOi.J9'), 'authorization: bearer***')
+})
+
+test('what an upstream says of its network is not shown', () => {
+  const said =
+    'connect ECONNREFUSED 10.0.3.4:8000, [fd00::1]:443: UND_ERR_SOCKET, HPE_INVALID_CONSTANT'
+  assert.equal(shownFailure(said), 'connect (error) (address), (address): (error), (error)')
+  const ordinary = 'CUDA out of memory in v1.2.3; ERROR [a:b]: EOS, 12:30:45'
+  assert.equal(shownFailure(ordinary), ordinary)
 })
 
 test('ordinary words stay', () => {

@@ -48,22 +48,44 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
       },
     },
   })
-  async function ask(model: string, more: Fields = {}): Promise<Answered> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+  function send(model: string, more: Fields): Promise<Response> {
+    return fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...more }),
     })
+  }
+  async function ask(model: string, more: Fields = {}): Promise<Answered> {
+    const response = await send(model, more)
     const text = await response.text()
     const { code, message = '' } = response.ok ? {} : JSON.parse(text).error
     return { status: response.status, text, code, message }
   }
-  /** What the last request's last attempt came to: `ok`, or the class of its failure. */
-  async function lastOutcome(): Promise<string> {
-    const response = await fetch(`${gateway.adminUrl}/traces?limit=1`)
-    return JSON.parse(await response.text()).traces[0].attempts.at(-1).outcome
+  /** What is heard of a stream until its end, or until it is cut. */
+  async function hear(model: string): Promise<string> {
+    const response = await send(model, { stream: true })
+    const decoder = new TextDecoder()
+    let heard = ''
+    try {
+      for await (const piece of response.body ?? [])
+        heard += decoder.decode(piece, { stream: true })
+    } catch {
+      // A cut is what the caller may wait for.
+    }
+    return heard
   }
-  return { ...gateway, ask, lastOutcome }
+  async function lastTrace() {
+    const response = await fetch(`${gateway.adminUrl}/traces?limit=1`)
+    return JSON.parse(await response.text()).traces[0]
+  }
+  const lastAttempt = async () => (await lastTrace()).attempts.at(-1)
+  /** What the last request's last attempt came to: `ok`, or the class of its failure. */
+  const lastOutcome = async (): Promise<string> => (await lastAttempt()).outcome
+  /** Why it failed, with the addresses and codes that clients do not read. */
+  const lastReason = async (): Promise<string> => (await lastAttempt()).reason ?? ''
+  /** What the trace says of the refusal itself. */
+  const lastMessage = async (): Promise<string> => (await lastTrace()).message ?? ''
+  return { ...gateway, ask, hear, lastOutcome, lastReason, lastMessage }
 }
 
 export const ANSWER = JSON.stringify({
