@@ -197,7 +197,7 @@ function makeDefinition(definition: Definition): Tree {
         plural,
         singular,
         shortNames: [shortName],
-        categories: ['gateway'],
+        categories: ['inference-gateway'],
       },
       versions: [
         {

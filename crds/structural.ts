@@ -27,17 +27,25 @@ export function makeStructural(schema: z.ZodType, options: StructuralOptions): T
 function structural(node: unknown, options: StructuralOptions): Tree {
   if (!isMap(node)) throw new Error('a schema must be an object')
   const { default: initial, description, propertyNames: _names, $schema: _url, ...rest } = node
-  const meaning = describe(description, initial)
+  const meaning = describe(description, { initial, values: rest.enum })
   const typed = withChildren(merged(rest), options)
   const shaped = typed.type === 'string' ? boundText(typed, options) : typed
   return { ...(meaning === undefined ? {} : { description: meaning }), ...shaped }
 }
 
-/** The API server would write defaults into what users wrote; pods apply them, so they are told. */
-function describe(description: unknown, initial: unknown): string | undefined {
+/**
+ * The API server would write defaults into what users wrote; pods apply them, so they are told. `kubectl explain` shows no
+ * values where a rule stands in the place of `enum`, so the text lists them.
+ */
+function describe(
+  description: unknown,
+  { initial, values }: { readonly initial: unknown; readonly values: unknown },
+): string | undefined {
   const isTold = initial !== undefined && !(typeof initial === 'object' && isEmpty(initial))
   const told = isTold ? `Default: ${JSON.stringify(initial)}.` : undefined
-  const parts = [description, told].filter((part) => part !== undefined)
+  const choices =
+    Array.isArray(values) && values.length > 1 ? `One of: ${values.join(', ')}.` : undefined
+  const parts = [description, choices, told].filter((part) => part !== undefined)
   return parts.length === 0 ? undefined : parts.join(' ')
 }
 

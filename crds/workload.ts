@@ -127,7 +127,9 @@ export const WorkloadSpec = z.strictObject({
   imagePullSecrets: namedList(ObjectReference, 16)
     .default([])
     .describe('Secrets with which the image is pulled.'),
-  resources: Resources.optional().describe('CPU and memory of a pod; one event loop uses one CPU.'),
+  resources: Resources.optional().describe(
+    'CPU and memory of a pod; one event loop uses one CPU. If absent: requests cpu 500m and memory 256Mi, limits memory 1Gi.',
+  ),
   service: Service.prefault({}).describe('The address that clients use.'),
   envFrom: z
     .array(VariableSource)

@@ -27,6 +27,8 @@ export interface Resources {
   readonly now: number
   /** Keys that are in force: a record that was made unreadable keeps what it said before. */
   readonly keptKeys?: readonly KeyRecord[]
+  /** False: `keys` are not all that there are, so that nothing is said of what has none. */
+  readonly areAllKeys?: boolean
 }
 
 export interface Compiled {
@@ -50,16 +52,19 @@ export interface CompiledConfiguration {
 }
 
 export function compile(resources: Resources): Compiled {
-  const { gateway, keys, now, keptKeys = [] } = resources
-  const judged = judgeConfiguration(gateway, now)
+  const { gateway, keys, now, keptKeys = [], areAllKeys = true } = resources
   const compiled = compileKeys({ gateway, keys, now, keptKeys })
+  const tenants = new Set(compiled.records.map(({ tenant }) => tenant))
+  const judged = judgeConfiguration(gateway, now, (name) => !areAllKeys || tenants.has(name))
   // The API server refuses most of what is wrong in it; the definition there may be older or newer than we are.
   const spec = WorkloadSpec.safeParse(gateway.spec ?? {})
   const found = [...judged.problems, ...(spec.success ? [] : specProblems(gateway.spec))]
   const problems = found.filter(
     ({ severity, path }) =>
       // Keys may also come as resources of their own.
-      severity === 'error' || showPath(path) !== 'gw.api_keys' || compiled.records.length === 0,
+      severity === 'error' ||
+      showPath(path) !== 'gw.api_keys' ||
+      (areAllKeys && compiled.records.length === 0),
   )
   return {
     configuration: hasErrors(problems) ? undefined : configurationOf(gateway),
@@ -76,7 +81,11 @@ interface Judged {
 }
 
 /** References are not resolved here: no value of a Secret ever passes through the operator. */
-function judgeConfiguration(gateway: KubeObject, now: number): Judged {
+function judgeConfiguration(
+  gateway: KubeObject,
+  now: number,
+  hasOtherKeys: (tenant: string) => boolean,
+): Judged {
   const tree = documentOf(gateway)
   const resolution = resolveReferences(tree, { env: {}, readText: noFile })
   const resolved = canonicalize(resolution.tree)
@@ -87,6 +96,7 @@ function judgeConfiguration(gateway: KubeObject, now: number): Judged {
     {
       now,
       place: 'pod',
+      hasOtherKeys,
       isExpected: (path) => resolution.uses.has(showPath(resolved.sourceOf(path))),
     },
   )

@@ -1,13 +1,7 @@
 /** The file that is applied: read once, and judged for a cluster before anything is sent. */
 import { readFileSync } from 'node:fs'
 import { parseDocument } from '../../dataplane/config/document.ts'
-import {
-  type Finding,
-  hasErrors,
-  type Problem,
-  problemAt,
-  showPath,
-} from '../../dataplane/config/problems.ts'
+import { hasErrors, type Problem, problemAt, showPath } from '../../dataplane/config/problems.ts'
 import { compile } from '../../operator/compile.ts'
 import { isObject, type KubeObject, valueBelow } from '../../operator/objects.ts'
 import { EXIT, printRemark } from '../output.ts'
@@ -68,8 +62,14 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
   }
   const namespace = typeof ownNamespace === 'string' ? ownNamespace : target.namespace
   const gateway = objectOf(written, { name, namespace })
-  const { problems: findings } = compile({ gateway, keys: [], now: Date.now() })
-  const found = findings.filter(isOfFile).map((finding) =>
+  // Keys may be resources of their own, so that the file alone does not tell which are missing.
+  const { problems: findings } = compile({
+    gateway,
+    keys: [],
+    now: Date.now(),
+    areAllKeys: false,
+  })
+  const found = findings.map((finding) =>
     problemAt(finding, {
       file,
       path: showPath(finding.path),
@@ -77,11 +77,6 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
     }),
   )
   return hasErrors(found) ? { problems: found } : { gateway, problems: found }
-}
-
-/** Whether there are keys at all is not the file's to say: they may be resources of their own. */
-function isOfFile({ severity, path }: Finding): boolean {
-  return severity === 'error' || showPath(path) !== 'gw.api_keys'
 }
 
 /** What the API server gives an object itself is not the writer's to send. */

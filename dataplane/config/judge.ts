@@ -36,12 +36,13 @@ export interface JudgeOptions {
   readonly most?: number
   /** Values, by their canonical place, of which the schema can say nothing. */
   readonly isExpected?: (path: Path) => boolean
+  readonly hasOtherKeys?: CheckContext['hasOtherKeys']
 }
 
 export function judge(trees: Trees, options: JudgeOptions): Judgement {
   const { now, place = 'file', suggestions = new Suggestions() } = options
-  const { most = FINDINGS_MAX, isExpected } = options
-  const context = { written: trees.written, now, place, suggestions }
+  const { most = FINDINGS_MAX, isExpected, hasOtherKeys } = options
+  const context = { written: trees.written, now, place, suggestions, hasOtherKeys }
   const unsupported = refuseUnsupported(trees.written)
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {

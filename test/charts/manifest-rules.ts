@@ -119,9 +119,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'unset-memory-requirements': forContainers(
     ({ resources }) => !resources?.requests?.memory || !resources.limits?.memory,
   ),
-  'container-ephemeral-storage-request-and-limit': forContainers(
+  // Nodes that do not report it (rootless kind, podman) run no pod that asks for it; a limit alone is a request too.
+  'no-ephemeral-storage': forContainers(
     ({ resources }) =>
-      !resources?.requests?.['ephemeral-storage'] || !resources.limits?.['ephemeral-storage'],
+      resources?.requests?.['ephemeral-storage'] !== undefined ||
+      resources?.limits?.['ephemeral-storage'] !== undefined,
   ),
   'liveness-port': forPorts('livenessProbe'),
   'readiness-port': forPorts('readinessProbe'),

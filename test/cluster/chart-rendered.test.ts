@@ -236,3 +236,13 @@ test('the plain manifests are the chart in two files: the resource types, and al
   assert.ok(rest.includes('Deployment'))
   assert.ok(!rest.includes('CustomResourceDefinition') && !rest.includes('Pod'), rest.join())
 })
+
+test('the labels by which the operator is found are on no other pod', async () => {
+  const pods = podsOf(await render('everything'))
+  const nameOf = (container: string) => {
+    const found = pods.find(({ spec }) => spec.containers[0]?.name === container)
+    return found?.labels['app.kubernetes.io/name']
+  }
+  assert.equal(nameOf('operator'), 'gw')
+  assert.equal(nameOf('simulator'), 'gw-simulator')
+})

@@ -69,6 +69,23 @@ for (const name of ['gatewayconfigs', 'gatewaykeys']) {
     assert.deepEqual(defaults, name === 'gatewayconfigs' ? ['.spec', '.spec.replicas'] : [])
   })
 
+  test(`${name}: is listed by no name that the Gateway API or Istio has`, () => {
+    const { categories, shortNames, singular, plural } = parse(text).spec.names
+    assert.deepEqual(categories, ['inference-gateway'])
+    for (const taken of ['gateway', 'gateways', 'gw']) {
+      assert.ok(![...categories, ...shortNames, singular, plural].includes(taken), taken)
+    }
+  })
+
+  test(`${name}: the description of a choice lists what may be chosen`, () => {
+    for (const { path, node } of nodes) {
+      const choices = choicesOf(node)
+      if (choices.length < 2) continue
+      const listed = `One of: ${choices.join(', ')}.`
+      assert.ok(String(node.description).includes(listed), `${path} does not say "${listed}"`)
+    }
+  })
+
   test(`${name}: is small enough for kubectl apply`, () => {
     assert.ok(JSON.stringify(parse(text)).length < BYTES_MAX)
   })
@@ -82,4 +99,13 @@ function* walk(node: unknown, path: string): Generator<Node> {
   }
   yield* walk(node.items, `${path}[]`)
   yield* walk(node.additionalProperties, `${path}.*`)
+}
+
+/** Of an enumeration, or of the rule that stands in its place where a reference may be written. */
+function choicesOf(node: Tree): readonly unknown[] {
+  if (Array.isArray(node.enum)) return node.enum
+  const rules = node['x-kubernetes-validations']
+  const [rule] = Array.isArray(rules) ? rules : []
+  const [, names] = /^must be one of: (.*)$/.exec(String(valueAt(rule, ['message']))) ?? []
+  return names?.split(', ') ?? []
 }

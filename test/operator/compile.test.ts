@@ -256,3 +256,13 @@ for (const mistake of [...LEFT_TO_THE_OPERATOR, ...REFUSED_AT_APPLY]) {
     }
   })
 }
+
+test('a tenant whose keys are GatewayKeys has keys; one without any is told of', () => {
+  const api_keys = [{ id: 'a', tenant: 'acme', hash: aHash('a'), routes: ['*'] }]
+  const budgets = [{ tenant: 'research', tokens_per_day: 5 }]
+  const gateway = aGateway({ gw: { api_keys, budgets } })
+  const toldOf = (keys: readonly KubeObject[]) =>
+    compiled(gateway, keys).problems.filter(({ message }) => message.includes('no key belongs'))
+  assert.equal(toldOf([]).length, 1)
+  assert.deepEqual(toldOf([aGatewayKey('r', { tenant: 'research' })]), [])
+})

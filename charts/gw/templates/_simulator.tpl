@@ -1,11 +1,19 @@
-{{/* A model server without a model: for trying out, and for the test. Takes {root, name, annotations}. */}}
+{{/* Of the pods of a model server. Not the name of the operator's pods: whoever asks for those must not meet these. */}}
+{{- define "gw.simulatorSelector" -}}
+app.kubernetes.io/name: {{ include "gw.name" .root }}-simulator
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{/* A model server without a model: for trying out, and for the test. Takes {root, name, deployment, annotations}. */}}
 {{- define "gw.simulator" -}}
 {{- $root := .root }}
 {{- $namespace := .namespace }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: {{ .name }}
+  # The selector of a Deployment cannot be changed, so a new selector comes with a new name.
+  name: {{ default .name .deployment }}
   namespace: {{ $namespace }}
   labels:
     {{- include "gw.labels" $root | nindent 4 }}
@@ -18,13 +26,11 @@ spec:
   replicas: 1
   selector:
     matchLabels:
-      {{- include "gw.selector" $root | nindent 6 }}
-      app.kubernetes.io/component: {{ .component }}
+      {{- include "gw.simulatorSelector" . | nindent 6 }}
   template:
     metadata:
       labels:
-        {{- include "gw.selector" $root | nindent 8 }}
-        app.kubernetes.io/component: {{ .component }}
+        {{- include "gw.simulatorSelector" . | nindent 8 }}
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
@@ -50,8 +56,8 @@ spec:
             tcpSocket: {port: http}
             periodSeconds: 20
           resources:
-            requests: {cpu: 50m, memory: 64Mi, ephemeral-storage: 32Mi}
-            limits: {memory: 256Mi, ephemeral-storage: 128Mi}
+            requests: {cpu: 50m, memory: 64Mi}
+            limits: {memory: 256Mi}
           securityContext:
             {{- include "gw.containerSecurity" $root | nindent 12 }}
           volumeMounts:
@@ -74,8 +80,7 @@ metadata:
   {{- end }}
 spec:
   selector:
-    {{- include "gw.selector" $root | nindent 4 }}
-    app.kubernetes.io/component: {{ .component }}
+    {{- include "gw.simulatorSelector" . | nindent 4 }}
   ports:
     - {name: http, port: 9000, targetPort: http, protocol: TCP}
 ---
@@ -94,8 +99,7 @@ metadata:
 spec:
   podSelector:
     matchLabels:
-      {{- include "gw.selector" $root | nindent 6 }}
-      app.kubernetes.io/component: {{ .component }}
+      {{- include "gw.simulatorSelector" . | nindent 6 }}
   policyTypes: [Ingress, Egress]
   ingress:
     - ports:

@@ -15,6 +15,8 @@ export interface CheckContext {
   readonly suggestions: Suggestions
   /** Who will read it: some defaults differ. */
   readonly place: Place
+  /** Whether a tenant has keys that are not in the document, as in a cluster; absent: there are none. */
+  readonly hasOtherKeys?: ((tenant: string) => boolean) | undefined
 }
 
 export type Check = (section: Section, context: CheckContext) => Finding[]

@@ -101,10 +101,8 @@ const countersAreShared: Check = ({ rate_limits, budgets }, { written }) => {
   return [warn(path, message, 'Use backend: redis, which shares them.')]
 }
 
-const tenantsHaveKeys: Check = (
-  { rate_limits, budgets, api_keys, api_keys_file },
-  { suggestions },
-) => {
+const tenantsHaveKeys: Check = (section, { suggestions, hasOtherKeys }) => {
+  const { rate_limits, budgets, api_keys, api_keys_file } = section
   const known = new Set(api_keys.map(({ tenant }) => tenant))
   if (known.size === 0 || api_keys_file !== undefined) return []
   const named = [
@@ -114,7 +112,7 @@ const tenantsHaveKeys: Check = (
     })),
     ...budgets.map(({ tenant }, index) => ({ tenant, path: at('budgets', index, 'tenant') })),
   ]
-  const keyless = named.filter(({ tenant }) => !known.has(tenant))
+  const keyless = named.filter(({ tenant }) => !known.has(tenant) && !hasOtherKeys?.(tenant))
   return keyless.map(({ tenant, path }) => {
     const suggestion = suggestions.didYouMean(tenant, known)
     const message = `no key belongs to tenant ${quoted(tenant)}${suggestion}`
