@@ -139,8 +139,7 @@ export class GatewayReconciler {
         workload.kind === 'conflict' ? undefined : config.lastKnownGood(gateway)?.hash,
       pods,
       podObjects: world.podsOf.get(key),
-      deployment: world.stores.deployments.get(key),
-      service: world.stores.services.get(key),
+      ...this.#options.workload.liveOf(gateway),
       workload,
     })
     return [soak, again].filter((waitMs) => waitMs !== undefined)

@@ -2,19 +2,16 @@
 import { hashOf } from '../../dataplane/config/signed.ts'
 import type { ApiClient } from '../api.ts'
 import { isRefusal } from '../api-error.ts'
-import {
-  isObject,
-  type KubeObject,
-  keyOf,
-  RESOURCES,
-  type Resource,
-  valueBelow,
-} from '../objects.ts'
+import { type KubeObject, keyOf, RESOURCES, type Resource, valueBelow } from '../objects.ts'
 import { type Child, childrenOf } from '../workload/children.ts'
+import { covers } from '../workload/covers.ts'
+import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
 import { templateHashOf } from '../workload/made-with.ts'
-import { APPLIED_ANNOTATION, isOwnedBy, MANAGER } from '../workload/names.ts'
+import { APPLIED_ANNOTATION, GENERATION_ANNOTATION, isOwnedBy, MANAGER } from '../workload/names.ts'
+import { isRolling } from '../workload/rolling.ts'
 import type { WorkloadSettings } from '../workload/settings.ts'
-import type { Watched, World } from '../world.ts'
+import type { World } from '../world.ts'
+import { LiveObjects } from './live-objects.ts'
 
 export type WorkloadOutcome =
   | { readonly kind: 'applied' }
@@ -30,20 +27,24 @@ export interface WorkloadOptions {
   readonly onApply?: (kind: string, result: 'applied' | 'deleted' | 'conflict') => void
 }
 
-/** What the API server answered to the last apply: another generation means that somebody else wrote. */
-interface Applied {
-  readonly uid: string | undefined
-  readonly generation: number | undefined
-}
-
 export class WorkloadReconciler {
   readonly #options: WorkloadOptions
-  readonly #applied = new Map<string, Applied>()
+  readonly #objects: LiveObjects
   /** Gateways whose pods were told to be replaced, until they are. */
   readonly #rolling = new Set<string>()
 
   constructor(options: WorkloadOptions) {
     this.#options = options
+    this.#objects = new LiveObjects(options.world)
+  }
+
+  /** Deployment and Service, as the API server had them last. */
+  liveOf(gateway: KubeObject): {
+    readonly deployment: KubeObject | undefined
+    readonly service: KubeObject | undefined
+  } {
+    const of = (resource: Resource) => this.#objects.of(resource, keyOf(gateway))
+    return { deployment: of(RESOURCES.deployments), service: of(RESOURCES.services) }
   }
 
   async reconcile(
@@ -51,7 +52,7 @@ export class WorkloadReconciler {
     trusted: Readonly<Record<string, string>>,
   ): Promise<WorkloadOutcome> {
     const { gateway } = settings
-    const deployment = this.#live(RESOURCES.deployments, gateway, gateway.metadata.name)
+    const { deployment } = this.liveOf(gateway)
     const children = childrenOf(settings, trusted, deployment)
     let isWaiting = false
     const refusals: unknown[] = []
@@ -76,9 +77,6 @@ export class WorkloadReconciler {
   }
 
   forget(key: string): void {
-    for (const id of this.#applied.keys()) {
-      if (id.startsWith(`${key} `)) this.#applied.delete(id)
-    }
     this.#rolling.delete(key)
   }
 
@@ -86,7 +84,7 @@ export class WorkloadReconciler {
   async #reconcileChild(gateway: KubeObject, child: Child): Promise<string | undefined> {
     const { api, onApply } = this.#options
     const { resource, name, desired } = child
-    const live = this.#live(resource, gateway, name)
+    const live = this.#objects.of(resource, `${gateway.metadata.namespace}/${name}`)
     if (desired === undefined) {
       if (live !== undefined && isOwnedBy(live, gateway) && !isGoing(live)) {
         await api.delete(resource, live)
@@ -100,28 +98,52 @@ export class WorkloadReconciler {
       return `${resource.kind} ${name} exists and does not belong to this gateway. Delete or rename it, or rename the gateway.`
     }
     const hash = hashOf(desired)
-    const id = idOf(gateway, resource, name)
-    if (live !== undefined && isAsApplied(live, desired, hash, this.#applied.get(id))) {
-      return undefined
-    }
-    const annotations = { ...desired.metadata.annotations, [APPLIED_ANNOTATION]: hash }
-    const object = { ...desired, metadata: { ...desired.metadata, annotations } }
-    if (known !== undefined && resource === RESOURCES.services) {
-      await this.#restorePorts(known, desired)
-    }
-    const { metadata } = await api.apply(resource, object, { manager: MANAGER })
-    this.#applied.set(id, { uid: metadata.uid, generation: metadata.generation })
+    if (live !== undefined && isAsApplied(resource, live, desired, hash)) return undefined
+    const isTouched = known !== undefined && !isUntouched(resource, known, desired)
+    const before = isTouched ? await this.#restore(resource, known, desired) : known
+    await this.#apply(resource, { desired, hash, before })
     onApply?.(resource.kind, 'applied')
     return undefined
   }
 
-  /** Server-side apply would add ours to what somebody wrote into the list, and two of one name are refused. */
-  async #restorePorts(live: KubeObject, { metadata, spec }: KubeObject): Promise<void> {
-    const ports = valueBelow(spec, 'ports')
-    if (covers(valueBelow(live, 'spec', 'ports'), ports)) return
-    const { name, namespace } = metadata
-    const body = { metadata: { name, ...(namespace && { namespace }) }, spec: { ports } }
-    await this.#options.api.apply(RESOURCES.services, body, { manager: MANAGER, merges: true })
+  /** Takes away what others have put where only we write. Undefined where the object is gone. */
+  async #restore(
+    resource: Resource,
+    known: KubeObject,
+    desired: KubeObject,
+  ): Promise<KubeObject | undefined> {
+    const { api } = this.#options
+    const { name, namespace, uid } = known.metadata
+    // What is watched of these has been trimmed.
+    const whole = hasGeneration(resource) ? await api.get(resource, { namespace, name }) : known
+    const patch = whole && restoring(resource, whole, desired)
+    if (patch === undefined) return whole
+    const metadata = { name, ...(namespace && { namespace }), ...(uid && { uid }) }
+    const body = { metadata, ...patch }
+    const restored = await api.apply(resource, body, { manager: MANAGER, merges: true })
+    this.#objects.note(resource, restored)
+    return restored
+  }
+
+  /** The generation that this apply leads to stands in the object, so that any operator sees an edit by anybody else. */
+  async #apply(
+    resource: Resource,
+    { desired, hash, before }: Applying,
+    generation = nextGeneration(hash, before),
+  ): Promise<void> {
+    const annotations = {
+      ...desired.metadata.annotations,
+      [APPLIED_ANNOTATION]: hash,
+      ...(hasGeneration(resource) && { [GENERATION_ANNOTATION]: String(generation) }),
+    }
+    const object = { ...desired, metadata: { ...desired.metadata, annotations } }
+    const applied = await this.#options.api.apply(resource, object, { manager: MANAGER })
+    this.#objects.note(resource, applied)
+    const { generation: now } = applied.metadata
+    // Nothing of the spec had to change after all. Anything else is somebody's edit, and is seen to when it is watched.
+    const isUnchanged = now !== undefined && now === before?.metadata.generation
+    if (!hasGeneration(resource) || !isUnchanged || now === generation) return
+    await this.#apply(resource, { desired, hash, before }, now)
   }
 
   /** Objects without our label are not watched; one may have the name all the same. */
@@ -131,11 +153,6 @@ export class WorkloadReconciler {
     name: string,
   ): Promise<KubeObject | undefined> {
     return await this.#options.api.get(resource, { namespace: metadata.namespace, name })
-  }
-
-  #live(resource: Resource, { metadata }: KubeObject, name: string): KubeObject | undefined {
-    const kind = (Object.keys(RESOURCES) as Watched[]).find((one) => RESOURCES[one] === resource)
-    return kind && this.#options.world.stores[kind].get(`${metadata.namespace}/${name}`)
   }
 
   /** A new release of the operator changes every gateway at once; what a user changed goes at once. */
@@ -164,8 +181,17 @@ export class WorkloadReconciler {
   }
 }
 
-function idOf({ metadata }: KubeObject, resource: Resource, name: string): string {
-  return `${metadata.namespace}/${metadata.name} ${resource.plural}/${name}`
+interface Applying {
+  readonly desired: KubeObject
+  readonly hash: string
+  /** As it was before; absent: the apply makes it. */
+  readonly before: KubeObject | undefined
+}
+
+/** An apply of something else makes the next generation, and one of the same makes none. */
+function nextGeneration(hash: string, before: KubeObject | undefined): number {
+  const { generation = 0, annotations } = before?.metadata ?? {}
+  return annotations?.[APPLIED_ANNOTATION] === hash ? generation : generation + 1
 }
 
 function isGoing({ metadata }: KubeObject): boolean {
@@ -173,38 +199,18 @@ function isGoing({ metadata }: KubeObject): boolean {
 }
 
 function isAsApplied(
+  resource: Resource,
   live: KubeObject,
   desired: KubeObject,
   hash: string,
-  applied: Applied | undefined,
 ): boolean {
-  const { annotations, generation, uid } = live.metadata
-  if (annotations?.[APPLIED_ANNOTATION] !== hash) return false
-  if (generation === undefined) return covers(live, desired)
-  return applied === undefined || applied.uid !== uid || (applied.generation ?? 0) >= generation
+  if (live.metadata.annotations?.[APPLIED_ANNOTATION] !== hash) return false
+  return isUntouched(resource, live, desired) && covers(live.metadata, desired.metadata)
 }
 
-/** Whether all that is desired is there; what the API server added is none of our business. */
-export function covers(live: unknown, desired: unknown): boolean {
-  if (Array.isArray(desired)) {
-    if (!Array.isArray(live) || live.length !== desired.length) return false
-    return desired.every((entry, index) => covers(live[index], entry))
-  }
-  if (isObject(desired)) {
-    return (
-      isObject(live) && Object.entries(desired).every(([name, value]) => covers(live[name], value))
-    )
-  }
-  return live === desired
-}
-
-export function isRolling(deployment: KubeObject): boolean {
-  const observed = valueBelow(deployment, 'status', 'observedGeneration')
-  if (observed !== deployment.metadata.generation) return true
-  const count = (...path: string[]) => Number(valueBelow(deployment, ...path) ?? 0)
-  const replicas = count('status', 'replicas')
-  return (
-    count('status', 'updatedReplicas') < count('spec', 'replicas') ||
-    replicas > count('status', 'updatedReplicas')
-  )
+/** Whether nobody but us has written where only we write. */
+function isUntouched(resource: Resource, live: KubeObject, desired: KubeObject): boolean {
+  if (!hasGeneration(resource)) return isExactly(resource, live, desired)
+  const { annotations, generation } = live.metadata
+  return annotations?.[GENERATION_ANNOTATION] === String(generation)
 }

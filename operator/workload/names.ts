@@ -10,6 +10,8 @@ export const MANAGED_LABEL = 'app.kubernetes.io/managed-by'
 export const GATEWAY_LABEL = 'inference.gw/gateway'
 /** Hash of what was applied: the same hash is not applied again. */
 export const APPLIED_ANNOTATION = 'inference.gw/applied-hash'
+/** The generation that the last apply led to: another one means that somebody else has edited the object. */
+export const GENERATION_ANNOTATION = 'inference.gw/applied-generation'
 /** On a Deployment: hash of the template from which its pods were rendered. */
 export const TEMPLATE_ANNOTATION = 'inference.gw/template-hash'
 /** Where a pod takes documents, when it is not at its own address. Honoured in tests only. */

@@ -10,7 +10,6 @@ const IGNORED = [
   // A value; Always asks the registry at each start, and a cluster whose registry is away could start nothing.
   '--ignore-test=container-image-pull-policy',
   // Nodes that do not report ephemeral storage, as those of rootless kind, would run no pod that asks for it.
-  '--ignore-container-ephemeral-storage-limit',
   '--ignore-test=container-ephemeral-storage-request-and-limit',
   // A limit throttles the event loop for parts of each tenth of a second, and with it every request.
   '--ignore-container-cpu-limit',

@@ -51,6 +51,8 @@ export interface KubeletOptions {
   readonly env?: Readonly<Record<string, string>>
   /** What is registered instead of the push port of the process, for pods that misbehave. */
   readonly pushAddress?: (pod: KubeObject, address: string) => string
+  /** Pods whose image begins so are never started, as if nobody had pushed it. */
+  readonly missingImages?: string
 }
 
 /** From now on, pods of gateways that nobody runs are run here. */
@@ -91,7 +93,7 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
       void running.get(uid)?.then((pod) => pod?.child.kill('SIGTERM'))
       running.delete(uid)
       known.delete(uid)
-    } else if (!running.has(uid) && valueBelow(after, 'status', 'phase') === 'Pending') {
+    } else if (isToRun(after, options) && !running.has(uid)) {
       running.set(uid, begin(after, uid))
     }
   })
@@ -115,6 +117,13 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
       await api.close()
     },
   }
+}
+
+function isToRun(pod: KubeObject, { missingImages }: KubeletOptions): boolean {
+  const [container] = listOf(valueBelow(pod, 'spec', 'containers'))
+  const image = String(valueBelow(container, 'image'))
+  const isMissing = missingImages !== undefined && image.startsWith(missingImages)
+  return !isMissing && valueBelow(pod, 'status', 'phase') === 'Pending'
 }
 
 function watching(api: ApiClient, resource: Resource, store: Store, labelSelector?: string) {

@@ -1,0 +1,136 @@
+/** What people do to the objects of a gateway with kubectl, and what the operator says of a roll that gets nowhere. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { ApiClient } from '../../operator/api.ts'
+import { openCluster } from '../../operator/cluster.ts'
+import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
+import { Reflector } from '../../operator/reflector.ts'
+import { Store } from '../../operator/store.ts'
+import { until } from '../integration/gateway-process.ts'
+import { conditionIn, startOperatorProcess, statusOf, untilCondition } from './operator-process.ts'
+import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
+
+const ROLLS = 5
+
+let rig: OperatorRig
+let api: ApiClient
+let reflector: Reflector
+const gateways = new Store()
+
+before(async () => {
+  rig = await startOperatorRig({ kubelet: { missingImages: 'missing:' } })
+  await rig.apply(aGateway())
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+  const { kubeconfig } = rig.cluster
+  api = new ApiClient({ cluster: await openCluster({ env: process.env, kubeconfig }) })
+  const resource = RESOURCES.gatewayConfigs
+  const selection = { namespace: 'ai' }
+  reflector = new Reflector({ api, store: gateways, resource, selection, random: Math.random })
+  reflector.start()
+  await reflector.synced
+})
+
+after(async () => {
+  await reflector?.stop()
+  await api?.close()
+  await rig?.stop()
+})
+
+async function patch(object: string, change: object, type = 'strategic'): Promise<void> {
+  const args = ['patch', object, '-n', 'ai', `--type=${type}`, '-p', JSON.stringify(change)]
+  await rig.cluster.kubectl(args)
+}
+
+async function untilPath(object: string, path: string, value: string): Promise<void> {
+  await until(`${object} has ${path}=${value}`, async () => {
+    const args = ['get', object, '-n', 'ai', '-o', `jsonpath=${path}`]
+    return (await rig.cluster.kubectl(args)) === value
+  })
+}
+
+const IMAGE = '{.spec.template.spec.containers[*].image}'
+
+test('what is set by hand after a restart of the operator is put back', async () => {
+  const { kubectl } = rig.cluster
+  const args = ['get', 'deployment/production', '-n', 'ai', '-o', `jsonpath=${IMAGE}`]
+  const image = await kubectl(args)
+  await rig.operator.stop()
+  rig.operator = await startOperatorProcess({ kubeconfig: rig.cluster.kubeconfig })
+  await kubectl(['set', 'image', 'deployment/production', 'gateway=other:1', '-n', 'ai'])
+  await untilPath('deployment/production', IMAGE, image)
+  await kubectl(['scale', 'deployment/production', '--replicas=4', '-n', 'ai'])
+  await untilPath('deployment/production', '{.spec.replicas}', '2')
+})
+
+test('what is set by hand while no operator runs is put back by the next one', async () => {
+  const before = await statusOf(rig.cluster, 'production')
+  await rig.operator.stop()
+  await patch('service/production', { spec: { selector: { by: 'hand' } } })
+  const container = { name: 'gateway', env: [{ name: 'BY_HAND', value: 'x' }] }
+  await patch('deployment/production', {
+    spec: { template: { spec: { containers: [container] } } },
+  })
+  rig.operator = await startOperatorProcess({ kubeconfig: rig.cluster.kubeconfig })
+  await untilPath('service/production', '{.spec.selector.by}', '')
+  const names = '{.spec.template.spec.containers[0].env[?(@.name=="BY_HAND")].name}'
+  await untilPath('deployment/production', names, '')
+  assert.equal((await statusOf(rig.cluster, 'production')).activeHash, before.activeHash)
+})
+
+test('a label in the selector, a container, a variable and a volume that somebody adds are taken away', async () => {
+  await patch('service/production', { spec: { selector: { by: 'hand' } } })
+  await untilPath('service/production', '{.spec.selector.by}', '')
+  const spec = {
+    containers: [
+      { name: 'gateway', env: [{ name: 'BY_HAND', value: 'x' }] },
+      { name: 'beside', image: 'other:1' },
+    ],
+    initContainers: [{ name: 'first', image: 'other:1' }],
+    volumes: [{ name: 'more', emptyDir: {} }],
+    hostNetwork: true,
+  }
+  await patch('deployment/production', { spec: { template: { spec } } })
+  const at = (path: string) => `{.spec.template.spec.${path}}`
+  await untilPath('deployment/production', at('containers[*].name'), 'gateway')
+  await untilPath('deployment/production', at('initContainers[*].name'), '')
+  await untilPath('deployment/production', at('hostNetwork'), '')
+  await untilPath('deployment/production', at('volumes[?(@.name=="more")].name'), '')
+  const variable = at('containers[0].env[?(@.name=="BY_HAND")].name')
+  await untilPath('deployment/production', variable, '')
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+})
+
+test('the number of pods is left to what scales, also while something else is put back', async () => {
+  const { kubectl } = rig.cluster
+  await rig.apply(aGateway({ spec: { autoscaling: { mode: 'External' } } }))
+  await untilCondition(rig.cluster, 'production', ['Accepted', 'True'])
+  await kubectl(['scale', 'deployment/production', '--replicas=3', '-n', 'ai'])
+  await kubectl(['set', 'env', 'deployment/production', 'BY_HAND=x', '-n', 'ai'])
+  const names = '{.spec.template.spec.containers[0].env[?(@.name=="BY_HAND")].name}'
+  await untilPath('deployment/production', names, '')
+  await untilPath('deployment/production', '{.spec.replicas}', '3')
+  await rig.apply(aGateway())
+  await untilPath('deployment/production', '{.spec.replicas}', '2')
+  await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+})
+
+test('a generation whose pods never come is not ready at any moment', async () => {
+  const said: { generation: number; ready: string | undefined }[] = []
+  gateways.onChange((_before, now) => {
+    const status = Object(now?.status) as Parameters<typeof conditionIn>[0]
+    const ready = conditionIn(status, 'Ready')
+    said.push({ generation: ready?.observedGeneration ?? 0, ready: ready?.status })
+  })
+  const generations: number[] = []
+  for (let roll = 1; roll <= ROLLS; roll++) {
+    await rig.apply(aGateway({ spec: { image: `missing:${roll}` } }))
+    const stalled = ['WorkloadAvailable', 'False', 'RolloutInProgress'] as const
+    await untilCondition(rig.cluster, 'production', stalled)
+    const { metadata } = gateways.get('ai/production') as KubeObject
+    generations.push(metadata.generation ?? 0)
+    await rig.apply(aGateway())
+    await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
+  }
+  const wrong = said.filter((one) => one.ready === 'True' && generations.includes(one.generation))
+  assert.deepEqual(wrong, [])
+})
