@@ -12,8 +12,7 @@ export interface Told {
   readonly details: readonly unknown[]
 }
 
-const MESSAGE_LENGTH_MAX = 2_000
-const LABEL_LENGTH_MAX = 200
+/** Bounds everything in it. What is shown is shortened once it has been searched for credentials, not before. */
 const BODY_LENGTH_MAX = 65_536
 const NOTHING: Told = {
   message: undefined,
@@ -29,7 +28,7 @@ export function readErrorBody(body: Buffer): Told {
   const value = parsed(text)
   if (value !== undefined && value !== null && typeof value === 'object') return readError(value)
   if (text === '') return NOTHING
-  return { ...NOTHING, message: /^</.test(text) ? pageTitle(text) : bounded(text) }
+  return { ...NOTHING, message: /^</.test(text) ? pageTitle(text) : text }
 }
 
 /** Whether a JSON object is an error rather than an answer, whatever the HTTP status was. */
@@ -41,7 +40,7 @@ export function readError(value: unknown): Told {
   // Gemini sends a list of one error where a stream was asked for.
   const body = recordOf(Array.isArray(value) ? value[0] : value)
   const error = body.error
-  if (typeof error === 'string') return { ...readFlat(body), message: bounded(error) }
+  if (typeof error === 'string') return { ...readFlat(body), message: error }
   return readFlat(isRecord(error) ? error : body)
 }
 
@@ -51,11 +50,11 @@ function readFlat(error: Readonly<Record<string, unknown>>): Told {
   const refused = listOf(error.detail ?? recordOf(error.message).detail)
   const message = own ?? textOf(refused.map(refusal).join('; '))
   return {
-    message: message === undefined ? undefined : bounded(message),
+    message,
     // Gemini's `status` is a word, TGI's `error_type` stands beside a text.
-    type: label(textOf(error.type) ?? textOf(error.error_type) ?? word(error.status)),
-    param: label(textOf(error.param) ?? place(refused[0])),
-    code: label(codeOf(error.code) ?? codeOf(recordOf(error.details).error_code)),
+    type: textOf(error.type) ?? textOf(error.error_type) ?? word(error.status) ?? null,
+    param: textOf(error.param) ?? place(refused[0]) ?? null,
+    code: codeOf(error.code) ?? codeOf(recordOf(error.details).error_code) ?? null,
     status: statusOf(error),
     details: listOf(error.details),
   }
@@ -97,12 +96,4 @@ function pageTitle(page: string): string {
   return title
     ? `The upstream answered with a web page: ${title}`
     : 'The upstream answered with a web page.'
-}
-
-function label(text: string | undefined): string | null {
-  return text?.slice(0, LABEL_LENGTH_MAX) ?? null
-}
-
-function bounded(message: string): string {
-  return message.slice(0, MESSAGE_LENGTH_MAX)
 }

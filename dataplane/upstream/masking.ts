@@ -1,26 +1,42 @@
-/** Keeps what we sent an upstream to prove ourselves out of what it says back. */
+/** Keeps what we sent an upstream to prove ourselves out of what it says back, and what it says short. */
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { Failure } from '../providers/contract.ts'
 
 const MASK = '***'
 /** Shorter header values are words like "true", which prove nothing and stand in every text. */
 const SECRET_LENGTH_MIN = 8
+const MESSAGE_LENGTH_MAX = 2_000
+const LABEL_LENGTH_MAX = 200
 
-/** A failure in the upstream's words, without the credential and the header values it was sent. */
-export function masked(failure: Failure, { credential, headers }: UpstreamSettings): Failure {
+type Sent = Pick<UpstreamSettings, 'credential' | 'headers'>
+
+/**
+ * A failure in the upstream's words, without the credential and the header values it was sent. It is shortened last: of
+ * a credential at the edge the first part would be left, which nothing would find any more.
+ */
+export function masked(failure: Failure, { credential, headers }: Sent): Failure {
   const secrets = Object.values(headers).filter((value) => value.length >= SECRET_LENGTH_MIN)
   if (credential !== '') secrets.push(credential)
-  const told = [failure.message, failure.type, failure.param, failure.code].join()
-  if (!secrets.some((secret) => told.includes(secret))) return failure
-  const clean = <T extends string | null | undefined>(text: T) =>
-    typeof text === 'string'
-      ? secrets.reduce((shown: string, secret) => shown.replaceAll(secret, MASK), text)
-      : text
+  const clean = (text: string, lengthMax: number) =>
+    secrets.reduce(withoutSecret, text).slice(0, lengthMax)
+  const label = (text: string | null) => text && clean(text, LABEL_LENGTH_MAX)
+  const { message, type, param, code } = failure
   return {
     ...failure,
-    message: clean(failure.message) ?? '',
-    ...(failure.type === undefined ? {} : { type: clean(failure.type) }),
-    ...(failure.param === undefined ? {} : { param: clean(failure.param) }),
-    ...(failure.code === undefined ? {} : { code: clean(failure.code) }),
-  } as Failure
+    message: clean(message, MESSAGE_LENGTH_MAX),
+    ...(type !== undefined && { type: label(type) }),
+    ...(param !== undefined && { param: label(param) }),
+    ...(code !== undefined && { code: label(code) }),
+  }
+}
+
+function withoutSecret(text: string, secret: string): string {
+  const shown = text.includes(secret) ? text.replaceAll(secret, MASK) : text
+  // A text that was cut on its way here may end in the middle of one.
+  for (let length = secret.length - 1; length >= SECRET_LENGTH_MIN; length--) {
+    const start = shown.length - length
+    if (start >= 0 && shown.startsWith(secret.slice(0, length), start))
+      return shown.slice(0, start) + MASK
+  }
+  return shown
 }

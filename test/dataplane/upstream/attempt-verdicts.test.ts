@@ -103,11 +103,6 @@ const OF_THE_REQUEST: readonly [provider: string, status: number, error: object]
     },
   ],
   [
-    'llamacpp',
-    501,
-    { code: 501, message: 'This feature is switched off', type: 'not_supported_error' },
-  ],
-  [
     'ollama',
     500,
     {
