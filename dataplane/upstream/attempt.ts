@@ -6,6 +6,7 @@ import type { MeteredAttempt } from '../meter.ts'
 import type { Failure } from '../providers/contract.ts'
 import { Tap } from '../streaming/tap.ts'
 import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
+import { answersAnother } from './answered-id.ts'
 import type { Permit } from './breaker.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
@@ -113,6 +114,11 @@ export class Attempt implements Receiver, Listener {
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     this.#headers = headers
+    if (this.#sent !== undefined && answersAnother(headers, this.#sent.requestId)) {
+      this.#exchange.abort("the answer is another request's")
+      this.#fail({ class: 'malformed', message: 'The answer is that of another request.' })
+      return
+    }
     if (status >= 300) return
     const streams = this.#parts.request.stream && isEventStream(headers)
     const encoding = encodingOf(headers)

@@ -15,6 +15,9 @@ import { watchStaleness } from './stale-connection.ts'
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000
 const IDLE_MS_MAX = 60_000
+/** A connection that has gone wrong unseen, such as by an answer that nobody asked for, does not go on so for ever. */
+const REQUESTS_MAX = 1000
+const AGE_MS_MAX = 600_000
 const HEADER_BYTES_MAX = 65_536
 
 /** What has to be known of an upstream, or of anything else that is reached in the same way. */
@@ -40,6 +43,8 @@ export function openPool(
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS_MAX,
     maxHeaderSize: HEADER_BYTES_MAX,
+    maxRequestsPerClient: REQUESTS_MAX,
+    clientTtl: AGE_MS_MAX,
   }
   const timeout = timeoutOf(upstream)
   try {
@@ -77,6 +82,9 @@ export function openRequestPool(
     connections: connections ?? Number.POSITIVE_INFINITY,
     idleMs: IDLE_MS,
     idleMsMax: IDLE_MS_MAX,
+    requestsMax: REQUESTS_MAX,
+    ageMsMax: AGE_MS_MAX,
+    random: Math.random,
   })
 }
 

@@ -50,7 +50,8 @@ export class Exchange implements PoolHandler, Deadline {
   #lastByteAt = 0
   #hints = 0
   #resent = false
-  readonly #startedAt: number
+  /** When the request had a connection last. */
+  #sentAt: number
 
   constructor(receiver: Receiver, clocks: ExchangeClocks, clock: Clock, deadlines: Deadlines) {
     this.#receiver = receiver
@@ -58,8 +59,8 @@ export class Exchange implements PoolHandler, Deadline {
     this.#clock = clock
     this.#deadlines = deadlines
     this.#idleMs = clocks.idleMs
-    this.#startedAt = clock.now()
-    this.due = Math.min(this.#startedAt + clocks.firstMs, clocks.totalAt)
+    this.#sentAt = clock.now()
+    this.due = Math.min(this.#sentAt + clocks.firstMs, clocks.totalAt)
     deadlines.add(this)
   }
 
@@ -114,6 +115,7 @@ export class Exchange implements PoolHandler, Deadline {
 
   onRequestStart(controller: PoolController): void {
     this.#controller = controller
+    this.#sentAt = this.#clock.now()
     if (this.#over) controller.abort(new Error('aborted before it was sent'))
   }
 
@@ -152,7 +154,7 @@ export class Exchange implements PoolHandler, Deadline {
 
   #mayResend(error: Error): boolean {
     if (this.#over || this.#resent || !isStale(error)) return false
-    return this.#clock.now() - this.#startedAt < STALE_MS
+    return this.#clock.now() - this.#sentAt < STALE_MS
   }
 
   #fail(failure: Failure): void {

@@ -21,6 +21,11 @@ const NOTHING = Buffer.alloc(0)
 export class Connection implements AnswerSink, PoolController, Holding {
   /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
   usableUntil = 0
+  /** Monotonic moment at which it ends in any case, and the answers it may carry; its keeper's to write too. */
+  endsAt = Number.POSITIVE_INFINITY
+  answersMax = Number.POSITIVE_INFINITY
+  /** Answers it has carried. */
+  answers = 0
   readonly #socket: Socket
   readonly #keeper: Keeper
   /** The end of a write that is encrypted is told a turn later: held until the turn's end it would be told after the answer. */
@@ -28,7 +33,8 @@ export class Connection implements AnswerSink, PoolController, Holding {
   readonly #reader = new AnswerReader(this)
   #handler: PoolHandler | undefined
   #head: AnswerHead | undefined
-  #answers = 0
+  /** Whether the request has been given to the system, as far as that takes it. */
+  #isWritten = false
   #paused = false
   #reading = false
   /** Bytes that came before a pause and have not been read. */
@@ -56,6 +62,7 @@ export class Connection implements AnswerSink, PoolController, Holding {
   send(head: string, body: Buffer, handler: PoolHandler): void {
     this.#handler = handler
     this.#head = undefined
+    this.#isWritten = false
     this.#reader.begin()
     handler.onRequestStart(this)
     // It may have been aborted by then, and nothing has been written.
@@ -73,6 +80,7 @@ export class Connection implements AnswerSink, PoolController, Holding {
   }
 
   flush(): void {
+    this.#isWritten = true
     this.#socket.uncork()
   }
 
@@ -113,8 +121,8 @@ export class Connection implements AnswerSink, PoolController, Holding {
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#handler === undefined) {
-      // Nobody has asked for anything.
+    if (this.#handler === undefined || !this.#isWritten) {
+      // Nobody has asked for anything, or nothing of the question has left: it would be taken for its answer.
       this.#break(cut())
       return
     }
@@ -162,7 +170,7 @@ export class Connection implements AnswerSink, PoolController, Holding {
     this.#handler = undefined
     this.#paused = false
     this.#held = undefined
-    this.#answers++
+    this.answers++
     const keeps = this.#head?.keepAlive === true && !isOverfull && !this.#ended
     if (keeps && this.#socket.writableLength === 0)
       this.#keeper.freed(this, this.#head?.keepAliveMs)
@@ -173,7 +181,8 @@ export class Connection implements AnswerSink, PoolController, Holding {
   #break(error: Error): void {
     const handler = this.#handler
     this.#handler = undefined
-    const isKept = this.#answers > 0 && !this.#reader.begun
+    // An interim answer shows that the request was read.
+    const isKept = this.answers > 0 && this.#head === undefined && !this.#reader.begun
     this.#leave()
     if (handler === undefined) return
     if (isKept && isClosed(error)) markStale(error)

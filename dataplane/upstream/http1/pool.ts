@@ -16,11 +16,18 @@ export interface PoolOptions {
   /** How long an idle connection is kept where the upstream says nothing, and at most. */
   readonly idleMs: number
   readonly idleMsMax: number
+  /** Answers that one connection may carry, and how long it may live, at most. */
+  readonly requestsMax: number
+  readonly ageMsMax: number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
 }
 
 /** An upstream that names its own time is given so much of it to be late. */
 const HINT_MARGIN_MS = 2000
 const SWEEP_MS = 1000
+/** Connections that were made together must not all end together: up to a fifth earlier. */
+const SPREAD = 0.2
 
 interface Waiting {
   readonly request: PoolRequest
@@ -75,11 +82,13 @@ export class Http1Pool implements RequestPool, Keeper {
     const { idleMs, idleMsMax } = this.#options
     const keptMs =
       keepAliveMs === undefined ? idleMs : Math.min(keepAliveMs - HINT_MARGIN_MS, idleMsMax)
-    if (keptMs <= 0 || (this.#closed && this.#waiting.length === 0)) {
+    const now = performance.now()
+    connection.usableUntil = Math.min(now + keptMs, connection.endsAt)
+    const isSpent = connection.answers >= connection.answersMax
+    if (connection.usableUntil <= now || isSpent || (this.#closed && this.#waiting.length === 0)) {
       connection.destroy(destroyed())
       return
     }
-    connection.usableUntil = performance.now() + keptMs
     this.#idle.push(connection)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
     this.#serveWaiting()
@@ -125,9 +134,19 @@ export class Http1Pool implements RequestPool, Keeper {
       }
       const connection = new Connection(socket, this)
       this.#all.add(connection)
-      connection.usableUntil = performance.now() + this.#options.idleMs
+      this.#limit(connection)
       this.#send(connection, request, handler)
     })
+  }
+
+  /** Whatever once went wrong between the two sides of a connection does not go on for ever. */
+  #limit(connection: Connection): void {
+    const { idleMs, requestsMax, ageMsMax, random } = this.#options
+    const part = 1 - SPREAD * random()
+    const now = performance.now()
+    connection.usableUntil = now + idleMs
+    connection.endsAt = now + ageMsMax * part
+    connection.answersMax = Math.ceil(requestsMax * part)
   }
 
   /** A turn later, so that a connection that its upstream closes behind the answer has shown it. */

@@ -159,3 +159,31 @@ test('a failure of the runtime itself goes on to count', async () => {
   assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
   assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
 })
+
+test('an answer with the id of another request of this process is a failure, and its connection ends', async () => {
+  for (const name of ['x-request-id', 'x-client-request-id']) {
+    const rig = aRig({
+      upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
+      routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
+    })
+    const told = rig.send()
+    rig.last.head(200, { 'content-type': 'application/json', [name]: 'tag-z9' })
+    assert.equal(rig.last.aborted, true)
+    assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
+  }
+})
+
+test('an id that others made says nothing about whose answer it is', async () => {
+  for (const id of ['tag-1', 'req_0115', 'gat-2', 'tag-2-3', 'tag-', 'tag-Ü', '']) {
+    const rig = aRig({
+      upstreams: [{ name: 'a' }],
+      routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
+    })
+    const told = rig.send()
+    rig.last.head(200, { 'content-type': 'application/json', 'x-request-id': id })
+    rig.last.data(JSON.stringify(ANSWER))
+    rig.last.end()
+    assert.equal(((await told) as { kind: string }).kind, 'whole', id)
+  }
+})

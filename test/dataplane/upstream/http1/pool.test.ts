@@ -54,7 +54,14 @@ function bodyIsWhole(text: string): boolean {
   return end !== -1 && text.length >= end + 4 + length
 }
 
-function aPool(port: number, more: { connections?: number; idleMs?: number } = {}) {
+interface More {
+  readonly connections?: number
+  readonly idleMs?: number
+  readonly requestsMax?: number
+  readonly ageMsMax?: number
+}
+
+function aPool(port: number, more: More = {}) {
   const pool = new Http1Pool({
     connect(callback) {
       const socket = connect(port, '127.0.0.1')
@@ -65,6 +72,9 @@ function aPool(port: number, more: { connections?: number; idleMs?: number } = {
     connections: more.connections ?? Number.POSITIVE_INFINITY,
     idleMs: more.idleMs ?? 60_000,
     idleMsMax: 60_000,
+    requestsMax: more.requestsMax ?? 1000,
+    ageMsMax: more.ageMsMax ?? 600_000,
+    random: () => 0,
   })
   servers.push({ close: () => void pool.destroy() })
   return pool
