@@ -11,18 +11,40 @@ const Upstream = z.looseObject({
   queue: z.union([z.number(), z.string()]),
 })
 
-const Verdict = z.looseObject({
+const Rights = z.looseObject({
   id: z.string().optional(),
   tenant: z.string().optional(),
   status: z.number(),
   why: z.string(),
 })
 
+const Verdict = z.looseObject({
+  status: z.number(),
+  code: z.string().nullish(),
+  message: z.string(),
+  retry_after_seconds: z.number().nullish(),
+})
+type Verdict = z.output<typeof Verdict>
+
 export const Explanation = z.looseObject({
   text: z.string(),
-  key: Verdict.optional(),
+  key: Rights.optional(),
   upstreams: z.array(Upstream).optional(),
   limits: Standing.optional(),
+  verdict: Verdict.optional(),
+})
+export type Explanation = z.output<typeof Explanation>
+
+export const Refusal = z.object({
+  error: z.object({ message: z.string() }),
+  verdict: Verdict.optional(),
 })
 
-export const Refusal = z.object({ error: z.object({ message: z.string() }) })
+/** The answer to the next request in one line. */
+export function wordsOf({ status, code, message, retry_after_seconds: wait }: Verdict): string {
+  if (!code) return `now: ${status}, ${message}`
+  // Until a breaker lets a request through: known to the second, and nothing helps before.
+  if (code === 'ERR_GW_NO_HEALTHY_UPSTREAM' && wait && wait > 1)
+    return `now: ${status} for ${wait} s more, ${code}: ${message}`
+  return `now: ${status}, ${code}: ${message}${wait ? ` Retry-After ${wait} s` : ''}`
+}

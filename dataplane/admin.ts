@@ -81,7 +81,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'GET',
     path: '/explain',
     summary:
-      'What will happen to a request; `?model=NAME` for one route or alias, `&tenant=NAME` or `&key_hash=HEX` for whose.',
+      'What will happen to a request; `?model=NAME` for one route or alias, with the `verdict` on the next request; ' +
+      '`&tenant=NAME` or `&key_hash=HEX` for whose, `&prompt_tokens=N`, `&max_tokens=N` for how large.',
     run: ({ query }, { gateway }) => explained(gateway, query),
   },
   {
@@ -133,13 +134,17 @@ function traceOf(gateway: Gateway, id: string): AdminAnswer {
 
 async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminAnswer> {
   const explanation = await explanationOf(query, gateway)
-  return 'missing' in explanation ? missing(explanation.missing) : ok(explanation)
+  if ('wrong' in explanation)
+    return { status: 400, body: { error: { message: explanation.wrong } } }
+  if (!('missing' in explanation)) return ok(explanation)
+  const { status, body } = missing(explanation.missing)
+  return { status, body: { ...body, verdict: explanation.verdict } }
 }
 
 function ok(body: unknown): AdminAnswer {
   return { status: 200, body }
 }
 
-function missing(message: string): AdminAnswer {
+function missing(message: string) {
   return { status: 404, body: { error: { message } } }
 }

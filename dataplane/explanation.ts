@@ -6,6 +6,7 @@ import { limitsOf } from './limits/tenants.ts'
 import { unusable } from './stages/authenticate.ts'
 import { mayUse } from './stages/match.ts'
 import { upstreamStatus } from './status.ts'
+import { verdictOn } from './verdict.ts'
 
 export interface Question {
   /** A route or an alias. */
@@ -13,23 +14,44 @@ export interface Question {
   readonly tenant?: string
   /** SHA-256 of the whole key in hex, so that the key itself need not be told. */
   readonly key_hash?: string
+  readonly prompt_tokens?: string
+  readonly max_tokens?: string
 }
 
-/** `missing` says what was asked for and is not there. */
-export async function explanationOf({ model, tenant, key_hash }: Question, gateway: Gateway) {
+/** More than any context window has. */
+const TOKENS_MAX = 100_000_000
+
+/** `missing` says what was asked for and is not there, `wrong` what is no number. */
+export async function explanationOf(question: Question, gateway: Gateway) {
+  const { model, tenant, key_hash } = question
   const { snapshot } = gateway.active
   const key = key_hash === undefined ? undefined : snapshot.keys.get(key_hash.toLowerCase())
   const route = model === undefined ? undefined : snapshot.models.get(model)
+  const promptTokens = tokensOf(question.prompt_tokens)
+  const maxTokens = tokensOf(question.max_tokens)
+  if (promptTokens === null || maxTokens === null)
+    return { wrong: `Give prompt_tokens and max_tokens as whole numbers from 1 to ${TOKENS_MAX}.` }
+  const isKeyGiven = key_hash !== undefined
+  const asked = { key, isKeyGiven, tenant, promptTokens, maxTokens }
+  const verdict = model === undefined ? undefined : await verdictOn({ model, ...asked }, gateway)
   if (model !== undefined && route === undefined)
-    return { missing: `There is no route or alias "${model}".` }
+    return { missing: `There is no route or alias "${model.slice(0, 100)}".`, verdict }
   const whose = key?.record.tenant ?? tenant
   return {
     ...(route && { model, route: route.name }),
+    ...(verdict && { verdict }),
     text: textOf(route, gateway),
-    ...(key_hash !== undefined && { key: verdictOn(key, route, gateway) }),
+    ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
     ...(route && { upstreams: upstreamsOf(route, gateway) }),
     ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
   }
+}
+
+/** Null where it is no count. */
+function tokensOf(text: string | undefined): number | undefined | null {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  return /^\d+$/.test(text) && count >= 1 && count <= TOKENS_MAX ? count : null
 }
 
 function textOf(route: Route | undefined, { active }: Gateway): string {
@@ -41,8 +63,8 @@ function textOf(route: Route | undefined, { active }: Gateway): string {
   return explain({ ...configuration, gw: { ...section, routes: [route.section] } })
 }
 
-/** The answer that the key alone would get: by the same questions that a request with it is asked. */
-function verdictOn(key: KeyEntry | undefined, route: Route | undefined, { clock }: Gateway) {
+/** The answer that the key alone would get. */
+function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }: Gateway) {
   if (key === undefined) return { status: 401, why: 'unknown key' }
   const { id, tenant } = key.record
   const bad = unusable(key, clock.wall())

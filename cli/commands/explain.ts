@@ -1,6 +1,8 @@
 /** `gw explain`: what a running gateway would do now with a request. */
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
+import type { Explanation } from '../explanation.ts'
+import { wholeNumber } from '../option-values.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -18,29 +20,31 @@ interface ExplainOptions extends PlaceOptions {
   readonly route: string
   readonly key?: string
   readonly tenant?: string
+  readonly promptTokens?: number
+  readonly maxTokens?: number
   readonly output: Format
 }
+
+const TOKENS_MAX = 100_000_000
 
 export const explain = endUsageWith64(
   addPlace(
     new Command('explain').description(
-      'Say what a running gateway would do now with a request: key, limits, upstreams.',
+      'Say what a running gateway would answer now to a request, and why: key, limits, upstreams.',
     ),
   )
     .requiredOption('--route <name>', 'route or alias, as in `model`')
     .option('--key <key>', 'key of the caller; only its hash is sent')
     .addOption(new Option('--tenant <name>', 'tenant of the caller').conflicts('key'))
+    .option('--prompt-tokens <n>', 'tokens of its prompt', wholeNumber(1, TOKENS_MAX))
+    .option('--max-tokens <n>', 'its `max_tokens`', wholeNumber(1, TOKENS_MAX))
     .addOption(formatOption())
     .action(explainRequest),
 )
 
 async function explainRequest(options: ExplainOptions, command: Command): Promise<void> {
-  const { route, key, tenant, output } = options
-  const query = new URLSearchParams({
-    model: route,
-    ...(key !== undefined && { key_hash: hash('sha256', key) }),
-    ...(tenant !== undefined && { tenant }),
-  })
+  const { output } = options
+  const query = queryOf(options)
   const { withDoors } = await import('../doors.ts')
   const { name, status, body } = await withDoors(
     await askedPlace(options, command),
@@ -48,24 +52,43 @@ async function explainRequest(options: ExplainOptions, command: Command): Promis
       return { name: door.name, ...(await door.ask(`/explain?${query}`)) }
     },
   )
-  const { Explanation, Refusal } = await import('../explanation.ts')
+  const { Explanation, Refusal, wordsOf } = await import('../explanation.ts')
   if (status === 404) {
     process.exitCode = EXIT.no
-    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+    const { error, verdict } = Refusal.parse(body)
+    printRemark(`error: ${error.message}`)
+    if (output !== 'table') return await printValue(body, output)
+    return verdict === undefined ? undefined : printLine(wordsOf(verdict))
   }
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   const explanation = Explanation.parse(body)
-  const verdict = explanation.key
-  if (verdict !== undefined && verdict.status !== 200) process.exitCode = EXIT.no
+  const { key, verdict } = explanation
+  const answer = verdict ?? key
+  if (answer !== undefined && answer.status !== 200) process.exitCode = EXIT.no
   if (output !== 'table') return await printValue(body, output)
-  printText(explanation.text)
-  if (verdict !== undefined) {
-    const name = verdict.id === undefined ? 'key' : `key ${verdict.id} of tenant ${verdict.tenant}`
-    printLine(`\n${name}: ${verdict.status}, ${verdict.why}`)
+  await printExplanation(explanation)
+  if (verdict !== undefined) printLine(`\n${wordsOf(verdict)}`)
+}
+
+function queryOf({ route, key, tenant, promptTokens, maxTokens }: ExplainOptions) {
+  return new URLSearchParams({
+    model: route,
+    ...(key !== undefined && { key_hash: hash('sha256', key) }),
+    ...(tenant !== undefined && { tenant }),
+    ...(promptTokens !== undefined && { prompt_tokens: String(promptTokens) }),
+    ...(maxTokens !== undefined && { max_tokens: String(maxTokens) }),
+  })
+}
+
+async function printExplanation({ text, key, upstreams, limits }: Explanation): Promise<void> {
+  printText(text)
+  if (key !== undefined) {
+    const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`
+    printLine(`\n${name}: ${key.status}, ${key.why}`)
   }
-  if (explanation.upstreams !== undefined) {
+  if (upstreams !== undefined) {
     printLine('\nupstreams now')
-    const rows = explanation.upstreams.map((one) => [
+    const rows = upstreams.map((one) => [
       one.name,
       one.eligible ? 'yes' : 'no',
       one.health,
@@ -75,8 +98,8 @@ async function explainRequest(options: ExplainOptions, command: Command): Promis
     ])
     printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE'], rows)
   }
-  if (explanation.limits === undefined) return
+  if (limits === undefined) return
   const { printStanding } = await import('../limits-table.ts')
-  printLine(`\nlimits of tenant ${explanation.limits.tenant} now`)
-  printStanding(explanation.limits)
+  printLine(`\nlimits of tenant ${limits.tenant} now`)
+  printStanding(limits)
 }

@@ -22,6 +22,10 @@ export interface Limited {
   readonly meter: Meter
 }
 
+/** Of the visit only what decides: a forecast has no client. */
+export type Situation = Pick<Visit, 'active' | 'gateway'>
+export type Wish = Omit<Limited, 'meter' | 'rules'>
+
 export interface Decision {
   readonly route: Route
   readonly quote: Quote
@@ -29,7 +33,7 @@ export interface Decision {
 }
 
 /** What the request may cost on a route. */
-interface Offer {
+export interface Offer {
   readonly route: Route
   readonly quote: Quote
   readonly estimate: Amount
@@ -79,9 +83,14 @@ function concluded(result: AdmitResult, offer: Offer, limited: Limited, visit: V
   return { route, quote, lease }
 }
 
-function offerOf(route: Route, quote: Quote, { request, limits }: Limited, visit: Visit): Offer {
+export function offerOf(
+  route: Route,
+  quote: Quote,
+  { request, limits }: Wish,
+  { active }: Situation,
+): Offer {
   const prompt = Math.max(quote.prompt, promptTokensMax(request))
-  const price = dearest(visit.active.lanes.get(route.name), limits, prompt, quote.answer)
+  const price = dearest(active.lanes.get(route.name), limits, prompt, quote.answer)
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
 }
 
@@ -107,7 +116,7 @@ function dearest(
 }
 
 /** Only where the tenant's budget names a route, and one of its upstreams may be tried now and has room. */
-function downgradeOffer(limited: Limited, visit: Visit): Offer | undefined {
+export function downgradeOffer(limited: Wish, visit: Situation): Offer | undefined {
   const { request, quote, limits, caller } = limited
   const route = limits.downgrades.get(caller.tenant)
   const lane = route === undefined ? undefined : visit.active.lanes.get(route.name)

@@ -9,7 +9,8 @@ import { Attempt, type Outcome } from '../upstream/attempt.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'
 import { Journey } from '../upstream/journey.ts'
 import { refusalOf } from '../upstream/refusal.ts'
-import type { Lane, Target } from '../upstream/targets.ts'
+import type { Target } from '../upstream/targets.ts'
+import { unservedError } from '../upstream/unserved.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
@@ -131,32 +132,7 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
 }
 
 function endOf(why: Ending, { last }: Journey, admission: Admission, now: number): GatewayError {
-  const { route, lane, yields } = admission
-  if (last !== undefined) {
-    return refusalOf(last.failure, last.target.name)
-  }
-  const names = lane.targets.map((target) => target.name).join(', ')
-  if (why === 'saturated') {
-    return new GatewayError(
-      'ERR_GW_QUEUE_SATURATED',
-      `Every eligible upstream of route "${route.name}" (${names}) is full${yields ? ' for requests of low priority' : ''}.`,
-      {
-        retryAfterSeconds: 1,
-      },
-    )
-  }
-  return new GatewayError(
-    'ERR_GW_NO_HEALTHY_UPSTREAM',
-    `No upstream of route "${route.name}" (${names}) is eligible now.`,
-    {
-      retryAfterSeconds: reopeningSeconds(lane, now),
-    },
-  )
-}
-
-/** Until the first breaker lets a request through; when an unhealthy upstream comes back nobody knows. */
-function reopeningSeconds({ targets }: Lane, now: number): number {
-  const moments = targets.map(({ state }) => state.breaker.reopensAt ?? Number.POSITIVE_INFINITY)
-  const first = Math.min(...moments)
-  return Number.isFinite(first) ? Math.max(1, Math.ceil((first - now) / 1000)) : 1
+  return last === undefined
+    ? unservedError(why, admission, now)
+    : refusalOf(last.failure, last.target.name)
 }

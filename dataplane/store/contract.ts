@@ -79,6 +79,8 @@ export interface Figures {
   readonly tokens: BudgetFigure | undefined
   /** Nano-dollars; only with spend_per_month_usd. */
   readonly spend: BudgetFigure | undefined
+  /** The store is away and nothing is admitted without it: this is what it told last. */
+  readonly isOld?: boolean
 }
 
 export interface BucketFigure {

@@ -135,7 +135,8 @@ export class SharedStore implements Store {
       }
     }
     if (failOpen) return local.read(tenant, rules)
-    return local.lastKnown(tenant, Number.POSITIVE_INFINITY) ?? local.read(tenant, rules)
+    const last = local.lastKnown(tenant, Number.POSITIVE_INFINITY) ?? local.read(tenant, rules)
+    return { ...last, isOld: true }
   }
 
   /** The store is away. */
@@ -222,7 +223,7 @@ export class SharedStore implements Store {
 }
 
 /** Never 429: nobody has exceeded anything. */
-function unavailable(): GatewayError {
+export function unavailable(): GatewayError {
   return new GatewayError(
     'ERR_GW_LIMITER_UNAVAILABLE',
     'The store that counts limits and budgets does not answer. Try again in a moment.',

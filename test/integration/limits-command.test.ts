@@ -94,7 +94,8 @@ test('gw limits show prints the same for programs', async () => {
 
 test('gw explain says of a key what it may, how its tenant stands and how the upstreams are', async () => {
   const { code, stdout, stderr } = await explain('--route', 'gpt-4o', '--key', key)
-  assert.deepEqual([code, stderr], [0, ''])
+  assert.deepEqual([code, stderr], [1, ''])
+  assert.match(stdout, /\nnow: 429, ERR_GW_RATE_LIMIT_LOCAL: The limit of 1 tokens a minute/)
   assert.match(stdout, /^route chat\n {2}reached by model: chat, or by alias gpt-4o/)
   assert.match(stdout, /\nkey acme of tenant acme: 200, it may call\n/)
   const rows = rowsOf(stdout)

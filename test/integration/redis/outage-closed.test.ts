@@ -186,6 +186,21 @@ test('a store that answers after timeout_ms, and within 250 ms, refuses nobody',
   assert.deepEqual(seen, { 200: 40 })
 })
 
+test('an explanation knows at once that the store is away', async (context) => {
+  const lost = await startFaultProxy(server.socket)
+  context.after(() => lost.close())
+  const url = `redis://127.0.0.1:${lost.port}`
+  const gateway = await startShared({ url, failOpen: false, upstream, keys })
+  context.after(() => gateway.stop())
+  const front = gateway.as('acme')
+  const explained = async () => (await front.admin('/explain?model=chat&tenant=acme')).verdict
+  await until('it serves', async () => (await explained()).status === 200, 30)
+  lost.fault = 'swallow'
+  const { status, code, retry_after_seconds } = await explained()
+  assert.deepEqual([status, code, retry_after_seconds], [503, 'ERR_GW_LIMITER_UNAVAILABLE', 1])
+  assert.equal((await front.chat()).status, 503)
+})
+
 test('each time that the store comes back it is asked again within a second, however often it was away', async (context) => {
   const flapping = await startFaultProxy(server.socket)
   context.after(() => flapping.close())

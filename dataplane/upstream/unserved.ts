@@ -1,0 +1,42 @@
+/** What a client is told when no upstream of its route may be asked. */
+import { GatewayError } from '../errors.ts'
+import type { Ending } from './attempt-plan.ts'
+import type { Lane } from './targets.ts'
+
+export interface Unserved {
+  readonly route: { readonly name: string }
+  readonly lane: Lane
+  readonly yields: boolean
+}
+
+/** `now` is the monotonic present. */
+export function unservedError(
+  why: Ending,
+  { route, lane, yields }: Unserved,
+  now: number,
+): GatewayError {
+  const names = lane.targets.map((target) => target.name).join(', ')
+  if (why === 'saturated') {
+    return new GatewayError(
+      'ERR_GW_QUEUE_SATURATED',
+      `Every eligible upstream of route "${route.name}" (${names}) is full${yields ? ' for requests of low priority' : ''}.`,
+      {
+        retryAfterSeconds: 1,
+      },
+    )
+  }
+  return new GatewayError(
+    'ERR_GW_NO_HEALTHY_UPSTREAM',
+    `No upstream of route "${route.name}" (${names}) is eligible now.`,
+    {
+      retryAfterSeconds: reopeningSeconds(lane, now),
+    },
+  )
+}
+
+/** Until the first breaker lets a request through; when an unhealthy upstream comes back nobody knows. */
+function reopeningSeconds({ targets }: Lane, now: number): number {
+  const moments = targets.map(({ state }) => state.breaker.reopensAt ?? Number.POSITIVE_INFINITY)
+  const first = Math.min(...moments)
+  return Number.isFinite(first) ? Math.max(1, Math.ceil((first - now) / 1000)) : 1
+}
