@@ -1,5 +1,5 @@
 /** The file in `state_dir` that outlives the process: one row for each tenant and window. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { dayOf, monthOf, type Window } from '../budgets/windows.ts'
@@ -45,6 +45,7 @@ export class Journal {
     let database: DatabaseSync | undefined
     try {
       makeFolder(folder)
+      closeToOthers(path)
       database = new DatabaseSync(path)
       database.exec(SETTINGS)
       prepare(database)
@@ -106,7 +107,17 @@ function makeFolder(folder: string): void {
   const parent = dirname(path)
   if (existsSync(path)) return
   if (!existsSync(parent)) makeFolder(parent)
-  mkdirSync(path)
+  mkdirSync(path, { mode: 0o700 })
+}
+
+/** What tenants used is nobody else's business. SQLite gives its `-wal` and `-shm` the mode of the file itself. */
+function closeToOthers(path: string): void {
+  if (!existsSync(path)) writeFileSync(path, '', { mode: 0o600, flag: 'wx' })
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const found = statSync(file, { throwIfNoEntry: false })
+    // A file of another user, which this one may write, keeps the mode that the other gave it.
+    if (found?.isFile() && found.uid === process.getuid?.()) chmodSync(file, 0o600)
+  }
 }
 
 function before(window: Window, windowOf: (wallMs: number) => Window): Window {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -71,6 +80,24 @@ test('what was used, and which thresholds were told, survives a restart', (conte
   assert.deepEqual(settledOf(second, 'other'), [7, 3])
   assert.deepEqual(use(second, 'acme', { tokens: 1, nanos: 0 }).crossed, [])
   second.close()
+})
+
+test('the folder and its files are for their owner alone, also those of an older release', (context) => {
+  const folder = join(aFolder(context), 'state')
+  const store = open(folder)
+  use(store, 'acme', { tokens: 1, nanos: 1 })
+  store.expire(0)
+  const modes = () =>
+    readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  assert.deepEqual(modes(), [
+    [FILE_NAME, 0o600],
+    [`${FILE_NAME}-wal`, 0o600],
+  ])
+  store.close()
+  chmodSync(join(folder, FILE_NAME), 0o644)
+  open(folder).close()
+  assert.deepEqual(modes(), [[FILE_NAME, 0o600]])
 })
 
 test('kill -9 keeps what was written, and charges running requests what they had told', async (context) => {
