@@ -31,10 +31,12 @@ LABEL org.opencontainers.image.title="gw" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /app /app
+# A container is reached from outside of it, so that a gateway listens on all addresses unless its configuration says otherwise.
 # HOME is where compiled code is kept between starts of a container; the root of the file system is read-only.
 ENV PATH=/app/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     HOME=/tmp \
-    NODE_ENV=production
+    NODE_ENV=production \
+    GW_LISTEN_ADDRESS=0.0.0.0
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 9090

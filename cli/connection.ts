@@ -1,52 +1,59 @@
-/** Asks the admin API of a gateway: stand-alone by its URL, a pod by the end of a tunnel to it. */
+/** Asks the admin API of a gateway: stand-alone by its socket or URL, a pod by the end of a tunnel to it. */
+import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
+import { type AdminAnswer, type Asking, ask } from './admin-call.ts'
 
+export type { AdminAnswer, Asking } from './admin-call.ts'
+
+/** Where a pod's admin port is when it is forwarded, and where a gateway is looked for last. */
 export const ADMIN_DEFAULT = 'http://127.0.0.1:9091'
 const TIMEOUT_MS = 10_000
 const LOOK_MS = 1000
-const ANSWER_BYTES_MAX = 33_554_432
-
-export interface AdminAnswer {
-  readonly status: number
-  /** JSON of the admin API; what it says is checked by whoever reads it. */
-  readonly body: unknown
-}
-
-export interface Asking {
-  readonly method?: 'GET' | 'PUT' | 'POST'
-  readonly body?: string
-  readonly timeoutMs?: number
-}
 
 /** The option of every command that asks a stand-alone gateway. */
 export function adminOption(): Option {
-  return new Option('--admin <url>', `admin API of a stand-alone gateway (${ADMIN_DEFAULT})`)
+  return new Option(
+    '--admin <where>',
+    'stand-alone gateway: the port clients call, the path of its admin socket, or a URL',
+  )
     .env('GW_ADMIN')
-    .argParser((text) => urlOption(text, ADMIN_DEFAULT))
+    .argParser(adminPlace)
+}
+
+/** A URL, or `unix:` with a path. A port becomes one of them when it is asked, because sockets come and go. */
+export function adminPlace(text: string): string {
+  if (/^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) < 65_536) return text
+  const path = /^unix:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1] ?? (isPath(text) ? text : undefined)
+  if (path !== undefined) return `unix:${resolve(path)}`
+  const url = URL.parse(text)
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
+  throw new InvalidArgumentError(
+    `Give a URL such as ${ADMIN_DEFAULT}, the path of an admin socket, or the port that clients call.`,
+  )
+}
+
+function isPath(text: string): boolean {
+  return /^\.{0,2}\//.test(text) || /^[^:]+\.sock$/.test(text)
 }
 
 /** Throws a sentence when there is no answer that could be one of the admin API. */
 export async function askAdmin(
-  admin: string,
+  said: string,
   path: string,
-  { method = 'GET', body: sent, timeoutMs = TIMEOUT_MS }: Asking = {},
+  asking: Asking = {},
 ): Promise<AdminAnswer> {
-  const url = `${admin.replace(/\/+$/, '')}${path}`
-  let status: number
-  let text: string
+  const { timeoutMs = TIMEOUT_MS } = asking
+  const { socketOf, tokenFor } = await import('./local-gateways.ts')
+  const admin = /^\d+$/.test(said) ? (socketOf(Number(said)) ?? `http://127.0.0.1:${said}`) : said
+  const url = path === '/status' ? null : URL.parse(admin)
+  let answer: AdminAnswer
   try {
-    const signal = AbortSignal.timeout(timeoutMs)
-    const answer = await fetch(url, {
-      method,
-      signal,
-      ...(sent === undefined ? {} : { body: sent }),
-    })
-    status = answer.status
-    text = await answer.text()
+    const token = url === null ? undefined : await tokenFor(url)
+    answer = await ask(admin, path, { ...asking, timeoutMs, token })
   } catch (error) {
     throw new Error(`No gateway answers at ${admin} (${reasonOf(error, timeoutMs)}). ${ADVICE}`)
   }
-  const body = text.length > ANSWER_BYTES_MAX ? undefined : parsed(text)
+  const { body, status } = answer
   if (body === undefined) throw new Error(`What answers at ${admin} is no gateway. ${ADVICE}`)
   // Only answers to clients have an id: it is the other port of the same gateway.
   if ('request_id' in Object(Object(body).error)) {
@@ -54,7 +61,8 @@ export async function askAdmin(
       `${admin} is where clients call; its admin API has a port of its own. ${ADVICE}`,
     )
   }
-  return { status, body }
+  if (status === 401) throw new Error(`${admin} refuses: ${Object(Object(body).error).message}`)
+  return answer
 }
 
 /** Other programs use the port, too: only what looks like a gateway is one. */
@@ -76,18 +84,11 @@ export function urlOption(text: string, example: string): string {
   throw new InvalidArgumentError(`Give a URL such as ${example}.`)
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** fetch wraps the reason that says something. */
 export function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, message, name } = error
   if (name === 'TimeoutError') return `nothing for ${timeoutMs / 1000} s`
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : message
+  if (cause instanceof Error && 'code' in cause) return String(cause.code)
+  return 'code' in error && typeof error.code === 'string' ? error.code : message
 }

@@ -54,10 +54,12 @@ function standAlone(admin: string): Door {
     name: admin,
     ask: (path, asking) => askAdmin(admin, path, asking),
     async clientUrl() {
-      const { body } = await askAdmin(admin, '/config')
-      const port = valueBelow(body, 'gw', 'gateway', 'listen_port')
-      const url = new URL(admin)
-      url.port = String(port ?? LISTEN_PORT)
+      const { body } = await askAdmin(admin, '/status')
+      const url = URL.parse(String(valueBelow(body, 'listeners', 'clients')))
+      if (url === null) throw new Error(`The gateway at ${admin} does not say where clients call.`)
+      // What listens on every address is reached on this machine at loopback.
+      if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+      if (url.hostname === '[::]') url.hostname = '[::1]'
       return url.origin
     },
   }

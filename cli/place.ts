@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
+import { adminFolder } from '../dataplane/admin-place.ts'
 import { ADMIN_DEFAULT, adminOption, isGatewayAt } from './connection.ts'
 import { EXIT } from './output.ts'
 
@@ -43,19 +44,48 @@ export function addPlace(command: Command): Command {
 const CLUSTER_FLAGS = ['kubeconfig', 'context', 'namespace', 'gateway'] as const
 
 /** For commands that change something: what was said counts, then GW_ADMIN, then whether there is a kubeconfig. */
-export function placeOf(options: PlaceOptions, command: Command): Place {
-  return saidPlace(options, command) ?? (hasKubeconfig() ? clusterOf(options) : LOCAL)
+export async function placeOf(options: PlaceOptions, command: Command): Promise<Place> {
+  return writtenPlace(options, command) ?? (await localPlace())
+}
+
+/** The same where no running gateway would do: undefined instead of the one on this machine. */
+export function writtenPlace(options: PlaceOptions, command: Command): Place | undefined {
+  return saidPlace(options, command) ?? (hasKubeconfig() ? clusterOf(options) : undefined)
 }
 
 /** For commands that only ask: a gateway that runs on this machine comes before the cluster of a kubeconfig. */
 export async function askedPlace(options: PlaceOptions, command: Command): Promise<Place> {
   const said = saidPlace(options, command)
   if (said !== undefined) return said
-  if (!hasKubeconfig()) return LOCAL
-  return !isKubectl() && (await isGatewayAt(ADMIN_DEFAULT)) ? LOCAL : clusterOf(options)
+  if (!hasKubeconfig()) return await localPlace()
+  if (isKubectl()) return clusterOf(options)
+  return (await foundPlace()) ?? clusterOf(options)
 }
 
-const LOCAL: StandAlone = { kind: 'stand-alone', admin: ADMIN_DEFAULT }
+/** Throws a sentence where no gateway runs here, or more than one. */
+async function localPlace(): Promise<StandAlone> {
+  const found = await foundPlace()
+  if (found !== undefined) return found
+  const folder = adminFolder(process.env)
+  throw new Error(
+    `No gateway of this user runs on this machine (no socket in ${folder} answers). ` +
+      'Start one with `gw run --file FILE`, or give one with --admin or GW_ADMIN, ' +
+      'or a cluster with -n and --gateway.',
+  )
+}
+
+async function foundPlace(): Promise<StandAlone | undefined> {
+  const { localGateways } = await import('./local-gateways.ts')
+  const [first, ...others] = await localGateways()
+  if (first === undefined) return (await isGatewayAt(ADMIN_DEFAULT)) ? DEFAULT : undefined
+  if (others.length === 0) return { kind: 'stand-alone', admin: first.admin }
+  const list = [first, ...others].map(
+    ({ listenPort, file, admin }) => `--admin ${listenPort} (${file}, ${admin})`,
+  )
+  throw new Error(`Several gateways run on this machine; give one of them: ${list.join(', ')}`)
+}
+
+const DEFAULT: StandAlone = { kind: 'stand-alone', admin: ADMIN_DEFAULT }
 
 function saidPlace(options: PlaceOptions, command: Command): Place | undefined {
   const { admin } = options

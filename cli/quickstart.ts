@@ -52,7 +52,7 @@ async function quickstart(wanted: Ports): Promise<number> {
   const configFile = writeConfiguration(folder, ports)
   const logFile = join(folder, 'gateway.log')
   const simulator = await startSimulator({ ...PACE, host: HOST, port: ports.simulator })
-  const gateway = startGateway(configFile, logFile, ports)
+  const gateway = startGateway(configFile, logFile)
   const exited = once(gateway, 'exit').then(() => 'exited' as const)
   let isDone = false
   try {
@@ -88,7 +88,7 @@ function placesOf(ports: Ports) {
   return {
     baseUrl: `http://${HOST}:${ports.gateway}/v1`,
     metricsUrl: `http://${HOST}:${ports.metrics}/metrics`,
-    adminUrl: `http://${HOST}:${ports.admin}`,
+    port: ports.gateway,
     key: DEMO_KEY,
   }
 }
@@ -102,13 +102,12 @@ function writeConfiguration(folder: string, ports: Ports): string {
   return file
 }
 
-function startGateway(configFile: string, logFile: string, ports: Ports): ChildProcess {
+function startGateway(configFile: string, logFile: string): ChildProcess {
   return spawn(process.execPath, [TOOL, 'run', '--file', configFile], {
     // What the gateway has to say to people comes on standard error.
     stdio: ['ignore', openSync(logFile, 'a'), 'inherit'],
     env: {
       ...process.env,
-      GW_ADMIN_PORT: String(ports.admin),
       // Who presses Ctrl-C does not want to wait for a simulated stream.
       GW_DRAIN_TIMEOUT_SECONDS: '1',
     },

@@ -28,10 +28,29 @@ export interface AdminRoute {
   run(request: AdminRequest, process: Administered): AdminAnswer | Promise<AdminAnswer>
 }
 
+/** Where the process listens, as URLs; a socket is `unix:PATH`. */
+export interface Listening {
+  readonly clients: string
+  readonly metrics: string
+  readonly admin: readonly string[]
+}
+
 /** What the admin API looks at and may change. */
 export interface Administered {
   readonly gateway: Gateway
   readonly activation: Activation
+  /** Where the process listens; undefined until it does. */
+  readonly listening: () => Listening | undefined
+}
+
+/** How one listener of the admin API lets callers in. */
+export interface AdminDoor {
+  /** A socket that only its owner may open; no browser reaches it. */
+  readonly isSocket: boolean
+  /** What everything but reading /status wants; absent: nothing is asked for. */
+  readonly token?: string | undefined
+  /** Where the token stands, for the refusal. */
+  readonly tokenFile?: () => string | undefined
 }
 
 const TRACES_SHOWN = 100
@@ -41,7 +60,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'GET',
     path: '/status',
     summary: 'What is enforced, how the last reload went, and how each upstream is.',
-    run: (_request, { gateway, activation }) => ok(statusOf(gateway, activation)),
+    run: (_request, { gateway, activation, listening }) =>
+      ok({ ...statusOf(gateway, activation), listeners: listening() }),
   },
   {
     method: 'GET',

@@ -9,9 +9,10 @@ import { PUSH_PORT } from './config/signed.ts'
 import { compile } from './config/snapshot.ts'
 import { hostOf } from './config/source.ts'
 import type { Gateway } from './gateway.ts'
+import { type Fault, ListenError } from './listen-error.ts'
 import { Pod } from './pod.ts'
 import { createPushServer } from './push.ts'
-import { complain, type Environment, environmentFault, serve, whyNotListening } from './run.ts'
+import { complain, type Environment, environmentFault, serve } from './run.ts'
 import { createLog, standardOutput } from './telemetry/log.ts'
 import { createWaitingServer } from './waiting.ts'
 
@@ -47,7 +48,7 @@ export async function runPod(
     activate,
   })
   const push = createPushServer(pod)
-  if (!(await listen(push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
+  if (!(await listen('push_port', push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
   // What would read a file again elsewhere must not end a pod, whose files are looked at anyway.
   process.on('SIGHUP', () => undefined)
   const over = ending.then(() => undefined)
@@ -55,7 +56,8 @@ export async function runPod(
   let loaded = await Promise.race([first, over, booted])
   if (loaded === undefined) {
     const waiting = createWaitingServer()
-    if (!(await listen(waiting, Number(env.GW_LISTEN_PORT || LISTEN_PORT)))) return 1
+    const port = Number(env.GW_LISTEN_PORT || LISTEN_PORT)
+    if (!(await listen('listen_port', waiting, port))) return 1
     log.event('warn', 'waiting', 'No valid configuration is mounted; waiting for the operator.')
     loaded = await Promise.race([first, over])
     await close(waiting)
@@ -69,7 +71,8 @@ export async function runPod(
       started.resolve(activation)
       return () => pod.close()
     }
-    code = await serve({ name: `bundle ${bundleFolder}`, loaded, follow }, env, ending)
+    const name = `bundle ${bundleFolder}`
+    code = await serve({ name, loaded, isPod: true, follow }, env, ending)
   }
   pod.close()
   await close(push)
@@ -118,13 +121,13 @@ function podFault(env: Environment): string | undefined {
   return `${missing.join(' and ')} must be set where a bundle is served; the operator sets them in its pods`
 }
 
-async function listen(server: Server, port: number): Promise<boolean> {
+async function listen(field: Fault['field'], server: Server, port: number): Promise<boolean> {
   try {
     // Every address, of both families where there are two: the operator dials the pod's.
     await once(server.listen(port), 'listening')
     return true
   } catch (error) {
-    complain(whyNotListening(error as NodeJS.ErrnoException))
+    complain(new ListenError([{ field, error: error as NodeJS.ErrnoException }]).message)
     return false
   }
 }

@@ -2,10 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { Activation } from './activation.ts'
+import type { Listening } from './admin.ts'
+import { adminFolder } from './admin-place.ts'
 import { showBudgetsAtScrapes } from './budgets/gauges.ts'
 import { InfraCost } from './budgets/infra-cost.ts'
 import { AlertWebhook, sendAlert, type WebhookOptions } from './budgets/webhook.ts'
 import { Deadlines, systemClock } from './clock.ts'
+import { POD_ADMIN_PORT } from './config/listener.ts'
 import type { Loaded } from './config/load.ts'
 import { readConfigurationApart } from './config/load-apart.ts'
 import { renderProblem } from './config/problems.ts'
@@ -14,7 +17,8 @@ import { readText } from './config/source.ts'
 import { drain, drainSeconds } from './drain.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { Leases } from './limits/leases.ts'
-import { createListeners } from './listeners.ts'
+import { ListenError } from './listen-error.ts'
+import { type Addresses, createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
 import { Roster } from './roster.ts'
 import { StateError } from './store/journal.ts'
@@ -49,13 +53,15 @@ export interface Source {
   readonly name: string
   /** The configuration of the start. */
   readonly loaded: Loaded
+  /** Pods are reached from other machines, and their admin API through the API server. */
+  readonly isPod?: boolean
   /** Called once the gateway serves. Returns a function that ends what it began. */
   follow(gateway: Gateway, activation: Activation): () => void
 }
 
 /** Serves until it is to end. Resolves with the exit code. */
 export async function serve(
-  { name, loaded, follow }: Source,
+  { name, loaded, isPod = false, follow }: Source,
   env: Environment,
   ending: Promise<void>,
 ): Promise<number> {
@@ -68,20 +74,26 @@ export async function serve(
   const listeners = createListeners(gateway, activation, {
     renderMetrics: () => registry.metrics(),
     connectionAgeMs: Number(env.GW_CONNECTION_AGE_SECONDS || 0) * 1000,
+    isPod,
   })
-  const addresses = addressesOf(gateway.active.snapshot, env)
+  const addresses = addressesOf(gateway.active.snapshot, env, isPod)
+  const warn = (message: string) => gateway.log.event('warn', 'admin_socket', message)
   await opened.start()
+  let listening: Listening
   try {
-    await listeners.listen(addresses)
+    listening = await listeners.listen(addresses, warn)
   } catch (error) {
-    complain(whyNotListening(error as NodeJS.ErrnoException))
+    if (!(error instanceof ListenError)) throw error
+    complain(error.message)
     await listeners.close()
     await opened.close()
     return 1
   }
   gateway.deadlines.start()
   flushCompileCache()
-  gateway.log.event('info', 'start', `gw ${VERSION} serves ${name}.`, { ...addresses })
+  gateway.log.event('info', 'start', startSentence(name, listening), {
+    ...factsOf(addresses, listening),
+  })
   process.on('uncaughtExceptionMonitor', ({ stack }) => {
     gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
     gateway.log.flush()
@@ -216,25 +228,31 @@ function requestIds(tag: string): () => string {
   }
 }
 
-function addressesOf({ section }: Snapshot, env: Environment) {
+/** Alone on a machine nobody else is let in unasked; GW_LISTEN_ADDRESS is how an image says otherwise. */
+function addressesOf({ section }: Snapshot, env: Environment, isPod: boolean): Addresses {
   const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
+  const usual = env.GW_LISTEN_ADDRESS || (isPod ? '0.0.0.0' : '127.0.0.1')
+  const admin = env.GW_ADMIN_PORT || admin_port || (isPod ? POD_ADMIN_PORT : undefined)
   return {
-    listen_address,
+    listen_address: listen_address ?? usual,
     listen_port: Number(env.GW_LISTEN_PORT || listen_port),
     metrics_port: Number(env.GW_METRICS_PORT || metrics_port),
-    admin_port: Number(env.GW_ADMIN_PORT || admin_port),
+    admin_port: admin === undefined ? undefined : Number(admin),
+    admin_folder: adminFolder(env),
   }
 }
 
-export function whyNotListening(
-  error: NodeJS.ErrnoException & { address?: string; port?: number },
-): string {
-  const place = `${error.address ?? ''}:${error.port ?? ''}`
-  if (error.code === 'EADDRINUSE')
-    return `${place} is in use; stop what listens there or choose another port under gw.gateway`
-  if (error.code === 'EACCES')
-    return `${place} may not be bound by this user; choose a port above 1023`
-  return `cannot listen: ${error.message}`
+function startSentence(name: string, { clients, metrics, admin }: Listening): string {
+  const asked = admin.length === 0 ? 'nowhere' : admin.join(' and ')
+  return `gw ${VERSION} serves ${name}. Clients: ${clients}/v1, metrics: ${metrics}/metrics, admin: ${asked}`
+}
+
+/** For programs that read the log. */
+function factsOf(addresses: Addresses, { admin }: Listening) {
+  const { listen_address, listen_port, metrics_port, admin_port } = addresses
+  const socket = admin.find((place) => place.startsWith('unix:'))
+  const admin_socket = socket?.slice('unix:'.length)
+  return { listen_address, listen_port, metrics_port, admin_port, admin_socket }
 }
 
 export function complain(message: string): void {

@@ -1,7 +1,8 @@
 /** HTTP in, HTTP out: the three listeners. The only file that knows fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
-import { ADMIN_ROUTES, type Administered } from './admin.ts'
+import { ADMIN_ROUTES, type AdminDoor, type Administered } from './admin.ts'
+import { adminRefusal } from './admin-guard.ts'
 import type { Api } from './apis/contract.ts'
 import { APIS } from './apis/index.ts'
 import { isAged, limitAge } from './connection-age.ts'
@@ -206,8 +207,8 @@ export function createMetricsServer(render: () => Promise<string>): FastifyInsta
   return app
 }
 
-/** The admin API, on loopback. A browser page that resolves its own name to loopback is refused by its Host. */
-export function createAdminServer(administered: Administered): FastifyInstance {
+/** The admin API, on a socket or on loopback; who may ask for what is decided in admin-guard.ts. */
+export function createAdminServer(administered: Administered, door: AdminDoor): FastifyInstance {
   const app = fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
@@ -225,18 +226,11 @@ export function createAdminServer(administered: Administered): FastifyInstance {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request, reply) => {
-    const host = (request.headers.host ?? '').replace(/:\d+$/, '')
-    if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
-      return reply
-        .code(403)
-        .send({ error: { message: 'The admin API answers on loopback names only.' } })
-    }
-    // A page may send a POST anywhere; what it cannot do is leave its own origin out.
-    if (request.method !== 'GET' && request.headers.origin !== undefined) {
-      return reply
-        .code(403)
-        .send({ error: { message: 'The admin API takes nothing from pages in a browser.' } })
-    }
+    const isStatus = request.routeOptions.url === '/status'
+    const refusal = adminRefusal({ ...request.headers, method: request.method, isStatus }, door)
+    if (refusal === undefined) return
+    if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
+    return reply.code(refusal.status).send({ error: { message: refusal.message } })
   })
   app.setNotFoundHandler((request, reply) => {
     const message = `There is no ${request.method} ${shownPath(request.url)} in the admin API.`

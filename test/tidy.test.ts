@@ -86,6 +86,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/objects.ts',
       'operator/workload/names.ts',
       'operator/workload/rolls.ts',
+      'dataplane/admin-place.ts',
       'dataplane/config/',
       'dataplane/main.ts',
       'dataplane/version.ts',

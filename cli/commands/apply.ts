@@ -48,7 +48,7 @@ export const apply = endUsageWith64(
 )
 
 async function applyFile(options: ApplyOptions, command: Command): Promise<void> {
-  const place = placeOf(options, command)
+  const place = await placeOf(options, command)
   const { file, reload, drainTimeout, wait, timeout, forceConflicts, output } = options
   const { readWritten } = await import('../apply/document.ts')
   if (place.kind === 'stand-alone') {

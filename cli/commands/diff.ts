@@ -19,7 +19,7 @@ export const diff = endUsageWith64(
 )
 
 async function diffFile(options: DiffOptions, command: Command): Promise<void> {
-  const place = placeOf(options, command)
+  const place = await placeOf(options, command)
   const { readWritten } = await import('../apply/document.ts')
   const written = readWritten(options.file)
   if (written === undefined) return

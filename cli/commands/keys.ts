@@ -13,7 +13,7 @@ import {
   printText,
   printValue,
 } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, type Place, type PlaceOptions, placeOf, writtenPlace } from '../place.ts'
 
 interface Common extends PlaceOptions {
   readonly file?: string
@@ -145,8 +145,8 @@ async function createKey(options: CreateOptions, command: Command): Promise<void
 
 /** Before the key is shown: one that nobody knows would be of no use. */
 async function storeKey({ record }: Made, options: CreateOptions, command: Command) {
-  const place = placeOf(options, command)
-  if (place.kind === 'stand-alone') {
+  const place = writtenPlace(options, command)
+  if (place === undefined || place.kind === 'stand-alone') {
     const message = 'error: --apply stores a GatewayKey in a cluster; give -n and --gateway'
     command.error(message, { exitCode: EXIT.usage })
   }
@@ -173,13 +173,16 @@ Its record, to be pasted under gw.api_keys; it holds only the hash of the key:
 ${snippet.replaceAll(/^(?=.)/gm, '    ')}`)
 }
 
+/** Nobody is asked there. */
+const NOWHERE: Place = { kind: 'stand-alone', admin: '' }
+
 async function found(
   { file, prefix, tenant, id }: Partial<FindOptions & TestOptions>,
-  place: () => ReturnType<typeof placeOf>,
+  place: () => Promise<Place>,
 ) {
   const { findKeys } = await import('../keys/source.ts')
   // A file needs nobody to be asked.
-  const where = file === undefined ? place() : ({ kind: 'stand-alone', admin: '' } as const)
+  const where = file === undefined ? await place() : NOWHERE
   return await findKeys({ id, prefix, tenant }, file, where)
 }
 
@@ -223,7 +226,7 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
 async function revokeKey(options: RevokeOptions, command: Command): Promise<void> {
   const { id, reason, file, output } = options
   const { revoke: end } = await import('../keys/changes.ts')
-  const view = await end({ id, reason }, file, placeOf(options, command))
+  const view = await end({ id, reason }, file, writtenPlace(options, command) ?? NOWHERE)
   if (output !== 'table') return await printValue(view, output)
   printLine(`key ${id} is revoked since ${view.revoked_at}`)
 }
@@ -231,7 +234,8 @@ async function revokeKey(options: RevokeOptions, command: Command): Promise<void
 async function rotateKey(options: RotateOptions, command: Command): Promise<void> {
   const { id, newId, grace, file } = options
   const { rotate: replace } = await import('../keys/changes.ts')
-  const made = await replace({ id, newId, graceMs: grace }, file, placeOf(options, command))
+  const place = writtenPlace(options, command) ?? NOWHERE
+  const made = await replace({ id, newId, graceMs: grace }, file, place)
   await printMade(made, options, true)
 }
 

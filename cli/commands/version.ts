@@ -29,8 +29,8 @@ async function showVersion(options: VersionOptions, command: Command): Promise<v
 /** Without a gateway the version of the tool is an answer all the same. */
 async function versionsOf(options: VersionOptions, command: Command) {
   const { withDoors } = await import('../doors.ts')
-  const place = await askedPlace(options, command)
   try {
+    const place = await askedPlace(options, command)
     return await withDoors(place, (doors) =>
       Promise.all(
         doors.map(async (door) => {

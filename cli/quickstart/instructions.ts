@@ -4,15 +4,15 @@ export interface Running {
   /** Where clients call, with /v1. */
   readonly baseUrl: string
   readonly metricsUrl: string
-  /** Where the tool `gw` asks. */
-  readonly adminUrl: string
+  /** The port that clients call, by which the tool finds the gateway. */
+  readonly port: number
   readonly key: string
   readonly configFile: string
   readonly logFile: string
 }
 
 export function instructions(running: Running): string {
-  const { baseUrl, metricsUrl, adminUrl, key, configFile, logFile } = running
+  const { baseUrl, metricsUrl, port, key, configFile, logFile } = running
   return `\
 The gateway is ready, in front of a simulated model server.
 
@@ -23,7 +23,7 @@ The gateway is ready, in front of a simulated model server.
   Configuration  ${configFile}  (save a change and it is in force)
   Log            ${logFile}
   Metrics        ${metricsUrl}
-  Admin API      ${adminUrl}  (npx gw status --admin ${adminUrl})
+  Status         npx gw status --admin ${port}
 
 Leave it running, and paste into a second terminal, in this folder, whichever you have the program for. Each is complete.
 

@@ -8,13 +8,13 @@ import { wholeNumber } from '../option-values.ts'
 const NEIGHBOURS_MAX = 200
 
 /** As they stand in the example. */
-const USUAL_PORTS = { gateway: 8080, metrics: 9090, admin: 9091, simulator: 9000 } as const
+const USUAL_PORTS = { gateway: 8080, metrics: 9090, simulator: 9000 } as const
 
-export const PORT_NAMES = ['gateway', 'metrics', 'admin', 'simulator'] as const
+export const PORT_NAMES = ['gateway', 'metrics', 'simulator'] as const
 
 export type Ports = Readonly<Record<(typeof PORT_NAMES)[number], number>>
 
-/** `--port`, `--metrics-port`, `--admin-port`, `--simulator-port`; the usual ones if not given. */
+/** `--port`, `--metrics-port`, `--simulator-port`; the usual ones if not given. */
 export function wantedPorts(given: readonly string[]): Ports {
   const type = 'string'
   const { values } = parseArgs({
@@ -22,7 +22,6 @@ export function wantedPorts(given: readonly string[]): Ports {
     options: {
       port: { type },
       'metrics-port': { type },
-      'admin-port': { type },
       'simulator-port': { type },
     },
   })
@@ -32,12 +31,11 @@ export function wantedPorts(given: readonly string[]): Ports {
   return {
     gateway: either(values.port, USUAL_PORTS.gateway),
     metrics: either(values['metrics-port'], USUAL_PORTS.metrics),
-    admin: either(values['admin-port'], USUAL_PORTS.admin),
     simulator: either(values['simulator-port'], USUAL_PORTS.simulator),
   }
 }
 
-/** Each wanted port if it is free, else the first free one above it; all four differ. */
+/** Each wanted port if it is free, else the first free one above it; all three differ. */
 export async function choosePorts(wanted: Ports, host: string): Promise<Ports> {
   const chosen = new Set<number>()
   const choose = async (from: number): Promise<number> => {
@@ -51,7 +49,6 @@ export async function choosePorts(wanted: Ports, host: string): Promise<Ports> {
   return {
     gateway: await choose(wanted.gateway),
     metrics: await choose(wanted.metrics),
-    admin: await choose(wanted.admin),
     simulator: await choose(wanted.simulator),
   }
 }
@@ -75,7 +72,6 @@ export function withPorts(example: string, ports: Ports): string {
   const places = [
     ['listen_port: ', 'gateway'],
     ['metrics_port: ', 'metrics'],
-    ['admin_port: ', 'admin'],
     ['http://127.0.0.1:', 'simulator'],
     ['http://127.0.0.1:', 'gateway'],
   ] as const

@@ -2,6 +2,9 @@
 import { z } from 'zod'
 import { port, seconds, text } from './fields.ts'
 
+/** Where the admin API of a pod is, unless the configuration or GW_ADMIN_PORT says otherwise. */
+export const POD_ADMIN_PORT = 9091
+
 const Cors = z.strictObject({
   allowed_origins: z
     .array(text())
@@ -37,13 +40,19 @@ export function keepaliveSeconds(
 
 export const Listener = z.strictObject({
   listen_address: text()
-    .default('0.0.0.0')
-    .describe('Address the client listener and the metrics listener bind.'),
+    .optional()
+    .describe(
+      'Address the client listener and the metrics listener bind; absent: 127.0.0.1 stand-alone, ' +
+        'all addresses in pods and in the image.',
+    ),
   listen_port: port().default(8080).describe('Port of the client listener.'),
   metrics_port: port().default(9090).describe('Port of /metrics.'),
   admin_port: port()
-    .default(9091)
-    .describe('Port of the admin API, on loopback only. GW_ADMIN_PORT wins.'),
+    .optional()
+    .describe(
+      'Port of loopback for the admin API. Absent: 9091 in pods, and stand-alone only the Unix socket ' +
+        'that the tool finds. GW_ADMIN_PORT wins.',
+    ),
   max_request_bytes: z
     .int()
     .min(1024)

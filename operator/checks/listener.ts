@@ -1,4 +1,5 @@
 /** Addresses and ports at which nobody could reach the pod. */
+import { POD_ADMIN_PORT } from '../../dataplane/config/listener.ts'
 import { refuse } from '../../dataplane/config/problems.ts'
 import { PUSH_PORT } from '../../dataplane/config/signed.ts'
 import type { ClusterCheck } from './contract.ts'
@@ -6,10 +7,11 @@ import type { ClusterCheck } from './contract.ts'
 const LOOPBACK = /^(127\.|::1$|localhost$)/
 
 export const reachableListener: ClusterCheck = ({ gw }) => {
-  const { listen_address } = gw.gateway
+  const { listen_address, admin_port = POD_ADMIN_PORT } = gw.gateway
+  const portOf = { ...gw.gateway, admin_port }
   const ports = ['listen_port', 'metrics_port', 'admin_port'] as const
   return [
-    ...(LOOPBACK.test(listen_address)
+    ...(listen_address !== undefined && LOOPBACK.test(listen_address)
       ? [
           refuse(
             ['gw', 'gateway', 'listen_address'],
@@ -18,8 +20,17 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
           ),
         ]
       : []),
+    ...(['listen_port', 'metrics_port'] as const)
+      .filter((port) => gw.gateway.admin_port === undefined && portOf[port] === POD_ADMIN_PORT)
+      .map((port) =>
+        refuse(
+          ['gw', 'gateway', port],
+          `${POD_ADMIN_PORT} is the port of the admin API in a pod`,
+          'Choose another port, or set admin_port.',
+        ),
+      ),
     ...ports
-      .filter((port) => gw.gateway[port] === PUSH_PORT)
+      .filter((port) => portOf[port] === PUSH_PORT)
       .map((port) =>
         refuse(
           ['gw', 'gateway', port],
@@ -28,7 +39,7 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
         ),
       ),
     ...ports
-      .filter((port) => gw.gateway[port] < 1024)
+      .filter((port) => portOf[port] < 1024)
       .map((port) =>
         refuse(
           ['gw', 'gateway', port],

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 const ROOT = join(import.meta.dirname, '../..')
 export const QUICKSTART = join(ROOT, 'cli/quickstart.ts')
 const END = 'Press Ctrl-C to stop.\n'
-const FLAGS = ['port', 'metrics-port', 'admin-port', 'simulator-port']
+const FLAGS = ['port', 'metrics-port', 'simulator-port']
 
 export interface Quickstart {
   readonly printed: string

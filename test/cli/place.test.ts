@@ -1,14 +1,16 @@
 /** Whom a command asks when little is said. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { Command } from 'commander'
-import { isGatewayAt } from '../../cli/connection.ts'
+import { askAdmin, isGatewayAt } from '../../cli/connection.ts'
 import { addPlace, type PlaceOptions, placeOf } from '../../cli/place.ts'
+import { adminFolder, socketIn } from '../../dataplane/admin-place.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 const kubeconfig = join(folder, 'config')
@@ -18,36 +20,97 @@ after(async () => {
   process.env = before
   await rm(folder, { recursive: true })
 })
-beforeEach(() => {
-  process.env = { ...before, HOME: folder }
+let runtime = ''
+beforeEach(async () => {
+  runtime = await mkdtemp(join(folder, 'run-'))
+  process.env = { ...before, HOME: folder, XDG_RUNTIME_DIR: runtime }
   delete process.env.KUBECONFIG
   delete process.env.GW_ADMIN
 })
 
-function placeFor(...args: readonly string[]) {
+async function placeFor(...args: readonly string[]) {
   const command = addPlace(new Command('any')).action(() => {})
   command.parse(args, { from: 'user' })
-  return placeOf(command.opts<PlaceOptions>(), command)
+  return await placeOf(command.opts<PlaceOptions>(), command)
 }
 
-test('nothing said and no kubeconfig: the gateway of this machine', () => {
-  assert.deepEqual(placeFor(), { kind: 'stand-alone', admin: 'http://127.0.0.1:9091' })
+/** A gateway's socket, as far as it is looked at. */
+async function aSocket(port: number): Promise<string> {
+  const at = adminFolder(process.env) ?? ''
+  await mkdir(at, { mode: 0o700, recursive: true })
+  const body = JSON.stringify({ upstreams: [], config: { file: `${port}.yaml` } })
+  const server = createServer((_, outgoing) => outgoing.end(body)).listen(socketIn(at, port))
+  server.unref()
+  await once(server, 'listening')
+  return `unix:${socketIn(at, port)}`
+}
+
+test('nothing said, no kubeconfig and no gateway: a sentence says what to do', async () => {
+  await assert.rejects(placeFor(), /^Error: No gateway of this user runs .*`gw run --file FILE`/)
 })
 
-test('a kubeconfig leads to its cluster, and GW_ADMIN beats it', () => {
+test('nothing said and no kubeconfig: the only gateway of this machine', async () => {
+  const one = await aSocket(8080)
+  assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: one })
+})
+
+test('several gateways of this machine are listed, and one is asked for', async () => {
+  const [one, other] = [await aSocket(8080), await aSocket(8081)]
+  await assert.rejects(placeFor(), (error: Error) => {
+    assert.ok(error.message.includes(`--admin 8080 (8080.yaml, ${one})`), error.message)
+    assert.ok(error.message.includes(`--admin 8081 (8081.yaml, ${other})`), error.message)
+    return true
+  })
+})
+
+test('a socket that nobody answers on is no gateway, and neither is one in a folder of everybody', async () => {
+  const one = await aSocket(8080)
+  await writeFile(join(runtime, 'unused'), '')
+  await rename(join(runtime, 'unused'), one.slice('unix:'.length))
+  await assert.rejects(placeFor(), /No gateway of this user runs/)
+  const other = await aSocket(8081)
+  assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: other })
+  await chmod(dirname(other.slice('unix:'.length)), 0o777)
+  await assert.rejects(placeFor(), /No gateway of this user runs/)
+})
+
+test('a kubeconfig leads to its cluster, and GW_ADMIN beats it', async () => {
   process.env.KUBECONFIG = kubeconfig
-  assert.equal(placeFor().kind, 'cluster')
+  assert.equal((await placeFor()).kind, 'cluster')
   process.env.GW_ADMIN = 'http://127.0.0.1:1'
-  assert.deepEqual(placeFor(), { kind: 'stand-alone', admin: 'http://127.0.0.1:1' })
+  assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: 'http://127.0.0.1:1' })
 })
 
-test('what is said of a cluster beats GW_ADMIN', () => {
+test('what is said of a cluster beats GW_ADMIN', async () => {
   process.env.GW_ADMIN = 'http://127.0.0.1:1'
-  assert.partialDeepStrictEqual(placeFor('-n', 'ai', '--gateway', 'production'), {
+  assert.partialDeepStrictEqual(await placeFor('-n', 'ai', '--gateway', 'production'), {
     kind: 'cluster',
     namespace: 'ai',
     gateway: 'production',
   })
+})
+
+for (const [given, meant] of [
+  ['https://gateway.example/admin', 'https://gateway.example/admin'],
+  ['unix:/run/gw.sock', 'unix:/run/gw.sock'],
+  ['unix:///run/gw.sock', 'unix:/run/gw.sock'],
+  ['/run/gw.sock', 'unix:/run/gw.sock'],
+  ['./gw.sock', `unix:${resolve('gw.sock')}`],
+  ['8080', '8080'],
+] as const) {
+  test(`--admin ${given} is ${meant}`, async () => {
+    const expected = { kind: 'stand-alone', admin: meant }
+    assert.deepEqual(await placeFor('--admin', given), expected)
+  })
+}
+
+test('a port is the socket of the gateway that listens there, else a port of loopback', async () => {
+  await aSocket(8080)
+  assert.equal((await askAdmin('8080', '/status')).status, 200)
+  await assert.rejects(
+    askAdmin('1', '/status'),
+    /^Error: No gateway answers at http:\/\/127\.0\.0\.1:1 /,
+  )
 })
 
 test('something else that answers is taken for no gateway', async () => {

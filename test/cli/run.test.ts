@@ -19,7 +19,6 @@ async function aConfiguration() {
   const ports = {
     gateway: await freePort(),
     metrics: await freePort(),
-    admin: await freePort(),
     simulator: await freePort(),
   }
   const file = join(folder, `${ports.gateway}.yaml`)
@@ -39,14 +38,20 @@ test('it serves until SIGTERM and ends with 0', async () => {
   assert.deepEqual(await exited, [0, null])
 })
 
-test('a port in use is said in one sentence', async () => {
+test('all ports in use are said in one sentence, with what to set instead', async () => {
   const { ports, file } = await aConfiguration()
-  const other = createServer().listen(ports.gateway, '127.0.0.1')
-  await once(other, 'listening')
+  const others = [ports.metrics, ports.gateway].map((port) =>
+    createServer().listen(port, '127.0.0.1'),
+  )
+  await Promise.all(others.map((other) => once(other, 'listening')))
   const { code, stderr } = await gw('run', '--file', file)
-  other.close()
-  assert.notEqual(code, 0)
-  assert.match(stderr, new RegExp(`^error: 127\\.0\\.0\\.1:${ports.gateway} is in use; .*\n$`))
+  for (const other of others) other.close()
+  assert.equal(code, 1)
+  const taken = `127.0.0.1:${ports.metrics} and 127.0.0.1:${ports.gateway} are in use`
+  const settings =
+    'gw.gateway.metrics_port (GW_METRICS_PORT) and gw.gateway.listen_port (GW_LISTEN_PORT)'
+  const advice = `stop what listens there or choose other ports with ${settings}`
+  assert.equal(stderr, `error: ${taken}; ${advice}\n`)
 })
 
 test('a file that cannot be read is said in one sentence', async () => {

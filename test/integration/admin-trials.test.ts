@@ -14,10 +14,11 @@ const front = await startFront({
   routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
 })
 after(() => Promise.all([front.process.stop(), upstream.close()]))
-const { adminUrl } = front.process
+const { adminUrl, adminHeaders } = front.process
 
 async function send(method: string, path: string, init: RequestInit = {}) {
-  const answer = await fetch(adminUrl + path, { ...init, method })
+  const headers = new Headers({ ...adminHeaders, ...Object(init.headers) })
+  const answer = await fetch(adminUrl + path, { ...init, headers, method })
   // The body is whatever the gateway says; the assertions look.
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }

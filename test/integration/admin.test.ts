@@ -21,14 +21,14 @@ const front = await startFront({
   aliases: { 'gpt-4o': 'chat' },
 })
 after(() => Promise.all([front.process.stop(), one.close(), two.close()]))
-const { adminUrl, metricsUrl, url } = front.process
+const { adminUrl, adminHeaders, metricsUrl, url } = front.process
 
 beforeEach(() => {
   one.reply = whole()
   two.reply = whole()
 })
 
-async function get(address: string, headers: Record<string, string> = {}) {
+async function get(address: string, headers: Readonly<Record<string, string>> = adminHeaders) {
   const outgoing = request(address, { agent: false, headers })
   outgoing.end()
   const [incoming] = await once(outgoing, 'response')
@@ -37,7 +37,7 @@ async function get(address: string, headers: Record<string, string> = {}) {
 }
 
 async function put(body: string, type?: string) {
-  const headers = type === undefined ? {} : { 'content-type': type }
+  const headers = { ...adminHeaders, ...(type !== undefined && { 'content-type': type }) }
   const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', body, headers })
   // The body is whatever the gateway says; the assertions look.
   return { status: answer.status, body: JSON.parse(await answer.text()) }
@@ -131,7 +131,7 @@ test('/status tells what is enforced and how each upstream is', async () => {
 })
 
 test('/config is the document with its defaults and without its secrets', async () => {
-  const text = await textOf(`${adminUrl}/config`)
+  const text = await textOf(`${adminUrl}/config`, adminHeaders)
   assert.doesNotMatch(text, /upstream-credential|hidden-header/)
   const { apiVersion, kind, gw } = JSON.parse(text)
   assert.deepEqual([apiVersion, kind], ['inference.gw/v1', 'GatewayConfig'])

@@ -75,7 +75,8 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
     return heard
   }
   async function lastTrace() {
-    const response = await fetch(`${gateway.adminUrl}/traces?limit=1`)
+    const { adminUrl, adminHeaders: headers } = gateway
+    const response = await fetch(`${adminUrl}/traces?limit=1`, { headers })
     return JSON.parse(await response.text()).traces[0]
   }
   const lastAttempt = async () => (await lastTrace()).attempts.at(-1)

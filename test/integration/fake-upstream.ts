@@ -230,7 +230,8 @@ export class Front {
   }
 
   async admin(path: string) {
-    return JSON.parse(await textOf(this.process.adminUrl + path))
+    const { adminUrl, adminHeaders } = this.process
+    return JSON.parse(await textOf(adminUrl + path, adminHeaders))
   }
 
   async trace({ headers }: Heard) {
@@ -297,4 +298,5 @@ export function errorOf({ text }: { readonly text: string }) {
   return JSON.parse(text).error
 }
 
-export const textOf = async (address: string) => await (await fetch(address)).text()
+export const textOf = async (address: string, headers: Readonly<Record<string, string>> = {}) =>
+  await (await fetch(address, { headers })).text()

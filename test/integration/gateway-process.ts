@@ -2,12 +2,14 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { hash, randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
+import { adminFolder, tokenIn } from '../../dataplane/admin-place.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -26,6 +28,8 @@ export interface GatewayProcess {
   readonly url: string
   readonly metricsUrl: string
   readonly adminUrl: string
+  /** With the token of the admin API; a pod wants none. */
+  readonly adminHeaders: Readonly<Record<string, string>>
   readonly configFile: string
   readonly pid: number
   /** All that it has written to standard output and standard error. */
@@ -44,6 +48,11 @@ export const PLENTY = {
   burst: 1_000_000,
   concurrent_requests: 100_000,
 }
+
+/** Sockets and tokens of this test's gateways stand apart from those of all others; the tool looks there too. */
+const runtimeFolder = mkdtempSync(join(tmpdir(), 'gw-run-'))
+process.env.XDG_RUNTIME_DIR = runtimeFolder
+process.once('exit', () => rmSync(runtimeFolder, { recursive: true, force: true }))
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -69,6 +78,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
     url,
     metricsUrl: `http://127.0.0.1:${gateway.metrics_port}`,
     adminUrl: `http://127.0.0.1:${gateway.admin_port}`,
+    adminHeaders: await adminHeaders(gateway.listen_port),
     configFile,
     pid: child.pid ?? 0,
     output,
@@ -76,6 +86,13 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
     exited,
     stop: () => stop(child, exited),
   }
+}
+
+/** What the gateway with this port wants at its admin port, if it has one. */
+async function adminHeaders(listenPort: number): Promise<Record<string, string>> {
+  const file = tokenIn(adminFolder(process.env) ?? '', listenPort)
+  const token = await readFile(file, 'utf8').catch(() => undefined)
+  return token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
 }
 
 /** Asks again and again whether something has come true, for a time that is bounded, and long for a slow machine. */

@@ -56,7 +56,7 @@ for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
       metrics_port: await freePort(),
       admin_port: await freePort(),
     }
-    const gateway = { listen_address: '127.0.0.1', ...ports, [listener]: port }
+    const gateway = { ...ports, [listener]: port }
     const { code, said, log } = await ending(
       launch(['--config', await aFile(`${listener}.yaml`, { gateway })]),
     )
@@ -65,7 +65,7 @@ for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
     assert.deepEqual(
       said.filter((line) => !line.startsWith('warning') && line.startsWith('error')),
       [
-        `error: 127.0.0.1:${port} is in use; stop what listens there or choose another port under gw.gateway`,
+        `error: 127.0.0.1:${port} is in use; stop what listens there or choose another port with gw.gateway.${listener} (GW_${listener.toUpperCase()})`,
       ],
     )
     assert.equal(log, '')

@@ -53,9 +53,9 @@ after(() => Promise.all([gateway.stop(), upstream.close()]))
 afterEach(() => apply())
 
 async function apply(sections: Fields = {}): Promise<void> {
-  const { adminUrl } = gateway.as('free').process
+  const { adminUrl, adminHeaders: headers } = gateway.as('free').process
   const body = stringify(limitedDocument(sectionOf(sections), keys))
-  const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', body })
+  const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', headers, body })
   assert.equal(answer.status, 200, await answer.text())
 }
 

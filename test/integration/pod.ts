@@ -228,6 +228,7 @@ export async function startPod(options: PodOptions): Promise<PodProcess> {
       url,
       metricsUrl: `http://127.0.0.1:${metrics}`,
       adminUrl: `http://127.0.0.1:${admin}`,
+      adminHeaders: {},
       configFile: '',
       pid: child.pid ?? 0,
       output,

@@ -19,7 +19,8 @@ const first = parse(await readFile(front.process.configFile, 'utf8'))
 /** Takes the document of the start with other sections. */
 async function serve(sections: Section): Promise<void> {
   const body = stringify({ ...first, gw: { ...first.gw, ...sections } })
-  const answer = await fetch(`${front.process.adminUrl}/config`, { method: 'PUT', body })
+  const { adminUrl, adminHeaders: headers } = front.process
+  const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', headers, body })
   assert.equal(answer.status, 200, await answer.text())
 }
 

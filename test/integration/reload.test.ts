@@ -61,7 +61,8 @@ async function reloaded(how: () => unknown, result = 'success'): Promise<void> {
 }
 
 async function put(document: string): Promise<Response> {
-  return await fetch(`${front.process.adminUrl}/config`, { method: 'PUT', body: document })
+  const { adminUrl, adminHeaders: headers } = front.process
+  return await fetch(`${adminUrl}/config`, { method: 'PUT', headers, body: document })
 }
 
 /** By PUT, so that nothing has to be waited for; the file has stayed the one of the start. */

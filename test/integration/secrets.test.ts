@@ -188,7 +188,8 @@ test('nothing the operator can read holds a secret, a prompt or a header', async
     '/explain?model=env',
     '/traces/none',
   ]) {
-    emitted.set(path, await (await fetch(gateway.adminUrl + path)).text())
+    const { adminUrl, adminHeaders: headers } = gateway
+    emitted.set(path, await (await fetch(adminUrl + path, { headers })).text())
   }
   const { traces } = JSON.parse(emitted.get('/traces?limit=1000') ?? '{}')
   assert.ok(traces.length > 100)
@@ -209,6 +210,7 @@ test('nothing the operator can read holds a secret, a prompt or a header', async
 async function put(document: unknown): Promise<string> {
   const response = await fetch(`${gateway.adminUrl}/config`, {
     method: 'PUT',
+    headers: gateway.adminHeaders,
     body: stringify(document),
   })
   return response.text()

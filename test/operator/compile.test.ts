@@ -97,6 +97,11 @@ const REFUSED: readonly (readonly [
     /^gw\.gateway\.listen_address: 127\.0\.0\.1 is reached from inside/,
   ],
   [
+    "a listener on the admin API's port",
+    { gw: { gateway: { listen_port: 9091 } } },
+    /^gw\.gateway\.listen_port: 9091 is the port of the admin API in a pod/,
+  ],
+  [
     'a listener on the push port',
     { gw: { gateway: { listen_port: 9092 } } },
     /^gw\.gateway\.listen_port: 9092 is the port/,

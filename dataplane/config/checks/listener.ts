@@ -8,6 +8,7 @@ const KEEPALIVE_SECONDS_ADVISED_MIN = 60
 const portsDiffer: Check = ({ gateway }) => {
   const fields = ['listen_port', 'metrics_port', 'admin_port'] as const
   return fields.flatMap((field, index) => {
+    if (gateway[field] === undefined) return []
     const other = fields.slice(0, index).find((earlier) => gateway[earlier] === gateway[field])
     if (other === undefined) return []
     const message = `port ${gateway[field]} is also ${other}`
@@ -17,7 +18,7 @@ const portsDiffer: Check = ({ gateway }) => {
 
 const addressIsAHost: Check = ({ gateway }) => {
   const address = gateway.listen_address
-  if (address.includes('${')) return []
+  if (address === undefined || address.includes('${')) return []
   const isBareV6 = /^[0-9a-fA-F:.]+$/.test(address) && address.includes(':')
   const host = isBareV6 ? `[${address}]` : address
   if (/^(\[[^\]]*\]|[A-Za-z0-9._-]+)$/.test(host) && URL.canParse(`http://${host}`)) return []

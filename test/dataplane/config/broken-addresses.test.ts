@@ -37,8 +37,8 @@ const LISTENERS: Row[] = [
     fix: 'a port of its own',
   },
   {
-    name: 'a port that collides with a default',
-    yaml: '  gateway: # here\n    listen_port: 9091',
+    name: 'one port for clients and the admin API',
+    yaml: '  gateway:\n    listen_port: 9091\n    admin_port: 9091 # here',
     path: 'gw.gateway.admin_port',
     says: 'port 9091 is also listen_port',
     fix: 'a port of its own',

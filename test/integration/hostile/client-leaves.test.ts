@@ -139,7 +139,8 @@ test('what was seen of an abandoned stream is counted, and said to be estimated'
   assert.ok(await socket.until(() => socket.heard.split('word ').length > 3))
   socket.leave()
   await nothingIsLeft()
-  const { traces } = (await (await fetch(`${front.gateway.adminUrl}/traces?limit=1`)).json()) as {
+  const { adminUrl, adminHeaders: headers } = front.gateway
+  const { traces } = (await (await fetch(`${adminUrl}/traces?limit=1`, { headers })).json()) as {
     traces: Record<string, unknown>[]
   }
   assert.equal(traces[0]?.status, 499)

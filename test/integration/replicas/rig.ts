@@ -85,7 +85,8 @@ export class Replicas {
   async apply(gw: Sections): Promise<void> {
     const body = JSON.stringify(sharedDocument(gw, this.#keys, this.redis))
     for (const { process } of this.fronts) {
-      const answer = await fetch(`${process.adminUrl}/config`, { method: 'PUT', body })
+      const { adminUrl, adminHeaders: headers } = process
+      const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', headers, body })
       if (answer.status !== 200) throw new Error(await answer.text())
     }
   }

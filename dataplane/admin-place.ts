@@ -1,0 +1,31 @@
+/** Where a stand-alone gateway offers its admin API and the tool finds it: files named by its port in a folder of its user. */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const OTHERS_WRITE = 0o022
+
+/** The folder of this user, or undefined on systems that number no users. */
+export function adminFolder(env: Environment): string | undefined {
+  const uid = process.getuid?.()
+  return uid === undefined ? undefined : join(env.XDG_RUNTIME_DIR || '/tmp', `gw-${uid}`)
+}
+
+export function socketIn(folder: string, listenPort: number): string {
+  return join(folder, `${listenPort}.sock`)
+}
+
+export function tokenIn(folder: string, listenPort: number): string {
+  return join(folder, `${listenPort}.token`)
+}
+
+/** Why the folder is not to be trusted, or undefined. Throws where there is none. */
+export function folderFault(folder: string): string | undefined {
+  const found = lstatSync(folder)
+  if (found.isSymbolicLink()) return `${folder} is a symbolic link`
+  if (!found.isDirectory()) return `${folder} is not a folder`
+  if (found.uid !== process.getuid?.()) return `${folder} belongs to another user`
+  if ((found.mode & OTHERS_WRITE) !== 0) return `other users may write to ${folder}`
+  return undefined
+}

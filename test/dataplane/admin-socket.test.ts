@@ -1,0 +1,93 @@
+/** The folder of the admin socket: whose it is, and what a dead gateway left in it. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { adminFolder } from '../../dataplane/admin-place.ts'
+import {
+  clearSocket,
+  prepareFolder,
+  SocketError,
+  writeToken,
+} from '../../dataplane/admin-socket.ts'
+import { node } from '../cli/gw.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'gw-sock-'))
+after(() => rmSync(home, { recursive: true }))
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+test('the folder is that of the user, in XDG_RUNTIME_DIR or /tmp', () => {
+  const uid = process.getuid?.()
+  assert.equal(adminFolder({}), `/tmp/gw-${uid}`)
+  assert.equal(adminFolder({ XDG_RUNTIME_DIR: '' }), `/tmp/gw-${uid}`)
+  assert.equal(adminFolder({ XDG_RUNTIME_DIR: '/run/user/7' }), `/run/user/7/gw-${uid}`)
+})
+
+test('the folder is made for its owner alone, and one that others may read is closed', () => {
+  const made = join(home, 'made')
+  prepareFolder(made)
+  assert.equal(modeOf(made), 0o700)
+  chmodSync(made, 0o755)
+  prepareFolder(made)
+  assert.equal(modeOf(made), 0o700)
+})
+
+test('a folder that others may write to, a link and a file are refused and stay as they are', () => {
+  const open = join(home, 'open')
+  mkdirSync(open)
+  chmodSync(open, 0o770)
+  symlinkSync(join(home, 'made'), join(home, 'link'))
+  writeFileSync(join(home, 'file'), '')
+  for (const [name, why] of [
+    ['open', /other users may write/],
+    ['link', /symbolic link/],
+    ['file', /not a folder/],
+    ['absent/folder', /ENOENT/],
+  ] as const) {
+    assert.throws(() => prepareFolder(join(home, name)), { message: why })
+  }
+  assert.equal(modeOf(open), 0o770)
+})
+
+test('a socket that nobody answers on is removed, one that answers is left', async () => {
+  const path = join(home, 'x.sock')
+  // Its process ends without removing it.
+  const listen = `net.createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+  await node('--input-type=module', '--eval', `import net from 'node:net'; ${listen}`)
+  assert.ok(statSync(path).isSocket())
+  await clearSocket(path)
+  assert.ok(!existsSync(path))
+  const server = createServer().listen(path)
+  await once(server, 'listening')
+  await assert.rejects(clearSocket(path), /^Error: another gateway answers at .*x\.sock/)
+  assert.ok(statSync(path).isSocket())
+  server.close()
+})
+
+test('what is not a socket is not removed, and a path that is too long is said', async () => {
+  const path = join(home, 'file')
+  await assert.rejects(clearSocket(path), SocketError)
+  assert.ok(existsSync(path))
+  await assert.rejects(clearSocket(join(home, 'x'.repeat(120))), /longer than the 10\d bytes/)
+})
+
+test('the token is readable by its owner alone, also where an old one was not', () => {
+  const path = join(home, 'x.token')
+  writeFileSync(path, 'old', { mode: 0o644 })
+  writeToken(path, 'new')
+  assert.equal(modeOf(path), 0o600)
+  assert.equal(readFileSync(path, 'utf8'), 'new\n')
+})
