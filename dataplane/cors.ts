@@ -4,8 +4,9 @@ import type { Section } from './config/schema.ts'
 type Cors = Section['gateway']['cors']
 
 const EXPOSED =
-  'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-RateLimit-Limit, X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, ' +
-  'X-Gw-Budget-Tokens-Remaining, X-Gw-Budget-Spend-Remaining-Usd, X-Gw-Max-Tokens, Retry-After'
+  'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-Upstream-Request-Id, X-Gw-RateLimit-Limit, ' +
+  'X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, X-Gw-Budget-Tokens-Remaining, ' +
+  'X-Gw-Budget-Spend-Remaining-Usd, X-Gw-Max-Tokens, Retry-After'
 
 /** Headers for an answer to this origin, name and value alternating; none when it may not call. */
 export function corsHeaders(origin: string | undefined, cors: Cors): string[] {

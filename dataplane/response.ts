@@ -33,6 +33,8 @@ export class ClientResponse implements Deadline, AnswerListener {
   /** Known as the request proceeds; sent on every answer. */
   route = 'none'
   upstream = 'none'
+  /** What that upstream calls the request. */
+  upstreamRequestId: string | undefined
   /** How the tenant stands, by header name; set once it is known. */
   limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
@@ -172,6 +174,8 @@ export class ClientResponse implements Deadline, AnswerListener {
     for (const name in this.limits) head.push(name, this.limits[name] ?? '')
     // A heartbeat commits to no upstream, so its head cannot name one.
     if (this.state !== 'heartbeating') head.push('x-gw-upstream', this.upstream)
+    if (this.upstreamRequestId !== undefined)
+      head.push('x-gw-upstream-request-id', this.upstreamRequestId)
     return head
   }
 

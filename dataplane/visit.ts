@@ -1,6 +1,7 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
 import type { Api } from './apis/contract.ts'
 import type { Call } from './call.ts'
+import { correlate } from './correlation.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { describeLimits } from './limits/tenants.ts'
@@ -20,6 +21,7 @@ export async function serve(
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
+  if (!api.quiet) correlate(call.incoming.headers, trace)
   const visit: Visit = { call, response, trace, gateway, active, seat: -1 }
   gateway.visits.add(visit)
   try {

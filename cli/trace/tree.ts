@@ -9,6 +9,7 @@ const Attempt = z.looseObject({
   outcome: z.string(),
   status: z.number().nullish(),
   reason: z.string().nullish(),
+  upstream_request_id: z.string().nullish(),
 })
 
 export const Trace = z.looseObject({
@@ -16,6 +17,8 @@ export const Trace = z.looseObject({
   time: z.string(),
   method: z.string(),
   path: z.string(),
+  client_request_id: z.string().nullish(),
+  trace_id: z.string().nullish(),
   tenant: z.string().nullish(),
   key: z.string().nullish(),
   model: z.string().nullish(),
@@ -61,12 +64,20 @@ function branchesOf(trace: Trace, pod: string | undefined): Branch[] {
       text: `received: ${time}${pod === undefined ? '' : ` by ${pod}`}, body after ${ms(body_ms)}`,
     },
     { text: caller },
+    ...idsOf(trace),
     {
       text: `${asked}${strategy ? ` (${strategy})` : ''}${stream ? ', stream' : ''}`,
       below: [...passedOver(trace), ...attemptsOf(trace)],
     },
     ...(message ? [{ text: `refused: ${message}` }] : []),
     ...answered(trace),
+  ]
+}
+
+function idsOf({ client_request_id, trace_id }: Trace): Branch[] {
+  return [
+    ...(client_request_id ? [{ text: `request id of the client: ${client_request_id}` }] : []),
+    ...(trace_id ? [{ text: `trace id: ${trace_id}` }] : []),
   ]
 }
 
@@ -77,12 +88,18 @@ function passedOver({ passed_over }: Trace): Branch[] {
 }
 
 function attemptsOf({ attempts }: Trace): Branch[] {
-  return attempts.map(({ upstream, started_ms, ended_ms, outcome, status, reason }, index) => {
+  return attempts.map((attempt, index) => {
+    const { upstream, started_ms, ended_ms, outcome, status, reason, upstream_request_id } = attempt
     const took = outcome === 'running' ? 'runs' : ms(ended_ms - started_ms)
     const said = [outcome, status].filter((part) => part !== null && part !== undefined).join(' ')
     return {
       text: `attempt ${index + 1} at ${upstream}: ${said}, ${took} from ${ms(started_ms)}`,
-      ...(reason ? { below: [{ text: reason }] } : {}),
+      below: [
+        ...(upstream_request_id
+          ? [{ text: `request id of the upstream: ${upstream_request_id}` }]
+          : []),
+        ...(reason ? [{ text: reason }] : []),
+      ],
     }
   })
 }

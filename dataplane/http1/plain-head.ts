@@ -44,6 +44,9 @@ const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
   ['authorization', 'kept'],
   ['content-length', 'kept'],
   ['content-encoding', 'kept'],
+  ['x-request-id', 'kept'],
+  ['traceparent', 'kept'],
+  ['tracestate', 'kept'],
   ['expect', 'left'],
   ['trailer', 'left'],
   ['proxy-connection', 'left'],
@@ -107,6 +110,9 @@ function noHeaders(): IncomingHttpHeaders {
     'content-type': undefined,
     'content-length': undefined,
     'content-encoding': undefined,
+    'x-request-id': undefined,
+    traceparent: undefined,
+    tracestate: undefined,
   }
 }
 

@@ -1,5 +1,6 @@
 /** Which upstream, how often, and when to stop: one attempt count and one deadline over retries and fallbacks. */
 import type { ChatRequest } from '../call.ts'
+import { continuing } from '../correlation.ts'
 import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
@@ -74,6 +75,7 @@ function begin(
   const permit = target.state.breaker.permit(now)
   if (permit === undefined) return undefined
   response.upstream = target.name
+  response.upstreamRequestId = undefined
   const entry = openEntry(target.name, now - call.receivedAt)
   trace.attempts.push(entry)
   const metered = admission.meter.begin(target.name, target.settings.model)
@@ -92,15 +94,17 @@ function begin(
   // V8 makes a function that is written at its assignment to a property old at once, and with it keeps the attempt.
   const leave = () => one.leave()
   response.onLeave = leave
-  one.send(call.id)
+  one.send(continuing(trace))
   return { one, metered, entry }
 }
 
 function conclude(
-  { metered, entry }: Running,
+  { one, metered, entry }: Running,
   outcome: Outcome,
-  { call, trace, gateway }: Visit,
+  { call, response, trace, gateway }: Visit,
 ): void {
+  entry.upstream_request_id = one.upstreamRequestId
+  response.upstreamRequestId = entry.upstream_request_id
   const spent = gateway.clock.now() - call.receivedAt
   if (outcome.kind === 'whole') {
     metered.usage = outcome.usage
@@ -119,6 +123,7 @@ function openEntry(upstream: string, started_ms: number): AttemptTrace {
     outcome: 'running',
     status: undefined,
     reason: undefined,
+    upstream_request_id: undefined,
   }
 }
 

@@ -49,5 +49,13 @@ function accessLine(trace: Trace): string {
     line += `,"prompt_tokens":${trace.prompt_tokens},"completion_tokens":${trace.completion_tokens ?? 0}`
   }
   if (trace.usage_estimated) line += `,"usage_estimated":true`
+  if (trace.client_request_id !== undefined)
+    line += `,"client_request_id":${JSON.stringify(trace.client_request_id)}`
+  if (trace.trace_id !== undefined) {
+    line += `,"trace_id":"${trace.trace_id}","traceparent":"${trace.traceparent}"`
+    if (trace.tracestate !== undefined) line += `,"tracestate":${JSON.stringify(trace.tracestate)}`
+  }
+  const upstreamsOwn = trace.attempts.at(-1)?.upstream_request_id
+  if (upstreamsOwn !== undefined) line += `,"upstream_request_id":${JSON.stringify(upstreamsOwn)}`
   return `${line}}\n`
 }

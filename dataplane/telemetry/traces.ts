@@ -11,6 +11,8 @@ export interface AttemptTrace {
   /** HTTP status and words of a failure. */
   status: number | undefined
   reason: string | undefined
+  /** What the upstream calls the request. */
+  upstream_request_id: string | undefined
 }
 
 /** An upstream that was looked at and not tried. */
@@ -26,6 +28,12 @@ export class Trace {
   readonly time: string
   readonly method: string
   readonly path: string
+  /** What the client calls it, in `X-Request-Id`. */
+  client_request_id: string | undefined = undefined
+  /** W3C trace context as it arrived. */
+  trace_id: string | undefined = undefined
+  traceparent: string | undefined = undefined
+  tracestate: string | undefined = undefined
   tenant: string | undefined = undefined
   key: string | undefined = undefined
   /** What the client asked for, and what it resolved to. */

@@ -1,6 +1,7 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ChatRequest, Usage } from '../call.ts'
+import { type Continued, visibleId } from '../correlation.ts'
 import type { Gateway } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import type { Failure } from '../providers/contract.ts'
@@ -24,6 +25,15 @@ export type Outcome =
 /** Largest whole answer; no chat completion is near it. */
 const ANSWER_BYTES_MAX = 33_554_432
 const FAILURE_BYTES_MAX = 65_536
+
+/** As runtimes and hosted APIs name it, the commonest first. */
+const REQUEST_IDS = [
+  'x-request-id',
+  'request-id',
+  'x-ms-request-id',
+  'apim-request-id',
+  'x-amzn-requestid',
+]
 
 export interface AttemptParts {
   readonly request: ChatRequest
@@ -69,9 +79,9 @@ export class Attempt implements Receiver, Listener {
     target.state.inFlight++
   }
 
-  send(requestId: string): void {
+  send(ids: Continued): void {
     try {
-      this.#dispatch(requestId)
+      this.#dispatch(ids)
     } catch (error) {
       // A mistake of ours: what the attempt holds is given back, and the upstream is not blamed.
       this.#exchange.abort('it could not be sent')
@@ -80,7 +90,7 @@ export class Attempt implements Receiver, Listener {
     }
   }
 
-  #dispatch(requestId: string): void {
+  #dispatch({ requestId, headers: ownHeaders }: Continued): void {
     const { target, maxTokens } = this.#parts
     const { settings, state } = target
     const { path, headers, body } = settings.provider.encode(
@@ -92,6 +102,7 @@ export class Attempt implements Receiver, Listener {
       path: settings.basePath + path,
       headers: target.headersOf(headers),
       requestId,
+      ownHeaders,
       body: typeof body === 'string' ? Buffer.from(body) : body,
     }
     this.#sent = sent
@@ -109,6 +120,15 @@ export class Attempt implements Receiver, Listener {
     this.#exchange.abort('the client left')
     this.#judge('neutral')
     this.#resolve({ kind: 'left' })
+  }
+
+  /** What the upstream calls the request, once the head of its answer is there. */
+  get upstreamRequestId(): string | undefined {
+    for (const name of REQUEST_IDS) {
+      const id = visibleId(this.#headers[name])
+      if (id !== undefined) return id
+    }
+    return undefined
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {

@@ -114,8 +114,9 @@ class ProxiedRequests implements RequestPool {
     this.#pool = pool
   }
 
-  dispatch({ path, headers, requestId, body }: PoolRequest, handler: PoolHandler): void {
-    const all = [...headers, 'x-request-id', requestId]
+  dispatch(request: PoolRequest, handler: PoolHandler): void {
+    const { path, headers, requestId, ownHeaders = [], body } = request
+    const all = [...headers, ...ownHeaders, 'x-request-id', requestId]
     this.#pool.dispatch({ origin: this.#origin, path, method: 'POST', headers: all, body }, handler)
   }
 

@@ -49,7 +49,7 @@ export class Target implements Candidate {
     const all = { ...provided, ...this.settings.headers, 'accept-encoding': 'identity' }
     this.#provided = provided
     this.#sent = Object.entries(all)
-      .filter(([name]) => name !== 'x-request-id')
+      .filter(([name]) => !OF_ONE_REQUEST.has(name.toLowerCase()))
       .flat()
     return this.#sent
   }
@@ -63,6 +63,9 @@ export class Target implements Candidate {
     return this.state.inFlight >= places ? 'full' : 'ready'
   }
 }
+
+/** Sent with the ids of each request, so that a configured one would stand there twice. */
+const OF_ONE_REQUEST = new Set(['x-request-id', 'x-client-request-id', 'traceparent', 'tracestate'])
 
 /** Of so many places, those that requests of low priority may fill: three quarters, and never none. */
 export function yieldingPlaces(places: number): number {

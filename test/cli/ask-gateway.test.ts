@@ -84,6 +84,23 @@ test('trace get shows a tree of what was decided, and each attempt', async () =>
   assert.equal(json.request_id, id)
 })
 
+test('trace get shows the ids of the client, the trace and the upstream', async () => {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${client.key}`,
+      'content-type': 'application/json',
+      'x-request-id': 'order-17',
+      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    },
+    body: '{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}',
+  })
+  await answer.text()
+  const { stdout } = await ask('trace', 'get', String(answer.headers.get('x-request-id')))
+  assert.match(stdout, /├─ request id of the client: order-17\n/)
+  assert.match(stdout, /├─ trace id: 4bf92f3577b34da6a3ce929d0e0e4736\n/)
+})
+
 test('trace list shows the last decisions, and an unknown request is 1', async () => {
   const { stdout } = await ask('trace', 'list', '--limit', '1', '-o', 'json')
   const { traces } = JSON.parse(stdout)

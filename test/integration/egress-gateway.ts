@@ -48,15 +48,20 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
       },
     },
   })
-  function send(model: string, more: Fields): Promise<Response> {
+  function send(model: string, more: Fields, own?: Record<string, string>): Promise<Response> {
     return fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key.key}`, 'content-type': 'application/json', ...own },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...more }),
     })
   }
-  async function ask(model: string, more: Fields = {}): Promise<Answered> {
-    const response = await send(model, more)
+  /** `own`: headers of this request alone. */
+  async function ask(
+    model: string,
+    more: Fields = {},
+    own?: Record<string, string>,
+  ): Promise<Answered> {
+    const response = await send(model, more, own)
     const text = await response.text()
     const { code, message = '' } = response.ok ? {} : JSON.parse(text).error
     return { status: response.status, text, code, message }

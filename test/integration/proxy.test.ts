@@ -45,6 +45,18 @@ for (const [what, through, by] of [
     assert.equal(by.asked.length, 2)
   })
 
+  test(`${what} proxy: the ids of a request reach the upstream`, async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    const own = { 'x-request-id': `order-${what}`, traceparent, tracestate: 'a=b' }
+    assert.equal((await through.ask('secure', {}, own)).status, 200)
+    const received = secure.received()
+    assert.match(received, new RegExp(`x-client-request-id: order-${what}\r\n`))
+    assert.match(
+      received.slice(received.indexOf(`order-${what}`)),
+      /traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01\r\ntracestate: a=b\r\n/,
+    )
+  })
+
   test(`${what} proxy: a secure upstream is asked in a tunnel, which is then used again`, async () => {
     assert.equal((await through.ask('secure')).status, 200)
     assert.equal((await through.ask('secure')).status, 200)

@@ -7,6 +7,8 @@ export interface PoolRequest {
   /** Names and values, alternating; the same array again where nothing has changed. */
   readonly headers: readonly string[]
   readonly requestId: string
+  /** Headers of this request alone, names and values alternating. */
+  readonly ownHeaders?: readonly string[]
   readonly body: Buffer
 }
 

@@ -18,6 +18,8 @@ const FRAMING = new Set([
 ])
 const CONNECTION = /^(?:keep-alive|close)$/i
 
+const NONE: readonly string[] = []
+
 export class RequestHead {
   readonly #host: string
   #path: string | undefined
@@ -29,14 +31,21 @@ export class RequestHead {
   }
 
   /** Throws where a header or the path would say something else than meant. */
-  of({ path, headers, requestId, body }: PoolRequest): string {
+  of({ path, headers, requestId, ownHeaders = NONE, body }: PoolRequest): string {
     if (headers !== this.#headers || path !== this.#path) {
       this.#written = this.#write(path, headers)
       this.#path = path
       this.#headers = headers
     }
     if (!VALUE.test(requestId)) throw invalid('x-request-id')
-    return `${this.#written}x-request-id: ${requestId}\r\ncontent-length: ${body.length}\r\n\r\n`
+    let own = ''
+    for (let index = 0; index < ownHeaders.length; index += 2) {
+      const name = ownHeaders[index] ?? ''
+      const value = ownHeaders[index + 1] ?? ''
+      if (!NAME.test(name) || FRAMING.has(name) || !VALUE.test(value)) throw invalid(name)
+      own += `${name}: ${value}\r\n`
+    }
+    return `${this.#written}${own}x-request-id: ${requestId}\r\ncontent-length: ${body.length}\r\n\r\n`
   }
 
   #write(path: string, headers: readonly string[]): string {

@@ -88,7 +88,6 @@ const HEADERS = [
   'x-real-ip',
   'forwarded',
   'via',
-  'x-request-id',
   'x-gw-route',
   'x-gw-upstream',
   'x-middleware-subrequest',

@@ -380,6 +380,8 @@ const INJECTIONS: readonly Partial<PoolRequest>[] = [
   { headers: ['transfer-encoding', 'chunked'] },
   { headers: ['connection', 'upgrade'] },
   { requestId: 'a\r\nx-evil: 1' },
+  { ownHeaders: ['traceparent', 'a\r\nx-evil: 1'] },
+  { ownHeaders: ['trace parent', 'a'] },
   { path: '/a b' },
   { path: '/a\r\nx-evil: 1' },
   { path: 'evil' },

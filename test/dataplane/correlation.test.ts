@@ -1,0 +1,168 @@
+/** Ids of others: which are taken, and how they go on to the upstream. */
+import assert from 'node:assert/strict'
+import type { IncomingHttpHeaders } from 'node:http'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { continuing, correlate } from '../../dataplane/correlation.ts'
+import { Trace } from '../../dataplane/telemetry/traces.ts'
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`
+
+function taken(headers: IncomingHttpHeaders, id = 'tag-1'): Trace {
+  const trace = new Trace(id, '', 'POST', '/')
+  correlate(headers, trace)
+  return trace
+}
+
+function sent(headers: IncomingHttpHeaders, id?: string): Record<string, string> {
+  const list = continuing(taken(headers, id)).headers
+  return Object.fromEntries(
+    Array.from({ length: list.length / 2 }, (_, at) => [list[at * 2], list[at * 2 + 1]]),
+  )
+}
+
+test('a request without ids of others sends none on', () => {
+  assert.deepEqual(continuing(taken({})), {
+    requestId: 'tag-1',
+    clientRequestId: undefined,
+    headers: [],
+  })
+  assert.equal(continuing(taken({})).headers, continuing(taken({})).headers)
+})
+
+for (const id of ['a', 'req-1', '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~', 'x'.repeat(128)]) {
+  test(`the client's request id ${id.slice(0, 40)} is kept and sent on`, () => {
+    const headers = { 'x-request-id': id }
+    assert.equal(taken(headers).client_request_id, id)
+    assert.equal(continuing(taken(headers)).clientRequestId, id)
+    assert.deepEqual(sent(headers), { 'x-client-request-id': id })
+  })
+}
+
+const NO_IDS = [
+  '',
+  'a b',
+  'a, b',
+  'a\tb',
+  'x'.repeat(129),
+  'é',
+  'a\x7f',
+  'a\r\nb: c',
+  'sk-abcdefghijkl',
+  'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v',
+]
+for (const id of NO_IDS) {
+  test(`${JSON.stringify(id.slice(0, 20))} is no request id`, () => {
+    assert.equal(taken({ 'x-request-id': id }).client_request_id, undefined)
+    assert.deepEqual(sent({ 'x-request-id': id }), {})
+  })
+}
+
+test('a trace goes on with its id and flags, and with a span of this request', () => {
+  for (const [traceparent, flags] of [
+    [PARENT, '01'],
+    [PARENT.replace(/01$/, '00'), '00'],
+    [`${PARENT.replace(/^00/, 'cc')}-what-the-future-brings`, '01'],
+    [PARENT.replace(/^00/, 'cc'), '01'],
+  ] as const) {
+    const trace = taken({ traceparent })
+    assert.equal(trace.trace_id, TRACE_ID)
+    assert.equal(trace.traceparent, traceparent.slice(0, 55))
+    const { traceparent: next = '' } = sent({ traceparent })
+    assert.match(next, new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-${flags}$`))
+    assert.ok(!next.includes('00f067aa0ba902b7'))
+    assert.equal(sent({ traceparent }).traceparent, next)
+    assert.notEqual(sent({ traceparent }, 'tag-2').traceparent, next)
+  }
+})
+
+const BAD_PARENTS = [
+  '',
+  'x',
+  PARENT.slice(0, -1),
+  `${PARENT}-`,
+  `${PARENT}-more`,
+  `${PARENT.replace(/^00/, 'cc')}more`,
+  PARENT.replace(/^00/, 'ff'),
+  PARENT.toUpperCase(),
+  `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+  `00-${TRACE_ID}-${'0'.repeat(16)}-01`,
+  PARENT.replaceAll('-', '_'),
+  `${PARENT}, ${PARENT}`,
+  ` ${PARENT}`,
+]
+for (const traceparent of BAD_PARENTS) {
+  test(`${JSON.stringify(traceparent)} is no traceparent, and ends its tracestate`, () => {
+    const trace = taken({ traceparent, tracestate: 'a=b' })
+    assert.deepEqual(
+      [trace.trace_id, trace.traceparent, trace.tracestate],
+      [undefined, undefined, undefined],
+    )
+    assert.deepEqual(sent({ traceparent, tracestate: 'a=b' }), {})
+  })
+}
+
+const STATES = [
+  'rojo=00f067aa0ba902b7',
+  'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE',
+  'a=1, b=2,\tc=3',
+  'fw529a3039@dt=FfAAAA;x y',
+  '0a@b=c',
+  'a=b,,c=d',
+  Array.from({ length: 32 }, (_, at) => `k${at}=v`).join(),
+  `a=${'v'.repeat(256)}`,
+]
+for (const tracestate of STATES) {
+  test(`the tracestate ${tracestate.slice(0, 40)} is kept and sent on as it is`, () => {
+    assert.equal(taken({ traceparent: PARENT, tracestate }).tracestate, tracestate)
+    assert.equal(sent({ traceparent: PARENT, tracestate }).tracestate, tracestate)
+  })
+}
+
+const BAD_STATES = [
+  '',
+  'a',
+  '=b',
+  'a=',
+  'A=b',
+  'a =b',
+  'a=b=c',
+  'a=b\r\nx: y',
+  'a=é',
+  '@a=b',
+  Array.from({ length: 33 }, (_, at) => `k${at}=v`).join(),
+  `a=${'v'.repeat(257)}`,
+  `a=${'v'.repeat(250)},b=${'v'.repeat(250)},c=${'v'.repeat(250)}`,
+]
+for (const tracestate of BAD_STATES) {
+  test(`the tracestate ${JSON.stringify(tracestate.slice(0, 20))} is dropped, and the trace goes on`, () => {
+    const trace = taken({ traceparent: PARENT, tracestate })
+    assert.deepEqual([trace.trace_id, trace.tracestate], [TRACE_ID, undefined])
+    assert.equal(sent({ traceparent: PARENT, tracestate }).tracestate, undefined)
+  })
+}
+
+test('whatever is sent, what goes on is short visible ASCII', () => {
+  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(PARENT, 'a=b', 'id'))
+  fc.assert(
+    fc.property(text, text, text, (id, traceparent, tracestate) => {
+      const all = sent({ 'x-request-id': id, traceparent, tracestate })
+      for (const value of Object.values(all)) assert.match(value, /^[\t -~]{1,512}$/)
+    }),
+  )
+})
+
+test('64 KiB of anything are judged at once', () => {
+  for (const piece of ['a=b,', 'a=', ',', ' ', '\t', '0', '-', 'a']) {
+    const long = piece.repeat(65_536 / piece.length)
+    const headers = { 'x-request-id': long, traceparent: PARENT, tracestate: long }
+    const times = Array.from({ length: 5 }, () => {
+      const start = performance.now()
+      taken(headers)
+      taken({ traceparent: long })
+      return performance.now() - start
+    })
+    assert.ok(Math.min(...times) < 100, piece)
+  }
+})
