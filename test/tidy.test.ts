@@ -27,6 +27,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/call.ts',
       'dataplane/errors.ts',
       'dataplane/json-members.ts',
+      'dataplane/json-bounds.ts',
       'dataplane/json-splice.ts',
     ],
   ],

@@ -2,6 +2,7 @@
  * Total readers of JSON that came from outside: whatever stands there, they answer or say that it
  * is not there.
  */
+import { isWithinBounds } from '../json-bounds.ts'
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -31,7 +32,9 @@ export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown):
   return typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined
 }
 
+/** undefined also where parsing would build more than anybody meant: see `isWithinBounds`. */
 export function parsed(text: string): unknown {
+  if (!isWithinBounds(text)) return undefined
   try {
     return JSON.parse(text)
   } catch {

@@ -14,27 +14,55 @@ const BLANK_LINE = Buffer.from('\n\n')
  * the standard allows. What `push` returns, joined with `rest`, is exactly what went in.
  */
 export class SseFramer {
-  #tail: Buffer = EMPTY
+  /** What has come of an event that has not ended, and room behind it for more. */
+  #kept: Buffer = EMPTY
+  #length = 0
+  /** Whether `#kept` was made here; else it is a chunk, which nobody may write into. */
+  #isOwn = false
 
   /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
   push(chunk: Buffer): Buffer | undefined {
-    const bytes = this.#tail.length === 0 ? chunk : Buffer.concat([this.#tail, chunk])
+    const earlier = this.#length
+    const bytes = earlier === 0 ? chunk : this.#append(chunk)
     // The boundary may begin in the tail, so a little of it is searched again.
-    const cut = lastBoundary(bytes, Math.max(0, this.#tail.length - 3))
-    if (cut === 0) {
-      const fits = bytes.length <= EVENT_BYTES_MAX
-      this.#tail = fits ? bytes : EMPTY
-      return fits ? undefined : bytes
+    const cut = lastBoundary(bytes, Math.max(0, earlier - 3))
+    if (cut === 0 && bytes.length <= EVENT_BYTES_MAX) {
+      if (earlier === 0) this.#keep(bytes)
+      return undefined
     }
-    this.#tail = cut === bytes.length ? EMPTY : bytes.subarray(cut)
-    return cut === bytes.length ? bytes : bytes.subarray(0, cut)
+    if (cut === 0 || cut === bytes.length) {
+      this.#keep(EMPTY)
+      return bytes
+    }
+    this.#keep(bytes.subarray(cut))
+    return bytes.subarray(0, cut)
   }
 
   /** What is left when the upstream has ended: an event without its blank line, or nothing. */
   rest(): Buffer {
-    const left = this.#tail
-    this.#tail = EMPTY
+    const left = this.#kept.subarray(0, this.#length)
+    this.#keep(EMPTY)
     return left
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#kept = bytes
+    this.#length = bytes.length
+    this.#isOwn = false
+  }
+
+  /** An event may come byte by byte: it moves to twice the room when there is none, and not with every piece. */
+  #append(chunk: Buffer): Buffer {
+    const length = this.#length + chunk.length
+    if (!this.#isOwn || length > this.#kept.length) {
+      const roomier = Buffer.allocUnsafe(2 * length)
+      this.#kept.copy(roomier, 0, 0, this.#length)
+      this.#kept = roomier
+      this.#isOwn = true
+    }
+    chunk.copy(this.#kept, this.#length)
+    this.#length = length
+    return this.#kept.subarray(0, length)
   }
 }
 
@@ -75,8 +103,8 @@ function fieldValue(line: string, from: number): string {
 /** Index behind the last blank line at or after `from`; 0 when there is none. */
 function lastBoundary(bytes: Buffer, from: number): number {
   if (!bytes.includes(CR, from)) {
-    const at = bytes.lastIndexOf(BLANK_LINE)
-    return at === -1 ? 0 : at + BLANK_LINE.length
+    const at = bytes.subarray(from).lastIndexOf(BLANK_LINE)
+    return at === -1 ? 0 : from + at + BLANK_LINE.length
   }
   for (let at = bytes.length - 1; at >= from; at--) {
     if (endsLine(bytes, at) && endsLine(bytes, previousLineEnd(bytes, at))) return at + 1

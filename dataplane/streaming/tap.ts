@@ -3,6 +3,7 @@
 import type { ChatRequest } from '../call.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import type { Failure, Provider, StreamReader } from '../providers/contract.ts'
+import { parsed } from '../providers/json-values.ts'
 import { parseEvent, splitEvents } from './sse.ts'
 
 /** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */
@@ -98,12 +99,7 @@ export class Tap {
 const NOTHING = Buffer.alloc(0)
 
 function isBroken(data: string): boolean {
-  try {
-    JSON.parse(data)
-    return false
-  } catch {
-    return true
-  }
+  return parsed(data) === undefined
 }
 
 function countEvents(text: string): number {

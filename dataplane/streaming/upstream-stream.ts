@@ -1,6 +1,7 @@
 /** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
 import type { Failure } from '../providers/contract.ts'
 import type { Exchange } from '../upstream/exchange.ts'
+import { Gathering } from './gathering.ts'
 import { SseFramer } from './sse.ts'
 import type { Tap } from './tap.ts'
 
@@ -28,8 +29,7 @@ export class UpstreamStream {
   readonly #tap: Tap
   readonly #exchange: Exchange
   readonly #listener: Listener
-  #held: Buffer[] = []
-  #heldBytes = 0
+  readonly #held = new Gathering()
   #sink: Sink | undefined
   #open = false
   #ended: { failure: Failure | undefined } | undefined
@@ -61,8 +61,7 @@ export class UpstreamStream {
   /** Commits: what was held goes out, the rest follows as it comes. */
   flowTo(sink: Sink): void {
     this.#sink = sink
-    for (const bytes of this.#held) this.#write(bytes)
-    this.#held = []
+    if (this.#held.length > 0) this.#write(this.#held.take())
     if (this.#ended !== undefined) sink.finish(this.#ended.failure)
   }
 
@@ -108,9 +107,8 @@ export class UpstreamStream {
       this.#write(bytes)
       return
     }
-    this.#held.push(bytes)
-    this.#heldBytes += bytes.length
-    if (this.#open || this.#heldBytes <= HELD_BYTES_MAX) return
+    this.#held.add(bytes)
+    if (this.#open || this.#held.length <= HELD_BYTES_MAX) return
     this.#exchange.abort('too much before the first content')
     this.#finish({ class: 'malformed', message: 'The upstream sent 1 MiB without any content.' })
   }

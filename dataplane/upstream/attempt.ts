@@ -5,6 +5,7 @@ import { type Continued, visibleId } from '../correlation.ts'
 import type { Gateway } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import type { Failure } from '../providers/contract.ts'
+import { Gathering } from '../streaming/gathering.ts'
 import { Tap } from '../streaming/tap.ts'
 import { type Listener, UpstreamStream } from '../streaming/upstream-stream.ts'
 import { answersAnother } from './answered-id.ts'
@@ -61,7 +62,8 @@ export class Attempt implements Receiver, Listener {
   #headers: IncomingHttpHeaders = {}
   #encoding: Encoding | undefined
   #stream: UpstreamStream | undefined
-  #chunks: Buffer[] = []
+  /** Made with the first byte that is read whole. */
+  #body: Gathering | undefined
   #bytes = 0
   #judged = false
   #sent: PoolRequest | undefined
@@ -161,7 +163,8 @@ export class Attempt implements Receiver, Listener {
     }
     this.#bytes += chunk.length
     if (this.#bytes <= (this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX)) {
-      this.#chunks.push(chunk)
+      this.#body ??= new Gathering()
+      this.#body.add(chunk)
       return
     }
     this.#exchange.abort('the answer is too large')
@@ -212,8 +215,7 @@ export class Attempt implements Receiver, Listener {
   }
 
   #conclude(): void {
-    const body =
-      this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks)
+    const body = this.#body?.take() ?? Buffer.alloc(0)
     const bytesMax = this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
     // Of a failure the encoding has not been looked at yet.
     const encoding = this.#encoding ?? encodingOf(this.#headers)

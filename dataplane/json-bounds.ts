@@ -1,0 +1,46 @@
+/** What a JSON text would cost to parse, looked at before any parser begins: that stops for nobody, and keeps all it builds. */
+
+/** Deeper than any answer; a parser goes down as far as it is led. */
+const DEPTH_MAX = 64
+/** More than the probabilities of 6,000 tokens with 20 alternatives each. */
+const VALUES_MAX = 1_048_576
+/** A text of this length cannot hold much. */
+const FREE_LENGTH = 16_384
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+
+/** Whether nesting and number of values are bounded. Of what is no JSON it may say either. Linear, and ends at the bound. */
+export function isWithinBounds(text: string): boolean {
+  if (text.length <= FREE_LENGTH) return true
+  let [depth, values] = [0, 0]
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      at = closingQuote(text, at)
+      if (at === -1) return true
+    } else if (code === COMMA) {
+      if (++values > VALUES_MAX) return false
+    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      if (++values > VALUES_MAX || ++depth > DEPTH_MAX) return false
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--
+  }
+  return true
+}
+
+/** -1: the string does not end, and no parser gets further. */
+function closingQuote(text: string, opening: number): number {
+  let at = text.indexOf('"', opening + 1)
+  for (;;) {
+    if (at === -1) return -1
+    let slashes = 0
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return at
+    at = text.indexOf('"', at + 1)
+  }
+}

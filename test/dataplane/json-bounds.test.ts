@@ -1,0 +1,47 @@
+/** What of JSON is worth parsing, decided without a parser. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isWithinBounds } from '../../dataplane/json-bounds.ts'
+import { openai } from '../../dataplane/providers/openai.ts'
+import { tgi } from '../../dataplane/providers/tgi.ts'
+import { aRequest } from '../conformance/a-request.ts'
+
+const PAD = 'x'.repeat(20_000)
+
+test('depth is bounded, and values are', () => {
+  const nested = (depth: number) => `{"pad":"${PAD}","x":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  assert.equal(isWithinBounds(nested(63)), true)
+  assert.equal(isWithinBounds(nested(64)), false)
+  assert.equal(isWithinBounds(`[${'1,'.repeat(1_000_000)}1]`), true)
+  assert.equal(isWithinBounds(`[${'1,'.repeat(1_048_576)}1]`), false)
+})
+
+test('what stands in strings is no structure', () => {
+  for (const text of [
+    JSON.stringify({ content: '[],'.repeat(700_000) }),
+    JSON.stringify({ content: `${'\\"['.repeat(100_000)}`, tail: `\\` }),
+    `{"a":"${PAD}\\\\","b":"${'['.repeat(100)}"}`,
+    `{"a":"${PAD} and it does not end ${'['.repeat(100)}`,
+  ]) {
+    assert.equal(isWithinBounds(text), true)
+  }
+  assert.equal(isWithinBounds(`{"a":"${PAD}\\\\",${'['.repeat(100)}`), false)
+})
+
+const TREES: Readonly<Record<string, string>> = {
+  'a list of ten million lists': `[${'[],'.repeat(10_000_000)}[]]`,
+  'sixteen million brackets': '['.repeat(16_000_000),
+  'the same behind a good beginning': `{"choices":[{"index":0,"message":{"content":"a"}}],"usage":{},"x":[${'[],'.repeat(10_000_000)}[]]}`,
+}
+
+for (const [name, text] of Object.entries(TREES)) {
+  test(`${name} are refused as an answer without being parsed`, (t) => {
+    const request = aRequest()
+    const parse = t.mock.method(JSON, 'parse')
+    for (const provider of [openai, tgi]) {
+      const answer = provider.decode(Buffer.from(text), request)
+      assert.equal(answer.kind === 'failure' && answer.failure.class, 'malformed')
+    }
+    assert.equal(parse.mock.callCount(), 0)
+  })
+}
