@@ -56,7 +56,7 @@ export function printTree(trace: Trace, pod: string | undefined): void {
 }
 
 function branchesOf(trace: Trace, pod: string | undefined): Branch[] {
-  const { time, tenant, key, model, route, strategy, stream, message, body_ms } = trace
+  const { time, tenant, key, model, route, strategy, stream, body_ms } = trace
   const caller = tenant ? `caller: key ${key} of tenant ${tenant}` : 'caller: not known'
   const asked = model ? `model "${model}" -> route ${route}` : `route: ${route}`
   return [
@@ -69,8 +69,7 @@ function branchesOf(trace: Trace, pod: string | undefined): Branch[] {
       text: `${asked}${strategy ? ` (${strategy})` : ''}${stream ? ', stream' : ''}`,
       below: [...passedOver(trace), ...attemptsOf(trace)],
     },
-    ...(message ? [{ text: `refused: ${message}` }] : []),
-    ...answered(trace),
+    ending(trace),
   ]
 }
 
@@ -104,20 +103,31 @@ function attemptsOf({ attempts }: Trace): Branch[] {
   })
 }
 
-function answered(trace: Trace): Branch[] {
-  const { prompt_tokens, completion_tokens, usage_estimated, ttft_ms, upstream } = trace
-  if (upstream === 'none') return []
+/** How it ended, and by whom: only what was answered is said to be. */
+function ending(trace: Trace): Branch {
+  const { status, code, message, upstream } = trace
+  const below = usageOf(trace)
+  if (status > 0 && status < 400)
+    return { text: `answered by ${upstream === 'none' ? 'the gateway' : upstream}`, below }
+  const known = [status === 0 ? '' : String(status), code ?? '']
+  const said = [wordOf(trace), ...known].filter((part) => part !== '').join(' ')
+  return { text: message ? `${said}: ${message}` : said, below }
+}
+
+function wordOf({ status, attempts, upstream }: Trace): string {
+  if (status === 0) return 'left without an answer'
+  if (status === 499) return 'cut off'
+  if (attempts.length === 0) return 'refused'
+  return status < 500 ? `refused by ${upstream}` : 'failed'
+}
+
+function usageOf(trace: Trace): Branch[] {
+  const { prompt_tokens, completion_tokens, usage_estimated, ttft_ms } = trace
   const first = typeof ttft_ms === 'number' ? [{ text: `first content after ${ms(ttft_ms)}` }] : []
+  if (typeof prompt_tokens !== 'number') return first
   const estimated = usage_estimated ? ', estimated' : ''
-  const usage =
-    typeof prompt_tokens === 'number'
-      ? [
-          {
-            text: `${prompt_tokens} prompt and ${completion_tokens ?? 0} completion tokens${estimated}`,
-          },
-        ]
-      : []
-  return [{ text: `answered by ${upstream}`, below: [...first, ...usage] }]
+  const used = `${prompt_tokens} prompt and ${completion_tokens ?? 0} completion tokens${estimated}`
+  return [...first, { text: used }]
 }
 
 function print(branches: readonly Branch[], indent: string): void {

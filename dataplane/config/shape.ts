@@ -4,6 +4,7 @@ import { Suggestions } from './nearest.ts'
 import { andMore, FINDINGS_MAX, type Finding, type Path, refuse } from './problems.ts'
 import { GatewayConfig } from './schema.ts'
 import { descriptionAt, fieldsAt } from './schema-walk.ts'
+import { supportedAt } from './supported.ts'
 import { valueAt } from './tree.ts'
 
 type Issue = z.core.$ZodIssue
@@ -69,7 +70,7 @@ function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
     case 'invalid_type':
       return wrongType(path, value, issue.expected, meaning)
     case 'invalid_value':
-      return wrongValue(path, value, issue.values.map(String), suggestions)
+      return wrongValue(path, value, allowedBy(issue.values, path), suggestions)
     case 'too_small':
       return outOfBounds(path, value, boundOf(issue, Number(issue.minimum), 'least'))
     case 'too_big':
@@ -82,6 +83,10 @@ function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
     default:
       return wrongForm(path, value, sentenceOf(issue), meaning)
   }
+}
+
+function allowedBy(values: readonly unknown[], path: Path): readonly string[] {
+  return supportedAt(path, values.map(String))
 }
 
 function wrongForm(path: Path, value: unknown, rule: string, meaning: string | undefined): Finding {
@@ -111,7 +116,7 @@ function sentenceOf(issue: Issue): string {
 }
 
 function missing(path: Path, issue: Issue, meaning: string | undefined): Finding {
-  const choices = issue.code === 'invalid_value' ? issue.values.map(String).join(', ') : ''
+  const choices = issue.code === 'invalid_value' ? allowedBy(issue.values, path).join(', ') : ''
   const oneOf = choices === '' ? '' : `, one of: ${choices}`
   const fix = `Add the field ${String(path.at(-1))}${oneOf}. ${meaning ?? ''}`.trimEnd()
   return refuse(path, 'required field is missing', fix)

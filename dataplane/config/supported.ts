@@ -41,6 +41,21 @@ export function refuseUnsupported(written: unknown): Finding[] {
   )
 }
 
+/** Of the values that the schema knows at a path, those that have an effect: what a mistake is told to write instead. */
+export function supportedAt(path: Path, values: readonly string[]): readonly string[] {
+  const row = NOT_SUPPORTED_YET.find(({ field }) => isAt(field, path))
+  const { values: supported } = row ?? {}
+  return supported === undefined ? values : values.filter((value) => supported.includes(value))
+}
+
+function isAt(field: string, path: Path): boolean {
+  const parts = ['gw', ...field.split('.')]
+  if (parts.length !== path.length) return false
+  return parts.every((part, index) =>
+    part === '*' ? typeof path[index] === 'number' : part === path[index],
+  )
+}
+
 interface Found {
   readonly path: Path
   readonly value: unknown

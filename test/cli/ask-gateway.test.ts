@@ -101,6 +101,14 @@ test('trace get shows the ids of the client, the trace and the upstream', async 
   assert.match(stdout, /├─ trace id: 4bf92f3577b34da6a3ce929d0e0e4736\n/)
 })
 
+test('trace get of a request that was refused says so, and does not call it answered', async () => {
+  const { id } = await chat('nothing')
+  const { code, stdout } = await ask('trace', 'get', id)
+  assert.equal(code, 0)
+  assert.match(stdout, /\n└─ refused 404 ERR_GW_ROUTE_NOT_FOUND: There is no route "nothing"/)
+  assert.doesNotMatch(stdout, /answered/)
+})
+
 test('trace list shows the last decisions, and an unknown request is 1', async () => {
   const { stdout } = await ask('trace', 'list', '--limit', '1', '-o', 'json')
   const { traces } = JSON.parse(stdout)

@@ -1,5 +1,9 @@
 /** Upstreams without what their provider needs, and literal credentials. */
+import { PROVIDERS as WORKING } from '../../../dataplane/providers/index.ts'
+import { PROVIDER_NAMES } from '../../../dataplane/providers/names.ts'
 import { type Row, testRefusals } from './documents.ts'
+
+const working = PROVIDER_NAMES.filter((name) => name in WORKING).map((name) => `"${name}"`)
 
 function upstream(fields: string): string {
   return `  upstreams:\n    - name: a\n      model: m\n${fields.replace(/^/gm, '      ')}
@@ -34,6 +38,13 @@ const PROVIDERS: Row[] = [
     path: 'gw.upstreams[0].api_key',
     says: 'without a credential',
     fix: '${env:NAME}',
+  },
+  {
+    name: 'a provider that nobody knows: the fix names only those that work',
+    yaml: upstream('provider: vlm # here\nendpoint: http://a'),
+    path: 'gw.upstreams[0].provider',
+    says: 'unknown provider "vlm"; did you mean "vllm"?',
+    fix: `Use one of: ${working.join(', ')}.`,
   },
   {
     name: 'a provider that does not work yet',
