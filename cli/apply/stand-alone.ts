@@ -14,6 +14,8 @@ export interface Reloading {
   readonly output: Format
 }
 
+type Lasting = 'for good' | 'until the next start'
+
 export async function applyToGateway(
   written: Written,
   { admin }: StandAlone,
@@ -28,17 +30,26 @@ export async function applyToGateway(
   const lasts = lastsOf(taken.file, path)
   if (taken.refusal !== undefined) process.exitCode = EXIT.no
   if (output !== 'table') {
-    const { refusal, differences, problems } = taken
+    const { refusal, differences, problems, file } = taken
     const result = refusal === undefined ? 'applied' : 'refused'
-    return await printValue({ result, refusal, differences, problems, lasts }, output)
+    return await printValue({ result, refusal, differences, problems, lasts, file }, output)
   }
   for (const problem of taken.problems) printRemark(problem)
   if (taken.refusal !== undefined) return refuse(taken)
   if (taken.differences.length === 0) return printLine(`${written.name}: nothing differs`)
   printDifferences(taken.differences)
   printLine(`${written.name}: applied to ${admin}`)
-  if (lasts === 'until the next start')
-    printRemark(`This lasts until the next start: the gateway was started with ${taken.file}.`)
+  if (lasts !== undefined) printRemark(whatAnEditDoes(lasts, taken.file ?? written.name))
+}
+
+/** A gateway takes the file of its start whenever that is saved, whatever was applied in between. */
+function whatAnEditDoes(lasts: Lasting, file: string): string {
+  if (lasts === 'for good')
+    return `This lasts: the gateway was started with ${file}, and takes each later edit of it by itself.`
+  return (
+    `This lasts until the next start: the gateway was started with ${file}, ` +
+    'and the next save of that file replaces what was applied.'
+  )
 }
 
 function refuse({ refusal, differences }: Taken): void {
@@ -51,7 +62,7 @@ function refuse({ refusal, differences }: Taken): void {
 }
 
 /** Only the file of the start is read again at the next start. */
-function lastsOf(startedWith: string | undefined, path: string) {
+function lastsOf(startedWith: string | undefined, path: string): Lasting | undefined {
   if (startedWith === undefined) return undefined
   return real(path) === real(startedWith) ? 'for good' : 'until the next start'
 }

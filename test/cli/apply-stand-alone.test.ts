@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { refusingUrl, startFront, startUpstream } from '../integration/fake-upstream.ts'
-import { aKey } from '../integration/gateway-process.ts'
+import { aKey, until } from '../integration/gateway-process.ts'
 import { gw } from './gw.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
@@ -63,7 +63,7 @@ test('apply --reload takes limits and keys, and says for how long', async () => 
   assert.match(stdout, /^\+ gw\.api_keys\[second\]: \{/m)
   assert.match(
     stderr,
-    /This lasts until the next start: the gateway was started with .*config\.yaml/,
+    /This lasts until the next start: the gateway was started with .*config\.yaml, and the next save of that file replaces what was applied\./,
   )
   assert.equal(await burstNow(), 77)
   const again = await gw('apply', '-f', file, '--reload', ...admin)
@@ -109,14 +109,29 @@ test('apply without --reload takes everything', async () => {
   const file = await edited((section) => {
     section.aliases = { 'gpt-4o': 'chat' }
   })
-  const { code, stdout } = await gw('apply', '-f', file, ...admin)
+  const { code, stdout, stderr } = await gw('apply', '-f', file, ...admin)
   assert.equal(code, 0)
   assert.match(stdout, /^\+ gw\.aliases\.gpt-4o: "chat"$/m)
   assert.equal((await front.chat({ model: 'gpt-4o' })).status, 200)
+  assert.match(
+    stderr,
+    /until the next start: .*config\.yaml, and the next save of that file replaces/,
+  )
   const rolling = ['--strategy', 'rolling', '--drain-timeout', '60s']
   const back = await gw('apply', '-f', configFile, ...rolling, ...admin)
   assert.equal(back.code, 0, back.stderr)
   assert.match(back.stderr, /this gateway goes on, and drains nothing/)
+  assert.match(back.stderr, /This lasts: .*config\.yaml, and takes each later edit of it by itself/)
+})
+
+test('as it says, the next save of the file of the start replaces what was applied', async () => {
+  const file = await edited((section) => {
+    limitsOf(section).default.burst = 88
+  })
+  assert.equal((await gw('apply', '-f', file, '--reload', ...admin)).code, 0)
+  assert.equal(await burstNow(), 88)
+  await writeFile(configFile, `${stringify(original)}# saved\n`)
+  await until('the file counts again', async () => (await burstNow()) === 100)
 })
 
 test('a file with mistakes is refused by line', async () => {

@@ -307,7 +307,8 @@ test('to ask charges nothing and turns nothing', async () => {
 })
 
 test('a size that is no number is refused', async () => {
-  const response = await fetch(`${process.adminUrl}/explain?model=chat&prompt_tokens=many`)
+  const { adminUrl, adminHeaders: headers } = process
+  const response = await fetch(`${adminUrl}/explain?model=chat&prompt_tokens=many`, { headers })
   assert.equal(response.status, 400)
 })
 
