@@ -143,6 +143,12 @@ async function confirmed(one: Case, status: number, code: string) {
   return { verdict, line, heard }
 }
 
+/** What the tool tells of a request that is over. */
+async function treeOf({ headers }: Heard): Promise<string> {
+  const id = String(headers['x-request-id'])
+  return (await gw('trace', 'get', id, '--admin', process.adminUrl)).stdout
+}
+
 async function servedBy(one: Case, name: string) {
   const { verdict, line, heard } = await explained(one)
   assert.equal(heard.status, 200, heard.text)
@@ -230,8 +236,12 @@ test('as many requests as may run: 429', async () => {
 
 test('a spent budget: 402', async () => {
   assert.equal((await gateway.as('spent').chat()).status, 200)
-  const { line } = await confirmed({ key: keyOf('spent') }, 402, 'ERR_GW_BUDGET_EXCEEDED')
+  const { line, heard } = await confirmed({ key: keyOf('spent') }, 402, 'ERR_GW_BUDGET_EXCEEDED')
   assert.match(line, /The 10 tokens of this day are used/)
+  assert.match(
+    await treeOf(heard),
+    /\n└─ refused 402 ERR_GW_BUDGET_EXCEEDED: The 10 tokens of this/,
+  )
 })
 
 test('a spent budget with a downgrade: 200 by the upstream of the other route', async () => {
@@ -265,7 +275,8 @@ test('a prompt that is larger than a request may be: 413', async () => {
 })
 
 test('every breaker is open: 503 for as long as that lasts; with a fallback it serves', async () => {
-  assert.ok((await gateway.as('free').chat({ model: 'broken' })).status >= 500)
+  const failed = await gateway.as('free').chat({ model: 'broken' })
+  assert.match(await treeOf(failed), /\n└─ failed 502 ERR_GW_UPSTREAM_ERROR: /)
   const { line } = await confirmed({ route: 'broken' }, 503, 'ERR_GW_NO_HEALTHY_UPSTREAM')
   const [, seconds] = /^now: 503 for (\d+) s more/.exec(line) ?? []
   assert.ok(Number(seconds) > 1 && Number(seconds) <= 30, line)
