@@ -42,9 +42,9 @@ const selfHosted = PROVIDER_SPELLINGS.filter((letters) =>
 )
 
 const credential: Rule = {
-  rule: "self.matches('^[$][{](env|secret|file):[^{}]+[}]$')",
+  rule: "self.matches('^[$][{](env|secret):[^{}]+[}]$')",
   message:
-    'must be one reference: ${secret:NAME/KEY}, ${env:NAME} or ${file:PATH}; a credential itself never stands here',
+    'must be one reference: ${secret:NAME/KEY} or ${env:NAME}; no file is read in a cluster, and no credential stands here',
 }
 
 const upstreamRules: readonly Rule[] = [

@@ -9,6 +9,7 @@ const NAME_LENGTH_MAX = 253
 
 /** References are resolved in the pods, so that any text may be one. */
 const REFERENCE = '\\$\\{.+\\}'
+const FILE_REFERENCE = '\\$\\{file:'
 
 export interface StructuralOptions {
   /** Whether `${env:NAME}` may stand wherever a text does. */
@@ -102,7 +103,9 @@ function boundText(node: Tree, { references }: StructuralOptions): Tree {
   if (Array.isArray(values)) {
     return references ? { ...rest, ...namesOrReference(values) } : { ...rest, enum: values }
   }
-  const bounded = { maxLength: STRING_LENGTH_MAX, ...rest }
+  // Whoever writes a resource may read no file of a pod; what stands in untyped nodes the operator refuses.
+  const noFile = references ? { not: { pattern: FILE_REFERENCE } } : {}
+  const bounded = { maxLength: STRING_LENGTH_MAX, ...rest, ...noFile }
   // A format says what the pattern says, and the API server knows its formats.
   if (format === 'date-time') {
     return references

@@ -8,12 +8,13 @@ import {
   readTrust,
 } from './config/bundle.ts'
 import type { Loaded } from './config/load.ts'
+import { judgeProof } from './config/push-proof.ts'
 import type { Host } from './config/references.ts'
 import { readConfigurationDocument, readKeysDocument } from './config/signed-shape.ts'
 import type { Gateway } from './gateway.ts'
 import { type Origin, PodConfiguration } from './pod-configuration.ts'
 import { PodKeys } from './pod-keys.ts'
-import { type PodAnswer, prove } from './proof.ts'
+import { type PodAnswer, prove, refuseProof } from './proof.ts'
 import type { Log } from './telemetry/log.ts'
 import { VERSION } from './version.ts'
 
@@ -77,6 +78,17 @@ export class Pod {
 
   close(): void {
     clearInterval(this.#timer)
+  }
+
+  /** Whether these headers prove the body that follows them, by the digest that it must have. */
+  judgeProof(
+    headers: Parameters<typeof judgeProof>[0],
+    path: string,
+  ): { readonly digest: string } | { readonly refusal: PodAnswer } {
+    const { uid, trustFolder } = this.#options
+    const judged = judgeProof(headers, { path, uid }, () => readTrust(trustFolder).trust)
+    if ('digest' in judged) return judged
+    return { refusal: this.#refused(path.slice(1), refuseProof(judged)) }
   }
 
   async takeConfiguration(envelope: unknown, origin: Origin): Promise<PodAnswer> {

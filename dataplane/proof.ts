@@ -1,6 +1,6 @@
 /** Whether an envelope comes from this gateway's operator, and what it holds: what is asked of every document first. */
 import { readTrust } from './config/bundle.ts'
-import { type Envelope, verify } from './config/signed.ts'
+import { type Envelope, type Verdict, verify } from './config/signed.ts'
 import type { Read } from './config/signed-shape.ts'
 
 /** What a pod says to a document. */
@@ -34,8 +34,7 @@ export function prove<T extends Addressed>(
   const { trust } = readTrust(trustFolder)
   const verdict = verify(envelope, trust)
   if (!verdict.ok) {
-    const { reason, message } = verdict
-    return { refusal: refuse(STATUS[reason], reason, message) }
+    return { refusal: refuseProof(verdict) }
   }
   const found = read(verdict.document)
   if ('fault' in found) {
@@ -49,6 +48,10 @@ export function prove<T extends Addressed>(
   }
   // It has just been proven to be one.
   return { document, documentHash: (envelope as Envelope).sha256 }
+}
+
+export function refuseProof({ reason, message }: Exclude<Verdict, { ok: true }>): PodAnswer {
+  return refuse(STATUS[reason], reason, message)
 }
 
 export function refuse(

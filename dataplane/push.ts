@@ -1,4 +1,5 @@
 /** The push port: where an operator delivers signed documents to a pod, and asks what the pod enforces. */
+import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { unpack } from './config/bundle.ts'
@@ -10,14 +11,18 @@ import {
 import { answerLast } from './last-answer.ts'
 import type { Pod } from './pod.ts'
 import { type PodAnswer, refuse } from './proof.ts'
+import { boundConnections } from './push-connections.ts'
+import { Turns } from './push-turns.ts'
 
-const CONNECTIONS_MAX = 64
-/** Bodies that are held at once: anybody who reaches the port may send one, and only then is it known who. */
-const BODIES_MAX = 16
-const HEADERS_TIMEOUT_MS = 5000
-/** For the whole request. */
-const REQUEST_TIMEOUT_MS = 10_000
-const IDLE_TIMEOUT_MS = 60_000
+interface PushTimings {
+  readonly headersMs: number
+  /** For the whole request. */
+  readonly requestMs: number
+  /** An operator asks every half minute; a connection for each time costs it nothing. */
+  readonly idleMs: number
+}
+
+const TIMINGS: PushTimings = { headersMs: 5000, requestMs: 10_000, idleMs: 4000 }
 const HEADER_BYTES_MAX = 16_384
 
 interface Bound {
@@ -30,7 +35,7 @@ interface Route {
   readonly path: string
   readonly summary: string
   readonly bound?: Bound
-  run(pod: Pod, envelope: unknown): PodAnswer | Promise<PodAnswer>
+  run(pod: PushedTo, envelope: unknown): PodAnswer | Promise<PodAnswer>
 }
 
 export const PUSH_ROUTES: readonly Route[] = [
@@ -57,48 +62,54 @@ export const PUSH_ROUTES: readonly Route[] = [
   },
 ]
 
+type PushedTo = Pick<
+  Pod,
+  'takeConfiguration' | 'takeKeys' | 'status' | 'judgeProof' | 'noteMistake'
+>
+
 /** `listen` it; documents are plain JSON or gzip, and need no key, for they are signed. */
-export function createPushServer(pod: Pod): Server {
-  let bodies = 0
+export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = {}): Server {
+  const { headersMs, requestMs, idleMs } = { ...TIMINGS, ...timings }
+  const turns = new Turns()
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: IDLE_TIMEOUT_MS,
-      connectionsCheckingInterval: 500,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(500, headersMs),
     },
     (incoming, outgoing) => void handle(incoming, outgoing),
   )
-  server.maxConnections = CONNECTIONS_MAX
+  const connections = boundConnections(server)
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const route = routeOf(incoming)
-    if (!('run' in route)) return send(route, incoming, outgoing)
-    if (route.bound === undefined) return send(await route.run(pod, undefined), incoming, outgoing)
-    if (bodies >= BODIES_MAX) {
-      return send(
-        refuse(503, 'busy', 'Too many documents at once; send it again.'),
-        incoming,
-        outgoing,
-      )
-    }
-    bodies++
     try {
-      const read = await readEnvelope(incoming, route.bound)
+      const answer = await answerTo(incoming)
       // The client left in the middle of its body, or was too slow: Node has said so, and nobody waits.
-      if (read === undefined) return
-      const answer = 'refusal' in read ? read.refusal : await route.run(pod, read.envelope)
-      send(answer, incoming, outgoing)
+      if (answer !== undefined) send(answer, incoming, outgoing)
     } catch (error) {
       pod.noteMistake(error)
-      send(
-        refuse(500, 'mistake', 'A mistake of the gateway; its log says more.'),
-        incoming,
-        outgoing,
-      )
-    } finally {
-      bodies--
+      const message = 'A mistake of the gateway; its log says more.'
+      send(refuse(500, 'mistake', message), incoming, outgoing)
     }
+  }
+  async function answerTo(incoming: IncomingMessage): Promise<PodAnswer | undefined> {
+    const route = routeOf(incoming)
+    if (!('run' in route)) return route
+    const { bound, path } = route
+    if (bound === undefined) return await route.run(pod, undefined)
+    // Nothing of a body is read, let alone unpacked, before its headers prove who sends it.
+    const proof = pod.judgeProof(incoming.headers, path)
+    if ('refusal' in proof) return proof.refusal
+    const turn = turns.take(() => readEnvelope(incoming, bound, proof.digest))
+    if (turn === undefined) {
+      return refuse(503, 'busy', 'Too many documents at once; send it again.')
+    }
+    const work = turn.then((read) => {
+      if (read === undefined) return undefined
+      return 'refusal' in read ? read.refusal : route.run(pod, read.envelope)
+    })
+    return await connections.keepWhile(incoming.socket, work)
   }
   return server
 }
@@ -118,6 +129,7 @@ type ReadBody = { readonly envelope: unknown } | { readonly refusal: PodAnswer }
 async function readEnvelope(
   incoming: IncomingMessage,
   bound: Bound,
+  digest: string,
 ): Promise<ReadBody | undefined> {
   const coding = incoming.headers['content-encoding'] ?? 'identity'
   if (coding !== 'identity' && coding !== 'gzip') {
@@ -131,6 +143,10 @@ async function readEnvelope(
   const received = await receive(incoming, bound.bytesMax)
   if (received === 'cut') return undefined
   if (received === 'too large') return tooLarge()
+  if (hash('sha256', received) !== digest) {
+    const message = 'The body is not the one that the headers prove; send it again.'
+    return { refusal: refuse(401, 'bad_signature', message) }
+  }
   let body = received
   try {
     if (coding === 'gzip') body = await unpack(body, bound.unpackedBytesMax)

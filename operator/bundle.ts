@@ -1,5 +1,6 @@
 /** The two documents of a gateway: signed, and stored in the ConfigMap that its pods mount. */
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { proofOf } from '../dataplane/config/push-proof.ts'
 import {
   type ConfigurationDocument,
   type Envelope,
@@ -27,7 +28,11 @@ export interface Outgoing {
   readonly keyId: string
   /** The envelope as JSON. */
   readonly text: string
+  /** Headers that prove the whole document as it is pushed: pods take no other. */
+  readonly proof: Proof
 }
+
+type Proof = Readonly<Record<string, string>>
 
 export interface OutgoingConfiguration extends Outgoing {
   readonly generation: number
@@ -39,7 +44,7 @@ export interface OutgoingKeys extends Outgoing {
   /** Gzipped `text`. */
   readonly packed: Buffer
   /** The same as a step from the keys before, for pods that have those. */
-  readonly changes?: { readonly base: number; readonly text: string }
+  readonly changes?: { readonly base: number; readonly text: string; readonly proof: Proof }
 }
 
 export interface Stored {
@@ -58,6 +63,7 @@ export function signConfiguration(
   const envelope = sign({ kind: 'Configuration', payload, ...facts }, keys.privateKey)
   return {
     ...outgoing(envelope, facts.sequence, hashOf(payload)),
+    proof: proofOf(JSON.stringify(envelope), { path: '/config', uid: facts.gateway.uid }, keys),
     generation: facts.generation,
     needs: needsOf(payload),
   }
@@ -73,14 +79,18 @@ export function signKeys(
   const whole = outgoing(full, sequence, digestOf(records))
   // A copy of its own: what zlib returns, and what Buffers copy, is a part of something larger.
   const packed = Buffer.from(new Uint8Array(gzipSync(whole.text)).buffer)
-  if (before === undefined) return { ...whole, records, packed }
+  const addressee = { path: '/keys', uid: gateway.uid }
+  const proof = proofOf(packed, addressee, keys)
+  if (before === undefined) return { ...whole, records, packed, proof }
   const changes = { base: before.sequence, ...difference(before.records, records) }
   const step = sign({ kind: 'Keys', gateway, sequence, changes }, keys.privateKey)
+  const text = JSON.stringify(step)
   return {
     ...whole,
     records,
     packed,
-    changes: { base: before.sequence, text: JSON.stringify(step) },
+    proof,
+    changes: { base: before.sequence, text, proof: proofOf(text, addressee, keys) },
   }
 }
 
@@ -95,7 +105,7 @@ function difference(before: readonly KeyRecord[], after: readonly KeyRecord[]) {
   return { put, remove: before.map(({ hash }) => hash).filter((hash) => !kept.has(hash)) }
 }
 
-function outgoing(envelope: Envelope, sequence: number, hash: string): Outgoing {
+function outgoing(envelope: Envelope, sequence: number, hash: string): Omit<Outgoing, 'proof'> {
   const { sha256, keyId } = envelope
   return { sequence, hash, documentHash: sha256, keyId, text: JSON.stringify(envelope) }
 }
@@ -129,40 +139,42 @@ export function readStored(configMap: KubeObject, uid: string, keys: SigningKeys
     // Proven to have been made by `sign` above.
     return { envelope: envelope as Envelope, document: verdict.document }
   }
+  const prove: Prove = (body, path) => proofOf(body, { path, uid }, keys)
   return {
-    ...attempt(() => readConfiguration(configMap, open)),
-    ...attempt(() => readKeys(configMap, open)),
+    ...attempt(() => readConfiguration(configMap, open, prove)),
+    ...attempt(() => readKeys(configMap, open, prove)),
   }
 }
 
+type Prove = (body: string | Buffer, path: '/config' | '/keys') => Proof
 type Open = (text: string) => { envelope: Envelope; document: unknown } | undefined
 
-function readConfiguration(configMap: KubeObject, open: Open): Stored {
+function readConfiguration(configMap: KubeObject, open: Open, prove: Prove): Stored {
   const text = valueBelow(configMap, 'data', CONFIGURATION_MEMBER)
   const opened = typeof text === 'string' ? open(text) : undefined
   if (opened === undefined) return {}
   const { payload, sequence, generation } = opened.document as ConfigurationDocument
+  const whole = outgoing(opened.envelope, sequence, hashOf(payload))
   return {
     configuration: {
-      ...outgoing(opened.envelope, sequence, hashOf(payload)),
+      ...whole,
+      proof: prove(whole.text, '/config'),
       generation,
       needs: needsOf(payload),
     },
   }
 }
 
-function readKeys(configMap: KubeObject, open: Open): Stored {
+function readKeys(configMap: KubeObject, open: Open, prove: Prove): Stored {
   const encoded = valueBelow(configMap, 'binaryData', KEYS_MEMBER)
   if (typeof encoded !== 'string') return {}
   const packed = Buffer.from(encoded, 'base64')
-  const opened = open(
-    gunzipSync(packed, { maxOutputLength: KEYS_UNPACKED_BYTES_MAX * 2 }).toString(),
-  )
+  const opened = open(gunzipSync(packed, { maxOutputLength: KEYS_UNPACKED_BYTES_MAX }).toString())
   if (opened === undefined || !isObject(opened.document)) return {}
   const records = opened.document.keys as readonly KeyRecord[]
   const sequence = Number(opened.document.sequence)
   const whole = outgoing(opened.envelope, sequence, keysHashOf(records))
-  return { keys: { ...whole, records, packed } }
+  return { keys: { ...whole, records, packed, proof: prove(packed, '/keys') } }
 }
 
 function attempt(read: () => Stored): Stored {

@@ -13,6 +13,7 @@ import {
 } from '../dataplane/config/problems.ts'
 import { resolveReferences } from '../dataplane/config/references.ts'
 import { hashOf, type KeyRecord, type Payload } from '../dataplane/config/signed.ts'
+import { fileReferences } from './checks/files.ts'
 import { checkInCluster } from './checks/index.ts'
 import { compileKeys, type KeyVerdict } from './compile-keys.ts'
 import { digestOf } from './key-digests.ts'
@@ -104,6 +105,7 @@ function judgeConfiguration(
   const configuration = judgement.configuration
   const findings = [
     ...resolution.findings,
+    ...fileReferences(tree.gw, ['gw']),
     ...[...judgement.faults, ...judgement.findings].map(toWritten),
     ...(configuration === undefined ? [] : checkInCluster({ gateway, gw: configuration.gw })),
   ]

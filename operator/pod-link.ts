@@ -1,5 +1,5 @@
 /** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
-import type { Outgoing, OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
+import type { Outgoing } from './bundle.ts'
 import { valueBelow } from './objects.ts'
 import {
   Lane,
@@ -9,6 +9,7 @@ import {
   rejected,
   unreachable,
 } from './pod-lane.ts'
+import { type Part, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
 import {
   isTroubled,
   number,
@@ -18,9 +19,7 @@ import {
   readTexts,
   readUnresolved,
 } from './pod-reports.ts'
-import type { Answer, Request, Transport } from './transport.ts'
-
-export type Part = 'configuration' | 'keys'
+import type { Answer, Transport } from './transport.ts'
 
 export interface LinkOptions {
   readonly transport: Pick<Transport, 'call'>
@@ -29,11 +28,6 @@ export interface LinkOptions {
   /** Something about this pod is now known that was not before. */
   readonly onChange: () => void
   readonly onPush: (part: Part, result: string, seconds: number) => void
-}
-
-export interface Wanted {
-  readonly configuration: OutgoingConfiguration | undefined
-  readonly keys: OutgoingKeys | undefined
 }
 
 export class PodLink {
@@ -213,20 +207,12 @@ export class PodLink {
   }
 
   async #send(part: Part): Promise<Answer> {
-    const { configuration, keys } = this.#wanted
-    if (part === 'configuration') {
-      const body = configuration?.text ?? ''
-      return await this.#call({ method: 'PUT', path: '/config', headers: JSON_BODY, body })
-    }
-    const changes = keys?.changes
-    if (changes !== undefined && changes.base === this.#report?.keys.sequence) {
-      const body = changes.text
-      const answer = await this.#call({ method: 'PUT', path: '/keys', headers: JSON_BODY, body })
-      if (answer.status !== 409) return answer
-    }
-    const headers = { ...JSON_BODY, 'content-encoding': 'gzip' }
-    const body = keys?.packed ?? Buffer.alloc(0)
-    return await this.#call({ method: 'PUT', path: '/keys', headers, body })
+    const [first, ...others] = pushesOf(part, this.#wanted, this.#report?.keys.sequence)
+    if (first === undefined) throw new Error('there is nothing to send')
+    let answer = await this.#call(first)
+    // The pod has other keys than the step begins with.
+    for (const next of others) if (answer.status === 409) answer = await this.#call(next)
+    return answer
   }
 
   #judge(part: Part, wanted: Outgoing, answer: Answer): LaneState {
@@ -276,7 +262,7 @@ export class PodLink {
     }
   }
 
-  #call(request: Pick<Request, 'method' | 'path' | 'headers' | 'body'>): Promise<Answer> {
+  #call(request: PodRequest): Promise<Answer> {
     return this.#options.transport.call({
       ...request,
       origin: this.#origin,
@@ -288,7 +274,6 @@ export class PodLink {
 
 /** A pod that has acknowledged goes on enforcing; a look or two that fail say little. */
 const SILENCES_MAX = 3
-const JSON_BODY = { 'content-type': 'application/json' }
 
 function jsonOf({ body }: Answer): unknown {
   try {

@@ -1,6 +1,7 @@
 /** Brings every pod of every gateway to the documents it should have, each on its own: one that hangs delays no other. */
 import type { LaneState, LinkTimings } from './pod-lane.ts'
-import { type LinkOptions, type Part, PodLink, type Wanted } from './pod-link.ts'
+import { type LinkOptions, PodLink } from './pod-link.ts'
+import type { Part, Wanted } from './pod-pushes.ts'
 import type { PodReport } from './pod-reports.ts'
 
 export interface Target {

@@ -64,7 +64,8 @@ const ROUNDS_MAX = 4
 const NO_ENDPOINT = 'http://unresolved.invalid'
 
 /** The payload is known to come from the operator; nothing else is. */
-export function loadPayload(payload: Tree, context: PayloadContext): LoadedPayload {
+export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload {
+  const context = { ...given, host: podHostOf(given.host) }
   let hash: string
   try {
     hash = hashOf(payload)
@@ -110,6 +111,13 @@ export function loadPayload(payload: Tree, context: PayloadContext): LoadedPaylo
     delivered: { hash, keys, disabled },
   }
   return { ...told, loaded }
+}
+
+/** Mounted beside the Secrets of this document are others: a path must not lead to them. */
+function podHostOf(host: Host): Host {
+  const { env } = host
+  const readText = (path: string) => host.readText(path)
+  return { env, readText, refusesFiles: true, ...(host.now && { now: () => host.now?.() ?? 0 }) }
 }
 
 interface Prepared {

@@ -9,6 +9,8 @@ export interface Host {
   readText(path: string): string
   /** Milliseconds since the epoch; without it expiry is not judged. */
   now?(): number
+  /** Set in a pod: whoever writes its configuration may read none of its files by their path. */
+  readonly refusesFiles?: boolean
 }
 
 export interface Unresolved {
@@ -31,6 +33,9 @@ export interface Resolution {
   /** Malformed references. */
   readonly findings: readonly Finding[]
 }
+
+/** Why `${file:}` leads nowhere in a pod. */
+const FILE_IN_CLUSTER = 'a pod reads no file by its path; write ${secret:NAME/KEY}'
 
 /** A credential is short; a file this long is a mistake. */
 const VALUE_LENGTH_MAX = 65_536
@@ -139,6 +144,7 @@ function lookUp({ kind, target }: Reference, host: Host, file: string): LookUp {
     if (value === undefined) return { why: `environment variable ${target} is not set` }
     return value === '' ? { why: `environment variable ${target} is empty` } : { value }
   }
+  if (kind === 'file' && host.refusesFiles === true) return { why: FILE_IN_CLUSTER }
   return readValue(fileOf(kind, target, host, file), host)
 }
 
@@ -152,6 +158,7 @@ function fileOf(kind: 'file' | 'secret', target: string, host: Host, file: strin
 export function filesReferredTo(text: string, host: Host, file = ''): string[] {
   return splitReferences(text).flatMap((piece) => {
     if (!('reference' in piece) || piece.reference.kind === 'env') return []
+    if (piece.reference.kind === 'file' && host.refusesFiles === true) return []
     return [fileOf(piece.reference.kind, piece.reference.target, host, file)]
   })
 }

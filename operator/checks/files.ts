@@ -1,5 +1,7 @@
-/** Settings that name files of the machine: a pod has none. */
-import { refuse } from '../../dataplane/config/problems.ts'
+/** Settings that name files of the machine: a pod has none, but for the Secrets that it mounts. */
+import { type Finding, type Path, refuse } from '../../dataplane/config/problems.ts'
+import { splitReferences } from '../../dataplane/config/reference-syntax.ts'
+import { isObject } from '../objects.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
@@ -22,3 +24,26 @@ export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
         ),
       ]),
 ]
+
+/**
+ * Every `${file:}` below `value`. In a pod a path may lead to a Secret that the author was never asked about, so that
+ * none is read; `${secret:NAME/KEY}` says which Secret is meant, and the admission policy can judge it.
+ */
+export function fileReferences(value: unknown, path: Path): Finding[] {
+  if (typeof value === 'string') return isFile(value) ? [refuse(path, NO_FILE, USE_SECRET)] : []
+  if (Array.isArray(value)) {
+    return value.flatMap((entry, index) => fileReferences(entry, [...path, index]))
+  }
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, entry]) => fileReferences(entry, [...path, name]))
+}
+
+const NO_FILE = '${file:} is not read in a cluster'
+const USE_SECRET = 'Put the value into a Secret, and write ${secret:NAME/KEY}.'
+
+function isFile(text: string): boolean {
+  if (!text.includes('${file:')) return false
+  return splitReferences(text).some(
+    (piece) => 'reference' in piece && piece.reference.kind === 'file',
+  )
+}

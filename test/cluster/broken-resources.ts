@@ -377,6 +377,22 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
   },
 ]
 
+/** Right in a file, and refused in a cluster, where no file is read. */
+export const REFUSED_IN_A_CLUSTER: readonly Mistake[] = [
+  {
+    name: 'credential from a file',
+    at: 'gw.upstreams.0.api_key',
+    to: '${file:/var/run/secrets/gw/others/key}',
+    says: /must be one reference/,
+  },
+  {
+    name: 'file in another text',
+    at: 'gw.upstreams.0.endpoint',
+    to: 'http://${file:/var/run/secrets/gw/others/key}:8000',
+    says: /upstreams\[0\]\.endpoint.*must not validate/,
+  },
+]
+
 /** These need a look at several places or into a node of two forms; the operator finds them. */
 export const LEFT_TO_THE_OPERATOR: readonly Omit<Mistake, 'says'>[] = [
   { name: 'primary that does not exist', at: 'gw.routes.0.primary', to: 'lokal' },

@@ -5,6 +5,7 @@ import {
   aGatewayConfig,
   LEFT_TO_THE_OPERATOR,
   REFUSED_AT_APPLY,
+  REFUSED_IN_A_CLUSTER,
   withMistake,
 } from './broken-resources.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
@@ -24,7 +25,7 @@ async function apply(document: unknown, ...flags: readonly string[]): Promise<st
   return await cluster.kubectl(['apply', '-f', '-', ...flags], { stdin: JSON.stringify(document) })
 }
 
-for (const mistake of REFUSED_AT_APPLY) {
+for (const mistake of [...REFUSED_AT_APPLY, ...REFUSED_IN_A_CLUSTER]) {
   test(`refused at apply, naming the field: ${mistake.name}`, async () => {
     const said = await refusalOf(apply(withMistake('good', mistake)))
     assert.match(said, mistake.says)

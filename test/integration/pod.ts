@@ -1,15 +1,17 @@
 /** A real gateway process as a pod runs it: mounted folders, a push port, and an operator's key to sign with. */
 import { spawn } from 'node:child_process'
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { proofOf } from '../../dataplane/config/push-proof.ts'
 import {
   type Envelope,
   type KeyChangesDocument,
   type KeyRecord,
+  keyIdOf,
   type SignedDocument,
   sign,
 } from '../../dataplane/config/signed.ts'
@@ -123,6 +125,23 @@ export function signed({ signer }: Mounts, document: SignedDocument): Envelope {
   return sign(document, signer.privateKey)
 }
 
+/** The headers with which an operator sends these bytes. */
+export function proofFor(
+  { signer: { privateKey } }: Mounts,
+  path: '/config' | '/keys',
+  body: string | Buffer,
+): Readonly<Record<string, string>> {
+  const keyId = keyIdOf(createPublicKey(privateKey))
+  return proofOf(body, { path, uid: UID }, { privateKey, keyId })
+}
+
+/** The same as the head of a request that is written by hand. */
+export function headFor(mounts: Mounts, path: '/config' | '/keys', body: string): string {
+  const proof = Object.entries(proofFor(mounts, path, body))
+  const lines = proof.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return `PUT ${path} HTTP/1.1\r\nHost: pod\r\n${lines}Content-Length: ${body.length}\r\n\r\n`
+}
+
 /** Writes a file of the bundle by renaming, so that it is never seen half. */
 export async function mountBundle(
   mounts: Mounts,
@@ -157,7 +176,8 @@ export class PodProcess extends Front {
   ): Promise<Pushed> {
     const body =
       typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content)
-    return await ask(`${this.pushUrl}${path}`, { method: 'PUT', headers, body })
+    const proven = { ...proofFor(this.mounts, path, body), ...headers }
+    return await ask(`${this.pushUrl}${path}`, { method: 'PUT', headers: proven, body })
   }
 
   /** Signs and pushes. */

@@ -11,6 +11,7 @@ import { aKey, until } from './gateway-process.ts'
 import {
   aConfiguration,
   allKeys,
+  headFor,
   makeMounts,
   mountBundle,
   type PodOptions,
@@ -71,7 +72,7 @@ test('SIGTERM in the middle of a push ends it with 0, and the document is taken 
   const { hostname, port } = new URL(pod.pushUrl)
   const text = JSON.stringify(signed(pod.mounts, aConfiguration(gw, { sequence: 2 })))
   const half = connect({ host: hostname, port: Number(port) }).on('error', () => {})
-  half.write(`PUT /config HTTP/1.1\r\nHost: pod\r\nContent-Length: ${text.length}\r\n\r\n{`)
+  half.write(`${headFor(pod.mounts, '/config', text)}{`)
   const pushes = Array.from({ length: 20 }, (_, index) =>
     pod.push(aConfiguration(gw, { sequence: 3 + index })).catch(() => undefined),
   )

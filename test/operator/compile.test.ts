@@ -27,6 +27,24 @@ test('a finding is sentences, also where it suggests a name', () => {
   assert.match(found ?? '', /did you mean "local"\? Use one of/)
 })
 
+test('a reference to a file is refused wherever it stands, and one that is written wrong as well', () => {
+  const [upstream] = (aGateway().gw as { upstreams: object[] }).upstreams
+  const paths = (gw: object) =>
+    compiled(aGateway({ gw: { ...gw } }))
+      .problems.filter(({ message }) => message.includes('${file:}'))
+      .map(({ path }) => path.join('.'))
+  const api_key = '${file:/var/run/secrets/gw/others/key}'
+  assert.deepEqual(paths({ upstreams: [{ ...upstream, api_key }] }), ['gw.upstreams.0.api_key'])
+  const headers = { 'x-key': `Bearer ${api_key}` }
+  assert.deepEqual(paths({ upstreams: [{ ...upstream, headers }] }), [
+    'gw.upstreams.0.headers.x-key',
+  ])
+  assert.deepEqual(paths({ no_proxy: ['${file:no_proxy}'] }), ['gw.no_proxy.0'])
+  assert.deepEqual(paths({ upstreams: [{ ...upstream, api_key: '${secret:a/file}' }] }), [])
+  const odd = compiled(aGateway({ gw: { upstreams: [{ ...upstream, api_key: '${ file:/x}' }] } }))
+  assert.equal(odd.configuration, undefined)
+})
+
 test('a password that is written out is refused, in words that do not repeat it', () => {
   const rate_limits = { backend: 'redis', redis: { url: 'redis://u:hunter2@cache:6379' } }
   const result = compiled(aGateway({ gw: { rate_limits } }))

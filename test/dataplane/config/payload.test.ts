@@ -57,6 +57,26 @@ test('a payload that is right has a configuration, its hash, and the files it re
   assert.equal(snapshot.upstreams.get('one')?.disabled, undefined)
 })
 
+test('a reference to a file is not read in a pod, and puts its upstream out', () => {
+  const { loaded, unresolved, files, problems } = load(
+    aPayload({}, { api_key: '${file:/s/there/key}' }),
+  )
+  assert.deepEqual(problems, [])
+  assert.deepEqual(files, [])
+  assert.equal(unresolved[0]?.upstream, 'one')
+  assert.match(unresolved[0]?.why ?? '', /reads no file by its path; write \$\{secret:NAME\/KEY\}/)
+  assert.ok(loaded.configuration)
+  const snapshot = compile(loaded.configuration, loaded.delivered)
+  assert.notEqual(snapshot.upstreams.get('one')?.disabled, undefined)
+  assert.ok(!JSON.stringify(snapshot.upstreams.get('one')).includes('sk-there'))
+})
+
+test('a reference to a file in another section refuses the document', () => {
+  const redis = { url: '${file:/s/there/key}' }
+  const { problems } = load(aPayload({ rate_limits: { backend: 'redis', redis } }))
+  assert.equal(problems[0]?.pointer, '/gw/rate_limits/redis/url')
+})
+
 test('gateways at one Redis count apart, unless they say otherwise', () => {
   const prefixOf = (more: Fields) => {
     const redis = { url: 'redis://shared:6379', ...more }

@@ -1,0 +1,23 @@
+/** Turns at the push port: one body is read and unpacked at a time, the others wait for theirs in order. */
+
+/** A pod is sent a configuration and keys; more than a few waiting means that somebody repeats them. */
+const WAITING_MAX = 8
+
+export class Turns {
+  #last: Promise<void> = Promise.resolve()
+  #count = 0
+
+  /** Undefined where too many wait already. */
+  take<T>(work: () => Promise<T>): Promise<T> | undefined {
+    if (this.#count > WAITING_MAX) return undefined
+    this.#count += 1
+    const turn = this.#last.then(work).finally(() => {
+      this.#count -= 1
+    })
+    this.#last = turn.then(
+      () => undefined,
+      () => undefined,
+    )
+    return turn
+  }
+}

@@ -1,0 +1,34 @@
+/** What is sent to a pod: each document with the headers that prove it, so that the pod reads it at all. */
+import type { OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
+import type { Request } from './transport.ts'
+
+export type Part = 'configuration' | 'keys'
+
+export interface Wanted {
+  readonly configuration: OutgoingConfiguration | undefined
+  readonly keys: OutgoingKeys | undefined
+}
+
+export type PodRequest = Pick<Request, 'method' | 'path' | 'headers' | 'body'>
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+/** The next one is sent where the one before is answered by 409. `has` is the sequence of the keys that the pod has. */
+export function pushesOf(
+  part: Part,
+  { configuration, keys }: Wanted,
+  has: number | undefined,
+): readonly PodRequest[] {
+  if (part === 'configuration') {
+    if (configuration === undefined) return []
+    const headers = { ...JSON_BODY, ...configuration.proof }
+    return [{ method: 'PUT', path: '/config', headers, body: configuration.text }]
+  }
+  if (keys === undefined) return []
+  const { changes, packed, proof } = keys
+  const packedHeaders = { ...JSON_BODY, 'content-encoding': 'gzip', ...proof }
+  const whole: PodRequest = { method: 'PUT', path: '/keys', headers: packedHeaders, body: packed }
+  if (changes === undefined || changes.base !== has) return [whole]
+  const headers = { ...JSON_BODY, ...changes.proof }
+  return [{ method: 'PUT', path: '/keys', headers, body: changes.text }, whole]
+}
