@@ -7,6 +7,7 @@ import { gatewayOf } from './compile-keys.ts'
 import { Events } from './events.ts'
 import { messageOf } from './log.ts'
 import { type KubeObject, keyOf } from './objects.ts'
+import { PodOwners } from './pod-owners.ts'
 import type { OperatorOptions } from './program.ts'
 import { Pusher } from './pusher.ts'
 import { type Outcome, WorkQueue } from './queue.ts'
@@ -54,6 +55,7 @@ export function makeControllers(options: OperatorOptions, parts: ControllerParts
     world,
     compilations,
     pusher,
+    owners: new PodOwners(api),
     random: Math.random,
     release: options.release,
     honoursPushAddress: options.honoursPushAddress,

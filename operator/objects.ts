@@ -43,6 +43,7 @@ export const RESOURCES = {
   gatewayConfigs: resource('inference.gw', 'v1', 'gatewayconfigs', 'GatewayConfig'),
   gatewayKeys: resource('inference.gw', 'v1', 'gatewaykeys', 'GatewayKey'),
   deployments: resource('apps', 'v1', 'deployments', 'Deployment'),
+  replicaSets: resource('apps', 'v1', 'replicasets', 'ReplicaSet'),
   pods: resource('', 'v1', 'pods', 'Pod'),
   services: resource('', 'v1', 'services', 'Service'),
   configMaps: resource('', 'v1', 'configmaps', 'ConfigMap'),

@@ -19,6 +19,7 @@ import {
   readTexts,
   readUnresolved,
 } from './pod-reports.ts'
+import { isBelievable } from './sequences.ts'
 import type { Answer, Transport } from './transport.ts'
 
 export interface LinkOptions {
@@ -166,14 +167,18 @@ export class PodLink {
       const { sequence, hash } = report.keys
       const isOther =
         sequence > wanted.sequence || (sequence === wanted.sequence && hash !== wanted.hash)
-      if (isOther) this.#floors.keys = sequence
+      if (isOther) this.#raise(part, sequence, wanted)
       return
     }
     const { newestSequence, documentHash, refused } = report.configuration
     const isOurs = [documentHash, refused?.documentHash].includes(wanted.documentHash)
     const isOther =
       newestSequence > wanted.sequence || (newestSequence === wanted.sequence && !isOurs)
-    if (isOther) this.#floors.configuration = newestSequence
+    if (isOther) this.#raise(part, newestSequence, wanted)
+  }
+
+  #raise(part: Part, seen: number, wanted: Outgoing): void {
+    if (isBelievable(seen, wanted.sequence)) this.#floors[part] = seen
   }
 
   /** Both lanes wait for one question. */
@@ -225,7 +230,9 @@ export class PodLink {
     }
     if (answer.status === 422) return rejected(readProblems(valueBelow(body, 'problems')))
     if (answer.status === 409) {
-      this.#floors[part] = Math.max(number(valueBelow(body, 'have')), wanted.sequence)
+      const have = number(valueBelow(body, 'have'))
+      if (!isBelievable(have, wanted.sequence)) return unbelievable(have, wanted.sequence)
+      this.#floors[part] = Math.max(have, wanted.sequence)
       this.#report = undefined
       return PENDING
     }
@@ -281,4 +288,11 @@ function jsonOf({ body }: Answer): unknown {
   } catch {
     return undefined
   }
+}
+
+function unbelievable(have: number, stored: number): LaneState {
+  const error =
+    `the pod says that it has seen sequence ${have}, and ${stored} is what it should have; that is not believed. ` +
+    'Delete the pod: its successor starts from what is stored.'
+  return { state: 'rejected', error }
 }

@@ -48,6 +48,8 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.networkPolicies, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.autoscalers, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.pods, verbs: ['list', 'watch'], where: 'watched' },
+  // Whose pods those with a gateway's label are.
+  { resource: RESOURCES.replicaSets, verbs: ['get'], where: 'watched' },
   { resource: RESOURCES.events, verbs: ['create'], where: 'watched' },
   { resource: RESOURCES.leases, verbs: ['create'], where: 'own' },
   { resource: RESOURCES.leases, verbs: ['get', 'update'], where: 'own', names: [LEASE_NAME] },

@@ -23,7 +23,9 @@ function trim(object: KubeObject): KubeObject {
 function trimPod(pod: KubeObject): KubeObject {
   const { metadata, status } = trim(pod)
   const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata
-  const kept = { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp }
+  const { ownerReferences } = metadata
+  const told = { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp }
+  const kept = { ...told, ownerReferences }
   return {
     metadata: present(kept),
     status: {

@@ -9,7 +9,7 @@ import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
 
 export type Watched = Exclude<
   keyof typeof RESOURCES,
-  'secrets' | 'leases' | 'events' | 'webhookConfigurations'
+  'secrets' | 'leases' | 'events' | 'replicaSets' | 'webhookConfigurations'
 >
 
 export interface WorldOptions {

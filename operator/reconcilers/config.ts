@@ -12,6 +12,7 @@ import {
 } from '../bundle.ts'
 import type { Compiled } from '../compile.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../objects.ts'
+import { isCounted, nextSequence } from '../sequences.ts'
 import type { SigningKeys } from '../signing-keys.ts'
 import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
 import type { World } from '../world.ts'
@@ -97,10 +98,11 @@ export class ConfigReconciler {
     const { uid = '', namespace = '', name, generation = 0 } = gateway.metadata
     const identity: GatewayIdentity = { uid, namespace, name }
     const keys = this.#options.signingKeys()
-    const after = (sequence: number | undefined, floor: number) =>
-      Math.max(sequence ?? 0, floor) + 1
     const isKept = (document: OutgoingConfiguration | OutgoingKeys | undefined, floor: number) =>
-      document !== undefined && document.keyId === keys.keyId && document.sequence > floor
+      document !== undefined &&
+      document.keyId === keys.keyId &&
+      document.sequence > floor &&
+      isCounted(document.sequence)
     const wanted = compiled.configuration
     const isSame = stored.configuration?.hash === wanted?.hash
     const configuration =
@@ -110,7 +112,7 @@ export class ConfigReconciler {
             wanted.payload,
             {
               gateway: identity,
-              sequence: after(stored.configuration?.sequence, floors.configuration),
+              sequence: nextSequence(stored.configuration?.sequence, floors.configuration),
               generation,
             },
             keys,
@@ -122,8 +124,9 @@ export class ConfigReconciler {
             compiled.keys,
             {
               gateway: identity,
-              sequence: after(stored.keys?.sequence, floors.keys),
-              before: stored.keys,
+              sequence: nextSequence(stored.keys?.sequence, floors.keys),
+              // A step leads upwards: where the numbers begin anew, there is none.
+              before: isCounted(stored.keys?.sequence ?? 0) ? stored.keys : undefined,
             },
             keys,
           )

@@ -5,6 +5,7 @@ import type { Compiled } from '../compile.ts'
 import { messageOf } from '../log.ts'
 import { joinNeeds } from '../needs.ts'
 import { type KubeObject, keyOf, splitKey, valueBelow } from '../objects.ts'
+import type { PodOwners } from '../pod-owners.ts'
 import type { Pusher } from '../pusher.ts'
 import type { Outcome } from '../queue.ts'
 import type { SigningKeys } from '../signing-keys.ts'
@@ -23,6 +24,7 @@ export interface GatewayOptions {
   readonly workload: WorkloadReconciler
   readonly status: StatusReconciler
   readonly pusher: Pusher
+  readonly owners: PodOwners
   readonly signingKeys: () => SigningKeys
   readonly release: Release
   readonly random: () => number
@@ -76,7 +78,7 @@ export class GatewayReconciler {
         keysWaitMs = compilation.againMs
         stored = await config.reconcile(gateway, compiled, this.#floors(key))
       }
-      this.#program(key, stored)
+      await this.#program(gateway, stored)
       if (compiled !== undefined) workload = await this.#shape(gateway, compiled, stored)
     } catch (error) {
       // A status that says what went wrong is worth more than one that says nothing.
@@ -89,6 +91,14 @@ export class GatewayReconciler {
     return { againMs: Math.min(...waits, keysWaitMs ?? Infinity, this.#resyncMs(workload)) }
   }
 
+  /** Whoever may make pods could give one the gateway's label. */
+  async #podsOf(gateway: KubeObject): Promise<readonly KubeObject[]> {
+    const { owners, world } = this.#options
+    const key = keyOf(gateway)
+    const deployment = world.stores.deployments.get(key)
+    return await owners.ownedBy(gateway, deployment, world.podsOf.get(key))
+  }
+
   #floors(key: string) {
     const { pusher } = this.#options
     return {
@@ -97,9 +107,10 @@ export class GatewayReconciler {
     }
   }
 
-  #program(key: string, { configuration, keys }: Stored): void {
-    const { pusher, world, honoursPushAddress } = this.#options
-    const targets = targetsOf(world.podsOf.get(key), honoursPushAddress)
+  async #program(gateway: KubeObject, { configuration, keys }: Stored): Promise<void> {
+    const { pusher, honoursPushAddress } = this.#options
+    const key = keyOf(gateway)
+    const targets = targetsOf(await this.#podsOf(gateway), honoursPushAddress)
     pusher.program(key, targets, { configuration, keys })
   }
 
@@ -125,7 +136,7 @@ export class GatewayReconciler {
       readonly workload: Workload
     },
   ): Promise<number[]> {
-    const { status, world, pusher, config } = this.#options
+    const { status, pusher, config } = this.#options
     const { isPaused, compiled, stored, workload } = found
     const key = keyOf(gateway)
     const pods = pusher.statesOf(key)
@@ -138,7 +149,8 @@ export class GatewayReconciler {
       lastKnownGoodHash:
         workload.kind === 'conflict' ? undefined : config.lastKnownGood(gateway)?.hash,
       pods,
-      podObjects: world.podsOf.get(key),
+      // What went wrong has been said above, and a status is written all the same.
+      podObjects: await this.#podsOf(gateway).catch(() => []),
       ...this.#options.workload.liveOf(gateway),
       workload,
     })
@@ -176,8 +188,9 @@ export class GatewayReconciler {
   }
 
   #forget(key: string): void {
-    const { pusher, status, workload, config, compilations, onCompiled } = this.#options
+    const { pusher, status, workload, config, compilations, onCompiled, owners } = this.#options
     pusher.forget(key)
+    owners.forget(key)
     status.forget(key)
     workload.forget(key)
     config.forget(splitKey(key))

@@ -92,6 +92,12 @@
     - list
     - watch
 - apiGroups:
+    - apps
+  resources:
+    - replicasets
+  verbs:
+    - get
+- apiGroups:
     - events.k8s.io
   resources:
     - events

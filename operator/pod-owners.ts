@@ -1,0 +1,71 @@
+/** Which pods are a gateway's own: made by a ReplicaSet of its Deployment, whatever labels others wear. */
+import type { ApiClient } from './api.ts'
+import { type KubeObject, RESOURCES } from './objects.ts'
+import { isOwnedBy } from './workload/names.ts'
+
+/** Looked up at once; more unknown ReplicaSets than a roll-out has wait for the next look. */
+const LOOKUPS_MAX = 20
+
+export class PodOwners {
+  readonly #api: Pick<ApiClient, 'get'>
+  /** By gateway: uid of a ReplicaSet, and of the object that controls it. */
+  readonly #known = new Map<string, Map<string, string>>()
+
+  constructor(api: Pick<ApiClient, 'get'>) {
+    this.#api = api
+  }
+
+  /** Of pods with the gateway's label those that are believed, and sent anything. */
+  async ownedBy(
+    gateway: KubeObject,
+    deployment: KubeObject | undefined,
+    pods: readonly KubeObject[],
+  ): Promise<KubeObject[]> {
+    const key = `${gateway.metadata.namespace}/${gateway.metadata.name}`
+    const uid = deployment?.metadata.uid
+    if (deployment === undefined || uid === undefined || !isOwnedBy(deployment, gateway)) return []
+    const known = this.#known.get(key) ?? new Map<string, string>()
+    const named = new Map(pods.flatMap((pod) => replicaSetOf(pod) ?? []))
+    const unknown = [...named].filter(([set]) => !known.has(set)).slice(0, LOOKUPS_MAX)
+    const found = await Promise.all(
+      unknown.map(async ([set, name]) => {
+        const owner = await this.#ownerOf(gateway, set, name)
+        return owner === undefined ? [] : [[set, owner] as const]
+      }),
+    )
+    const kept = [...known].filter(([set]) => named.has(set))
+    const all = new Map([...kept, ...found.flat()])
+    this.#known.set(key, all)
+    return pods.filter((pod) => {
+      const [set] = replicaSetOf(pod)?.[0] ?? []
+      return set !== undefined && all.get(set) === uid
+    })
+  }
+
+  forget(gateway: string): void {
+    this.#known.delete(gateway)
+  }
+
+  async #ownerOf(
+    { metadata: { namespace } }: KubeObject,
+    uid: string,
+    name: string,
+  ): Promise<string | undefined> {
+    const set = await this.#api.get(RESOURCES.replicaSets, { namespace, name })
+    if (set === undefined || set.metadata.uid !== uid) return undefined
+    return controllerOf(set, 'Deployment')?.uid
+  }
+}
+
+/** Uid and name. */
+function replicaSetOf(pod: KubeObject): [readonly [string, string]] | undefined {
+  const owner = controllerOf(pod, 'ReplicaSet')
+  return owner === undefined ? undefined : [[owner.uid, owner.name]]
+}
+
+function controllerOf({ metadata }: KubeObject, kind: string) {
+  const owners = metadata.ownerReferences ?? []
+  return owners.find(
+    (owner) => owner.controller === true && owner.kind === kind && owner.apiVersion === 'apps/v1',
+  )
+}
