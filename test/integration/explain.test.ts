@@ -8,6 +8,7 @@ import {
   errorOf,
   Front,
   failing,
+  type Heard,
   refusingUrl,
   startUpstream,
   whole,
