@@ -8,7 +8,7 @@ const DEPTH_MAX = 64
 const MEMBERS_MAX = 256
 /** Objects, lists, strings, numbers and words, nested ones included: what a parser makes of each takes memory. */
 export const VALUES_MAX = 131_072
-/** A value that is longer is not parsed in one go. */
+/** Parsed in one go, it holds up nobody. */
 export const PIECE_BYTES = 32_768
 
 const QUOTE = 0x22
@@ -24,8 +24,10 @@ const CLOSE_BRACKET = 0x5d
 export interface Found {
   /** Where the values of the top-level members stand, by name. */
   readonly spans: Map<string, Span>
-  /** End by start of each value inside that is longer than `PIECE_BYTES`; only of bodies that are. */
+  /** End by start of each string, list and object that is longer than a piece. */
   readonly long: ReadonlyMap<number, number>
+  /** What is longer is not parsed in one go. */
+  readonly pieceBytes: number
 }
 
 /**
@@ -56,6 +58,7 @@ const NO_LONG = new Map<number, number>()
 export class MembersScan implements Found {
   readonly spans = new Map<string, Span>()
   readonly long: Map<number, number>
+  readonly pieceBytes: number
   readonly #bytes: Buffer
   /** Where the containers around this place begin; only where long values are looked for. */
   readonly #opened: number[] | undefined
@@ -71,9 +74,10 @@ export class MembersScan implements Found {
   /** Nothing has come since the last bracket opened. */
   #isEmpty = false
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, pieceBytes = PIECE_BYTES) {
     this.#bytes = bytes
-    const isLong = bytes.length > PIECE_BYTES
+    this.pieceBytes = pieceBytes
+    const isLong = bytes.length > pieceBytes
     this.#opened = isLong ? [] : undefined
     this.long = isLong ? new Map() : NO_LONG
   }
@@ -176,7 +180,7 @@ export class MembersScan implements Found {
         isEmpty = false
         const quote = bytes.indexOf(QUOTE, at + 1)
         // Most strings have no escape just before their end.
-        if (quote !== -1 && bytes[quote - 1] !== BACKSLASH && quote - at < PIECE_BYTES) {
+        if (quote !== -1 && bytes[quote - 1] !== BACKSLASH && quote - at < this.pieceBytes) {
           at = quote + 1
           continue
         }
@@ -251,7 +255,7 @@ export class MembersScan implements Found {
   }
 
   #note(start: number): void {
-    if (this.#at - start > PIECE_BYTES) this.long.set(start, this.#at)
+    if (this.#at - start > this.pieceBytes) this.long.set(start, this.#at)
   }
 }
 

@@ -1,0 +1,244 @@
+/** Parses JSON of megabytes in pieces: short values by JSON.parse, many at once; long ones member by member. */
+import { type Found, MembersError } from '../json-members.ts'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+/** A part of a string that is decoded in parts, in pieces. */
+const PART_PIECES = 4
+/** `\uXXXX`. */
+const ESCAPE_BYTES = 6
+
+type Work<T> = Generator<undefined, T>
+type Tree = Record<string, unknown>
+
+/**
+ * The object that the bytes hold, as JSON.parse would make it; of its long members only those that are kept. What is
+ * left out is read as strictly as the rest. Yields wherever it may be interrupted. Throws MembersError.
+ */
+export function* parseInPieces(
+  bytes: Buffer,
+  found: Pick<Found, 'long' | 'pieceBytes'>,
+  keeps: (name: string) => boolean,
+): Work<Tree> {
+  const start = skipSpace(bytes, 0)
+  let end = bytes.length
+  while (end > start && isSpace(bytes[end - 1])) end--
+  const tree: Tree = {}
+  const { long, pieceBytes } = found
+  yield* members({ bytes, long, pieceBytes, keeps }, start, end, tree)
+  return tree
+}
+
+interface Source {
+  readonly bytes: Buffer
+  readonly long: ReadonlyMap<number, number>
+  readonly pieceBytes: number
+  readonly keeps: (name: string) => boolean
+}
+
+function keepsAll(): boolean {
+  return true
+}
+
+/** The value that stands there; undefined where nobody wants it. */
+function* longValue(source: Source, start: number, end: number, isKept: boolean): Work<unknown> {
+  const { bytes } = source
+  const first = bytes[start]
+  if (first === QUOTE) return yield* longString(source, start, end, isKept)
+  const made: Tree | unknown[] = first === OPEN_BRACKET ? [] : {}
+  yield* members({ ...source, keeps: isKept ? keepsAll : keepsNone }, start, end, made)
+  return made
+}
+
+function keepsNone(): boolean {
+  return false
+}
+
+/** Puts what stands between the brackets at `start` and before `end` into `made`. */
+function* members(source: Source, start: number, end: number, made: Tree | unknown[]): Work<void> {
+  const { bytes, long, pieceBytes, keeps } = source
+  const isList = bytes[start] === OPEN_BRACKET
+  const last = end - 1
+  if (bytes[last] !== (isList ? CLOSE_BRACKET : CLOSE_BRACE)) throw broken(last)
+  let at = skipSpace(bytes, start + 1)
+  /** Short members that have not been parsed: where they begin, and end. */
+  let runAt = at
+  let runEnd = at
+  while (at < last) {
+    const nameAt = at
+    const nameEnd = isList ? at : stringEnd(source, at, last)
+    const valueAt = isList ? at : valueBehind(bytes, nameEnd)
+    const far = long.get(valueAt)
+    at = far ?? shortEnd(source, valueAt, last)
+    if (far !== undefined || valueAt - nameAt > pieceBytes) {
+      putRun(bytes, runAt, runEnd, made, keeps)
+      yield
+      const name = isList ? '' : String(yield* longString(source, nameAt, nameEnd, true))
+      const isKept = keeps(name)
+      const value =
+        far === undefined
+          ? parse(bytes.toString('utf8', valueAt, at), valueAt)
+          : yield* longValue(source, valueAt, at, isKept)
+      if (isKept) put(made, name, value)
+      runEnd = -1
+    } else {
+      if (runEnd === -1) runAt = nameAt
+      runEnd = at
+      if (runEnd - runAt > pieceBytes) {
+        putRun(bytes, runAt, runEnd, made, keeps)
+        runEnd = -1
+        yield
+      }
+    }
+    at = skipSpace(bytes, at)
+    if (at === last) break
+    if (bytes[at] !== COMMA) throw broken(at)
+    at = skipSpace(bytes, at + 1)
+    if (at >= last) throw broken(at)
+    if (runEnd === -1) runAt = at
+  }
+  putRun(bytes, runAt, runEnd, made, keeps)
+}
+
+/** Parses neighbours at once. */
+function putRun(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  made: Tree | unknown[],
+  keeps: (name: string) => boolean,
+): void {
+  if (to <= from) return
+  const text = bytes.toString('utf8', from, to)
+  if (Array.isArray(made)) {
+    const values = parse(`[${text}]`, from) as unknown[]
+    if (keeps !== keepsNone) for (const value of values) made.push(value)
+    return
+  }
+  // Braces are around it.
+  const found = parse(`{${text}}`, from) as Tree
+  if (keeps === keepsNone) return
+  for (const name of Object.keys(found)) put(made, name, found[name])
+}
+
+function put(made: Tree | unknown[], name: string, value: unknown): void {
+  if (Array.isArray(made)) made.push(value)
+  // An assignment would set the prototype.
+  else if (name === '__proto__') {
+    Object.defineProperty(made, name, {
+      value,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
+  } else made[name] = value
+}
+
+/** Decodes part by part; where nobody wants it, it is only looked at. */
+function* longString(
+  { bytes, pieceBytes }: Source,
+  start: number,
+  end: number,
+  isKept: boolean,
+): Work<string> {
+  const partBytes = PART_PIECES * pieceBytes
+  let text = ''
+  let from = start + 1
+  const last = end - 1
+  while (from < last) {
+    const to = last - from <= partBytes ? last : cutBefore(bytes, from, from + partBytes)
+    const part = parse(`"${bytes.toString('utf8', from, to)}"`, from) as string
+    if (isKept) text += part
+    from = to
+    yield
+  }
+  return text
+}
+
+/** The last place up to `to` that is inside of no character and no escape; `from` is such a place. */
+function cutBefore(bytes: Buffer, from: number, to: number): number {
+  let at = to
+  while (at > from && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
+  let nearest = at - 1
+  while (nearest > at - ESCAPE_BYTES && bytes[nearest] !== BACKSLASH) nearest--
+  if (bytes[nearest] !== BACKSLASH) return at
+  let first = nearest
+  while (first > from && bytes[first - 1] === BACKSLASH) first--
+  // Of an even number the last is escaped itself.
+  return (nearest - first) % 2 === 0 ? nearest : nearest + 1
+}
+
+function valueBehind(bytes: Buffer, nameEnd: number): number {
+  const colon = skipSpace(bytes, nameEnd)
+  if (bytes[colon] !== COLON) throw broken(colon)
+  return skipSpace(bytes, colon + 1)
+}
+
+/** Where a value ends that is no longer than a piece. */
+function shortEnd(source: Source, start: number, last: number): number {
+  const { bytes, pieceBytes } = source
+  const first = bytes[start]
+  if (first === QUOTE) return stringEnd(source, start, last)
+  const isNested = first === OPEN_BRACE || first === OPEN_BRACKET
+  let depth = 0
+  let at = start
+  while (at < last) {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      at = stringEnd(source, at, last)
+      continue
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--
+      if (depth === 0) return at + 1
+    } else if (!isNested && (byte === COMMA || isSpace(byte))) break
+    at++
+    if (at - start > pieceBytes) throw new MembersError('The body has a number that is too long.')
+  }
+  if (at === start || isNested) throw broken(at)
+  return at
+}
+
+function stringEnd({ bytes, long }: Source, start: number, last: number): number {
+  if (bytes[start] !== QUOTE) throw broken(start)
+  const far = long.get(start)
+  if (far !== undefined) return far
+  let at = start + 1
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote === -1 || quote >= last) throw broken(start)
+    let slashes = 0
+    while (quote - 1 - slashes >= at && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
+    at = quote + 1
+    if (slashes % 2 === 0) return at
+  }
+}
+
+function parse(text: string, at: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw broken(at)
+  }
+}
+
+function broken(at: number): MembersError {
+  return new MembersError(`The body is not valid JSON at or behind position ${at}.`)
+}
+
+function skipSpace(bytes: Buffer, at: number): number {
+  let index = at
+  while (isSpace(bytes[index])) index++
+  return index
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}

@@ -1,0 +1,64 @@
+/** Bodies that come in pieces: whole in the end, and never much more memory than their bytes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { Gathered } from '../../../dataplane/body/gathered.ts'
+
+const MEBIBYTE = 1_048_576
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+function held(): number {
+  collect()
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+for (const [how, expected] of [
+  ['of a length that is known', 4 * MEBIBYTE],
+  ['of a length that nobody told', undefined],
+] as const) {
+  test(`4 MiB in pieces of one byte, ${how}, take no more than twice their bytes`, () => {
+    const before = held()
+    const gathered = new Gathered(expected)
+    let most = 0
+    for (let sent = 0; sent < 4 * MEBIBYTE; sent++) {
+      gathered.add(Buffer.from([sent]))
+      if ((sent + 1) % MEBIBYTE === 0) most = Math.max(most, (held() - before) / (sent + 1))
+    }
+    const whole = gathered.whole()
+    most = Math.max(most, (held() - before) / whole.length)
+    assert.equal(whole.length, 4 * MEBIBYTE)
+    assert.ok(most < 2, `${most} bytes are held for each byte`)
+  })
+}
+
+test('a length that is promised takes no memory before its bytes come', () => {
+  const before = held()
+  const waiting = Array.from({ length: 100 }, () => {
+    const gathered = new Gathered(8 * MEBIBYTE)
+    gathered.add(Buffer.from('{'))
+    return gathered
+  })
+  assert.ok(held() - before < MEBIBYTE)
+  assert.equal(waiting.length, 100)
+})
+
+test('what was sent is what is there, however it is cut and whatever length was told', () => {
+  const sizes = fc.array(fc.oneof(fc.nat(3), fc.nat(5000), fc.nat(200_000)), { maxLength: 12 })
+  fc.assert(
+    fc.property(sizes, fc.constantFrom('true', 'none', 'less', 'more'), (lengths, told) => {
+      const pieces = lengths.map((length, at) => Buffer.alloc(length, at + 1))
+      const all = Buffer.concat(pieces)
+      const lies = { true: all.length, none: undefined, less: all.length >> 1, more: all.length * 2 }
+      const gathered = new Gathered(lies[told])
+      for (const piece of pieces) gathered.add(piece)
+      assert.equal(gathered.length, all.length)
+      assert.ok(gathered.whole().equals(all))
+    }),
+    { numRuns: 300 },
+  )
+})

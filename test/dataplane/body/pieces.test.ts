@@ -1,0 +1,101 @@
+/** JSON parsed in pieces: the same value as in one go, the same mistakes, and never a long piece. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseInPieces } from '../../../dataplane/body/pieces.ts'
+import { atOnce } from '../../../dataplane/body/steps.ts'
+import { MembersError, MembersScan } from '../../../dataplane/json-members.ts'
+
+/** Small enough that many a value of a random body is long for it, and no number. */
+const PIECE_BYTES = 32
+
+function parsed(bytes: Buffer, keeps: (name: string) => boolean = () => true): unknown {
+  const scan = new MembersScan(bytes, PIECE_BYTES)
+  scan.run(bytes.length)
+  return atOnce(parseInPieces(bytes, scan, keeps))
+}
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 120 }),
+  fc.stringMatching(/^[\\"nu0-9a-f]{0,120}$/),
+)
+/** Without signs that are written as escapes: JSON.parse of V8 now and then takes one such name for another. */
+const name = fc
+  .string({ unit: 'binary', maxLength: 60 })
+  .map((one) => one.replaceAll(/[\\"\p{Cc}\p{Cs}\u2028\u2029]/gu, ''))
+const { tree } = fc.letrec((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(text, fc.integer(), fc.double({ noNaN: true }), fc.constantFrom(null, true, false)),
+    fc.array(tie('tree'), { maxLength: 6 }),
+    fc.dictionary(fc.oneof(name, fc.constantFrom('__proto__', 'a')), tie('tree'), { maxKeys: 8 }),
+  ),
+}))
+const object = fc
+  .tuple(fc.dictionary(name, tree, { maxKeys: 8 }), fc.constantFrom(undefined, 1, '\t\r\n '))
+  .map(([value, space]) => JSON.stringify(value, null, space))
+  .filter((written) => !/"N"/.test(written))
+
+/** Every character as an escape, so that no cut may come between its parts. */
+function escaped(json: string): string {
+  return json.replaceAll(
+    /[\u0080-\uffff]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+test('the pieces make the value that JSON.parse makes', () => {
+  fc.assert(
+    fc.property(object, fc.boolean(), (written, isEscaped) => {
+      const json = isEscaped ? escaped(written) : written
+      assert.deepStrictEqual(
+        JSON.stringify(parsed(Buffer.from(json))),
+        JSON.stringify(JSON.parse(json)),
+      )
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+test('what JSON.parse refuses is refused, and what it takes is taken', () => {
+  const mutated = fc
+    .tuple(object, fc.nat(), fc.constantFrom(...'{}[],:"\\ 0-e.tnfu'), fc.nat(2))
+    .map(([json, place, sign, cut]) => {
+      const at = place % json.length
+      return json.slice(0, at) + sign + json.slice(at + cut)
+    })
+  fc.assert(
+    fc.property(mutated, fc.boolean(), (json, isKept) => {
+      const bytes = Buffer.from(json)
+      try {
+        JSON.parse(bytes.toString())
+      } catch {
+        assert.throws(() => parsed(bytes, () => isKept), MembersError, json)
+        return
+      }
+      try {
+        parsed(bytes)
+      } catch (error) {
+        // The scan refuses more: what is no object, and a decided member that appears twice.
+        assert.ok(error instanceof MembersError, json)
+        assert.throws(() => new MembersScan(bytes).run(bytes.length), MembersError, json)
+      }
+    }),
+    { numRuns: 4000 },
+  )
+})
+
+test('long members that nobody reads are not in the tree', () => {
+  const body = { model: 'm', long: 'x'.repeat(40), list: [Array(20).fill(1)], few: [1] }
+  const kept = parsed(Buffer.from(JSON.stringify(body)), (name) => name === 'long')
+  assert.deepEqual(kept, { model: 'm', long: body.long, few: [1] })
+})
+
+test('a string is cut inside of no character and no escape', () => {
+  for (const unit of ['é', '漢', '😀', '\\', '"', '\\"', 'a\n', '\u2028', 'ab\\u', '\\\\u0041']) {
+    const body = { a: `${unit.repeat(200)}b`, b: [`c${unit.repeat(201)}`] }
+    for (const json of [JSON.stringify(body), escaped(JSON.stringify(body))]) {
+      assert.deepEqual(parsed(Buffer.from(json)), body)
+    }
+  }
+})
