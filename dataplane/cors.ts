@@ -3,6 +3,7 @@ import type { Section } from './config/schema.ts'
 
 type Cors = Section['gateway']['cors']
 
+export const ALLOWED_METHODS: readonly string[] = ['GET', 'POST', 'OPTIONS']
 const EXPOSED =
   'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-Upstream-Request-Id, X-Gw-RateLimit-Limit, ' +
   'X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, X-Gw-Budget-Tokens-Remaining, ' +
@@ -12,12 +13,16 @@ const EXPOSED =
 export function corsHeaders(origin: string | undefined, cors: Cors): string[] {
   if (cors.allowed_origins.length === 0) return []
   if (origin === undefined) return ['vary', 'Origin']
+  if (!isAllowedOrigin(origin, cors)) return ['vary', 'Origin']
   const any = cors.allowed_origins.includes('*')
-  if (!any && !cors.allowed_origins.includes(origin)) return ['vary', 'Origin']
   const headers = ['vary', 'Origin', 'access-control-allow-origin', any ? '*' : origin]
   headers.push('access-control-expose-headers', EXPOSED)
   if (cors.allow_credentials && !any) headers.push('access-control-allow-credentials', 'true')
   return headers
+}
+
+export function isAllowedOrigin(origin: string, { allowed_origins }: Cors): boolean {
+  return allowed_origins.includes('*') || allowed_origins.includes(origin)
 }
 
 /** What a preflight is told in addition. */
@@ -25,7 +30,7 @@ export function preflight(allowed: readonly string[], asked: string | undefined)
   if (!allowed.includes('access-control-allow-origin')) return []
   return [
     'access-control-allow-methods',
-    'GET, POST, OPTIONS',
+    ALLOWED_METHODS.join(', '),
     'access-control-allow-headers',
     // A wildcard does not cover Authorization, so what is asked for is named back.
     asked ?? 'Authorization, Content-Type',

@@ -13,6 +13,7 @@ import { takeOver } from './http1/door.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { isSpelledAs, pathOf } from './path-spelling.ts'
+import { PreflightLog } from './preflight-log.ts'
 import { HEADER_BYTES_MAX, rawRefusal, refuseRaw } from './raw-refusal.ts'
 import { shownPath } from './shown-text.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -30,7 +31,8 @@ const ADMIN_PARAM_LENGTH_MAX = 1024
 
 /** The client listener. `listen` it, `close` it: closing waits for requests in flight. */
 export function createServer(gateway: Gateway, connectionAgeMs: number): FastifyInstance {
-  const app = openFastify(gateway)
+  const preflights = new PreflightLog(gateway.clock, gateway.log)
+  const app = openFastify(gateway, preflights)
   const server = app.server
   takePlain(server, gateway)
   if (connectionAgeMs > 0) limitAge(server, connectionAgeMs, gateway)
@@ -47,7 +49,7 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
   }
   for (const api of APIS) {
     const method = api.method === 'GET' ? (['GET', 'HEAD'] as const) : api.method
-    const handler = handlerOf(gateway, api)
+    const handler = handlerOf(gateway, api, preflights)
     app.route({
       method: method as 'GET',
       url: api.path,
@@ -57,7 +59,7 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
       },
     })
   }
-  const unknown = handlerOf(gateway, UNKNOWN)
+  const unknown = handlerOf(gateway, UNKNOWN, preflights)
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
     unknown(request.raw, reply.raw)
@@ -74,7 +76,7 @@ function compileNothing(): never {
   throw new Error('No route has a schema.')
 }
 
-function openFastify(gateway: Gateway): FastifyInstance {
+function openFastify(gateway: Gateway, preflights: PreflightLog): FastifyInstance {
   return fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
@@ -96,7 +98,7 @@ function openFastify(gateway: Gateway): FastifyInstance {
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, gateway),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
-      handlerOf(gateway, UNKNOWN)(request.raw, reply.raw)
+      handlerOf(gateway, UNKNOWN, preflights)(request.raw, reply.raw)
     },
   }) as FastifyInstance
 }
@@ -126,7 +128,7 @@ function takePlain(server: FastifyInstance['server'], gateway: Gateway): void {
 /** What Node says of a request that does not come in time. */
 const LATE = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
-function handlerOf(gateway: Gateway, api: Api) {
+function handlerOf(gateway: Gateway, api: Api, preflights: PreflightLog) {
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (isLastAnswered(incoming.socket)) return
     const id = gateway.newRequestId()
@@ -142,6 +144,8 @@ function handlerOf(gateway: Gateway, api: Api) {
         answerLast(incoming.socket)
         headers.push('connection', 'close')
       }
+      const { origin, 'access-control-request-method': method } = incoming.headers
+      preflights.note({ requestId: id, origin, method, cors })
       const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
       outgoing.writeHead(204, [...headers, ...allowed, ...unrouted(id)]).end()
       return

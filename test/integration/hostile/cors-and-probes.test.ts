@@ -1,6 +1,7 @@
 /** Browsers and load balancers: who may read an answer, and who needs no key. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { until } from '../gateway-process.ts'
 import { startFront } from './front.ts'
 import { sendTo } from './send.ts'
 
@@ -72,6 +73,27 @@ test('a preflight is answered without a key, with what was asked for', async () 
   assert.equal(answer.headers['access-control-allow-origin'], 'https://app.test')
   assert.equal(answer.headers['access-control-allow-headers'], 'authorization, x-stainless-os')
   assert.match(String(answer.headers['access-control-allow-methods']), /POST/)
+})
+
+test('a refused preflight leaves a line in the log that says which origin and why', async () => {
+  for (const [one, origin, why] of [
+    [front, 'https://unlisted.test', /is not in gateway\.cors\.allowed_origins/],
+    [silent, 'https://a.test', /gateway\.cors\.allowed_origins is empty/],
+  ] as const) {
+    const headers = { origin, 'access-control-request-method': 'POST', authorization: undefined }
+    const answer = await sendTo(one, { method: 'OPTIONS', headers })
+    assert.equal(answer.headers['access-control-allow-origin'], undefined)
+    const id = String(answer.headers['x-request-id'])
+    const find = () =>
+      one.gateway
+        .output()
+        .split('\n')
+        .find((line) => line.includes(id))
+    await until('it is logged', async () => find() !== undefined)
+    const line = JSON.parse(find() ?? '')
+    assert.deepEqual([line.event, line.origin, line.method], ['cors_refused', origin, 'POST'])
+    assert.match(line.why, why)
+  }
 })
 
 test('any origin means any, without credentials', async () => {
