@@ -1,12 +1,13 @@
 /** What the admin API answers to `gw explain`, as far as a table shows it. */
 import { z } from 'zod'
+import { BREAKER } from './breakers-text.ts'
 import { Standing } from './limits-table.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
   eligible: z.boolean(),
   health: z.string(),
-  breaker: z.string(),
+  ...BREAKER,
   in_flight: z.number(),
   queue: z.union([z.number(), z.string()]),
 })

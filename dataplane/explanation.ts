@@ -78,5 +78,5 @@ function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }
 /** In the order of the file; the strategy's order is in the text. */
 function upstreamsOf(route: Route, { active, clock }: Gateway) {
   const targets = active.lanes.get(route.name)?.targets ?? []
-  return targets.map((target) => upstreamStatus(target, clock.now()))
+  return targets.map((target) => upstreamStatus(target, clock))
 }

@@ -1,5 +1,6 @@
 /** What this process enforces and how its upstreams are: the body of GET /status. */
 import type { Activation } from './activation.ts'
+import type { Clock } from './clock.ts'
 import type { Gateway } from './gateway.ts'
 import type { Target } from './upstream/targets.ts'
 import { VERSION } from './version.ts'
@@ -30,15 +31,15 @@ function sum({ metrics }: Gateway, family: 'inFlight' | 'streamsOpen'): number {
 
 function upstreamsOf({ active, clock }: Gateway) {
   const seen = new Map<string, unknown>()
-  const now = clock.now()
   for (const { targets } of active.lanes.values()) {
-    for (const target of targets) seen.set(target.name, upstreamStatus(target, now))
+    for (const target of targets) seen.set(target.name, upstreamStatus(target, clock))
   }
   return [...seen.values()]
 }
 
-export function upstreamStatus(target: Target, now: number) {
+export function upstreamStatus(target: Target, clock: Clock) {
   const { settings, inFlight, state } = target
+  const now = clock.now()
   return {
     name: target.name,
     provider: settings.provider.name,
@@ -46,7 +47,23 @@ export function upstreamStatus(target: Target, now: number) {
     eligible: target.standing(now, false) === 'ready',
     health: settings.healthPath === undefined ? 'not probed' : state.health.state,
     breaker: state.breaker.peek(now),
+    ...breakerFacts(state, clock),
     in_flight: inFlight,
     queue: state.reportedQueue ?? 'own requests in flight',
+  }
+}
+
+/** Why a breaker is not closed, and until when it is open. */
+function breakerFacts({ breaker, failedLast }: Target['state'], clock: Clock) {
+  const now = clock.now()
+  const state = breaker.peek(now)
+  if (state === 'closed') return {}
+  const leftMs = (breaker.reopensAt ?? now) - now
+  return {
+    breaker_reason: failedLast,
+    ...(state === 'open' && {
+      breaker_open_until: new Date(clock.wall() + leftMs).toISOString(),
+      breaker_seconds_left: Math.ceil(leftMs / 1000),
+    }),
   }
 }

@@ -1,5 +1,6 @@
 /** How a stand-alone gateway stands: configuration, store, upstreams, objectives. */
 import { z } from 'zod'
+import { BREAKER, breakerLines } from '../breakers-text.ts'
 import { askAdmin } from '../connection.ts'
 import { paint, printLine, printTable } from '../output.ts'
 import type { StandAlone } from '../place.ts'
@@ -10,7 +11,7 @@ const Upstream = z.looseObject({
   provider: z.string(),
   eligible: z.boolean(),
   health: z.string(),
-  breaker: z.string(),
+  ...BREAKER,
   in_flight: z.number(),
 })
 
@@ -89,6 +90,7 @@ function print(admin: string, told: Status): void {
       one.in_flight,
     ]),
   )
+  for (const line of breakerLines(upstreams)) printLine(line)
   const [first] = objectives
   if (first === undefined) return
   printLine('')

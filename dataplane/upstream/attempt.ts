@@ -15,7 +15,7 @@ import { Exchange, type Receiver } from './exchange.ts'
 import type { PoolRequest } from './http1/contract.ts'
 import { masked } from './masking.ts'
 import type { Target } from './targets.ts'
-import { speaksAgainst } from './verdict.ts'
+import { reasonOf, speaksAgainst } from './verdict.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string; readonly usage: Usage | undefined }
@@ -136,7 +136,7 @@ export class Attempt implements Receiver, Listener {
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     this.#headers = headers
-    if (this.#sent !== undefined && answersAnother(headers, this.#sent.requestId)) {
+    if (this.#sent !== undefined && answersAnother(headers, this.#sent)) {
       this.#exchange.abort("the answer is another request's")
       this.#fail({ class: 'malformed', message: 'The answer is that of another request.' })
       return
@@ -203,7 +203,8 @@ export class Attempt implements Receiver, Listener {
   ended(failure: Failure | undefined): void {
     const { gateway, target } = this.#parts
     gateway.metrics.brokenEvents.at(target.name).value += this.#tap?.brokenEvents ?? 0
-    this.#judge(failure === undefined ? 'success' : this.#verdictOn(failure))
+    if (failure === undefined) this.#judge('success')
+    else this.#blame(failure)
   }
 
   #openTap(): Tap {
@@ -261,8 +262,17 @@ export class Attempt implements Receiver, Listener {
   }
 
   #fail(failure: Failure): void {
-    this.#judge(this.#verdictOn(failure))
-    this.#resolve({ kind: 'failed', failure: masked(failure, this.#parts.target.settings) })
+    const shown = masked(failure, this.#parts.target.settings)
+    this.#blame(shown)
+    this.#resolve({ kind: 'failed', failure: shown })
+  }
+
+  /** `shown` holds nothing that was sent to prove ourselves. */
+  #blame(shown: Failure): void {
+    const verdict = this.#verdictOn(shown)
+    if (verdict === 'failure' && !this.#judged)
+      this.#parts.target.state.failedLast = reasonOf(shown)
+    this.#judge(verdict)
   }
 
   #judge(verdict: 'success' | 'failure' | 'neutral'): void {

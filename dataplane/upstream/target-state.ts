@@ -39,6 +39,8 @@ export class TargetState {
   readonly health: HealthCheck
   readonly retryBudget = new RetryBudget()
   inFlight = 0
+  /** What its breaker counted last, in words that anybody may read who may see the status. */
+  failedLast: string | undefined
   /** Until then it is tried last: it asked for a longer wait than a request can give. */
   cooledUntil = 0
   readonly #name: string

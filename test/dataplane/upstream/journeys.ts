@@ -9,10 +9,12 @@ import type { Visit } from '../../../dataplane/gateway.ts'
 import { Meter } from '../../../dataplane/meter.ts'
 import type { Admission } from '../../../dataplane/stages/admit.ts'
 import { attempt } from '../../../dataplane/stages/attempt.ts'
+import { upstreamStatus } from '../../../dataplane/status.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import { Trace } from '../../../dataplane/telemetry/traces.ts'
 import type { PoolHandler, PoolRequest } from '../../../dataplane/upstream/http1/contract.ts'
 import type { TargetState } from '../../../dataplane/upstream/target-state.ts'
-import { Targets } from '../../../dataplane/upstream/targets.ts'
+import { type Target, Targets } from '../../../dataplane/upstream/targets.ts'
 import { aRequest } from '../../conformance/a-request.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -39,6 +41,8 @@ export interface Rig {
   /** The newest of it. */
   readonly last: Asked
   state(upstream: string): TargetState
+  /** As the admin API tells it. */
+  status(upstream: string): Fields
   /** Moves the clock, and wakes what is late. */
   pass(seconds: number): void
   /** Begins a request; resolves with what came of its attempts. */
@@ -77,8 +81,11 @@ export function aRig(gw: {
   const lanes = new Targets(world).activate(snapshot)
   const asked: Asked[] = []
   const states = new Map<string, TargetState>()
+  const targetsByName = new Map<string, Target>()
   for (const { targets } of lanes.values()) {
-    for (const { name, state } of targets) {
+    for (const target of targets) {
+      const { name, state } = target
+      targetsByName.set(name, target)
       states.set(name, state)
       // Nobody is there to be probed.
       state.retire()
@@ -98,6 +105,7 @@ export function aRig(gw: {
       return now
     },
     state: (name) => states.get(name) as TargetState,
+    status: (name) => upstreamStatus(targetsByName.get(name) as Target, clock),
     pass(seconds) {
       now += seconds * 1000
       deadlines.sweep()
@@ -115,12 +123,14 @@ export function aRig(gw: {
         fits: () => true,
         yields: false,
       }
+      const trace = new Trace('tag-1', '', 'POST', '/v1/chat/completions')
+      trace.client_request_id = 'tag-7'
       const visit = {
         gateway,
         active: { snapshot, lanes },
         call: { id: 'tag-1', receivedAt: now },
         response: { state: 'unsent', heartbeat: () => undefined },
-        trace: { attempts: [] },
+        trace,
       }
       try {
         return await attempt(request, admission as unknown as Admission, visit as unknown as Visit)
