@@ -53,7 +53,12 @@ test('what was sent is what is there, however it is cut and whatever length was 
     fc.property(sizes, fc.constantFrom('true', 'none', 'less', 'more'), (lengths, told) => {
       const pieces = lengths.map((length, at) => Buffer.alloc(length, at + 1))
       const all = Buffer.concat(pieces)
-      const lies = { true: all.length, none: undefined, less: all.length >> 1, more: all.length * 2 }
+      const lies = {
+        true: all.length,
+        none: undefined,
+        less: all.length >> 1,
+        more: all.length * 2,
+      }
       const gathered = new Gathered(lies[told])
       for (const piece of pieces) gathered.add(piece)
       assert.equal(gathered.length, all.length)
