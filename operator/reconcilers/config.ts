@@ -11,10 +11,12 @@ import {
   signKeys,
 } from '../bundle.ts'
 import type { Compiled } from '../compile.ts'
+import type { Needs } from '../needs.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../objects.ts'
 import { isCounted, nextSequence } from '../sequences.ts'
 import type { SigningKeys } from '../signing-keys.ts'
 import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
+import { RUNS_WITH_ANNOTATION, runsWith } from '../workload/runs-with.ts'
 import type { World } from '../world.ts'
 
 export interface ConfigOptions {
@@ -76,13 +78,23 @@ export class ConfigReconciler {
   ): Promise<void> {
     const name = names.lastKnownGood(gateway.metadata.name)
     const known = await this.#read(gateway, name)
-    if (known?.stored.configuration?.documentHash === configuration.documentHash) return
-    await this.#write(gateway, name, known, { configuration })
+    const annotations = { [RUNS_WITH_ANNOTATION]: runsWith(gateway) }
+    const isSame =
+      known?.stored.configuration?.documentHash === configuration.documentHash &&
+      known.object.metadata.annotations?.[RUNS_WITH_ANNOTATION] === runsWith(gateway)
+    if (!isSame) await this.#write(gateway, name, known, { configuration }, annotations)
   }
 
   lastKnownGood(gateway: KubeObject): OutgoingConfiguration | undefined {
     const known = this.#peek(gateway, names.lastKnownGood(gateway.metadata.name))
     return known?.stored.configuration
+  }
+
+  /** What it needs of the pods, where they run it with what it was good with. */
+  needsOfLastKnownGood(gateway: KubeObject): Needs | undefined {
+    const known = this.#peek(gateway, names.lastKnownGood(gateway.metadata.name))
+    const ranWith = known?.object.metadata.annotations?.[RUNS_WITH_ANNOTATION]
+    return ranWith === runsWith(gateway) ? known?.stored.configuration?.needs : undefined
   }
 
   forget({ namespace, name }: { namespace: string; name: string }): void {
@@ -175,10 +187,11 @@ export class ConfigReconciler {
     name: string,
     known: Known | undefined,
     stored: Stored,
+    annotations: Readonly<Record<string, string>> = {},
   ): Promise<void> {
     const { api } = this.#options
     const { resourceVersion } = known?.object.metadata ?? {}
-    const metadata = metadataOf(gateway, name)
+    const metadata = { ...metadataOf(gateway, name), annotations }
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...bundleData(stored) }
     const write = async () =>
       resourceVersion === undefined

@@ -119,8 +119,7 @@ export class GatewayReconciler {
     const { configuration } = stored
     const { spec } = compiled
     if (configuration === undefined || spec === undefined) return { kind: 'applied' }
-    const lastKnownGood = config.lastKnownGood(gateway)
-    const needs = joinNeeds(configuration.needs, lastKnownGood?.needs)
+    const needs = joinNeeds(configuration.needs, config.needsOfLastKnownGood(gateway))
     const drainSeconds = drainSecondsOf(spec, needs.requestTimeoutSeconds)
     const settings = { gateway, spec, needs, drainSeconds, release }
     return await workload.reconcile(settings, signingKeys().trusted)

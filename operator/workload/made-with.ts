@@ -3,6 +3,7 @@ import type { KubeObject } from '../objects.ts'
 import { valueBelow } from '../objects.ts'
 import { deploymentOf, MADE_WITH, templateHash } from './deployment.ts'
 import { TEMPLATE_ANNOTATION } from './names.ts'
+import { RUNS_WITH_ANNOTATION, runsWith } from './runs-with.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 /** The Deployment that should be. As the pods were made, if that suffices and nothing else rolls them anyway. */
@@ -12,9 +13,9 @@ export function desiredDeployment(
 ): KubeObject {
   const fresh = deploymentOf(settings)
   const kept = live === undefined ? undefined : asMade(settings, live)
-  if (live === undefined || kept === undefined) return marked(fresh)
+  if (live === undefined || kept === undefined) return marked(fresh, settings)
   const asItIs = deploymentOf(kept)
-  return marked(templateHash(asItIs) === templateHashOf(live) ? asItIs : fresh)
+  return marked(templateHash(asItIs) === templateHashOf(live) ? asItIs : fresh, settings)
 }
 
 /** What the pods of a Deployment were rendered from, without the API server's defaults. */
@@ -22,8 +23,11 @@ export function templateHashOf(deployment: KubeObject): string | undefined {
   return deployment.metadata.annotations?.[TEMPLATE_ANNOTATION]
 }
 
-function marked(deployment: KubeObject): KubeObject {
-  const annotations = { [TEMPLATE_ANNOTATION]: templateHash(deployment) }
+function marked(deployment: KubeObject, { gateway }: WorkloadSettings): KubeObject {
+  const annotations = {
+    [TEMPLATE_ANNOTATION]: templateHash(deployment),
+    [RUNS_WITH_ANNOTATION]: runsWith(gateway),
+  }
   return { ...deployment, metadata: { ...deployment.metadata, annotations } }
 }
 
@@ -45,6 +49,10 @@ function asMade(settings: WorkloadSettings, live: KubeObject): WorkloadSettings 
     needs.secrets.every((name) => has.secrets.includes(name)) &&
     needs.variables.every((name) => has.variables.includes(name))
   if (!suffices) return undefined
+  // A Secret that is mounted still, though nothing names it any more, is not for other surroundings.
+  const before = live.metadata.annotations?.[RUNS_WITH_ANNOTATION]
+  const isElsewhere = before !== undefined && before !== runsWith(settings.gateway)
+  if (isElsewhere && has.secrets.length > needs.secrets.length) return undefined
   // The user's own number counts at once; one that follows a timeout of the configuration waits for the next roll.
   const drainSeconds = spec.drainTimeoutSeconds ?? Number(drain)
   return { ...settings, drainSeconds, needs: { ...needs, ...has } }

@@ -1,12 +1,18 @@
 /** What somebody who can reach the push port of a running pod sends to it: refused, and the pod stays as it was. */
 import assert from 'node:assert/strict'
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ConfigurationDocument, type Envelope, sign } from '../../dataplane/config/signed.ts'
+import { proofOf } from '../../dataplane/config/push-proof.ts'
+import {
+  type ConfigurationDocument,
+  type Envelope,
+  keyIdOf,
+  sign,
+} from '../../dataplane/config/signed.ts'
 import { readReport } from '../../operator/pod-reports.ts'
 import { SIGNING_SECRET_NAME } from '../../operator/rbac.ts'
 import { aKey } from '../integration/gateway-process.ts'
@@ -47,8 +53,16 @@ function signedWith(changes: Partial<ConfigurationDocument>): Envelope {
   return sign({ ...JSON.parse(newest.document), ...changes }, signingKey)
 }
 
+/** The operator's own headers: what they prove is read, and judged by what it says. */
+function proofFor(path: string, body: string): Record<string, string> {
+  const { uid } = document().gateway
+  const keyId = keyIdOf(createPublicKey(signingKey))
+  return { ...proofOf(body, { path, uid }, { privateKey: signingKey, keyId }) }
+}
+
 async function put(path: string, body: string): Promise<{ status: number; reason: string }> {
-  const outgoing = request(`${pod().pushUrl}${path}`, { method: 'PUT', agent: false })
+  const headers = proofFor(path, body)
+  const outgoing = request(`${pod().pushUrl}${path}`, { method: 'PUT', agent: false, headers })
   // The pod answers as soon as it has seen enough, and does not read the rest.
   outgoing.on('error', () => undefined)
   outgoing.end(body)
@@ -106,7 +120,8 @@ test('half a push changes nothing, whether its sender leaves or falls silent', a
   const before = await enforced()
   const { hostname, port } = new URL(pod().pushUrl)
   const text = json(signedWith({ sequence: later() }))
-  const head = `PUT /config HTTP/1.1\r\nHost: pod\r\nContent-Length: ${text.length}\r\n\r\n`
+  const lines = Object.entries(proofFor('/config', text)).map(([name, is]) => `${name}: ${is}\r\n`)
+  const head = `PUT /config HTTP/1.1\r\nHost: pod\r\n${lines.join('')}Content-Length: ${text.length}\r\n\r\n`
   const open = () => connect({ host: hostname, port: Number(port) }).on('error', () => undefined)
   const leaves = open()
   leaves.write(head + text.slice(0, -20), () => leaves.destroy())

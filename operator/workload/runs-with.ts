@@ -1,0 +1,14 @@
+/** What could read the Secrets that are mounted beside it: the image, its environment, and where it may connect to. */
+import { hashOf } from '../../dataplane/config/signed.ts'
+import { type KubeObject, valueBelow } from '../objects.ts'
+
+/** On a Deployment, and on the last good configuration. */
+export const RUNS_WITH_ANNOTATION = 'inference.gw/runs-with'
+
+/** Annotations and labels of pods count: what a cluster injects by them runs in the same pod. */
+const FIELDS = ['image', 'env', 'envFrom', 'podAnnotations', 'podLabels', 'networkPolicy'] as const
+
+/** Secrets that only the last good configuration names stay mounted while this is what it was for that one. */
+export function runsWith(gateway: KubeObject): string {
+  return hashOf(FIELDS.map((field) => valueBelow(gateway, 'spec', field) ?? null)).slice(0, 16)
+}

@@ -1,0 +1,244 @@
+/** The chart's admission policies on a real API server: what an author may mount and run, and what the operator may write. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { CHART, runHelm } from '../charts/chart.ts'
+import { until } from '../integration/gateway-process.ts'
+import { type ControlPlane, startControlPlane, untilEstablished } from './control-plane.ts'
+import { refusalOf } from './kubectl.ts'
+import { aGateway } from './operator-rig.ts'
+
+const NAMESPACE = 'gw-system'
+const OPERATOR = `system:serviceaccount:${NAMESPACE}:gw`
+const POLICIES = ['secrets', 'operator', 'workloads'].map((name) => `gw-system-gw-${name}`)
+
+let cluster: ControlPlane
+/** May write GatewayConfigs in one namespace, and read one Secret there. */
+let author: string
+
+before(async () => {
+  cluster = await startControlPlane()
+  for (const name of [NAMESPACE, 'ai', 'team-a']) {
+    await cluster.kubectl(['create', 'namespace', name])
+  }
+  const values = [
+    'policy.allowedImages={registry.example/gw:*,localhost/gw:1}',
+    'policy.allowedPodAnnotations={example.org/*}',
+  ].flatMap((one) => ['--set', one])
+  const { status, stderr } = await runHelm(
+    'helm',
+    ['install', 'gw', CHART, ...values, `--namespace=${NAMESPACE}`],
+    { KUBECONFIG: cluster.kubeconfig },
+  )
+  assert.equal(status, 0, stderr)
+  await untilEstablished(cluster.kubectl)
+  const verbs = ['get', 'create', 'update', 'patch']
+  const rules = [
+    { apiGroups: ['inference.gw'], resources: ['gatewayconfigs'], verbs },
+    { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'], verbs: ['get'] },
+  ]
+  author = await cluster.serviceAccount({ namespace: 'ai', name: 'author', rules })
+  const probes = [
+    () => write(naming('probe', 'theirs'), author),
+    () =>
+      asOperator({ ...aConfigMap('probe-config'), metadata: { name: 'probe', namespace: 'ai' } }),
+    () => write(running('probe', { image: 'other:1' })),
+  ]
+  for (const probe of probes) {
+    await until(
+      'the policy is in force',
+      async () => (await probe().then(() => '', String)) !== '',
+      120,
+    )
+  }
+})
+
+after(() => cluster?.stop())
+
+async function write(object: object, kubeconfig?: string): Promise<string> {
+  const args = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-']
+  const stdin = JSON.stringify(object)
+  return await cluster.kubectl(args, { stdin, ...(kubeconfig !== undefined && { kubeconfig }) })
+}
+
+async function store(object: object): Promise<void> {
+  await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin: JSON.stringify(object) })
+}
+
+async function asOperator(object: object): Promise<string> {
+  const args = [
+    'apply',
+    '--server-side',
+    '--field-manager=gw-operator',
+    '--force-conflicts',
+    '-f',
+    '-',
+  ]
+  return await cluster.kubectl([...args, `--as=${OPERATOR}`], { stdin: JSON.stringify(object) })
+}
+
+function running(name: string, spec: object) {
+  const gateway = aGateway({ spec: { ...spec } })
+  return { ...gateway, metadata: { name, namespace: 'ai' } }
+}
+
+function naming(name: string, secret: string, namespace = 'ai') {
+  const upstream = {
+    name: 'u',
+    provider: 'openai',
+    model: 'm',
+    api_key: `\${secret:${secret}/key}`,
+  }
+  const routes = [{ name: 'chat', strategy: 'single', upstreams: ['u'] }]
+  return { ...aGateway({ gw: { upstreams: [upstream], routes } }), metadata: { name, namespace } }
+}
+
+const uid = '00000000-0000-4000-8000-000000000001'
+function owned(name: string, gateway = 'production', owner = uid) {
+  const reference = { kind: 'GatewayConfig', name: gateway, uid: owner, controller: true }
+  return {
+    name,
+    namespace: 'ai',
+    labels: { 'app.kubernetes.io/managed-by': 'gw-operator', 'inference.gw/gateway': gateway },
+    ownerReferences: [{ apiVersion: 'inference.gw/v1', ...reference }],
+  }
+}
+
+function aConfigMap(name: string, metadata: object = owned(name)) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: 'b' } }
+}
+
+test('the API server finds every expression of the policies sound', async () => {
+  for (const name of POLICIES) {
+    const policy = `validatingadmissionpolicy/${name}`
+    await cluster.kubectl([
+      'wait',
+      '--for=jsonpath={.status.observedGeneration}=1',
+      policy,
+      '--timeout=180s',
+    ])
+    const { status } = JSON.parse(await cluster.kubectl(['get', policy, '-o', 'json']))
+    assert.deepEqual(status.typeChecking?.expressionWarnings ?? [], [], name)
+  }
+})
+
+test('an author writes where they may, and no file of a pod, in whatever node it stands', async () => {
+  await write(naming('own', 'mine'), author)
+  assert.match(await refusalOf(write(naming('own', 'mine', 'team-a'), author)), /forbidden/i)
+  const path = '${file:/var/run/secrets/gw/theirs/key}'
+  const untyped = aGateway({ gw: { no_proxy: `a,${path}` } })
+  assert.match(await refusalOf(write(untyped, author)), /is not read in a cluster/)
+  assert.match(
+    await refusalOf(write(aGateway({ gw: { no_proxy: [path] } }))),
+    /is not read in a cluster/,
+  )
+})
+
+test('who may not read the Secrets of a gateway may not edit it, also to name them no longer', async () => {
+  await store(naming('shared', 'theirs'))
+  assert.match(
+    await refusalOf(write(naming('shared', 'mine'), author)),
+    /may not get the Secret "theirs"/,
+  )
+  const withEnv = running('with-env', { envFrom: [{ secretRef: { name: 'theirs' } }] })
+  await store(withEnv)
+  const without = running('with-env', { image: 'localhost/gw:1' })
+  assert.match(await refusalOf(write(without, author)), /may not get the Secret "theirs"/)
+  await store(naming('owned', 'mine'))
+  await write(running('owned', { replicas: 2 }), author)
+})
+
+test('images and pod annotations are those that the release allows', async () => {
+  await write(running('a', { image: 'registry.example/gw:2' }))
+  await write(
+    running('a', { image: 'localhost/gw:1', podAnnotations: { 'example.org/team': 'a' } }),
+  )
+  assert.match(
+    await refusalOf(write(running('a', { image: 'localhost/gw:12' }))),
+    /"localhost\/gw:12" is not allowed/,
+  )
+  const injected = running('a', { podAnnotations: { 'vault.example/inject': 'true' } })
+  assert.match(await refusalOf(write(injected)), /podAnnotations may hold only/)
+})
+
+test('the operator writes what belongs to a GatewayConfig, under the names that it gives', async () => {
+  await asOperator(aConfigMap('production-config'))
+  await asOperator({ ...aConfigMap('production-config'), data: { a: 'c' } })
+  const cases: Readonly<Record<string, object>> = {
+    'without an owner': { name: 'production-config', namespace: 'ai' },
+    'of another name': owned('kube-root-ca.crt'),
+    'of another gateway': owned('production-lkg', 'other'),
+    'without labels': { ...owned('production-lkg'), labels: {} },
+  }
+  for (const [what, metadata] of Object.entries(cases)) {
+    assert.match(
+      await refusalOf(asOperator(aConfigMap('', metadata))),
+      /denied request|forbidden/,
+      what,
+    )
+  }
+})
+
+test('the operator takes over and changes nothing that others made', async () => {
+  await store({ ...aConfigMap('team-config', { name: 'team-config', namespace: 'ai' }) })
+  const taken = asOperator(aConfigMap('team-config', owned('team-config', 'team')))
+  assert.match(await refusalOf(taken), /belong to a GatewayConfig/)
+  await store(aConfigMap('one-config', owned('one-config', 'one')))
+  const moved = asOperator(
+    aConfigMap('one-config', owned('one-config', 'one', uid.replace('1', '2'))),
+  )
+  assert.match(await refusalOf(moved), /one GatewayConfig/)
+  const budget = {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'theirs', namespace: 'ai' },
+    spec: { maxUnavailable: 1, selector: { matchLabels: { a: 'b' } } },
+  }
+  await store(budget)
+  const remove = ['delete', 'pdb', 'theirs', '-n', 'ai', `--as=${OPERATOR}`]
+  assert.match(await refusalOf(cluster.kubectl(remove)), /belong to a GatewayConfig/)
+})
+
+test('the pods that the operator asks for have no token, nothing of the node, and no privileges', async () => {
+  const container = {
+    name: 'gateway',
+    image: 'gw',
+    securityContext: { allowPrivilegeEscalation: false },
+  }
+  const deploymentOf = (pod: object) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: owned('production'),
+    spec: {
+      selector: { matchLabels: { a: 'b' } },
+      template: {
+        metadata: { labels: { a: 'b' } },
+        spec: {
+          serviceAccountName: 'production',
+          automountServiceAccountToken: false,
+          containers: [container],
+          ...pod,
+        },
+      },
+    },
+  })
+  const cases = [
+    { automountServiceAccountToken: true },
+    { serviceAccountName: 'cluster-admin' },
+    { hostNetwork: true },
+    { volumes: [{ name: 'node', hostPath: { path: '/' } }] },
+    {
+      volumes: [
+        { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } },
+      ],
+    },
+    { containers: [{ ...container, securityContext: { privileged: true } }] },
+  ]
+  for (const pod of cases) {
+    assert.match(
+      await refusalOf(asOperator(deploymentOf(pod))),
+      /pods of a gateway have no token/,
+      JSON.stringify(pod),
+    )
+  }
+  await asOperator(deploymentOf({ volumes: [{ name: 'tmp', emptyDir: {} }] }))
+})
