@@ -18,6 +18,8 @@ const Figure = z.looseObject({
 export const Standing = z.object({ tenant: z.string() }).catchall(Figure)
 export type Standing = z.output<typeof Standing>
 
+export const Unknown = z.object({ error: z.object({ message: z.string() }) })
+
 const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS AT']
 
 export function printStanding({ tenant: _, ...figures }: Standing): void {

@@ -10,14 +10,18 @@ import type { Place } from './place.ts'
 
 const TELL_EVERY_MS = 1000
 
-export async function testOfLimits(options: TestOptions, key: string, place: Place): Promise<void> {
-  if (options.viaLoadBalancer || options.url !== undefined) {
-    const url = options.url ?? (await addressOf(place))
-    return await testAt({ url, key }, options, undefined)
-  }
+/** Without a place only the URL is known. */
+export async function testOfLimits(
+  options: TestOptions,
+  key: string,
+  place: Place | undefined,
+): Promise<void> {
+  const { url, viaLoadBalancer } = options
+  if (place === undefined) return await testAt({ url: url ?? '', key }, options, undefined)
+  if (url === undefined && viaLoadBalancer)
+    return await testAt({ url: await addressOf(place), key }, options, undefined)
   await withDoors(place, async (doors) => {
-    const url = await doors[0].clientUrl()
-    await testAt({ url, key }, options, doors)
+    await testAt({ url: url ?? (await doors[0].clientUrl()), key }, options, doors)
   })
 }
 
@@ -35,7 +39,7 @@ async function testAt(calling: Calling, options: TestOptions, doors: Doors | und
   const route = options.route ?? (await listModels(calling)).ids[0]
   if (route === undefined) throw new Error('The key may list no route; say which with --route.')
   await checkTenant(calling, tenant, doors)
-  const burst = await burstOf(tenant, doors)
+  const own = await burstOf(tenant, doors)
   const startedAt = performance.now()
   const answers = await send(route, calling, { rate, duration })
   const elapsedMs = performance.now() - startedAt
@@ -44,6 +48,7 @@ async function testAt(calling: Calling, options: TestOptions, doors: Doors | und
   const refusedByKey = answers.find(({ status }) => status === 401 || status === 403)
   if (refusedByKey !== undefined) throw new Error(`The key was refused: ${refusedByKey.message}`)
   const limit = Number(answers[0]?.headers.get('x-gw-ratelimit-limit') ?? Number.NaN)
+  const burst = own ?? assumedBurst(limit)
   const admitted = answers.length - limited.length
   const most = mostAdmitted(limit, burst, elapsedMs)
   const isHonest = limited.every(({ headers }) => Number(headers.get('retry-after')) >= 1)
@@ -57,7 +62,8 @@ async function testAt(calling: Calling, options: TestOptions, doors: Doors | und
     rate_limited: limited.length,
     other_errors: count(({ status, code }) => status >= 400 && code !== 'ERR_GW_RATE_LIMIT_LOCAL'),
     limit_per_minute: Number.isNaN(limit) ? null : limit,
-    burst: burst ?? null,
+    burst: Number.isNaN(burst) ? null : burst,
+    burst_is: own === undefined ? 'assumed' : 'told',
     most_that_the_limit_admits: Number.isFinite(most) ? most : null,
     held,
   }
@@ -66,6 +72,11 @@ async function testAt(calling: Calling, options: TestOptions, doors: Doors | und
     ['FACT', 'VALUE'],
     Object.entries(facts).map(([name, value]) => [name, value]),
   )
+  if (own === undefined)
+    printLine(
+      `assumed: a burst of ${facts.burst ?? 'a quarter of the limit'}, a quarter of the limit, at one gateway; ` +
+        'give --admin, or -n and --gateway, to compare with what the gateway says.',
+    )
   if (!isHonest) printLine('A refusal came without a Retry-After of at least a second.')
   printLine(verdictOn({ held, most, isReached: limited.length > 0 }))
 }
@@ -93,18 +104,22 @@ async function checkTenant({ key = '' }: Calling, tenant: string, doors: Doors |
 }
 
 /** What was left in the bucket, and what ran into it; one more for a request under way at the end. */
-function mostAdmitted(limit: number, burst: number | undefined, elapsedMs: number): number {
+function mostAdmitted(limit: number, burst: number, elapsedMs: number): number {
   if (Number.isNaN(limit)) return Number.POSITIVE_INFINITY
-  const capacity = burst ?? Math.max(1, limit / 4)
-  return Math.floor(capacity + (limit * elapsedMs) / 60_000) + 1
+  return Math.floor(burst + (limit * elapsedMs) / 60_000) + 1
 }
 
-/** Only a gateway's admin API knows it; through a load balancer the advised quarter is taken. */
+/** Only a gateway's admin API knows it; through a load balancer alone it is not told. */
 async function burstOf(tenant: string, doors: Doors | undefined): Promise<number | undefined> {
   if (doors === undefined) return undefined
   const { status, body } = await doors[0].ask(`/limits/${encodeURIComponent(tenant)}`)
   const burst = status === 200 ? Object(Object(body).requests_per_minute).burst : undefined
   return typeof burst === 'number' ? burst : undefined
+}
+
+/** A quarter of the limit, as a gateway takes it where none is written. */
+function assumedBurst(limit: number): number {
+  return Math.max(1, Math.floor(limit / 4))
 }
 
 /** Each at its moment, whether or not the earlier ones are answered. */

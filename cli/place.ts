@@ -87,7 +87,8 @@ async function foundPlace(): Promise<StandAlone | undefined> {
 
 const DEFAULT: StandAlone = { kind: 'stand-alone', admin: ADMIN_DEFAULT }
 
-function saidPlace(options: PlaceOptions, command: Command): Place | undefined {
+/** What was said, by an option or GW_ADMIN; undefined where nothing was. */
+export function saidPlace(options: PlaceOptions, command: Command): Place | undefined {
   const { admin } = options
   const flag = CLUSTER_FLAGS.find((name) => options[name] !== undefined)
   const isAdminSaid = command.getOptionValueSource('admin') === 'cli'

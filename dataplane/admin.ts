@@ -4,7 +4,7 @@ import { resolvedDocument } from './config/resolved.ts'
 import { explanationOf } from './explanation.ts'
 import type { Gateway } from './gateway.ts'
 import { keysListed } from './keys-listing.ts'
-import { limitsOf } from './limits/tenants.ts'
+import { limitsOf, unknownTenant } from './limits/tenants.ts'
 import { rehearse } from './rehearsal.ts'
 import { replaceConfiguration } from './replacement.ts'
 import { statusOf } from './status.ts'
@@ -82,7 +82,9 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
     method: 'GET',
     path: '/limits/:tenant',
-    summary: 'How a tenant stands: every limit with what is left, its window and its reset.',
+    summary:
+      'How a tenant stands: every limit with what is left, its window and its reset; ' +
+      '404 where no key, rule or budget names it.',
     run: ({ params }, { gateway }) => standing(params.tenant ?? '', gateway),
   },
   {
@@ -143,7 +145,8 @@ function limitOf(asked: string | undefined): number {
 }
 
 async function standing(tenant: string, gateway: Gateway): Promise<AdminAnswer> {
-  return ok(await limitsOf(tenant, gateway))
+  const unknown = unknownTenant(tenant, gateway)
+  return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
 }
 
 function traceOf(gateway: Gateway, id: string): AdminAnswer {

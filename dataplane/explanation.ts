@@ -2,7 +2,7 @@
 import { explain } from './config/explain.ts'
 import type { KeyEntry, Route } from './config/snapshot.ts'
 import type { Gateway } from './gateway.ts'
-import { limitsOf } from './limits/tenants.ts'
+import { limitsOf, unknownTenant } from './limits/tenants.ts'
 import { unusable } from './stages/authenticate.ts'
 import { mayUse } from './stages/match.ts'
 import { upstreamStatus } from './status.ts'
@@ -37,6 +37,8 @@ export async function explanationOf(question: Question, gateway: Gateway) {
   if (model !== undefined && route === undefined)
     return { missing: `There is no route or alias "${model.slice(0, 100)}".`, verdict }
   const whose = key?.record.tenant ?? tenant
+  const unknown = whose === undefined ? undefined : unknownTenant(whose, gateway)
+  if (unknown !== undefined) return { missing: unknown, verdict: undefined }
   return {
     ...(route && { model, route: route.name }),
     ...(verdict && { verdict }),

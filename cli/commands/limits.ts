@@ -8,9 +8,10 @@ import {
   type Format,
   formatOption,
   printLine,
+  printRemark,
   printValue,
 } from '../output.ts'
-import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../place.ts'
 
 interface ShowOptions extends PlaceOptions {
   readonly tenant: string
@@ -33,17 +34,17 @@ const RATE_MAX = 600_000
 const show = addPlace(
   new Command('show')
     .description('Show every limit of a tenant: what is used, held and left, and when it resets.')
-    .requiredOption(
-      '--tenant <name>',
-      'tenant; one without rules of its own has the default limits',
-    ),
+    .requiredOption('--tenant <name>', 'tenant that a key, a rule or a budget names'),
 )
   .addOption(formatOption())
   .action(showLimits)
 
 const test = addPlace(
   new Command('test')
-    .description('Send real requests of a tenant at a rate, and say whether its limit held.')
+    .description(
+      'Send real requests of a tenant at a rate, and say whether its limit held. With --url, ' +
+        '--admin says which gateway to ask for the limit; else a burst is assumed.',
+    )
     .requiredOption('--tenant <name>', 'tenant whose limit is tested')
     .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))
     .requiredOption('--duration <time>', 'for how long, such as 30s', durationMs),
@@ -71,13 +72,17 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
   const { tenant, output } = options
   const { withDoors } = await import('../doors.ts')
   const place = await askedPlace(options, command)
+  const { Standing, Unknown, printStanding } = await import('../limits-table.ts')
   const { name, status, body } = await withDoors(place, async ([door]) => {
     const answer = await door.ask(`/limits/${encodeURIComponent(tenant)}`)
     return { name: door.name, ...answer }
   })
+  if (status === 404) {
+    process.exitCode = EXIT.no
+    return printRemark(`error: ${Unknown.parse(body).error.message}`)
+  }
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   if (output !== 'table') return await printValue(body, output)
-  const { Standing, printStanding } = await import('../limits-table.ts')
   printLine(`tenant ${tenant}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
   printStanding(Standing.parse(body))
 }
@@ -89,5 +94,8 @@ async function testLimits(options: TestOptions, command: Command): Promise<void>
     return command.error(message, { exitCode: EXIT.usage })
   }
   const { testOfLimits } = await import('../limits-test.ts')
-  await testOfLimits(options, key, await askedPlace(options, command))
+  // Somewhere else than where this machine's gateways are: only what was said is asked for its limits.
+  const place =
+    options.url === undefined ? await askedPlace(options, command) : saidPlace(options, command)
+  await testOfLimits(options, key, place)
 }

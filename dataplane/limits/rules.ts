@@ -15,6 +15,8 @@ export const DEFAULT_LIMITS = {
 
 export interface TenantRules {
   of(tenant: string): Rules
+  /** Tenants that a rule or a budget names. */
+  readonly named: ReadonlySet<string>
   /** `priority: low`: leaves the last quarter of a full upstream's places to the others. */
   yields(tenant: string): boolean
 }
@@ -28,11 +30,9 @@ export function compileRules({
   const own = new Map((rate_limits?.tenants ?? []).map((rule) => [rule.tenant, rule]))
   const caps = new Map(budgets.map((budget) => [budget.tenant, budgetRule(budget)]))
   const others = rulesOf(whole, {}, undefined)
+  const named = new Set([...own.keys(), ...caps.keys()])
   const rules = new Map(
-    [...new Set([...own.keys(), ...caps.keys()])].map((tenant) => [
-      tenant,
-      rulesOf(whole, own.get(tenant) ?? {}, caps.get(tenant)),
-    ]),
+    [...named].map((tenant) => [tenant, rulesOf(whole, own.get(tenant) ?? {}, caps.get(tenant))]),
   )
   const lowByDefault = whole.priority === 'low'
   const low = new Set(
@@ -40,6 +40,7 @@ export function compileRules({
   )
   return {
     of: (tenant) => rules.get(tenant) ?? others,
+    named,
     yields: (tenant) => low.has(tenant) || (lowByDefault && !own.has(tenant)),
   }
 }

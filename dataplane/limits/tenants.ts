@@ -1,5 +1,6 @@
 /** How tenants stand, for those who ask: answers that were not admitted, the admin API, gauges. */
 import { closeHours } from '../budgets/gauges.ts'
+import { Suggestions } from '../config/nearest.ts'
 import type { Gateway, Visit } from '../gateway.ts'
 import type { BucketFigure, BudgetFigure } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
@@ -12,6 +13,20 @@ export async function describeLimits({ active, gateway, trace, response }: Visit
   if (trace.tenant === undefined || response.limits !== undefined) return
   const rules = active.snapshot.limits.rules.of(trace.tenant)
   response.limits = limitHeaders(await gateway.store.read(trace.tenant, rules, TOLD_AGE_MS))
+}
+
+/** Why nothing can be told of a tenant: no key, rule or budget names it. Undefined where one does. */
+export function unknownTenant(tenant: string, { active }: Gateway): string | undefined {
+  const { limits, keys } = active.snapshot
+  const { named } = limits.rules
+  if (named.has(tenant)) return undefined
+  const names = new Set(named)
+  for (const { record } of keys.values()) {
+    if (record.tenant === tenant) return undefined
+    names.add(record.tenant)
+  }
+  const nearest = new Suggestions().didYouMean(tenant, names)
+  return `no such tenant "${tenant.slice(0, 100)}": no key, rule or budget names it${nearest}`
 }
 
 /** Body of GET /limits/{tenant}: every figure with its window and reset. */

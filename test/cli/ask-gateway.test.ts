@@ -252,3 +252,17 @@ test('limits test sends requests at a rate, and says whether the limit held', as
   assert.equal(other.code, 2)
   assert.match(other.stderr, /The key was refused: unknown key/)
 })
+
+test('limits test at a URL takes the burst from the gateway that --admin names, else says what it assumes', async () => {
+  const args = ['--tenant', 'quiet', '--rate', '60', '--duration', '1s', '--route', 'other']
+  const test = (...more: readonly string[]) =>
+    gw('limits', 'test', ...args, '--key', quiet.key, '--url', url, ...more)
+  const alone = await test()
+  assert.match(alone.stdout, /^burst +15$/m)
+  assert.match(alone.stdout, /^assumed: a burst of 15, a quarter of the limit.*give --admin/m)
+  const told = await test('--admin', adminUrl)
+  assert.match(told.stdout, /^burst +2$/m)
+  assert.doesNotMatch(told.stdout, /^assumed/m)
+  const json = JSON.parse((await test('--admin', adminUrl, '-o', 'json')).stdout)
+  assert.deepEqual([json.burst, json.burst_is], [2, 'told'])
+})

@@ -76,6 +76,14 @@ test('gw limits show prints every figure with its window and its reset', async (
   assert.ok(Number(cost) > 0, 'ten dollars a second, all of them used by this tenant')
 })
 
+test('gw limits show of a tenant that nobody knows is 1, and shows no limits', async () => {
+  for (const output of ['table', 'json']) {
+    const { code, stdout, stderr } = await limits('--tenant', 'typo', '-o', output)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.equal(stderr, 'error: no such tenant "typo": no key, rule or budget names it\n')
+  }
+})
+
 test('gw limits show prints the same for programs', async () => {
   const { stdout } = await limits('--tenant', 'plain', '-o', 'json')
   const { requests_per_minute, ...others } = await standing(front, 'plain')

@@ -95,17 +95,25 @@ test('GET /limits/{tenant} tells each limit with what is used, held and left, an
   assert.equal(series.get('gw_budget_spend_usd{tenant="acme",window="month"}'), 0.000_26)
 })
 
-test('GET /limits/{tenant} leaves out what a tenant does not have, and tells the default of an unknown one', async () => {
+test('GET /limits/{tenant} leaves out what a tenant does not have', async () => {
   const front = gateway.as('rated')
   const names = ['tenant', 'requests_per_minute', 'concurrent_requests']
-  for (const tenant of ['rated', 'nobody']) {
-    const shown = await standing(front, tenant)
-    assert.deepEqual(Object.keys(shown).sort(), [...names].sort())
-    assert.equal(shown.requests_per_minute.remaining, 9)
-  }
+  const shown = await standing(front, 'rated')
+  assert.deepEqual(Object.keys(shown).sort(), [...names].sort())
+  assert.equal(shown.requests_per_minute.remaining, 9)
   const { resets_at, ...rate } = (await standing(front, 'own')).tokens_per_minute
   assert.deepEqual(rate, { window: 'minute', limit: 7000, used: 0, remaining: 7000 })
   assert.ok(Math.abs(Date.parse(resets_at) - Date.now()) < 60_000)
+})
+
+test('a tenant that no key, rule or budget names is no tenant', async () => {
+  for (const [path, said] of [
+    ['/limits/acm', 'no such tenant "acm": no key, rule or budget names it; did you mean "acme"?'],
+    ['/explain?model=chat&tenant=x', 'no such tenant "x": no key, rule or budget names it'],
+  ] as const) {
+    const answer = await gateway.as('acme').admin(path)
+    assert.equal(answer.error.message, said)
+  }
 })
 
 let folder: string
