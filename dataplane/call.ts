@@ -76,6 +76,16 @@ export interface Caller {
   readonly tenant: string
 }
 
+/** What is found of a body in one reading of its bytes. */
+export interface Found {
+  /** Where the values of the top-level members stand, by name. */
+  readonly spans: ReadonlyMap<string, Span>
+  /** End by start of each string, list and object that is longer than a piece. */
+  readonly long: ReadonlyMap<number, number>
+  /** What is longer is not parsed in one go. */
+  readonly pieceBytes: number
+}
+
 /** The span of one top-level member's value in the body's bytes. */
 export interface Span {
   readonly start: number
@@ -102,13 +112,20 @@ export interface ChatMessage {
 export interface ChatRequest {
   /** The body as received: what is forwarded, with splices. */
   readonly bytes: Buffer
-  readonly body: ChatBody
+  /** As parsed; of a large body it is there until it has been sent (`body/chat.ts`). */
+  body: ChatBody
+  /** What the scan of the bytes has found. */
+  readonly found: Found
   /** Where the top-level members' values stand in `bytes`, by name. */
   readonly spans: ReadonlyMap<string, Span>
   readonly stream: boolean
   /** Whether the client asked for usage in its stream. */
   readonly includeUsage: boolean
   readonly maxTokens: number | undefined
+  /** Answers that were asked for. */
+  readonly choices: number
+  /** The most that its prompt may have. */
+  readonly promptTokensMax: number
   /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
   readonly createdSeconds: number
   /** All its text is ASCII: no character can be a token of its own. */

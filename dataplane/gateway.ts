@@ -1,9 +1,12 @@
 /** What lives as long as the process, and what lives as long as one request; handed to every stage. */
+
+import type { Bodies } from './body/bodies.ts'
 import type { InfraCost } from './budgets/infra-cost.ts'
 import type { AlertWebhook } from './budgets/webhook.ts'
 import type { Call } from './call.ts'
 import type { Clock, Deadlines } from './clock.ts'
 import type { Snapshot } from './config/snapshot.ts'
+import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
 import type { ClientResponse } from './response.ts'
 import type { Member, Roster } from './roster.ts'
@@ -33,6 +36,10 @@ export interface Gateway {
   readonly store: Store
   readonly storeStatus: OpenStore['status']
   readonly leases: Leases
+  /** What the store has refused until a moment. */
+  readonly refusals: KnownRefusals
+  /** What requests hold from the moment their bodies are read. */
+  readonly bodies: Bodies
   readonly webhook: AlertWebhook
   readonly infra: InfraCost
   readonly objectives: Objectives

@@ -1,10 +1,11 @@
 /** A request that nobody sent: who would send it, how large it would be, and the visit that stages judge it by. */
+
+import { parseChat } from './body/chat.ts'
 import type { Caller, ChatRequest } from './call.ts'
 import type { KeyEntry } from './config/snapshot.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { unusable } from './stages/authenticate.ts'
-import { parseChat } from './stages/receive.ts'
 
 /** Whose request it is, and how large; what is not given is taken for harmless. */
 export interface Hypothesis {

@@ -1,5 +1,5 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
-import type { Span } from './call.ts'
+import type { Found, Span } from './call.ts'
 import { MembersError, meantName, SINGLE } from './json-names.ts'
 
 export { MembersError }
@@ -19,16 +19,6 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
-
-/** What is found of a body in one reading of its bytes. */
-export interface Found {
-  /** Where the values of the top-level members stand, by name. */
-  readonly spans: Map<string, Span>
-  /** End by start of each string, list and object that is longer than a piece. */
-  readonly long: ReadonlyMap<number, number>
-  /** What is longer is not parsed in one go. */
-  readonly pieceBytes: number
-}
 
 /**
  * Spans of the values of an object's top-level members.
@@ -114,7 +104,9 @@ export class MembersScan implements Found {
         this.#next = NAME
         return
       case NAME:
-        if (this.#at >= this.#bytes.length || byte === CLOSE_BRACE) this.#next = DONE
+        if (this.#at >= this.#bytes.length)
+          throw new MembersError('The body ends in the middle of a value.')
+        if (byte === CLOSE_BRACE) this.#next = DONE
         else if (byte !== QUOTE) throw missing('a name in double quotes', this.#at)
         else this.#openString()
         return

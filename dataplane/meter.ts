@@ -1,6 +1,5 @@
 /** What one request used, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
 import type { ChatRequest, Usage } from './call.ts'
-import { promptTokensMax } from './tokens/count.ts'
 
 /** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
@@ -51,7 +50,7 @@ function estimateOf(
   const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)
   return {
     // Pictures are megabytes and thousands of tokens.
-    promptTokens: Math.min(prompt, promptTokensMax(request)),
+    promptTokens: Math.min(prompt, request.promptTokensMax),
     completionTokens: contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN),
     cachedTokens: 0,
     reasoningTokens: 0,

@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module'
 import { Activation } from './activation.ts'
 import type { Listening } from './admin.ts'
 import { adminFolder } from './admin-place.ts'
+import { Bodies, processMemory } from './body/bodies.ts'
 import { showBudgetsAtScrapes } from './budgets/gauges.ts'
 import { InfraCost } from './budgets/infra-cost.ts'
 import { AlertWebhook, sendAlert, type WebhookOptions } from './budgets/webhook.ts'
@@ -16,6 +17,7 @@ import { compile, type Snapshot } from './config/snapshot.ts'
 import { readText } from './config/source.ts'
 import { drain, drainSeconds } from './drain.ts'
 import type { Gateway, Visit } from './gateway.ts'
+import { KnownRefusals } from './limits/known-refusals.ts'
 import { Leases } from './limits/leases.ts'
 import { ListenError } from './listen-error.ts'
 import { type Addresses, createListeners } from './listeners.ts'
@@ -208,6 +210,8 @@ async function createGateway(snapshot: Snapshot): Promise<Made> {
     store,
     storeStatus: opened.status,
     leases,
+    refusals: new KnownRefusals(),
+    bodies: new Bodies(processMemory()),
     webhook,
     infra: new InfraCost(clock.wall()),
     objectives,

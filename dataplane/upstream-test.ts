@@ -1,8 +1,8 @@
 /** POST /upstreams/test of the admin API: whether upstreams can be reached, take our credential and answer. */
+import { parseChat } from './body/chat.ts'
 import type { ChatRequest } from './call.ts'
 import type { UpstreamSettings } from './config/snapshot.ts'
 import type { Gateway } from './gateway.ts'
-import { parseChat } from './stages/receive.ts'
 import { type Step, tryCompletion, tryHealth } from './upstream/trial.ts'
 
 /** A thousand upstreams are not all dialled at once. */

@@ -2,15 +2,15 @@
 import { estimateOf, type Price } from '../budgets/price.ts'
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
+import type { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { Meter } from '../meter.ts'
 import type { AdmitResult, Amount, Rules } from '../store/contract.ts'
-import { promptTokensMax } from '../tokens/count.ts'
 import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/targets.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
-import { refusalError } from './refusal.ts'
+import { type Refused, refusalError } from './refusal.ts'
 
 export interface Limited {
   readonly request: ChatRequest
@@ -58,15 +58,34 @@ export function decide(limited: Limited, visit: Visit): Decision | Promise<Decis
   return result instanceof Promise ? result.then(conclude) : conclude(result)
 }
 
+/** Throws what the store has said of the tenant and would say again, without asking it. */
+export function refuseKnown(caller: Caller, visit: Visit): void {
+  const { gateway, active, response } = visit
+  const rules = active.snapshot.limits.rules.of(caller.tenant)
+  const known = gateway.refusals.of(caller.tenant, rules, gateway.clock.now())
+  if (known === undefined) return
+  response.limits = limitHeaders(known.figures)
+  throw refusal(known, { caller, rules }, visit)
+}
+
+function refusal(
+  refused: Refused,
+  { caller, rules }: Pick<Limited, 'caller' | 'rules'>,
+  { gateway }: Visit,
+): GatewayError {
+  const error = refusalError(refused, rules, gateway.clock.wall())
+  if (error.status === 429) gateway.metrics.rejected.at(caller.tenant, refused.by).value++
+  return error
+}
+
 function concluded(result: AdmitResult, offer: Offer, limited: Limited, visit: Visit): Decision {
   const { gateway, response, call } = visit
   const { caller, rules, limits, request, meter } = limited
   response.limits = limitHeaders(result.figures)
   const { metrics } = gateway
   if (result.outcome === 'refused') {
-    const refusal = refusalError(result, rules, gateway.clock.wall())
-    if (refusal.status === 429) metrics.rejected.at(caller.tenant, result.by).value++
-    throw refusal
+    gateway.refusals.learn(caller.tenant, rules, result, gateway.clock.now())
+    throw refusal(result, limited, visit)
   }
   metrics.admitted.at(caller.tenant).value++
   if (result.outcome === 'downgraded')
@@ -89,7 +108,7 @@ export function offerOf(
   { request, limits }: Wish,
   { active }: Situation,
 ): Offer {
-  const prompt = Math.max(quote.prompt, promptTokensMax(request))
+  const prompt = Math.max(quote.prompt, request.promptTokensMax)
   const price = dearest(active.lanes.get(route.name), limits, prompt, quote.answer)
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
 }

@@ -1,9 +1,42 @@
 /** What a refused client is told: which limit, how far it is used, and what to do. */
 import { type ErrorDetails, GatewayError } from '../errors.ts'
-import type { AdmitResult, BudgetFigure, Figures, Refusal, Rules } from '../store/contract.ts'
+import {
+  type AdmitResult,
+  BUSY_RETRY_MS,
+  type BudgetFigure,
+  type Figures,
+  type Refusal,
+  type Rules,
+} from '../store/contract.ts'
 import { usdText, wholeSeconds } from './headers.ts'
 
 export type Refused = Extract<AdmitResult, { outcome: 'refused' }>
+
+/** `used` requests of the tenant are running or have bodies on their way in this process. */
+export function crowdedOut(used: number, rules: Rules, wallMs: number): GatewayError {
+  const concurrency = { limit: rules.concurrentRequests, used }
+  const figures = { concurrency } as Figures
+  const refused = { outcome: 'refused', by: 'concurrency', retryAfterMs: BUSY_RETRY_MS, figures }
+  // Its explanation reads no other figure.
+  return refusalError(refused as Refused, rules, wallMs)
+}
+
+/** The bodies that are held leave no room: those of the tenant, or of all. */
+export function noRoom(obstacle: 'process' | 'tenant'): GatewayError {
+  const retryAfterSeconds = Math.ceil(BUSY_RETRY_MS / 1000)
+  if (obstacle === 'process') {
+    return new GatewayError(
+      'ERR_GW_OVERLOADED',
+      `The gateway holds as many bytes of requests as it may. Try again in ${retryAfterSeconds} s.`,
+      { retryAfterSeconds },
+    )
+  }
+  return new GatewayError(
+    'ERR_GW_RATE_LIMIT_LOCAL',
+    `Your requests hold as many bytes here as those of one tenant may. Try again in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds, facts: { reason: 'concurrency', limited_by: 'body_bytes' } },
+  )
+}
 
 interface Explanation {
   readonly limitedBy: string

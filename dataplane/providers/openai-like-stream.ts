@@ -55,8 +55,7 @@ export function openReader(request: ChatRequest, options: OpenAiLike): StreamRea
 }
 
 /** Whether an event with a finish reason ends the answer: the last of several choices that were asked for. */
-function openEndings({ body }: ChatRequest): (pieces: readonly Piece[]) => boolean {
-  const asked = typeof body.n === 'number' ? body.n : 1
+function openEndings({ choices: asked }: ChatRequest): (pieces: readonly Piece[]) => boolean {
   if (asked === 1) return () => true
   const ended = new Set<unknown>()
   return (pieces) => {

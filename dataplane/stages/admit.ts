@@ -2,7 +2,7 @@
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Visit } from '../gateway.ts'
-import { type Decision, decide, type Limited } from '../limits/decision.ts'
+import { type Decision, decide, type Limited, refuseKnown } from '../limits/decision.ts'
 import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
@@ -27,6 +27,11 @@ export interface Admission {
   readonly lease: Lease
   /** Counted down by settle: the series may have been forgotten and made anew by a reload. */
   readonly inFlight: Cell
+}
+
+/** Throws what the store would throw for any request of the tenant, as far as this process knows. */
+export function admitsNone(caller: Caller, visit: Visit): void {
+  refuseKnown(caller, visit)
 }
 
 /** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED; then nothing is held. */
@@ -65,13 +70,19 @@ function admission(decision: Decision, limited: Limited, visit: Visit): Admissio
     route,
     lane: laneOf(route, visit),
     meter,
-    totalAt: gateway.clock.now() + (request.stream ? route.timeoutMs : route.silenceMs),
+    totalAt: totalOf(request, route, visit),
     maxTokens: quote.injected,
     fits: quote.fitsAll ? fitsAnywhere : (target) => quote.needed <= windowOf(target),
     yields: active.snapshot.limits.rules.yields(caller.tenant),
     lease,
     inFlight,
   }
+}
+
+/** The time in which the body came counts; of an answer that is not a stream the silence begins behind the body. */
+function totalOf({ stream }: ChatRequest, route: Route, { call, gateway }: Visit): number {
+  const total = call.receivedAt + route.timeoutMs
+  return stream ? total : Math.min(total, gateway.clock.now() + route.silenceMs)
 }
 
 function fitsAnywhere(): boolean {

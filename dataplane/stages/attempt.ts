@@ -1,4 +1,5 @@
 /** Which upstream, how often, and when to stop: one attempt count and one deadline over retries and fallbacks. */
+import { forget, recall } from '../body/chat.ts'
 import type { ChatRequest } from '../call.ts'
 import { continuing } from '../correlation.ts'
 import { GatewayError } from '../errors.ts'
@@ -37,9 +38,13 @@ export async function attempt(
       await journey.pause(next.candidate, totalAt)
       if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission, clock.now())
     } else next.candidate.state.retryBudget.request(clock.now())
+    const recalled = recall(request)
+    if (recalled !== undefined) await recalled
     // A drain may have refused the request before its body was whole.
     if (response.state === 'ended') throw left()
     const running = begin(request, next.candidate, admission, visit, journey)
+    // What is sent has been written from it.
+    forget(request)
     const outcome = running === undefined ? REFUSED : await running.one.outcome
     if (running !== undefined) conclude(running, outcome, visit)
     if (outcome.kind === 'left') throw left()

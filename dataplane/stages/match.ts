@@ -1,4 +1,4 @@
-/** Where does it lead? Alias to route first, then the key's permission on that route. */
+/** Where does it lead? Alias to route first, then the key's permission on that route; its scope before all. */
 import type { Caller } from '../call.ts'
 import type { KeyEntry, Route, Snapshot } from '../config/snapshot.ts'
 import { GatewayError } from '../errors.ts'
@@ -6,6 +6,11 @@ import type { Visit } from '../gateway.ts'
 import { shownName } from '../shown-text.ts'
 
 const NAMES_SHOWN_MAX = 20
+
+/** Throws ERR_GW_AUTH_SCOPE_DENIED: whatever the body says. */
+export function permit({ key }: Caller): void {
+  if (!key.invokes) throw denied(`Key "${key.record.id}" lacks the scope models:invoke.`)
+}
 
 /** Throws ERR_GW_ROUTE_NOT_FOUND, ERR_GW_AUTH_SCOPE_DENIED. */
 export function match(model: string, caller: Caller, { active, response, trace }: Visit): Route {
@@ -24,8 +29,6 @@ export function match(model: string, caller: Caller, { active, response, trace }
   }
   // Until the key may use it, the answer names what was sent, not what hides behind it.
   if (model === route.name) response.route = model
-  if (!caller.key.invokes)
-    throw denied(`Key "${caller.key.record.id}" lacks the scope models:invoke.`)
   if (!mayUse(caller.key, route.name)) {
     throw denied(`Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, snapshot)}`)
   }

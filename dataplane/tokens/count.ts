@@ -1,5 +1,5 @@
 /** How many tokens a prompt has, about: a linear count over its characters, for windows and reservations. */
-import type { ChatMessage, ChatRequest } from '../call.ts'
+import type { ChatBody, ChatMessage, ChatRequest } from '../call.ts'
 
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4
@@ -28,7 +28,7 @@ export function estimatePromptTokens({ body, sparse }: ChatRequest): number {
  * The most that a prompt may have: dense text has fewer bytes to a token than the estimate says. Pictures and sounds are
  * sent as megabytes and read as thousands of tokens, so each counts by its bytes up to a bound.
  */
-export function promptTokensMax({ bytes, body }: ChatRequest): number {
+export function promptTokensMax(bytes: Buffer, body: ChatBody): number {
   let text = bytes.length
   let media = 0
   for (const { content } of body.messages) {

@@ -25,9 +25,8 @@ export interface Quote {
  * ERR_GW_CONTEXT_OVERFLOW when the largest window among the route's upstreams is too small.
  */
 export function quoteOf(request: ChatRequest, lane: Lane, budgeted: Route | undefined): Quote {
-  const own = request.maxTokens
+  const { maxTokens: own, choices } = request
   const written = own === undefined ? budgeted?.section.max_tokens_default : undefined
-  const choices = typeof request.body.n === 'number' ? request.body.n : 1
   // A token has at least one byte: most prompts fit every window without being counted.
   const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane, 0)
   if (fitsAll && budgeted === undefined)

@@ -3,7 +3,7 @@
  * an upstream.
  */
 import type { ChatBody, ChatRequest } from '../../dataplane/call.ts'
-import { scanMembers } from '../../dataplane/json-members.ts'
+import { MembersScan } from '../../dataplane/json-members.ts'
 import type { Dialect } from '../../dataplane/providers/contract.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }
@@ -17,13 +17,18 @@ export function aRequest(members: Readonly<Record<string, unknown>> = {}): ChatR
 export function aRequestOf(text: string): ChatRequest {
   const bytes = Buffer.from(text)
   const body = JSON.parse(text) as ChatBody
+  const found = new MembersScan(bytes)
+  found.run(bytes.length)
   return {
     bytes,
     body,
-    spans: scanMembers(bytes),
+    found,
+    spans: found.spans,
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    choices: typeof body.n === 'number' ? body.n : 1,
+    promptTokensMax: bytes.length,
     createdSeconds: 1_767_323_045,
     sparse: false,
   }

@@ -6,7 +6,7 @@ import { Meter } from '../../dataplane/meter.ts'
 /** All that a meter reads of a request. */
 const request = {
   bytes: Buffer.alloc(41),
-  body: { messages: [] },
+  promptTokensMax: 14,
 } as unknown as ChatRequest
 const usage = {
   promptTokens: 5,

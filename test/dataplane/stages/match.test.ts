@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { GatewayError } from '../../../dataplane/errors.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
-import { match } from '../../../dataplane/stages/match.ts'
+import { match, permit } from '../../../dataplane/stages/match.ts'
 import { aSnapshot, aVisit } from './visits.ts'
 
 const snapshot = aSnapshot([
@@ -91,8 +91,9 @@ test('a route that the key may not use is denied by the name that was sent, and 
   assert.equal(matched('batch', 'batch-only').route(), 'batch')
 })
 
-test('a key that may only list invokes nothing', () => {
-  assert.match(refusal('chat', 'lists-only').message, /lacks the scope models:invoke/)
+test('a key that may only list invokes nothing, whatever the body says', () => {
+  const caller = authenticate(aVisit(snapshot, { 'x-api-key': 'key-lists-only' }))
+  assert.throws(() => permit(caller), /lacks the scope models:invoke/)
 })
 
 test('a model that nobody configured is shown short, and without what a terminal would obey', () => {

@@ -18,7 +18,10 @@ export function aRequest(content: unknown, members: Record<string, unknown> = {}
   return {
     bytes: Buffer.from(JSON.stringify(body)),
     body,
+    found: { spans: new Map(), long: new Map(), pieceBytes: 0 },
     spans: new Map(),
+    choices: 1,
+    promptTokensMax: 0,
     stream: false,
     includeUsage: false,
     maxTokens: undefined,

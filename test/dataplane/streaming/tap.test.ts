@@ -1,11 +1,11 @@
 /** Reading a stream while it passes: the same bytes, usage and end, whichever way and in whatever pieces it is read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseChat } from '../../../dataplane/body/chat.ts'
 import { Meter, type MeteredAttempt } from '../../../dataplane/meter.ts'
 import type { Provider } from '../../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { openai } from '../../../dataplane/providers/openai.ts'
-import { parseChat } from '../../../dataplane/stages/receive.ts'
 import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/streaming/sse.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
 import { cut, recorded } from './streams.ts'

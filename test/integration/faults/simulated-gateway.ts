@@ -8,12 +8,14 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { openAiChat } from '../../../dataplane/apis/openai-chat.ts'
+import { Bodies } from '../../../dataplane/body/bodies.ts'
 import { InfraCost } from '../../../dataplane/budgets/infra-cost.ts'
 import { AlertWebhook } from '../../../dataplane/budgets/webhook.ts'
 import { Deadlines } from '../../../dataplane/clock.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Gateway, Visit } from '../../../dataplane/gateway.ts'
+import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/node-exchange.ts'
 import { Roster } from '../../../dataplane/roster.ts'
@@ -67,6 +69,8 @@ export function simulate(
     store,
     storeStatus: () => ({ backend: 'memory' }),
     leases: new Leases(store, clock),
+    refusals: new KnownRefusals(),
+    bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),

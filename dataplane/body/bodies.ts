@@ -1,0 +1,115 @@
+/** Bodies that are being received or held: how many each tenant has, and how many bytes all of them take. */
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+
+/** A body is there up to three times while it is served: as received, as sent, and as a tree. */
+const MEMORY_PARTS = 8
+const LARGEST_MIN = 4
+
+/** How many bytes of bodies a process of this memory may hold: an eighth, and at least the largest body four times. */
+export function bodyBytesMax(memoryBytes: number, requestBytesMax: number): number {
+  return Math.max(Math.floor(memoryBytes / MEMORY_PARTS), LARGEST_MIN * requestBytesMax)
+}
+
+/** What the process may use: of the container's limit or the machine's memory, and as the heap's limit tells. */
+export function processMemory(): number {
+  const limit = process.constrainedMemory()
+  const machine = totalmem()
+  const memory = limit > 0 && limit < machine ? limit : machine
+  return Math.min(memory, 2 * getHeapStatistics().heap_size_limit)
+}
+
+interface Share {
+  bodies: number
+  bytes: number
+}
+
+export class Bodies {
+  readonly #memory: number
+  readonly #tenants = new Map<string, Share>()
+  #bytes = 0
+
+  constructor(memoryBytes: number) {
+    this.#memory = memoryBytes
+  }
+
+  /** One more request of the tenant; it counts until it leaves. */
+  enter(tenant: string): HeldBody {
+    let share = this.#tenants.get(tenant)
+    if (share === undefined) {
+      share = { bodies: 0, bytes: 0 }
+      this.#tenants.set(tenant, share)
+    }
+    share.bodies++
+    return new HeldBody(this, tenant, share)
+  }
+
+  /** All bytes that are held. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Tenants with a request. */
+  get tenants(): number {
+    return this.#tenants.size
+  }
+
+  /** Why so many more may not be held. A tenant may have half of all, so that others find room. */
+  obstacle(share: Share, more: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
+    const most = bodyBytesMax(this.#memory, requestBytesMax)
+    if (share.bytes + more > most / 2) return 'tenant'
+    return this.#bytes + more > most ? 'process' : undefined
+  }
+
+  add(share: Share, bytes: number): void {
+    share.bytes += bytes
+    this.#bytes += bytes
+  }
+
+  leave(tenant: string, share: Share, bytes: number): void {
+    share.bytes -= bytes
+    this.#bytes -= bytes
+    share.bodies--
+    if (share.bodies === 0) this.#tenants.delete(tenant)
+  }
+}
+
+/** One request from the moment its body is read until it is settled. */
+export class HeldBody {
+  readonly #all: Bodies
+  readonly #tenant: string
+  readonly #share: Share
+  #bytes = 0
+  #isOver = false
+
+  constructor(all: Bodies, tenant: string, share: Share) {
+    this.#all = all
+    this.#tenant = tenant
+    this.#share = share
+  }
+
+  /** How many its tenant has, this one included. */
+  get neighbours(): number {
+    return this.#share.bodies
+  }
+
+  /** Why not even one more byte may be held. */
+  obstacle(requestBytesMax: number): 'process' | 'tenant' | undefined {
+    return this.#all.obstacle(this.#share, 1, requestBytesMax)
+  }
+
+  /** Takes room for more bytes of it, or says why there is none. */
+  grow(bytes: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
+    const obstacle = this.#all.obstacle(this.#share, bytes, requestBytesMax)
+    if (obstacle !== undefined || this.#isOver) return obstacle
+    this.#bytes += bytes
+    this.#all.add(this.#share, bytes)
+    return undefined
+  }
+
+  leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#all.leave(this.#tenant, this.#share, this.#bytes)
+  }
+}

@@ -1,0 +1,82 @@
+/** Keeps the bytes of one body until it is whole, too large, too late, or more than there is room for. */
+import type { BodyTaker } from '../call.ts'
+import type { Deadline, Deadlines } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+import type { HeldBody } from './bodies.ts'
+import { Gathered } from './gathered.ts'
+
+export interface Reading {
+  /** What the head says of its length. */
+  readonly expected: number | undefined
+  readonly bytesMax: number
+  readonly held: HeldBody
+  readonly deadlines: Deadlines
+  /** When it is too late, on the monotonic clock. */
+  readonly dueAt: number
+  /** What the client hears when there is no room for more of it. */
+  noRoom(obstacle: 'process' | 'tenant'): GatewayError
+}
+
+export class BodyReader implements BodyTaker, Deadline {
+  sated = false
+  seat = -1
+  due: number
+  readonly whole: Promise<Buffer>
+  readonly #reading: Reading
+  #gathered: Gathered
+  #resolve: (bytes: Buffer) => void = () => {}
+  #reject: (why: GatewayError) => void = () => {}
+
+  constructor(reading: Reading) {
+    this.#reading = reading
+    this.#gathered = new Gathered(reading.expected)
+    this.due = reading.dueAt
+    this.whole = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    reading.deadlines.add(this)
+  }
+
+  data(piece: Buffer): void {
+    if (this.sated) return
+    const { bytesMax, held } = this.#reading
+    if (this.#gathered.length + piece.length > bytesMax) {
+      this.#refuse(tooLarge(bytesMax))
+      return
+    }
+    const obstacle = held.grow(piece.length, bytesMax)
+    if (obstacle === undefined) this.#gathered.add(piece)
+    else this.#refuse(this.#reading.noRoom(obstacle))
+  }
+
+  ended(): void {
+    this.#reading.deadlines.remove(this)
+    if (!this.sated) this.#resolve(this.#gathered.whole())
+  }
+
+  broken(why: GatewayError): void {
+    this.#refuse(why)
+  }
+
+  expire(): void {
+    const why = 'The request was not received in time.'
+    this.#refuse(new GatewayError('ERR_GW_REQUEST_TIMEOUT', why))
+  }
+
+  /** What still comes is read and thrown away: a client that is sending would not hear the refusal. */
+  #refuse(why: GatewayError): void {
+    this.sated = true
+    this.#reading.deadlines.remove(this)
+    this.#gathered = new Gathered(undefined)
+    this.#reject(why)
+  }
+}
+
+export function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError(
+    'ERR_GW_REQUEST_TOO_LARGE',
+    `The body is larger than ${bytesMax} bytes; send less.`,
+    { facts: { limit: bytesMax }, final: true },
+  )
+}

@@ -1,0 +1,66 @@
+/** What the store has refused until a moment: until then this process refuses it by itself, before a body is read. */
+import type { Refusal, Rules } from '../store/contract.ts'
+import type { Refused } from './refusal.ts'
+
+/** A spent budget is asked for again after so long: a settlement may have been corrected, or the store been emptied. */
+const SPENT_MS_MAX = 1_000
+/** So many at once are all on their way to be admitted again. */
+const TENANTS_MAX = 10_000
+
+/** Why every request of the tenant is refused, whatever it asks for. */
+type Lasting = Extract<Refusal, 'rpm' | 'budget_tokens' | 'budget_spend'>
+
+interface Known {
+  readonly refused: Refused
+  readonly rules: Rules
+  readonly since: number
+  readonly until: number
+}
+
+export class KnownRefusals {
+  readonly #byTenant = new Map<string, Known>()
+
+  /** `now` is a moment behind the store's decision. */
+  learn(tenant: string, rules: Rules, refused: Refused, now: number): void {
+    if (!lasts(refused.by, rules)) return
+    const { retryAfterMs, by } = refused
+    const lastsMs = by === 'rpm' ? retryAfterMs : Math.min(retryAfterMs, SPENT_MS_MAX)
+    // The oldest stands first.
+    if (this.#byTenant.size >= TENANTS_MAX) {
+      for (const oldest of this.#byTenant.keys()) {
+        this.#byTenant.delete(oldest)
+        break
+      }
+    }
+    this.#byTenant.set(tenant, { refused, rules, since: now, until: now + lastsMs })
+  }
+
+  /** As the store would say it now; undefined where it has to be asked. */
+  of(tenant: string, rules: Rules, now: number): Refused | undefined {
+    if (this.#byTenant.size === 0) return undefined
+    const known = this.#byTenant.get(tenant)
+    if (known === undefined) return undefined
+    // Other rules are another question: they are new with each configuration.
+    if (now >= known.until || known.rules !== rules) {
+      this.#byTenant.delete(tenant)
+      return undefined
+    }
+    const { refused, since } = known
+    const passed = now - since
+    const { requests } = refused.figures
+    return {
+      ...refused,
+      retryAfterMs: Math.max(1, refused.retryAfterMs - passed),
+      figures: {
+        ...refused.figures,
+        requests: { ...requests, resetMs: Math.max(0, requests.resetMs - passed) },
+      },
+    }
+  }
+}
+
+/** Where a downgrade route may take over, the next request may be served. */
+function lasts(by: Refusal, { budget }: Rules): by is Lasting {
+  if (by === 'rpm') return true
+  return (by === 'budget_tokens' || by === 'budget_spend') && budget?.onExceeded === 'reject'
+}

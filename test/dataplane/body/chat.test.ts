@@ -1,0 +1,191 @@
+/** What is asked: bodies as chat completions, and the member that is at fault. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  forget,
+  isRead,
+  parseChat,
+  recall,
+  scanChat,
+  understand,
+} from '../../../dataplane/body/chat.ts'
+import { GatewayError } from '../../../dataplane/errors.ts'
+import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import { aDialect } from '../../conformance/a-request.ts'
+
+const MESSAGES = [{ role: 'user', content: 'hi' }]
+
+function parse(members: Readonly<Record<string, unknown>>) {
+  return parseChat(Buffer.from(JSON.stringify({ model: 'm', messages: MESSAGES, ...members })), 7)
+}
+
+test('what the gateway reads of a body is what was sent', () => {
+  const request = parse({ stream: true, stream_options: { include_usage: true }, max_tokens: 5 })
+  assert.equal(request.stream, true)
+  assert.equal(request.includeUsage, true)
+  assert.equal(request.maxTokens, 5)
+  assert.equal(request.createdSeconds, 7)
+})
+
+test('absent, null and false are no', () => {
+  for (const members of [
+    {},
+    { stream: null, stream_options: null, max_tokens: null },
+    { stream: false },
+  ]) {
+    const { stream, includeUsage, maxTokens } = parse(members)
+    assert.deepEqual([stream, includeUsage, maxTokens], [false, false, undefined])
+  }
+})
+
+test('the newer bound of tokens wins over the older', () => {
+  assert.equal(parse({ max_tokens: 5, max_completion_tokens: 9 }).maxTokens, 9)
+})
+
+const WRONG: readonly [Readonly<Record<string, unknown>>, string][] = [
+  [{ model: 1 }, 'model'],
+  [{ model: '' }, 'model'],
+  [{ messages: [] }, 'messages'],
+  [{ messages: {} }, 'messages'],
+  [{ messages: [null] }, 'messages[0].role'],
+  [{ messages: [[]] }, 'messages[0].role'],
+  [{ messages: [...MESSAGES, { role: 1 }] }, 'messages[1].role'],
+  [{ messages: [{ role: 'user', content: {} }] }, 'messages[0].content'],
+  [{ stream: 'true' }, 'stream'],
+  [{ stream_options: [] }, 'stream_options'],
+  [{ max_tokens: 0 }, 'max_tokens'],
+  [{ max_tokens: 1.5 }, 'max_tokens'],
+  [{ max_tokens: 100_000_001 }, 'max_tokens'],
+  [{ max_completion_tokens: '1' }, 'max_completion_tokens'],
+  [{ n: 129 }, 'n'],
+  [{ n: -1 }, 'n'],
+]
+
+for (const [members, param] of WRONG) {
+  test(`${JSON.stringify(members)} is refused for ${param}`, () => {
+    assert.throws(
+      () => parse(members),
+      (error) => {
+        assert.ok(error instanceof GatewayError)
+        return error.code === 'ERR_GW_INVALID_REQUEST' && error.details.param === param
+      },
+    )
+  })
+}
+
+test('random JSON in every member ends in a request or a refusal of the client', () => {
+  const member = fc.constantFrom('model', 'messages', 'stream', 'stream_options', 'max_tokens', 'n')
+  fc.assert(
+    fc.property(member, fc.jsonValue(), fc.string({ unit: 'binary' }), (name, value, text) => {
+      for (const bytes of [
+        Buffer.from(text),
+        Buffer.from(JSON.stringify({ model: 'm', messages: MESSAGES, [name]: value })),
+      ]) {
+        try {
+          const { maxTokens = 1 } = parseChat(bytes, 0)
+          assert.ok(Number.isSafeInteger(maxTokens) && maxTokens > 0)
+        } catch (error) {
+          assert.ok(error instanceof GatewayError)
+          assert.equal(error.status, 400)
+        }
+      }
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+/** Longer than what is parsed in one go, and than what is parsed at once. */
+const LONG = 'x\n"é漢'.repeat(20_000)
+
+test('a large body is understood as a small one is', () => {
+  const messages = [
+    ...Array.from({ length: 300 }, (_, at) => ({
+      role: 'user',
+      content: `${at}${'y'.repeat(900)}`,
+    })),
+    { role: 'user', content: [{ type: 'text', text: LONG }] },
+    { role: 'user', content: LONG },
+  ]
+  const members = { model: 'm', messages, stream: true, max_tokens: 5, n: 2, tools: [{ a: LONG }] }
+  const request = parseChat(Buffer.from(JSON.stringify(members)), 7)
+  assert.deepEqual(request.body, members)
+  const { stream, maxTokens, choices, sparse } = request
+  assert.deepEqual([stream, maxTokens, choices, sparse], [true, 5, 2, false])
+})
+
+test('of a large body nothing long is kept that nobody reads, and all of it is judged', () => {
+  const request = parse({ x: [LONG], short: [1] })
+  assert.deepEqual(request.body, { model: 'm', messages: MESSAGES, short: [1] })
+  for (const bad of ['[1,]', '{"a" 1}', '[01]', '["\\x"]', '[nul]']) {
+    const json = JSON.stringify({ model: 'm', messages: MESSAGES, y: LONG, x: ['here', LONG] })
+    const bytes = Buffer.from(json.replace('"here"', bad))
+    assert.throws(() => parseChat(bytes, 0), /The body is not valid JSON/, bad)
+  }
+  const behind = Buffer.from(`${JSON.stringify({ model: 'm', messages: MESSAGES, x: LONG })}x`)
+  assert.throws(() => parseChat(behind, 0), /not valid JSON/)
+})
+
+test('the shape of a large body is judged as that of a small one', () => {
+  assert.throws(
+    () => parse({ x: LONG, messages: [...MESSAGES, { role: 1 }] }),
+    (error) => error instanceof GatewayError && error.details.param === 'messages[1].role',
+  )
+})
+
+test('the tree of a large body can be dropped and built again; what was dropped is not taken for empty', async () => {
+  const small = parse({})
+  forget(small)
+  assert.equal(recall(small), undefined)
+  assert.deepEqual(small.body.messages, MESSAGES)
+  const large = parse({ tools: [LONG] })
+  forget(large)
+  assert.throws(() => large.body.messages, /dropped/)
+  await recall(large)
+  assert.deepEqual(large.body, { model: 'm', messages: MESSAGES, tools: [LONG] })
+})
+
+test('many large bodies are read in turns that leave room for others', async () => {
+  const bytes = Buffer.from(
+    `{"model":"m","messages":${JSON.stringify(MESSAGES)},"x":[${'"a\\n",'.repeat(100_000)}1]}`,
+  )
+  let isOver = false
+  const bodies = Promise.all(
+    Array.from({ length: 8 }, async () => understand(await scanChat(bytes), 0)),
+  )
+  const ended = bodies.finally(() => {
+    isOver = true
+  })
+  let turns = 0
+  while (!isOver) {
+    await new Promise(setImmediate)
+    turns++
+  }
+  assert.equal((await ended).length, 8)
+  assert.ok(turns > 8, `${turns} turns`)
+})
+
+test('a provider reads no member of a body that would be missing from a large one', () => {
+  const read = new Set<string>()
+  const { body, ...rest } = parse({ tools: [{}], stop: 'a', stream: true })
+  const watched = new Proxy(body, {
+    get: (target, name, receiver) => {
+      if (typeof name === 'string') read.add(name)
+      return Reflect.get(target, name, receiver) as unknown
+    },
+  })
+  for (const provider of Object.values(PROVIDERS)) {
+    const bodies = [{ ...rest, body: watched }]
+    for (const request of bodies) {
+      try {
+        provider.encode(request, aDialect(), 5)
+      } catch (error) {
+        assert.ok(error instanceof GatewayError)
+      }
+    }
+  }
+  assert.deepEqual(
+    [...read].filter((name) => name !== 'toJSON' && !isRead(name)),
+    [],
+  )
+})

@@ -1,0 +1,62 @@
+/** What a process knows of the store's refusals: for how long, of whom, and when it has to ask again. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
+import type { Refused } from '../../../dataplane/limits/refusal.ts'
+import { compileRules } from '../../../dataplane/limits/rules.ts'
+import type { Refusal } from '../../../dataplane/store/contract.ts'
+
+const rulesOf = (on_exceeded: 'reject' | 'downgrade' = 'reject') =>
+  compileRules({
+    rate_limits: undefined,
+    budgets: [{ tenant: 'acme', tokens_per_day: 1, on_exceeded, alert_thresholds: [] }],
+  }).of('acme')
+const rules = rulesOf()
+
+function refused(by: Refusal, retryAfterMs: number): Refused {
+  const requests = { limit: 1, remaining: 0, resetMs: retryAfterMs }
+  const concurrency = { limit: 1, used: 0 }
+  const figures = {
+    requests,
+    concurrency,
+    tokenRate: undefined,
+    tokens: undefined,
+    spend: undefined,
+  }
+  return { outcome: 'refused', by, retryAfterMs, figures }
+}
+
+test('a rate is refused until its moment, told by what is left, and then asked for again', () => {
+  const known = new KnownRefusals()
+  known.learn('acme', rules, refused('rpm', 5000), 100)
+  assert.equal(known.of('other', rules, 100), undefined)
+  const later = known.of('acme', rules, 2100)
+  assert.equal(later?.retryAfterMs, 3000)
+  assert.equal(later?.figures.requests.resetMs, 3000)
+  assert.ok(known.of('acme', rules, 5099))
+  assert.equal(known.of('acme', rules, 5100), undefined)
+})
+
+test('rules of a new configuration are asked for at once', () => {
+  const known = new KnownRefusals()
+  known.learn('acme', rules, refused('rpm', 5000), 0)
+  assert.equal(known.of('acme', rulesOf(), 1), undefined)
+})
+
+test('what may end at any moment, or depends on the request, is not remembered', () => {
+  for (const by of ['concurrency', 'budget_reserved', 'tpm'] as const) {
+    const known = new KnownRefusals()
+    known.learn('acme', rules, refused(by, 5000), 0)
+    assert.equal(known.of('acme', rules, 1), undefined, by)
+  }
+})
+
+test('a spent budget is remembered for a second, and never where another route may serve', () => {
+  const known = new KnownRefusals()
+  known.learn('acme', rules, refused('budget_tokens', 3_600_000), 0)
+  assert.equal(known.of('acme', rules, 999)?.retryAfterMs, 3_599_001)
+  assert.equal(known.of('acme', rules, 1000), undefined)
+  const downgraded = rulesOf('downgrade')
+  known.learn('acme', downgraded, refused('budget_tokens', 3_600_000), 0)
+  assert.equal(known.of('acme', downgraded, 1), undefined)
+})
