@@ -6,6 +6,7 @@ import type { KeyEntry } from './config/snapshot.ts'
 import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { unusable } from './stages/authenticate.ts'
+import { promptTokensMax } from './tokens/count.ts'
 
 /** Whose request it is, and how large; what is not given is taken for harmless. */
 export interface Hypothesis {
@@ -53,7 +54,8 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
   }
   const content = 'x'.repeat(characters)
   const body = { ...small.body, messages: [{ role: 'user', content }] }
-  return { ...small, body, bytes: Buffer.alloc(length) }
+  const bytes = Buffer.alloc(length)
+  return { ...small, body, bytes, promptTokensMax: promptTokensMax(bytes, body) }
 }
 
 /** The stages that decide only read the gateway and note what they found; there is no client to answer. */
