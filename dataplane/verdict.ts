@@ -6,7 +6,7 @@ import { callerOf, dryVisit, type Hypothesis, requestOf } from './hypothesis.ts'
 import { downgradeOffer, offerOf, type Wish } from './limits/decision.ts'
 import { forecast } from './limits/forecast.ts'
 import { refusalError } from './limits/refusal.ts'
-import { match } from './stages/match.ts'
+import { match, permit } from './stages/match.ts'
 import { unavailable } from './store/shared.ts'
 import { quoteOf, windowOf } from './tokens/quote.ts'
 import { nextAttempt } from './upstream/attempt-plan.ts'
@@ -45,6 +45,7 @@ async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
   const { section, limits } = active.snapshot
   const caller = callerOf(asked, gateway.clock.wall())
   const request = requestOf(asked, section.gateway.max_request_bytes)
+  permit(caller)
   const route = match(asked.model, caller, visit)
   const isLimited = caller.tenant !== ''
   const rules = limits.rules.of(caller.tenant)
