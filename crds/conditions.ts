@@ -37,6 +37,7 @@ export const CONDITIONS = {
     'Pending',
     'RolloutInProgress',
     'NoReplicasAvailable',
+    'NoEndpoints',
     'ApplyFailed',
     'Conflict',
   ],
@@ -61,8 +62,8 @@ export const CONDITIONS = {
     'WaitsForNewPods',
     'UpstreamsDisabled',
   ],
-  /** The summary: the first of the others that does not hold gives its reason. */
-  Ready: ['Ready', 'Pending'],
+  /** The summary: the first of the others that does not hold gives its reason. StoreAway: requests are refused. */
+  Ready: ['Ready', 'Pending', 'StoreAway'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type ConditionType = keyof typeof CONDITIONS

@@ -97,6 +97,11 @@ const GATEWAY_COLUMNS: readonly Column[] = [
     description: 'Whether every pod enforces the newest configuration.',
   },
   {
+    name: 'Degraded',
+    jsonPath: condition('Degraded', 'status'),
+    description: 'Whether something else is served than was asked for.',
+  },
+  {
     name: 'Replicas',
     jsonPath: '.status.readyReplicas',
     type: 'integer',
@@ -142,21 +147,32 @@ export function makeGatewayKeyDefinition(): Tree {
 }
 
 const KEY_COLUMNS: readonly Column[] = [
-  { name: 'State', jsonPath: '.status.state', description: 'Whether the key works.' },
   {
-    name: 'Accepted',
-    jsonPath: condition('Accepted', 'status'),
-    description: 'Whether the gateway takes it.',
+    name: 'Ready',
+    jsonPath: condition('Ready', 'status'),
+    description: 'Whether a client can call with it.',
   },
+  {
+    name: 'Reason',
+    jsonPath: condition('Ready', 'reason'),
+    description: 'Why it can, or cannot.',
+  },
+  { name: 'State', jsonPath: '.status.state', description: 'What the record says of itself.' },
   { name: 'Gateway', jsonPath: '.spec.gateway', description: 'Where it counts.' },
   { name: 'Tenant', jsonPath: '.spec.tenant', description: 'Whose limits it uses.' },
   { name: 'Expires', jsonPath: '.spec.expiresAt', description: 'When it stops working.' },
   AGE,
+  {
+    name: 'Accepted',
+    jsonPath: condition('Accepted', 'status'),
+    description: 'Whether the gateway takes it.',
+    wide: true,
+  },
   { name: 'Prefix', jsonPath: '.spec.prefix', description: 'How the key begins.', wide: true },
   {
     name: 'Message',
-    jsonPath: condition('Accepted', 'message'),
-    description: 'Why it is not taken.',
+    jsonPath: condition('Ready', 'message'),
+    description: 'What to do.',
     wide: true,
   },
 ]

@@ -75,8 +75,18 @@ export const KEY_STATES = ['ACTIVE', 'EXPIRED', 'REVOKED', 'ROTATED'] as const
 
 export const GatewayKeyStatus = z.object({
   observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
-  state: z.enum(KEY_STATES).optional().describe('Whether the key works.'),
-  conditions: z.array(Condition).max(8).default([]).meta(listMap('type')).describe('Accepted.'),
+  state: z
+    .enum(KEY_STATES)
+    .optional()
+    .describe(
+      'What the record says of itself; whether a client can call with the key, Ready says.',
+    ),
+  conditions: z
+    .array(Condition)
+    .max(8)
+    .default([])
+    .meta(listMap('type'))
+    .describe('Accepted: the gateway takes it. Ready: a client can call with it.'),
 })
 
 export type GatewayKeyStatus = z.output<typeof GatewayKeyStatus>

@@ -5,6 +5,10 @@ import type { Gateway } from './gateway.ts'
 import type { Listeners } from './listeners.ts'
 import { refuse } from './visit.ts'
 
+/** Whoever has had no call for this long ends after a short delay: nobody sends to it, and few could. */
+const IDLE_MS = 10_000
+/** Long enough for most balancers to learn that it is not ready. */
+const IDLE_DELAY_MS = 1500
 /** How often it is looked whether the last request is done. */
 const LOOK_MS = 20
 /** Answers that were written get this long to leave the machine. */
@@ -15,7 +19,7 @@ const ALERTS_MS = 7000
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DrainSeconds {
-  /** Readiness is off, but new requests are still served: load balancers learn late. */
+  /** Readiness is off, but new requests are still served: load balancers learn late. Less for who has had no call. */
   readonly delay: number
   /** Requests in flight may run this long. */
   readonly timeout: number
@@ -46,7 +50,10 @@ export async function drain(
   }
   process.on('SIGTERM', hurry)
   process.on('SIGINT', hurry)
-  await until(() => now, seconds.delay * 1000)
+  const { clock, visits } = gateway
+  const shortest = clock.now() + IDLE_DELAY_MS
+  const isIdle = () => visits.size === 0 && clock.now() - gateway.calledAt > IDLE_MS
+  await until(() => now || (clock.now() > shortest && isIdle()), seconds.delay * 1000)
   listeners.stopAccepting()
   const end = performance.now() + seconds.timeout * 1000
   await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)

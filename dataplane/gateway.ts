@@ -47,6 +47,8 @@ export interface Gateway {
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Visit>
   draining: boolean
+  /** Of the clock, when a client last called; probes do not count. */
+  calledAt: number
   /** A pod whose keys have not arrived would answer everything with 401; it is not ready. */
   lacksKeys?: boolean
 }

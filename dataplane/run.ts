@@ -218,6 +218,7 @@ async function createGateway(snapshot: Snapshot): Promise<Made> {
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     visits: new Roster<Visit>(),
     draining: false,
+    calledAt: Number.NEGATIVE_INFINITY,
   }
   showBudgetsAtScrapes(gateway)
   return { gateway, targets, opened }

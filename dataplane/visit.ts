@@ -24,6 +24,7 @@ export async function serve(
   if (!api.quiet) correlate(call.incoming.headers, trace)
   const visit: Visit = { call, response, trace, gateway, active, seat: -1 }
   gateway.visits.add(visit)
+  if (!api.quiet) gateway.calledAt = clock.now()
   try {
     await api.run(visit)
   } catch (error) {

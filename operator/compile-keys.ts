@@ -14,6 +14,8 @@ export interface KeyVerdict {
   readonly state: KeyState
   /** Routes of the key that the gateway has not: it may call the others. */
   readonly missing?: readonly string[]
+  /** None of its routes is there, so that it can call nothing. */
+  readonly hasNoRoute?: boolean
 }
 
 export interface KeySources {
@@ -46,7 +48,8 @@ export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): Compi
       byHash.set(record.hash, record)
       const missing = missingOf(record, routes)
       const message = acceptedMessage(state, missing)
-      const lacks = missing.length === 0 ? {} : { missing }
+      const hasNoRoute = missing.length === Math.min(record.routes.length, MISSING_MAX)
+      const lacks = missing.length === 0 ? {} : { missing, hasNoRoute }
       verdicts.set(keyOf(key), { ...ACCEPTED, message, state, ...lacks })
     }
   }
@@ -94,8 +97,10 @@ function routesOf(gateway: KubeObject): ReadonlySet<unknown> {
   return new Set(Array.isArray(routes) ? routes.map((route) => valueBelow(route, 'name')) : [])
 }
 
+const MISSING_MAX = 10
+
 function missingOf({ routes }: KeyRecord, known: ReadonlySet<unknown>): readonly string[] {
-  return routes.filter((name) => name !== '*' && !known.has(name)).slice(0, 10)
+  return routes.filter((name) => name !== '*' && !known.has(name)).slice(0, MISSING_MAX)
 }
 
 function refusal(

@@ -15,6 +15,7 @@ import { SIGNING_SECRET_NAME } from './rbac.ts'
 import { ConfigReconciler } from './reconcilers/config.ts'
 import { GatewayReconciler } from './reconcilers/gateway.ts'
 import { KeysReconciler } from './reconcilers/keys.ts'
+import { MountKeeper } from './reconcilers/mounts.ts'
 import { StatusReconciler } from './reconcilers/status.ts'
 import { WorkloadReconciler } from './reconcilers/workload.ts'
 import { SigningKeeper } from './signing-keeper.ts'
@@ -40,7 +41,14 @@ const CONCURRENCY = 4
 export function makeControllers(options: OperatorOptions, parts: ControllerParts): Controllers {
   const { api, world } = parts
   const compilations = new Compilations(world, Date.now)
-  const keyReconciler = new KeysReconciler({ api, world, compilations, wallClock: Date.now })
+  const events = makeEvents(options, api)
+  const keyReconciler = new KeysReconciler({
+    api,
+    world,
+    compilations,
+    events,
+    wallClock: Date.now,
+  })
   const signing = new SigningKeeper({
     api,
     place: { namespace: options.namespace, name: SIGNING_SECRET_NAME },
@@ -51,7 +59,7 @@ export function makeControllers(options: OperatorOptions, parts: ControllerParts
   })
   const pusher = makePusher(options, parts.transport, (gateway) => gateways.add(gateway))
   const gatewayReconciler = new GatewayReconciler({
-    ...writersOf(options, { ...parts, signing }),
+    ...writersOf(options, { ...parts, signing, events }),
     world,
     compilations,
     pusher,
@@ -88,17 +96,20 @@ export function makeControllers(options: OperatorOptions, parts: ControllerParts
   }
 }
 
-function writersOf(
-  { log, telemetry, identity, rolloutsMax }: OperatorOptions,
-  { api, world, signing }: ControllerParts & { signing: SigningKeeper },
-) {
-  const events = new Events({
+function makeEvents({ log, identity }: OperatorOptions, api: ApiClient): Events {
+  return new Events({
     api,
     instance: identity,
     wallClock: Date.now,
     newId: () => randomBytes(6).toString('hex'),
     onError: (error) => log.event('warn', 'event', messageOf(error)),
   })
+}
+
+function writersOf(
+  { telemetry, rolloutsMax, log }: OperatorOptions,
+  { api, world, signing, events }: ControllerParts & { signing: SigningKeeper; events: Events },
+) {
   return {
     config: new ConfigReconciler({ api, world, signingKeys: () => signing.keys }),
     workload: new WorkloadReconciler({
@@ -106,6 +117,12 @@ function writersOf(
       world,
       rolloutsMax,
       onApply: (kind, result) => telemetry.applies.inc({ kind, result }),
+    }),
+    mounts: new MountKeeper({
+      api,
+      wallClock: Date.now,
+      clock: () => performance.now(),
+      onError: (error) => log.event('warn', 'mounts', messageOf(error)),
     }),
     status: new StatusReconciler({
       api,
@@ -147,6 +164,7 @@ function feed({ stores }: World, gateways: WorkQueue, keys: WorkQueue): void {
     stores.pods,
     stores.deployments,
     stores.services,
+    stores.endpointSlices,
     stores.configMaps,
     stores.serviceAccounts,
     stores.budgets,

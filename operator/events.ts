@@ -12,6 +12,7 @@ export interface EventOptions {
   readonly onError: (error: unknown) => void
 }
 
+const KEY = RESOURCES.gatewayKeys.kind
 const NOTE_LENGTH_MAX = 1024
 /** The same words about the same object are not repeated within this time. */
 const REPEAT_MS = 5 * 60_000
@@ -32,6 +33,22 @@ const FAILURES: Readonly<Record<string, string>> = {
   ApplyFailed: 'WorkloadApplyFailed',
 }
 
+/** Of a GatewayKey, by the reason of its Ready condition; where it is True again is news too. */
+const OF_KEYS: Readonly<Record<string, string>> = {
+  Ready: 'KeyReady',
+  RouteNotFound: 'RouteNotFound',
+  GatewayNotFound: 'GatewayNotFound',
+  NotPermitted: 'KeyNotPermitted',
+  DuplicateHash: 'KeyDuplicate',
+  InvalidSpec: 'KeyInvalid',
+  Revoked: 'KeyRevoked',
+  Rotated: 'KeyRotated',
+  Expired: 'KeyExpired',
+}
+
+/** Somebody meant it. */
+const INTENDED = new Set(['KeyReady', 'KeyRevoked', 'KeyRotated'])
+
 export class Events {
   readonly #options: EventOptions
   readonly #told = new Map<string, number>()
@@ -49,6 +66,13 @@ export class Events {
       const { type, status, reason, message } = condition
       const known = before.find((one) => one.type === type)
       if (known?.status === status && known.reason === reason) continue
+      if (object.kind === KEY) {
+        const ofKey = type === 'Ready' ? OF_KEYS[reason] : undefined
+        if (ofKey !== undefined) {
+          this.#tell(object, { reason: ofKey, note: message, isWarning: !INTENDED.has(ofKey) })
+        }
+        continue
+      }
       const told = FAILURES[reason] ?? (status === 'Unknown' ? undefined : REASONS[type]?.[status])
       if (told === undefined || type === 'Ready' || type === 'Degraded') continue
       this.#tell(object, { reason: told, note: message, isWarning: status === 'False' })

@@ -48,6 +48,7 @@ export const RESOURCES = {
   services: resource('', 'v1', 'services', 'Service'),
   configMaps: resource('', 'v1', 'configmaps', 'ConfigMap'),
   secrets: resource('', 'v1', 'secrets', 'Secret'),
+  endpointSlices: resource('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice'),
   serviceAccounts: resource('', 'v1', 'serviceaccounts', 'ServiceAccount'),
   budgets: resource('policy', 'v1', 'poddisruptionbudgets', 'PodDisruptionBudget'),
   networkPolicies: resource('networking.k8s.io', 'v1', 'networkpolicies', 'NetworkPolicy'),

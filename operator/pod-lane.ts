@@ -1,10 +1,13 @@
 /** One document on its way to one pod: attempts one after the other until it is there. */
+import { valueBelow } from './objects.ts'
 import type { PodProblem } from './pod-reports.ts'
 
 export interface LaneState {
   readonly state: 'pending' | 'acknowledged' | 'rejected' | 'unreachable'
   readonly error?: string
   readonly problems?: readonly PodProblem[]
+  /** The pod does not know our key: what it trusts is mounted, and mounts follow late. */
+  readonly isUntrusted?: boolean
 }
 
 export interface LinkTimings {
@@ -13,6 +16,8 @@ export interface LinkTimings {
   readonly verifyMs: number
   /** The same for a pod that lacks something which may come any time. */
   readonly verifyUneasyMs: number
+  /** The same for a pod whose shared store may go away: with `fail_open: false` it then serves nobody. */
+  readonly verifySharedMs: number
   readonly backoffMs: number
   readonly backoffMsMax: number
 }
@@ -114,4 +119,16 @@ export function rejected(problems: readonly PodProblem[]): LaneState {
   const { pointer, message, fix } = first
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return { state: 'rejected', error: `${pointer} ${message}. ${fix}${more}`.trim(), problems }
+}
+
+/** The pod has refused the document without judging what it says. */
+export function refused(status: number, body: unknown): LaneState {
+  const message = valueBelow(body, 'message')
+  const says = typeof message === 'string' ? `: ${message.slice(0, 500)}` : ''
+  const error = `the pod answers ${status}${says}`
+  if (status !== 403 || valueBelow(body, 'reason') !== 'untrusted_key') {
+    return { state: 'rejected', error }
+  }
+  const heals = 'This heals by itself: the pod trusts this operator when its mounts are renewed.'
+  return { state: 'rejected', error: `${error.replace(/\.$/, '')}. ${heals}`, isUntrusted: true }
 }

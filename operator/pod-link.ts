@@ -6,12 +6,13 @@ import {
   type LaneState,
   type LinkTimings,
   PENDING,
+  refused,
   rejected,
   unreachable,
 } from './pod-lane.ts'
+import { lookAgainMs } from './pod-pace.ts'
 import { type Part, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
 import {
-  isTroubled,
   number,
   type PodReport,
   readProblems,
@@ -26,6 +27,8 @@ export interface LinkOptions {
   readonly transport: Pick<Transport, 'call'>
   readonly random: () => number
   readonly timings: LinkTimings
+  /** How many pods are asked by this process. */
+  readonly crowd: () => number
   /** Something about this pod is now known that was not before. */
   readonly onChange: () => void
   readonly onPush: (part: Part, result: string, seconds: number) => void
@@ -111,10 +114,9 @@ export class PodLink {
   #planLook(): void {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
-    const { verifyMs, verifyUneasyMs } = this.#options.timings
     const isRefused = this.#lanes.configuration.state.state === 'rejected'
-    const isUneasy = isRefused || (this.#report !== undefined && isTroubled(this.#report))
-    const delayMs = (isUneasy ? verifyUneasyMs : verifyMs) * (0.75 + this.#options.random() / 2)
+    const dueMs = lookAgainMs(this.#report, isRefused, this.#options)
+    const delayMs = dueMs * (0.75 + this.#options.random() / 2)
     this.#timer = setTimeout(() => void this.verify(), delayMs)
   }
 
@@ -238,9 +240,7 @@ export class PodLink {
     }
     // Too many documents at once: nothing was said about this one.
     if (answer.status === 503) throw new Error('the pod is busy')
-    const message = valueBelow(body, 'message')
-    const says = typeof message === 'string' ? `: ${message.slice(0, 500)}` : ''
-    return { state: 'rejected', error: `the pod answers ${answer.status}${says}` }
+    return refused(answer.status, body)
   }
 
   /** What the answer says is as good as asking. */

@@ -17,6 +17,8 @@ export interface PodReport {
   readonly ignored: readonly string[]
   /** Fields that were taken note of, and take effect in a new pod only. */
   readonly waitsForStart: readonly string[]
+  /** Its counters are in a store that may go away at any moment. */
+  readonly hasSharedStore: boolean
   /** Set while the shared store does not answer the pod. */
   readonly storeAway: { readonly failOpen: boolean } | undefined
 }
@@ -76,6 +78,7 @@ export function readReport(body: unknown): PodReport {
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
+    hasSharedStore: valueBelow(body, 'store', 'backend') === 'redis',
     storeAway:
       valueBelow(body, 'store', 'state') === 'away'
         ? { failOpen: valueBelow(body, 'store', 'fail_open') === true }

@@ -30,6 +30,7 @@ const TIMINGS: LinkTimings = {
   deadlineMs: 8000,
   verifyMs: 30_000,
   verifyUneasyMs: 4000,
+  verifySharedMs: 2500,
   backoffMs: 250,
   backoffMsMax: 10_000,
 }
@@ -42,6 +43,8 @@ interface Linked {
 export class Pusher {
   readonly #options: PusherOptions
   readonly #gateways = new Map<string, Map<string, Linked>>()
+  /** Over all gateways. */
+  #links = 0
 
   constructor(options: PusherOptions) {
     this.#options = options
@@ -54,7 +57,7 @@ export class Pusher {
     const named = new Set(targets.map(({ uid, origin }) => `${uid} ${origin}`))
     for (const [id, { link }] of pods) {
       if (named.has(id)) continue
-      link.close()
+      this.#close(link)
       pods.delete(id)
     }
     for (const target of targets) {
@@ -84,7 +87,7 @@ export class Pusher {
   }
 
   forget(gateway: string): void {
-    for (const { link } of this.#gateways.get(gateway)?.values() ?? []) link.close()
+    for (const { link } of this.#gateways.get(gateway)?.values() ?? []) this.#close(link)
     this.#gateways.delete(gateway)
   }
 
@@ -92,7 +95,13 @@ export class Pusher {
     for (const gateway of [...this.#gateways.keys()]) this.forget(gateway)
   }
 
+  #close(link: PodLink): void {
+    this.#links--
+    link.close()
+  }
+
   #open(gateway: string, origin: string): PodLink {
+    this.#links++
     const { transport, random, onPush, onChange, timings } = this.#options
     return new PodLink(origin, {
       transport,
@@ -100,6 +109,7 @@ export class Pusher {
       onPush,
       timings: { ...TIMINGS, ...timings },
       onChange: () => onChange(gateway),
+      crowd: () => this.#links,
     })
   }
 }

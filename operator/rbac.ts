@@ -42,12 +42,14 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.gatewayKeys, subresource: 'status', verbs: ['patch'], where: 'watched' },
   { resource: RESOURCES.deployments, verbs: CHILD, where: 'watched' },
   { resource: RESOURCES.services, verbs: CHILD, where: 'watched' },
+  { resource: RESOURCES.endpointSlices, verbs: ['list', 'watch'], where: 'watched' },
   { resource: RESOURCES.serviceAccounts, verbs: CHILD, where: 'watched' },
   { resource: RESOURCES.configMaps, verbs: [...CHILD, 'update'], where: 'watched' },
   { resource: RESOURCES.budgets, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.networkPolicies, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.autoscalers, verbs: OPTIONAL_CHILD, where: 'watched' },
-  { resource: RESOURCES.pods, verbs: ['list', 'watch'], where: 'watched' },
+  // Patched is one annotation, which has the kubelet renew the mounts of the pod.
+  { resource: RESOURCES.pods, verbs: ['list', 'watch', 'patch'], where: 'watched' },
   // Whose pods those with a gateway's label are.
   { resource: RESOURCES.replicaSets, verbs: ['get'], where: 'watched' },
   { resource: RESOURCES.events, verbs: ['create'], where: 'watched' },

@@ -8,6 +8,7 @@ export function trimOf(resource: Resource): (object: KubeObject) => KubeObject {
   if (resource === RESOURCES.pods) return trimPod
   if (resource === RESOURCES.deployments) return trimDeployment
   if (resource === RESOURCES.gatewayKeys) return trimKey
+  if (resource === RESOURCES.endpointSlices) return trimEndpointSlice
   return trim
 }
 
@@ -57,6 +58,15 @@ function trimDeployment(deployment: KubeObject): KubeObject {
   const annotations = valueBelow(spec, 'template', 'metadata', 'annotations')
   const template = { metadata: { annotations } }
   return { metadata, status, spec: { replicas: valueBelow(spec, 'replicas'), template } }
+}
+
+/** Of endpoints only how many of them take requests. */
+function trimEndpointSlice(slice: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, labels } = slice.metadata
+  const endpoints = Array.isArray(slice.endpoints) ? slice.endpoints : []
+  // A condition that is absent is to be read as true.
+  const ready = endpoints.filter((one) => valueBelow(one, 'conditions', 'ready') !== false).length
+  return { metadata: present({ name, namespace, uid, resourceVersion, labels }), ready }
 }
 
 function trimKey(key: KubeObject): KubeObject {

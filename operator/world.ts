@@ -30,6 +30,8 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   pods: { labelSelector: GATEWAY_LABEL },
   deployments: { labelSelector: OURS },
   services: { labelSelector: OURS },
+  // Kubernetes makes them, with the labels of the Service.
+  endpointSlices: { labelSelector: GATEWAY_LABEL },
   configMaps: { labelSelector: OURS },
   serviceAccounts: { labelSelector: OURS },
   autoscalers: { labelSelector: OURS },
@@ -47,6 +49,7 @@ export class World {
   /** By `namespace/name` of the gateway. */
   readonly keysOf: Index
   readonly podsOf: Index
+  readonly endpointSlicesOf: Index
   readonly #reflectors: Reflector[]
 
   constructor(options: WorldOptions) {
@@ -58,6 +61,7 @@ export class World {
     >
     this.keysOf = this.stores.gatewayKeys.indexBy((key) => [gatewayOf(key)])
     this.podsOf = this.stores.pods.indexBy((pod) => [gatewayOfChild(pod)])
+    this.endpointSlicesOf = this.stores.endpointSlices.indexBy((slice) => [gatewayOfChild(slice)])
     const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces
     this.#reflectors = kinds.flatMap((kind) => {
       // Several reflectors would replace each other's objects in one store.

@@ -14,6 +14,7 @@ import { targetsOf } from '../targets.ts'
 import { drainSecondsOf, type Release } from '../workload/settings.ts'
 import type { World } from '../world.ts'
 import { type ConfigReconciler, ForeignObjectError } from './config.ts'
+import type { MountKeeper } from './mounts.ts'
 import type { StatusReconciler } from './status.ts'
 import type { WorkloadReconciler } from './workload.ts'
 
@@ -23,6 +24,7 @@ export interface GatewayOptions {
   readonly config: ConfigReconciler
   readonly workload: WorkloadReconciler
   readonly status: StatusReconciler
+  readonly mounts: MountKeeper
   readonly pusher: Pusher
   readonly owners: PodOwners
   readonly signingKeys: () => SigningKeys
@@ -151,9 +153,20 @@ export class GatewayReconciler {
       // What went wrong has been said above, and a status is written all the same.
       podObjects: await this.#podsOf(gateway).catch(() => []),
       ...this.#options.workload.liveOf(gateway),
+      endpoints: this.#endpointsOf(key),
       workload,
     })
-    return [soak, again].filter((waitMs) => waitMs !== undefined)
+    const { namespace = '' } = gateway.metadata
+    const mounts = isPaused ? undefined : await this.#options.mounts.renew(key, namespace, pods)
+    return [soak, again, mounts].filter((waitMs) => waitMs !== undefined)
+  }
+
+  /** Pods that are where an annotation says are behind no Service. */
+  #endpointsOf(key: string): number | undefined {
+    const { world, honoursPushAddress } = this.#options
+    if (honoursPushAddress) return undefined
+    const slices = world.endpointSlicesOf.get(key)
+    return slices.reduce((sum, { ready }) => sum + Number(ready ?? 0), 0)
   }
 
   async #keepWhatIsGood(
@@ -187,10 +200,12 @@ export class GatewayReconciler {
   }
 
   #forget(key: string): void {
-    const { pusher, status, workload, config, compilations, onCompiled, owners } = this.#options
+    const { pusher, status, mounts, workload, config, compilations, onCompiled, owners } =
+      this.#options
     pusher.forget(key)
     owners.forget(key)
     status.forget(key)
+    mounts.forget(key)
     workload.forget(key)
     config.forget(splitKey(key))
     compilations.forget(key)

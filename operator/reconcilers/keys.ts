@@ -11,8 +11,10 @@ import {
   keyStateOf,
   NOT_PERMITTED,
 } from '../compile-keys.ts'
+import type { Events } from '../events.ts'
 import { type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'
 import type { Outcome } from '../queue.ts'
+import { keyConditions } from '../status/key-conditions.ts'
 import { STATUS_MANAGER } from '../workload/names.ts'
 import type { World } from '../world.ts'
 import { isoSeconds } from './status.ts'
@@ -21,6 +23,7 @@ export interface KeysOptions {
   readonly api: ApiClient
   readonly world: World
   readonly compilations: Compilations
+  readonly events: Pick<Events, 'tellOfChanges'>
   readonly wallClock: () => number
 }
 
@@ -43,7 +46,11 @@ export class KeysReconciler {
     if (verdict === undefined) return undefined
     const before = statusOf(key)
     const status = nextStatus(key, verdict, before, isoSeconds(wallClock()))
-    if (hashOf(status) !== hashOf(before)) await this.#write(api, key, status)
+    if (hashOf(status) !== hashOf(before)) {
+      await this.#write(api, key, status)
+      const object = { ...key, kind: RESOURCES.gatewayKeys.kind }
+      this.#options.events.tellOfChanges(object, before.conditions, status.conditions)
+    }
     return this.#untilExpiry(key)
   }
 
@@ -53,12 +60,21 @@ export class KeysReconciler {
     if (verdict === undefined) return false
     // Asked of thousands at a time: the definition of the status is not needed for that.
     const conditions = valueBelow(key, 'status', 'conditions')
-    const accepted: unknown = Array.isArray(conditions) ? conditions[0] : undefined
+    const told: readonly unknown[] = Array.isArray(conditions) ? conditions : []
+    const generation = key.metadata.generation ?? 0
+    const due = keyConditions({ verdict, generation, before: [], now: '' })
+    const isTold = due.every(({ type, reason, message }) =>
+      told.some(
+        (one) =>
+          valueBelow(one, 'type') === type &&
+          valueBelow(one, 'reason') === reason &&
+          valueBelow(one, 'message') === message,
+      ),
+    )
     return (
       valueBelow(key, 'status', 'state') !== verdict.state ||
       valueBelow(key, 'status', 'observedGeneration') !== key.metadata.generation ||
-      valueBelow(accepted, 'reason') !== verdict.reason ||
-      valueBelow(accepted, 'message') !== verdict.message
+      !isTold
     )
   }
 
@@ -113,20 +129,10 @@ function nextStatus(
   before: GatewayKeyStatus,
   now: string,
 ): GatewayKeyStatus {
-  const status = verdict.accepted ? 'True' : 'False'
-  const known = before.conditions.find(({ type }) => type === 'Accepted')
+  const generation = key.metadata.generation ?? 0
   return {
-    observedGeneration: key.metadata.generation ?? 0,
+    observedGeneration: generation,
     state: verdict.state,
-    conditions: [
-      {
-        type: 'Accepted',
-        status,
-        observedGeneration: key.metadata.generation ?? 0,
-        lastTransitionTime: known?.status === status ? known.lastTransitionTime : now,
-        reason: verdict.reason,
-        message: verdict.message,
-      },
-    ],
+    conditions: keyConditions({ verdict, generation, before: before.conditions, now }),
   }
 }

@@ -18,7 +18,7 @@ export function conditionsOf(facts: StatusFacts): Condition[] {
     Programmed: judgeProgrammed(facts),
     Degraded: judgeDegraded(facts),
   }
-  const all = { ...judgements, Ready: summary(judgements) }
+  const all = { ...judgements, Ready: summary(judgements, storeTrouble(facts)) }
   return Object.entries(all).map(([type, judgement]) => conditionOf(facts, type, judgement))
 }
 
@@ -36,7 +36,10 @@ function conditionOf(facts: StatusFacts, type: string, judgement: Judgement): Co
   }
 }
 
-function summary(judgements: Readonly<Record<string, Judgement>>): Judgement {
+function summary(
+  judgements: Readonly<Record<string, Judgement>>,
+  store: StoreTrouble | undefined,
+): Judgement {
   const order = ['Accepted', 'WorkloadAvailable', 'Programmed', 'ResolvedRefs']
   const needed = order.flatMap((type) => judgements[type] ?? [])
   const failing =
@@ -46,7 +49,26 @@ function summary(judgements: Readonly<Record<string, Judgement>>): Judgement {
     judgements.Degraded?.status === 'True'
       ? 'The gateway serves, but not all as configured. See Degraded.'
       : 'The gateway serves as configured.'
-  return failing ?? yes('Ready', message)
+  if (failing !== undefined) return failing
+  return store?.refuses ? no('StoreAway', store.message) : yes('Ready', message)
+}
+
+interface StoreTrouble {
+  /** Some pod answers every request with 503 for it. */
+  readonly refuses: boolean
+  readonly message: string
+}
+
+function storeTrouble({ pods }: StatusFacts): StoreTrouble | undefined {
+  const alone = pods.filter(({ report }) => report?.storeAway !== undefined)
+  if (alone.length === 0) return undefined
+  const refuses = alone.some(({ report }) => report?.storeAway?.failOpen === false)
+  const meanwhile = refuses
+    ? 'requests are refused with 503 meanwhile'
+    : 'each admits its own share of the limits meanwhile'
+  const names = listed(alone.map(({ target }) => target.name))
+  const message = `The shared store does not answer ${names}; ${meanwhile}. Look at Redis.`
+  return { refuses, message }
 }
 
 function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
@@ -87,6 +109,7 @@ function judgeWorkload(facts: StatusFacts): Judgement {
   const waits = workload.kind === 'waiting' ? ` ${workload.message}` : ''
   const trouble = troubleOf(facts)
   if (available >= wanted && !isRolling(deployment)) {
+    if (wanted > 0 && facts.endpoints === 0) return no('NoEndpoints', noEndpointsMessage(facts))
     return yes('Available', `${available} of ${wanted} pods are available.${waits}`)
   }
   if (available === 0 && wanted > 0) {
@@ -101,10 +124,21 @@ function judgeWorkload(facts: StatusFacts): Judgement {
   )
 }
 
+/** The pods are there, and nobody reaches them. */
+function noEndpointsMessage({ gateway: { metadata } }: StatusFacts): string {
+  const { name, namespace } = metadata
+  return (
+    `No pod stands behind Service ${name} yet; that takes a moment. If it lasts, look at its EndpointSlices: ` +
+    `kubectl get endpointslices -n ${namespace} -l kubernetes.io/service-name=${name}.`
+  )
+}
+
 function judgeDegraded(facts: StatusFacts): Judgement {
   const { documents, pods, compiled } = facts
   const reports = pods.flatMap(({ report }) => report ?? [])
   if (reports.length === 0) return unknown('No pod has said yet what it enforces.')
+  const store = storeTrouble(facts)
+  if (store?.refuses) return yes('StoreAway', store.message)
   const isRefused = compiled !== undefined && compiled.configuration === undefined
   const serving = pods.filter(({ report }) => report?.configuration.hash !== undefined)
   if (serving.length === 0) return unknown('No pod has taken a configuration yet.')
@@ -124,15 +158,7 @@ function judgeDegraded(facts: StatusFacts): Judgement {
     const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
     return yes('FieldsIgnored', message)
   }
-  const alone = pods.filter(({ report }) => report?.storeAway !== undefined)
-  if (alone.length > 0) {
-    const isOpen = alone.every(({ report }) => report?.storeAway?.failOpen)
-    const meanwhile = isOpen
-      ? 'each admits its own share of the limits meanwhile'
-      : 'requests are refused with 503 meanwhile'
-    const who = listed(alone.map(({ target }) => target.name))
-    return yes('StoreAway', `The shared store does not answer ${who}; ${meanwhile}. Look at Redis.`)
-  }
+  if (store !== undefined) return yes('StoreAway', store.message)
   const waiting = [...new Set(reports.flatMap((report) => report.waitsForStart))]
   if (waiting.length > 0) {
     const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`

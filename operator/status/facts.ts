@@ -22,6 +22,8 @@ export interface StatusFacts {
   readonly podObjects: readonly KubeObject[]
   readonly deployment: KubeObject | undefined
   readonly service: KubeObject | undefined
+  /** Pods that clients of the Service reach; absent where nobody can tell. */
+  readonly endpoints: number | undefined
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }
 }
 

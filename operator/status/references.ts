@@ -54,7 +54,9 @@ function remedyOf(found: readonly string[], namespace: string): string {
   const remedies = [
     ...(secrets.size === 0
       ? []
-      : [`Create the Secret ${listed([...secrets])} in namespace ${namespace}; it is noticed.`]),
+      : [
+          `Create the Secret ${listed([...secrets])} in namespace ${namespace}; the pods take it within seconds.`,
+        ]),
     ...(variables.size === 0 ? [] : [`Set ${listed([...variables])} in spec.env or spec.envFrom.`]),
   ]
   return remedies.length === 0 ? 'Correct the reference.' : remedies.join(' ')

@@ -14,6 +14,8 @@ export const APPLIED_ANNOTATION = 'inference.gw/applied-hash'
 export const GENERATION_ANNOTATION = 'inference.gw/applied-generation'
 /** On a Deployment: hash of the template from which its pods were rendered. */
 export const TEMPLATE_ANNOTATION = 'inference.gw/template-hash'
+/** On a pod: when its mounts were last asked to be renewed. */
+export const MOUNTS_ANNOTATION = 'inference.gw/mounts-renewed-at'
 /** Where a pod takes documents, when it is not at its own address. Honoured in tests only. */
 export const PUSH_ADDRESS_ANNOTATION = 'inference.gw/push-address'
 

@@ -163,24 +163,39 @@ test('kubectl get shows at a glance whether a gateway works', async () => {
     conditions: [
       aCondition('Programmed', 'False', 'Rejected'),
       aCondition('Ready', 'False', 'Rejected'),
+      aCondition('Degraded', 'True', 'UsingLastKnownGood'),
     ],
     readyReplicas: 2,
     address: 'http://shown.default.svc',
     activeHash: 'abc',
   })
   const [head = [], row = []] = await table('gwc', 'shown')
-  assert.deepEqual(head, ['NAME', 'READY', 'REASON', 'PROGRAMMED', 'REPLICAS', 'ADDRESS', 'AGE'])
+  assert.deepEqual(head, [
+    'NAME',
+    'READY',
+    'REASON',
+    'PROGRAMMED',
+    'DEGRADED',
+    'REPLICAS',
+    'ADDRESS',
+    'AGE',
+  ])
   assert.deepEqual(row.slice(0, -1), [
     'shown',
     'False',
     'Rejected',
     'False',
+    'True',
     '2',
     'http://shown.default.svc',
   ])
   const [wide = []] = await table('gwc', 'shown', '-o', 'wide')
   assert.deepEqual(wide.slice(-2), ['HASH', 'MESSAGE'])
-  assert.match(await cluster.kubectl(['get', 'gateway']), /gatewayconfig.inference.gw\/shown/)
+  const listed = await cluster.kubectl(['get', 'inference-gateway'])
+  assert.match(listed, /gatewayconfig.inference.gw\/shown/)
+  for (const taken of ['gateway', 'gw']) {
+    await assert.rejects(cluster.kubectl(['get', taken]), /doesn't have a resource type/)
+  }
 })
 
 test('kubectl wait and kubectl explain understand the resource', async () => {
@@ -236,14 +251,16 @@ test('a key is one record, shown without its hash', async () => {
   await apply(aGatewayKey('robot', { scopes: ['models:list'], expiresAt: '2027-01-31T00:00:00Z' }))
   await writeStatus('gwk', 'robot', {
     state: 'ACTIVE',
-    conditions: [aCondition('Accepted', 'True', 'Accepted')],
+    conditions: [aCondition('Accepted', 'True', 'Accepted'), aCondition('Ready', 'True', 'Ready')],
   })
   const [head = [], row = []] = await table('gwk', 'robot')
-  assert.deepEqual(head, ['NAME', 'STATE', 'ACCEPTED', 'GATEWAY', 'TENANT', 'EXPIRES', 'AGE'])
-  assert.deepEqual(row.slice(0, 6), [
+  const columns = ['NAME', 'READY', 'REASON', 'STATE', 'GATEWAY', 'TENANT', 'EXPIRES', 'AGE']
+  assert.deepEqual(head, columns)
+  assert.deepEqual(row.slice(0, 7), [
     'robot',
-    'ACTIVE',
     'True',
+    'Ready',
+    'ACTIVE',
     'production',
     'acme',
     '2027-01-31T00:00:00Z',

@@ -75,6 +75,7 @@ after(async () => {
   await cluster?.stop()
 })
 
+const RENEWED = 'patch core/pods'
 const PUBLISHED = 'patch admissionregistration.k8s.io/validatingwebhookconfigurations'
 
 /** The shape that `serviceAccount` takes is looser than ours. */
@@ -121,6 +122,10 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
     ])
   }
   await untilCondition(cluster, 'production', ['Ready', 'True'])
+  const hosted = { name: 'hosted', provider: 'openai', model: 'm', api_key: '${secret:later/key}' }
+  const gw = { upstreams: [...aGateway().gw.upstreams, hosted] }
+  await apply(aGateway({ gw, spec: { replicas: 1, ...bare } }))
+  await until('it has the mounts renewed for a Secret that is not there', () => asked.has(RENEWED))
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
   await until('it says whom to trust', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())

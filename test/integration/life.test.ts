@@ -229,3 +229,20 @@ test('an idle gateway ends at once, and SIGINT is as good', async () => {
   assert.ok(performance.now() - began < 20_000)
   assert.ok(await idle.closes())
 })
+
+test('a gateway that nobody has called ends long before its drain delay', async () => {
+  const front = await start({ GW_DRAIN_DELAY_SECONDS: '300' })
+  assert.equal((await fetch(`${front.process.url}/readyz`)).status, 200)
+  front.process.signal('SIGTERM')
+  assert.deepEqual(await front.process.exited, { code: 0, signal: null })
+})
+
+test('a gateway that was called a moment ago serves through its drain delay', async () => {
+  const front = await start({ GW_DRAIN_DELAY_SECONDS: '4' })
+  upstream.reply = whole()
+  assert.equal((await front.chat()).status, 200)
+  const began = performance.now()
+  front.process.signal('SIGTERM')
+  assert.deepEqual(await front.process.exited, { code: 0, signal: null })
+  assert.ok(performance.now() - began >= 4000)
+})

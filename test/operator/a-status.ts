@@ -67,6 +67,7 @@ export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
     podObjects: [],
     deployment,
     service: { metadata: { name: 'production' }, spec: { ports: [{ port: 80 }] } },
+    endpoints: 2,
     workload: { kind: 'applied' },
     ...facts,
   })

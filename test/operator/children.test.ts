@@ -22,18 +22,21 @@ let api: ScriptedApi
 let asked: Asked[]
 /** What is refused, by the end of its path. */
 let refused: string | undefined
+/** What is answered to a write, where it is not what was sent. */
+let answer: (body: unknown) => unknown
 
 beforeEach(async () => {
   api = await startScriptedApi()
   asked = []
   refused = undefined
+  answer = (body) => body
   api.outage = (request, response) => {
     void answered(request).then((body) => {
       if (request.method === 'GET') return refuses(404, 'NotFound')(request, response)
       if (refused !== undefined && request.url?.includes(refused)) {
         return refuses(422, 'Invalid')(request, response)
       }
-      response.end(JSON.stringify(body))
+      response.end(JSON.stringify(answer(body)))
       return undefined
     })
   }
@@ -110,4 +113,28 @@ test('an object that is refused takes no other with it, and is told of', async (
   await assert.rejects(reconcilerOf().reconcile(settings, {}), /services\/production: 422/)
   assert.ok(names().includes('PATCH deployments/production'))
   assert.ok(names().includes('PATCH poddisruptionbudgets/production'))
+})
+
+test('a Deployment is what the apply returned until the watch has it', async () => {
+  const settings = settingsOf(aGateway())
+  const [client, namespace] = [api.client(), 'ai']
+  const world = new World({ api: client, namespaces: [], random: () => 0.5 })
+  const reconciler = new WorkloadReconciler({ api: client, world, rolloutsMax: 1 })
+  const own = childrenOf(settings, {}, undefined).find(({ name, resource }) => {
+    return name === 'production' && resource.kind === 'Deployment'
+  })?.desired
+  assert.ok(own)
+  const at = (resourceVersion: string, generation: number) => ({
+    ...own,
+    metadata: { ...own.metadata, namespace, uid: 'd', resourceVersion, generation },
+  })
+  world.stores.deployments.put(at('7', 1))
+  answer = (body) => (isObject(body) && body.kind === 'Deployment' ? at('9', 2) : body)
+  await reconciler.reconcile(settings, {})
+  const generation = () => reconciler.liveOf(settings.gateway).deployment?.metadata.generation
+  assert.equal(generation(), 2)
+  world.stores.deployments.put(at('8', 1))
+  assert.equal(generation(), 2)
+  world.stores.deployments.put(at('10', 3))
+  assert.equal(generation(), 3)
 })

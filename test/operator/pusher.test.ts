@@ -36,6 +36,9 @@ type Say = { status: number; body?: object } | 'hang' | undefined
 async function aPod() {
   const pod = {
     received: [] as string[],
+    /** How often it was asked for its status. */
+    looks: 0,
+    store: {} as object,
     configuration: {
       hash: null as string | null,
       documentHash: null as string | null,
@@ -51,6 +54,7 @@ async function aPod() {
     const { url: path = '', method } = request
     const text = await bodyOf(request)
     if (method === 'PUT') pod.received.push(path)
+    else pod.looks++
     const said = pod.say(path)
     if (said === 'hang') return
     const send = (status: number, body: object) => {
@@ -58,7 +62,9 @@ async function aPod() {
       response.end(JSON.stringify(body))
     }
     if (said !== undefined) return send(said.status, said.body ?? {})
-    if (method === 'GET') return send(200, { configuration: pod.configuration, keys: pod.keys })
+    if (method === 'GET') {
+      return send(200, { configuration: pod.configuration, keys: pod.keys, store: pod.store })
+    }
     const envelope = JSON.parse(text)
     assert.ok(verify(envelope, trust).ok)
     const document = JSON.parse(envelope.document)
@@ -279,4 +285,17 @@ test('a pod that acknowledges something else has not acknowledged', async () => 
   const keys = signKeys([], { gateway, sequence: 1 }, signing)
   pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
   await until('it is noticed', () => stateOf(pod)?.configuration.state === 'rejected')
+})
+
+test('a pod whose shared store may go away is asked more often than others', async () => {
+  const [shared, alone] = [await aPod(), await aPod()]
+  shared.store = { backend: 'redis', state: 'up', fail_open: false }
+  const { pusher, stateOf, isProgrammed } = aPusher({ verifySharedMs: 10 })
+  const keys = signKeys([], { gateway, sequence: 1 }, signing)
+  const targets = [shared.target, alone.target]
+  pusher.program('g', targets, { configuration: aConfiguration(1), keys })
+  await until('both have it', () => [shared, alone].every(isProgrammed))
+  shared.store = { backend: 'redis', state: 'away', fail_open: false }
+  await until('it is known', () => stateOf(shared)?.report?.storeAway !== undefined)
+  assert.equal(alone.looks, 1)
 })

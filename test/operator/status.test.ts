@@ -48,15 +48,36 @@ test('a pod that is unreachable is named if it takes requests', () => {
   assert.equal(says(statusOf({ pods: [aPod('a'), starting] }), 'Programmed'), 'True Programmed')
 })
 
-test('a store that is away is said, and what happens meanwhile', () => {
-  const alone = (fail_open: boolean) =>
-    aPod('a', undefined, { store: { state: 'away', fail_open } })
-  const status = statusOf({ pods: [alone(false), aPod('b')] })
+const storeAway = (fail_open: boolean) =>
+  aPod('a', undefined, { store: { backend: 'redis', state: 'away', fail_open } })
+
+test('while a store is away that requests wait for, the gateway is not ready', () => {
+  const status = statusOf({ pods: [storeAway(false), aPod('b')] })
   assert.equal(says(status, 'Degraded'), 'True StoreAway')
-  assert.match(conditionOf(status, 'Degraded').message, /answer a; requests are refused with 503/)
+  assert.equal(says(status, 'Ready'), 'False StoreAway')
+  for (const type of ['Degraded', 'Ready']) {
+    assert.match(conditionOf(status, type).message, /answer a; requests are refused with 503/)
+  }
+})
+
+test('while pods go on without the store the gateway is ready, and degraded', () => {
+  const status = statusOf({ pods: [storeAway(true)] })
+  assert.equal(says(status, 'Degraded'), 'True StoreAway')
+  assert.match(conditionOf(status, 'Degraded').message, /its own share/)
+  assert.equal(says(status, 'Ready'), 'True Ready')
   assert.match(conditionOf(status, 'Ready').message, /not all as configured. See Degraded/)
-  const open = statusOf({ pods: [alone(true)] })
-  assert.match(conditionOf(open, 'Degraded').message, /its own share/)
+})
+
+test('pods that no client of the Service reaches are not available', () => {
+  const status = statusOf({ endpoints: 0 })
+  assert.equal(says(status, 'WorkloadAvailable'), 'False NoEndpoints')
+  assert.match(conditionOf(status, 'WorkloadAvailable').message, /Service production.*-n ai/)
+  assert.equal(says(status, 'Ready'), 'False NoEndpoints')
+  const away = { ...deployment, spec: { replicas: 0 }, status: { observedGeneration: 1 } }
+  assert.equal(
+    says(statusOf({ endpoints: 0, deployment: away }), 'WorkloadAvailable'),
+    'True Available',
+  )
 })
 
 test('what waits for new pods is said', () => {

@@ -48,6 +48,13 @@
     - services
   verbs: *a1
 - apiGroups:
+    - discovery.k8s.io
+  resources:
+    - endpointslices
+  verbs:
+    - list
+    - watch
+- apiGroups:
     - ""
   resources:
     - serviceaccounts
@@ -91,6 +98,7 @@
   verbs:
     - list
     - watch
+    - patch
 - apiGroups:
     - apps
   resources:

@@ -77,6 +77,7 @@ export function simulate(
     traces: new Traces(TRACES),
     visits: new Roster<Visit>(),
     draining: false,
+    calledAt: Number.NEGATIVE_INFINITY,
   }
   const open = new Set<UpstreamExchange>()
   const simulation: Simulation = {

@@ -1,0 +1,38 @@
+/** The conditions of a GatewayKey: whether its gateway takes it, and whether a client can call with it. Pure. */
+import type { Condition } from '../../crds/conditions.ts'
+import type { KeyState, KeyVerdict } from '../compile-keys.ts'
+import { type Judgement, no, yes } from './facts.ts'
+
+const ENDED: Readonly<Record<Exclude<KeyState, 'ACTIVE'>, string>> = {
+  EXPIRED: 'Expired',
+  REVOKED: 'Revoked',
+  ROTATED: 'Rotated',
+}
+
+export interface KeyFacts {
+  readonly verdict: KeyVerdict
+  readonly generation: number
+  readonly before: readonly Condition[]
+  /** ISO 8601. */
+  readonly now: string
+}
+
+export function keyConditions({ verdict, generation, before, now }: KeyFacts): Condition[] {
+  const all = { Accepted: judgeAccepted(verdict), Ready: judgeReady(verdict) }
+  return Object.entries(all).map(([type, { status, reason, message }]) => {
+    const known = before.find((condition) => condition.type === type)
+    const lastTransitionTime = known?.status === status ? known.lastTransitionTime : now
+    return { type, status, observedGeneration: generation, lastTransitionTime, reason, message }
+  })
+}
+
+function judgeAccepted({ accepted, reason, message }: KeyVerdict): Judgement {
+  return accepted ? yes(reason, message) : no(reason, message)
+}
+
+function judgeReady(verdict: KeyVerdict): Judgement {
+  const { accepted, reason, message, state, hasNoRoute } = verdict
+  if (!accepted) return no(reason, message)
+  if (state !== 'ACTIVE') return no(ENDED[state], message)
+  return hasNoRoute ? no('RouteNotFound', message) : yes('Ready', message)
+}
