@@ -33,6 +33,9 @@ export function standardOutput(onDrop: () => void): Pick<LogOptions, 'write' | '
   return { write: (line) => sink.write(line), flush: () => sink.flush() }
 }
 
+/** An upstream's own words may be as long as it likes. */
+const REASON_LENGTH_MAX = 300
+
 /** Only client text (path, model) needs escaping; names and numbers come from the configuration and the clock. */
 function accessLine(trace: Trace): string {
   const { status } = trace
@@ -49,6 +52,9 @@ function accessLine(trace: Trace): string {
     line += `,"prompt_tokens":${trace.prompt_tokens},"completion_tokens":${trace.completion_tokens ?? 0}`
   }
   if (trace.usage_estimated) line += `,"usage_estimated":true`
+  // What clients do not read of an upstream's failure.
+  if (trace.message !== undefined && status >= 499 && trace.attempts.length > 0)
+    line += `,"reason":${JSON.stringify(trace.message.slice(0, REASON_LENGTH_MAX))}`
   if (trace.client_request_id !== undefined)
     line += `,"client_request_id":${JSON.stringify(trace.client_request_id)}`
   if (trace.trace_id !== undefined) {

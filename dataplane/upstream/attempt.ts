@@ -13,7 +13,7 @@ import type { Permit } from './breaker.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import type { PoolRequest } from './http1/contract.ts'
-import { masked } from './masking.ts'
+import { masked, repeatsSecret } from './masking.ts'
 import type { Target } from './targets.ts'
 import { reasonOf, speaksAgainst } from './verdict.ts'
 
@@ -128,19 +128,19 @@ export class Attempt implements Receiver, Listener {
   get upstreamRequestId(): string | undefined {
     for (const name of REQUEST_IDS) {
       const id = visibleId(this.#headers[name])
-      if (id !== undefined) return id
+      if (id !== undefined) return repeatsSecret(id, this.#parts.target.settings) ? undefined : id
     }
     return undefined
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
-    this.#headers = headers
     if (this.#sent !== undefined && answersAnother(headers, this.#sent)) {
       this.#exchange.abort("the answer is another request's")
       this.#fail({ class: 'malformed', message: 'The answer is that of another request.' })
       return
     }
+    this.#headers = headers
     if (status >= 300) return
     const streams = this.#parts.request.stream && isEventStream(headers)
     const encoding = encodingOf(headers)

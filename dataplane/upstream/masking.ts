@@ -15,8 +15,7 @@ type Sent = Pick<UpstreamSettings, 'credential' | 'headers'>
  * a credential at the edge the first part would be left, which nothing would find any more.
  */
 export function masked(failure: Failure, { credential, headers }: Sent): Failure {
-  const secrets = Object.values(headers).filter((value) => value.length >= SECRET_LENGTH_MIN)
-  if (credential !== '') secrets.push(credential)
+  const secrets = secretsOf({ credential, headers })
   const clean = (text: string, lengthMax: number) =>
     secrets.reduce(withoutSecret, text).slice(0, lengthMax)
   const label = (text: string | null) => text && clean(text, LABEL_LENGTH_MAX)
@@ -28,6 +27,17 @@ export function masked(failure: Failure, { credential, headers }: Sent): Failure
     ...(param !== undefined && { param: label(param) }),
     ...(code !== undefined && { code: label(code) }),
   }
+}
+
+/** Whether a text that an upstream chose repeats what it was sent. */
+export function repeatsSecret(text: string, sent: Sent): boolean {
+  return secretsOf(sent).some((secret) => text.includes(secret))
+}
+
+function secretsOf({ credential, headers }: Sent): string[] {
+  const secrets = Object.values(headers).filter((value) => value.length >= SECRET_LENGTH_MIN)
+  if (credential !== '') secrets.push(credential)
+  return secrets
 }
 
 function withoutSecret(text: string, secret: string): string {

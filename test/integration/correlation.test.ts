@@ -114,8 +114,15 @@ const WHOLE =
 const EVENTS =
   'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
-test('an id of the upstream that is long, odd or a key is not passed on', async () => {
-  for (const value of ['a b', 'x'.repeat(129), '\xe9', 'sk-abcdefghijkl', '']) {
+test('an id of the upstream that is long, odd, a key or what it was sent in secret is not passed on', async () => {
+  for (const value of [
+    'id-upstream-credential',
+    'a b',
+    'x'.repeat(129),
+    '\xe9',
+    'sk-abcdefghijkl',
+    '',
+  ]) {
     front.upstream.reply = (asked, outgoing) => {
       outgoing.setHeader('x-request-id', value)
       answerWhole(asked, outgoing)

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { Certificates } from './certificates.ts'
 import { startEgressGateway } from './egress-gateway.ts'
+import { until } from './gateway-process.ts'
 import { startTcpServer, startTlsServer } from './raw-server.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
@@ -115,8 +116,18 @@ for (const [name, code, said, reason] of FAILURES) {
       assert.match(answer.message, said)
       assert.doesNotMatch(answer.message, ADDRESS_OR_CODE)
       assert.match(await gateway.lastReason(), reason)
+      await isLogged(answer.text, reason)
     })
   }
+}
+
+/** The line of the request has the detail, too. */
+async function isLogged(text: string, reason: RegExp): Promise<void> {
+  const { request_id: id } = JSON.parse(text.slice(text.lastIndexOf('{"error"'))).error
+  const lines = () => gateway.output().split('\n')
+  const find = () => lines().find((line) => line.includes(`"request_id":"${id}"`))
+  await until('it is logged', async () => find() !== undefined)
+  assert.match(JSON.parse(find() ?? '').reason, reason)
 }
 
 const CUT: readonly (readonly [name: string, said: RegExp, reason: RegExp])[] = [
@@ -133,5 +144,6 @@ for (const [name, said, reason] of CUT) {
     assert.match(error.message, said)
     assert.doesNotMatch(error.message, ADDRESS_OR_CODE)
     assert.match(await gateway.lastMessage(), reason)
+    await isLogged(text, reason)
   })
 }
