@@ -27,7 +27,9 @@ export class PodKeys {
 
   status() {
     const { book, sequence } = this
-    return { sequence, hash: sequence === 0 ? null : book.hash, count: book.size }
+    if (sequence === 0) return { sequence, hash: null, setHash: null, count: book.size }
+    // Operators of releases up to 1.4 read `hash`.
+    return { sequence, hash: book.legacyHash, setHash: book.hash, count: book.size }
   }
 
   #taken(problems: readonly unknown[]): PodAnswer {

@@ -8,13 +8,12 @@ import {
   hashOf,
   KEYS_UNPACKED_BYTES_MAX,
   type KeyRecord,
-  keysHashOf,
   type Payload,
   sign,
   trustOf,
   verify,
 } from '../dataplane/config/signed.ts'
-import { digestOf, digestOfOne } from './key-digests.ts'
+import { digestOf, digestOfOne, legacyDigestOf } from './key-digests.ts'
 import { type Needs, needsOf } from './needs.ts'
 import { isObject, type KubeObject, valueBelow } from './objects.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -41,6 +40,8 @@ export interface OutgoingConfiguration extends Outgoing {
 
 export interface OutgoingKeys extends Outgoing {
   readonly records: readonly KeyRecord[]
+  /** What pods of releases up to 1.4 report in the place of `hash`. */
+  readonly legacyHash: string
   /** Gzipped `text`. */
   readonly packed: Buffer
   /** The same as a step from the keys before, for pods that have those. */
@@ -76,7 +77,8 @@ export function signKeys(
 ): OutgoingKeys {
   const { gateway, sequence, before } = facts
   const full = sign({ kind: 'Keys', gateway, sequence, keys: records }, keys.privateKey)
-  const whole = outgoing(full, sequence, digestOf(records))
+  const legacyHash = legacyDigestOf(records)
+  const whole = { ...outgoing(full, sequence, digestOf(records)), legacyHash }
   // A copy of its own: what zlib returns, and what Buffers copy, is a part of something larger.
   const packed = Buffer.from(new Uint8Array(gzipSync(whole.text)).buffer)
   const addressee = { path: '/keys', uid: gateway.uid }
@@ -173,7 +175,8 @@ function readKeys(configMap: KubeObject, open: Open, prove: Prove): Stored {
   if (opened === undefined || !isObject(opened.document)) return {}
   const records = opened.document.keys as readonly KeyRecord[]
   const sequence = Number(opened.document.sequence)
-  const whole = outgoing(opened.envelope, sequence, keysHashOf(records))
+  const legacyHash = legacyDigestOf(records)
+  const whole = { ...outgoing(opened.envelope, sequence, digestOf(records)), legacyHash }
   return { keys: { ...whole, records, packed, proof: prove(packed, '/keys') } }
 }
 

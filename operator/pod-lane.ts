@@ -132,3 +132,11 @@ export function refused(status: number, body: unknown): LaneState {
   const heals = 'This heals by itself: the pod trusts this operator when its mounts are renewed.'
   return { state: 'rejected', error: `${error.replace(/\.$/, '')}. ${heals}`, isUntrusted: true }
 }
+
+/** What it says it has seen is more than any operator can have sent. */
+export function unbelievable(have: number, stored: number): LaneState {
+  const error =
+    `the pod says that it has seen sequence ${have}, and ${stored} is what it should have; that is not believed. ` +
+    'Delete the pod: its successor starts from what is stored.'
+  return { state: 'rejected', error }
+}

@@ -8,13 +8,17 @@ import {
   PENDING,
   refused,
   rejected,
+  unbelievable,
   unreachable,
 } from './pod-lane.ts'
 import { lookAgainMs } from './pod-pace.ts'
 import { type Part, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
 import {
+  hasKeys,
   number,
   type PodReport,
+  type ReportedKeys,
+  readKeys,
   readProblems,
   readReport,
   readTexts,
@@ -157,7 +161,7 @@ export class PodLink {
   #has(part: Part, report: PodReport, wanted: Outgoing): boolean {
     this.#raiseFloor(part, report, wanted)
     if (part === 'keys') {
-      return report.keys.hash === wanted.hash && report.keys.sequence === wanted.sequence
+      return report.keys.sequence === wanted.sequence && this.#saysKeys(report.keys)
     }
     const { hash, documentHash } = report.configuration
     // The same content under another sequence is pushed all the same: what is stored must be what is newest.
@@ -166,9 +170,9 @@ export class PodLink {
 
   #raiseFloor(part: Part, report: PodReport, wanted: Outgoing): void {
     if (part === 'keys') {
-      const { sequence, hash } = report.keys
+      const { sequence } = report.keys
       const isOther =
-        sequence > wanted.sequence || (sequence === wanted.sequence && hash !== wanted.hash)
+        sequence > wanted.sequence || (sequence === wanted.sequence && !this.#saysKeys(report.keys))
       if (isOther) this.#raise(part, sequence, wanted)
       return
     }
@@ -177,6 +181,11 @@ export class PodLink {
     const isOther =
       newestSequence > wanted.sequence || (newestSequence === wanted.sequence && !isOurs)
     if (isOther) this.#raise(part, newestSequence, wanted)
+  }
+
+  #saysKeys(reported: ReportedKeys): boolean {
+    const { keys } = this.#wanted
+    return keys !== undefined && hasKeys(reported, keys)
   }
 
   #raise(part: Part, seen: number, wanted: Outgoing): void {
@@ -226,8 +235,9 @@ export class PodLink {
     const body = jsonOf(answer)
     if (answer.status === 200) {
       this.#note(part, wanted, body)
-      const hash = valueBelow(body, 'hash')
-      if (hash === wanted.hash) return { state: 'acknowledged' }
+      const isIt =
+        part === 'keys' ? this.#saysKeys(readKeys(body)) : valueBelow(body, 'hash') === wanted.hash
+      if (isIt) return { state: 'acknowledged' }
       return { state: 'rejected', error: 'the pod acknowledges another document' }
     }
     if (answer.status === 422) return rejected(readProblems(valueBelow(body, 'problems')))
@@ -248,8 +258,7 @@ export class PodLink {
     const report = this.#report
     if (report === undefined) return
     if (part === 'keys') {
-      const sequence = number(valueBelow(body, 'sequence'))
-      this.#report = { ...report, keys: { hash: wanted.hash, sequence } }
+      this.#report = { ...report, keys: readKeys(body) }
       return
     }
     this.#report = {
@@ -288,11 +297,4 @@ function jsonOf({ body }: Answer): unknown {
   } catch {
     return undefined
   }
-}
-
-function unbelievable(have: number, stored: number): LaneState {
-  const error =
-    `the pod says that it has seen sequence ${have}, and ${stored} is what it should have; that is not believed. ` +
-    'Delete the pod: its successor starts from what is stored.'
-  return { state: 'rejected', error }
 }

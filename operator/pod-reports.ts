@@ -12,7 +12,7 @@ export interface PodReport {
     readonly refused: RefusedDocument | undefined
     readonly isLastKnownGood: boolean
   }
-  readonly keys: { readonly hash: string | undefined; readonly sequence: number }
+  readonly keys: ReportedKeys
   readonly unresolved: readonly UnresolvedReference[]
   readonly ignored: readonly string[]
   /** Fields that were taken note of, and take effect in a new pod only. */
@@ -21,6 +21,29 @@ export interface PodReport {
   readonly hasSharedStore: boolean
   /** Set while the shared store does not answer the pod. */
   readonly storeAway: { readonly failOpen: boolean } | undefined
+}
+
+export interface ReportedKeys {
+  readonly hash: string | undefined
+  /** Absent in pods of releases up to 1.4. */
+  readonly setHash: string | undefined
+  readonly sequence: number
+}
+
+/** Whether a pod has this set of keys: by the hash that it knows how to say. */
+export function hasKeys(
+  { hash, setHash }: Omit<ReportedKeys, 'sequence'>,
+  wanted: { readonly hash: string; readonly legacyHash: string },
+): boolean {
+  return setHash === undefined ? hash === wanted.legacyHash : setHash === wanted.hash
+}
+
+export function readKeys(value: unknown): ReportedKeys {
+  return {
+    hash: text(valueBelow(value, 'hash')),
+    setHash: text(valueBelow(value, 'setHash')),
+    sequence: number(valueBelow(value, 'sequence')),
+  }
 }
 
 export interface RefusedDocument {
@@ -71,10 +94,7 @@ export function readReport(body: unknown): PodReport {
           }
         : undefined,
     },
-    keys: {
-      hash: text(valueBelow(keys, 'hash')),
-      sequence: number(valueBelow(keys, 'sequence')),
-    },
+    keys: readKeys(keys),
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),

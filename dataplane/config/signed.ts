@@ -186,19 +186,30 @@ export function hashOf(value: unknown): string {
   return hash('sha256', canonicalJson(value))
 }
 
-/** The same for the same set of records in any order. It adds up, so that a change need not read all the others. */
+/** The same for the same set of records in any order, and for no other set that anybody can make. */
 export function keysHashOf(records: Iterable<KeyRecord>): string {
-  let sum = 0n
-  for (const record of records) sum ^= recordDigest(record)
-  return showDigest(sum)
+  return setHashOf([...records].map(recordDigest))
 }
 
-export function recordDigest(record: KeyRecord): bigint {
-  return BigInt(`0x${hashOf(record)}`)
+/** SHA-256 over the sorted digests: sums of digests can be met by records that are chosen for it. */
+export function setHashOf(digests: Iterable<string>): string {
+  return hash('sha256', [...digests].sort().join(''))
 }
 
-export function showDigest(sum: bigint): string {
-  return sum.toString(16).padStart(64, '0')
+/** What releases up to 1.4 compare: the digests by XOR. It tells them that a pod has its keys, and decides nothing else. */
+export function legacyHashOf(digests: Iterable<string>): string {
+  const sum = Buffer.alloc(32)
+  for (const digest of digests) {
+    const bytes = Buffer.from(digest, 'hex')
+    for (let at = 0; at < 32; at += 4)
+      sum.writeInt32BE(sum.readInt32BE(at) ^ bytes.readInt32BE(at), at)
+  }
+  return sum.toString('hex')
+}
+
+/** Hex. */
+export function recordDigest(record: KeyRecord): string {
+  return hashOf(record)
 }
 
 function write(value: unknown, depth: number): string {

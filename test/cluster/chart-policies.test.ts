@@ -183,10 +183,10 @@ test('the operator takes over and changes nothing that others made', async () =>
   const taken = asOperator(aConfigMap('team-config', owned('team-config', 'team')))
   assert.match(await refusalOf(taken), /belong to a GatewayConfig/)
   await store(aConfigMap('one-config', owned('one-config', 'one')))
-  const moved = asOperator(
-    aConfigMap('one-config', owned('one-config', 'one', uid.replace('1', '2'))),
-  )
-  assert.match(await refusalOf(moved), /one GatewayConfig/)
+  const other = aConfigMap('one-config', owned('one-config', 'one', uid.replace('1', '2')))
+  const replace = ['replace', '-f', '-', `--as=${OPERATOR}`]
+  const moved = cluster.kubectl(replace, { stdin: JSON.stringify(other) })
+  assert.match(await refusalOf(moved), /of one GatewayConfig to no other/)
   const budget = {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',

@@ -21,7 +21,7 @@ export interface HollowPods {
 
 interface HollowPod {
   configuration: object
-  keys: { hash: string | null; sequence: number }
+  keys: { hash: string | null; setHash?: string; sequence: number }
   /** Kept only to say the hash of keys that come as changes. */
   readonly records: Map<string, KeyRecord>
 }
@@ -124,6 +124,7 @@ function take(pod: HollowPod, { method, url, headers }: IncomingMessage, bytes: 
   if (valueBelow(document, 'changes') === undefined) pod.records.clear()
   for (const record of document.keys ?? document.changes.put) pod.records.set(record.hash, record)
   for (const hash of document.changes?.remove ?? []) pod.records.delete(hash)
-  pod.keys = { hash: keysHashOf(pod.records.values()), sequence }
+  const setHash = keysHashOf(pod.records.values())
+  pod.keys = { hash: setHash, setHash, sequence }
   return pod.keys
 }

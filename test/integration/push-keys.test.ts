@@ -1,7 +1,7 @@
 /** Keys pushed to a real pod: they hold from the next request on, whatever state the configuration is in. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { keysHashOf } from '../../dataplane/config/signed.ts'
+import { keysHashOf, legacyHashOf, recordDigest } from '../../dataplane/config/signed.ts'
 import { after as afterwards, startUpstream, streaming, whole, wordsOf } from './fake-upstream.ts'
 import { aKey, until } from './gateway-process.ts'
 import {
@@ -41,9 +41,10 @@ async function put(...records: readonly (typeof one.record)[]): Promise<void> {
   sequence += 1
   const { status, body } = await pod.push(allKeys(records, { sequence }))
   assert.equal(status, 200)
-  const hash = keysHashOf(records)
-  assert.deepEqual(body, { sequence, hash, count: records.length, problems: [] })
-  assert.deepEqual((await pod.status()).keys, { sequence, hash, count: records.length })
+  const setHash = keysHashOf(records)
+  const hash = legacyHashOf(records.map(recordDigest))
+  assert.deepEqual(body, { sequence, hash, setHash, count: records.length, problems: [] })
+  assert.deepEqual((await pod.status()).keys, { sequence, hash, setHash, count: records.length })
 }
 
 test('a pod knows the keys of the signed document, and none of the configuration', async () => {
@@ -71,7 +72,7 @@ test('changes add, replace and remove keys, and lead to the same hash as the ful
     someKeys({ base, put: [two.record, revoked], remove: [] }, { sequence }),
   )
   assert.equal(added.status, 200)
-  assert.equal(added.body.hash, keysHashOf([revoked, two.record]))
+  assert.equal(added.body.setHash, keysHashOf([revoked, two.record]))
   assert.deepEqual([await statusWith(one), await statusWith(two)], [401, 200])
   const next = someKeys(
     { base: sequence, put: [], remove: [two.record.hash] },
@@ -81,7 +82,7 @@ test('changes add, replace and remove keys, and lead to the same hash as the ful
   assert.equal((await pod.push(next)).status, 200)
   assert.equal((await pod.push(next)).status, 200)
   assert.deepEqual([await statusWith(one), await statusWith(two)], [401, 401])
-  assert.equal((await pod.status()).keys.hash, keysHashOf([revoked]))
+  assert.equal((await pod.status()).keys.setHash, keysHashOf([revoked]))
 })
 
 test('changes to keys that the pod does not have are answered with what it has', async () => {

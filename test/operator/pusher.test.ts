@@ -5,7 +5,15 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { hashOf, keysHashOf, trustOf, verify } from '../../dataplane/config/signed.ts'
+import {
+  hashOf,
+  type KeyRecord,
+  keysHashOf,
+  legacyHashOf,
+  recordDigest,
+  trustOf,
+  verify,
+} from '../../dataplane/config/signed.ts'
 import { signConfiguration, signKeys } from '../../operator/bundle.ts'
 import { Pusher } from '../../operator/pusher.ts'
 import { Transport } from '../../operator/transport.ts'
@@ -30,6 +38,12 @@ function aRecord(id: string) {
   return { id, tenant: 'acme', hash: `sha256:${hashOf(id)}`, routes: ['*'] }
 }
 
+interface SaidKeys {
+  hash: string | null
+  setHash?: string
+  sequence: number
+}
+
 type Say = { status: number; body?: object } | 'hang' | undefined
 
 /** A pod as the data plane is one: remembers what it took, proves what it gets. */
@@ -45,7 +59,12 @@ async function aPod() {
       sequence: 0,
       newestSequence: 0,
     },
-    keys: { hash: null as string | null, sequence: 0 },
+    keys: { hash: null, sequence: 0 } as SaidKeys,
+    keysOf: (records: readonly KeyRecord[], sequence: number): SaidKeys => ({
+      hash: 'of the set, as releases up to 1.4 say it',
+      setHash: keysHashOf(records),
+      sequence,
+    }),
     /** Answers in place of the pod. */
     say: (_path: string): Say => undefined,
   }
@@ -87,7 +106,7 @@ async function aPod() {
       for (const hash of document.changes.remove) known.delete(hash)
     } else known.clear()
     for (const record of document.keys ?? document.changes.put) known.set(record.hash, record)
-    pod.keys = { hash: keysHashOf(known.values()), sequence: document.sequence }
+    pod.keys = pod.keysOf([...known.values()], document.sequence)
     return send(200, pod.keys)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -239,8 +258,8 @@ test('keys travel as changes where the pod has what they begin with, else whole'
   )
   assert.deepEqual(follower.received, ['/keys', '/keys changes'])
   assert.deepEqual(stranger.received, ['/keys'])
-  assert.equal(follower.keys.hash, second.hash)
-  assert.equal(stranger.keys.hash, second.hash)
+  assert.equal(follower.keys.setHash, second.hash)
+  assert.equal(stranger.keys.setHash, second.hash)
 })
 
 test('a pod that has seen a higher sequence says how high, and is not argued with', async () => {
@@ -298,4 +317,36 @@ test('a pod whose shared store may go away is asked more often than others', asy
   shared.store = { backend: 'redis', state: 'away', fail_open: false }
   await until('it is known', () => stateOf(shared)?.report?.storeAway !== undefined)
   assert.equal(alone.looks, 1)
+})
+
+test('a pod of a release up to 1.4 acknowledges its keys by the hash that it knows', async () => {
+  const pod = await aPod()
+  pod.keysOf = (records, sequence) => ({ hash: legacyHashOf(records.map(recordDigest)), sequence })
+  const { pusher } = aPusher()
+  const keys = signKeys([aRecord('a'), aRecord('b')], { gateway, sequence: 1 }, signing)
+  pusher.program('ai/production', [pod.target], { configuration: undefined, keys })
+  await until('it has the keys', () =>
+    pusher.statesOf('ai/production').every((one) => one.keys.state === 'acknowledged'),
+  )
+})
+
+test('a pod that claims an absurd number moves no floor, and is named when it refuses', async () => {
+  const pod = await aPod()
+  const absurd = Number.MAX_SAFE_INTEGER
+  pod.configuration = { ...pod.configuration, newestSequence: absurd }
+  pod.keys = { ...pod.keys, sequence: absurd }
+  pod.say = (path) =>
+    path === '/config' || path === '/keys' ? { status: 409, body: { have: absurd } } : undefined
+  const { pusher } = aPusher()
+  const keys = signKeys([aRecord('a')], { gateway, sequence: 5 }, signing)
+  pusher.program('ai/production', [pod.target], { configuration: aConfiguration(7), keys })
+  await until('both are refused', () =>
+    pusher.statesOf('ai/production').every((one) => {
+      return one.keys.state === 'rejected' && one.configuration.state === 'rejected'
+    }),
+  )
+  const [state] = pusher.statesOf('ai/production')
+  assert.match(state?.keys.error ?? '', /9007199254740991.*not believed\. Delete the pod/)
+  assert.equal(pusher.floorOf('ai/production', 'configuration'), 0)
+  assert.equal(pusher.floorOf('ai/production', 'keys'), 0)
 })
