@@ -3,6 +3,7 @@ import type { ChatBody } from '../call.ts'
 import type { Recogniser } from './failures.ts'
 import { openAiLike } from './openai-like.ts'
 import { HOSTED_MEMBERS } from './openai-like-request.ts'
+import { OF_LLAMACPP } from './told-windows.ts'
 
 /** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
 export const OF_THE_REQUEST = new RegExp(
@@ -32,6 +33,7 @@ export const llamacpp = openAiLike({
   developerRole: false,
   drop: HOSTED_MEMBERS,
   rewrite: parallelByDefault,
+  windows: OF_LLAMACPP,
   recognisers: RECOGNISERS,
 })
 

@@ -5,6 +5,7 @@ import { listOf, recordOf, rowOf, textOf } from './json-values.ts'
 import { OF_THE_REQUEST } from './llamacpp.ts'
 import { openAiLike } from './openai-like.ts'
 import { HOSTED_MEMBERS } from './openai-like-request.ts'
+import { OF_OLLAMA } from './told-windows.ts'
 
 const OF_PICTURES_AND_TEMPLATES =
   /missing data required for image input|chat template prompt error|^template: /
@@ -33,6 +34,7 @@ export const ollama = openAiLike({
   rewrite: emulated,
   // Its ids are one of a thousand.
   repair: { newIds: true, finishReasons: { load: 'stop', unload: 'stop' } },
+  windows: OF_OLLAMA,
   recognisers: RECOGNISERS,
 })
 

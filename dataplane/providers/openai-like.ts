@@ -10,6 +10,7 @@ import { OTHER_NAME } from './openai-like-reasoning.ts'
 import type { Repair } from './openai-like-repair.ts'
 import { encodeBody } from './openai-like-request.ts'
 import { openReader } from './openai-like-stream.ts'
+import type { WindowQuestion } from './told-windows.ts'
 
 export interface OpenAiLike {
   readonly name: ProviderName
@@ -44,6 +45,8 @@ export interface OpenAiLike {
   readonly dropsEmptyChoices?: boolean
   /** What has to be put right in answers; every event is read then. */
   readonly repair?: Repair
+  /** Where it tells its context window, if not in the usual way. */
+  readonly windows?: readonly WindowQuestion[]
   /** Tried before those of every upstream. */
   readonly recognisers: readonly Recogniser[]
   /** Path and authentication where they are not OpenAI's. */
@@ -60,6 +63,7 @@ export function openAiLike(options: OpenAiLike): Provider {
     hosted,
     ...(defaultEndpoint !== undefined && { defaultEndpoint }),
     ...(healthPath !== undefined && { healthPath }),
+    ...(options.windows !== undefined && { windows: options.windows }),
     ...(options.renamesReasoning && { marks: [OTHER_NAME] }),
     passesBytes: options.repair === undefined && options.dropsEmptyChoices !== true,
     encode: (request, dialect, maxTokens) => ({

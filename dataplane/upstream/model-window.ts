@@ -1,16 +1,16 @@
-/** How many tokens a runtime's model may hold, where the configuration does not say: read from its list of models. */
+/** How many tokens a runtime's model may hold, where the configuration does not say: read where its provider says. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import { LISTED, type WindowQuestion, windowFrom } from '../providers/told-windows.ts'
 import { readBounded } from './bounded-body.ts'
 
 const READ_TIMEOUT_MS = 5_000
-const LIST_BYTES_MAX = 1_048_576
+const ANSWER_BYTES_MAX = 1_048_576
+/** What a base URL of OpenAI's wire ends in. */
+const VERSION = /\/v\d+[a-z0-9]*$/
 /** A runtime that is still loading is asked again soon; one that answered may be started anew with another model. */
 const UNKNOWN_MS = 5_000
 const KNOWN_MS = 60_000
-
-/** What runtimes call it. */
-const NAMES = ['max_model_len', 'max_context_length', 'context_length', 'context_window'] as const
 
 export class ModelWindow {
   /** Tokens; undefined until it is known. */
@@ -38,30 +38,40 @@ export class ModelWindow {
   }
 }
 
-/** Asks the runtime once; undefined when its list does not tell. */
+/** Asks the runtime once, one question after the other; undefined when none of its answers tells. */
 export async function readModelWindow(
   pool: Dispatcher,
+  settings: UpstreamSettings,
+): Promise<number | undefined> {
+  for (const question of settings.provider.windows ?? LISTED) {
+    const tokens = await ask(pool, question, settings)
+    if (tokens !== undefined) return tokens
+  }
+  return undefined
+}
+
+async function ask(
+  pool: Dispatcher,
+  question: WindowQuestion,
   { basePath, credential, headers, model }: UpstreamSettings,
 ): Promise<number | undefined> {
+  const { method, path, isNative, body: bodyOf } = question
   const { statusCode, body } = await pool.request({
-    path: `${basePath}/models`,
-    method: 'GET',
+    path: (isNative ? basePath.replace(VERSION, '') : basePath) + path,
+    method,
     headers: {
       ...(credential === '' ? {} : { authorization: `Bearer ${credential}` }),
+      ...(bodyOf !== undefined && { 'content-type': 'application/json' }),
       ...headers,
       'accept-encoding': 'identity',
     },
+    ...(bodyOf !== undefined && { body: bodyOf(model) }),
     signal: AbortSignal.timeout(READ_TIMEOUT_MS),
   })
-  const list = await readBounded(body, LIST_BYTES_MAX, 'the list of models is too large')
-  return statusCode === 200 ? windowIn(JSON.parse(list.toString()), model) : undefined
-}
-
-/** Of the model of that name, or of the only one there is. */
-export function windowIn(list: unknown, model: string): number | undefined {
-  const { data } = Object(list)
-  if (!Array.isArray(data)) return undefined
-  const entry = data.find((one) => Object(one).id === model) ?? (data.length === 1 ? data[0] : {})
-  const told = NAMES.map((name) => Object(entry)[name])
-  return told.find((tokens) => Number.isSafeInteger(tokens) && tokens > 0)
+  const answer = await readBounded(
+    body,
+    ANSWER_BYTES_MAX,
+    'what it tells of its model is too large',
+  )
+  return statusCode === 200 ? windowFrom(question, answer.toString(), model) : undefined
 }

@@ -1,13 +1,28 @@
 /** A context window that nobody wrote down: the runtime is asked, and of hosted models it is known. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { startSimulator } from '../../cli/simulator.ts'
-import { windowIn } from '../../dataplane/upstream/model-window.ts'
+import { windowIn } from '../../dataplane/providers/told-windows.ts'
 import { errorOf, startFront, startUpstream } from './fake-upstream.ts'
 import { until } from './gateway-process.ts'
 
 const CREDENTIAL = 'upstream-credential'
 const runtime = await startSimulator({ apiKey: CREDENTIAL })
+/** Answers GET and POST by path, as runtimes with ways of their own to tell it do. */
+const native = createServer((incoming, outgoing) => {
+  const told: Record<string, unknown> = {
+    '/v1/models': { data: [{ id: 'm.gguf', meta: { n_ctx: 3000, n_ctx_train: 100_000 } }] },
+    '/ollama/api/ps': { models: [] },
+    '/ollama/api/show': { parameters: 'num_ctx 2000' },
+  }
+  incoming.resume()
+  outgoing.end(JSON.stringify(told[incoming.url ?? ''] ?? {}))
+}).listen(0, '127.0.0.1')
+await once(native, 'listening')
+const nativeUrl = `http://127.0.0.1:${(native.address() as AddressInfo).port}`
 const [silent, hosted] = await Promise.all([startUpstream(), startUpstream()])
 const front = await startFront({
   upstreams: [
@@ -15,8 +30,10 @@ const front = await startFront({
     { name: 'written', provider: 'vllm', endpoint: runtime.url, context_window: 1000 },
     { name: 'silent', provider: 'vllm', endpoint: silent.url },
     { name: 'hosted', endpoint: hosted.url, model: 'gpt-4o-mini-2024-07-18' },
+    { name: 'llamacpp', provider: 'llamacpp', endpoint: nativeUrl },
+    { name: 'ollama', provider: 'ollama', endpoint: `${nativeUrl}/ollama` },
   ],
-  routes: ['runtime', 'written', 'silent', 'hosted'].map((name) => ({
+  routes: ['runtime', 'written', 'silent', 'hosted', 'llamacpp', 'ollama'].map((name) => ({
     name,
     strategy: 'single',
     primary: name,
@@ -24,6 +41,8 @@ const front = await startFront({
 })
 after(async () => {
   await front.process.stop()
+  native.close()
+  native.closeAllConnections()
   await Promise.all([runtime.stop(), silent.close(), hosted.close()])
 })
 
@@ -35,6 +54,18 @@ test("the window that the runtime's list of models tells is the one that is chec
   assert.deepEqual([code, context_window], ['ERR_GW_CONTEXT_OVERFLOW', 131_072])
   assert.equal((await front.chat({ model: 'runtime', max_tokens: 5 })).status, 200)
 })
+
+for (const [model, tokens] of [
+  ['llamacpp', 3000],
+  ['ollama', 2000],
+] as const) {
+  test(`the window that ${model} serves is the one that is checked`, async () => {
+    const ask = () => front.chat({ model, max_tokens: 50_000 })
+    await until('the runtime has told it', async () => (await ask()).status === 400)
+    const { code, context_window } = errorOf(await ask())
+    assert.deepEqual([code, context_window], ['ERR_GW_CONTEXT_OVERFLOW', tokens])
+  })
+}
 
 test('a window that is written counts, whatever the runtime tells', async () => {
   const heard = await front.chat({ model: 'written', max_tokens: 2000 })

@@ -105,7 +105,7 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   if (knownWindow(upstream) !== undefined) return []
   const message = HOSTED_NAMES.includes(upstream.provider)
     ? 'no context window known: the context check is off for this upstream'
-    : "no context window known here: the context check is off while the runtime's list of models does not tell it"
+    : 'no context window known here: the context check is off while the runtime does not tell it'
   const fix = 'Add context_window: with the tokens that prompt and answer may hold together.'
   return [warn(path, message, fix)]
 }

@@ -1,0 +1,55 @@
+/** What runtimes tell of the context they serve. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { llamacpp } from '../../../dataplane/providers/llamacpp.ts'
+import { ollama } from '../../../dataplane/providers/ollama.ts'
+import type { WindowQuestion } from '../../../dataplane/providers/told-windows.ts'
+import { windowFrom } from '../../../dataplane/providers/told-windows.ts'
+
+/** By path, in the order they are asked. */
+function told(questions: readonly WindowQuestion[] | undefined, answers: Record<string, unknown>) {
+  for (const question of questions ?? []) {
+    const answer = answers[question.path]
+    const tokens = windowFrom(question, JSON.stringify(answer) ?? '', 'llama3')
+    if (tokens !== undefined) return tokens
+  }
+  return undefined
+}
+
+const META = { n_ctx: 4096, n_ctx_train: 131_072 }
+
+test('of llama.cpp it is what a slot holds, not what the model was trained on', () => {
+  const list = (meta: unknown) => ({ '/models': { data: [{ id: 'm.gguf', meta }] } })
+  const props = { '/props': { default_generation_settings: { n_ctx: 2048 } } }
+  assert.equal(told(llamacpp.windows, { ...list(META), ...props }), 4096)
+  assert.equal(told(llamacpp.windows, { ...list({ n_ctx_train: 131_072 }), ...props }), 2048)
+  assert.equal(told(llamacpp.windows, list({ n_ctx_train: 131_072 })), undefined)
+  assert.equal(told(llamacpp.windows, list(null)), undefined)
+})
+
+test('of Ollama it is what the loaded model was given, else what it would be given, else what it could hold', () => {
+  const loaded = (name: string) => ({ '/api/ps': { models: [{ name, context_length: 8192 }] } })
+  const parameters = 'stop "<|eot|>"\nnum_ctx                        16384\ntemperature 0.5'
+  const model_info = { 'general.architecture': 'llama', 'llama.context_length': 131_072 }
+  const shown = { '/api/show': { parameters, model_info } }
+  assert.equal(told(ollama.windows, { ...loaded('llama3:latest'), ...shown }), 8192)
+  assert.equal(told(ollama.windows, { ...loaded('llama3'), ...shown }), 8192)
+  assert.equal(told(ollama.windows, { ...loaded('llama3:70b'), ...shown }), 16_384)
+  assert.equal(told(ollama.windows, { '/api/show': { model_info } }), 131_072)
+  assert.equal(told(ollama.windows, { '/api/show': { parameters: 'stop "num_ctx 1"' } }), undefined)
+})
+
+test('what makes no sense tells nothing', () => {
+  for (const questions of [llamacpp.windows, ollama.windows]) {
+    for (const answer of [
+      null,
+      [],
+      'text',
+      { data: [{ meta: { n_ctx: '4096' } }] },
+      { models: 1 },
+    ]) {
+      const all = ['/models', '/props', '/api/ps', '/api/show'].map((path) => [path, answer])
+      assert.equal(told(questions, Object.fromEntries(all)), undefined)
+    }
+  }
+})
