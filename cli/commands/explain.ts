@@ -1,7 +1,6 @@
 /** `gw explain`: what a running gateway would do now with a request. */
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
-import { breakerLines } from '../breakers-text.ts'
 import type { Explanation } from '../explanation.ts'
 import { wholeNumber } from '../option-values.ts'
 import {
@@ -98,6 +97,7 @@ async function printExplanation({ text, key, upstreams, limits }: Explanation): 
       one.queue,
     ])
     printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE'], rows)
+    const { breakerLines } = await import('../breakers-text.ts')
     for (const line of breakerLines(upstreams)) printLine(line)
   }
   if (limits === undefined) return
