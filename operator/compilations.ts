@@ -1,7 +1,9 @@
 /** The last compilation of each gateway, made anew only when what goes into it has changed. */
 import type { KeyRecord } from '../dataplane/config/signed.ts'
-import { type Compiled, compile } from './compile.ts'
-import { gatewayOf, type KeyVerdict } from './compile-keys.ts'
+import { hashOf } from '../dataplane/config/signed.ts'
+import { type Compiled, combine, type Judged, judgeGateway, tenantsOf } from './compile.ts'
+import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './compile-keys.ts'
+import { isLarge, judgeApart } from './judge-apart.ts'
 import { type KubeObject, keyOf } from './objects.ts'
 import type { World } from './world.ts'
 
@@ -24,15 +26,37 @@ export interface Compilation {
 /** Keys that change one after the other are taken together. */
 const KEYS_INTERVAL_MS = 500
 
+export interface CompilationsOptions {
+  readonly world: World
+  readonly wallClock: () => number
+  /** A thread has judged this gateway: it is to be compiled anew. */
+  readonly onJudged: (gateway: string) => void
+  readonly judgeApart?: typeof judgeApart
+}
+
+interface JudgedApart {
+  /** What was judged, and beside which tenants. */
+  readonly version: string
+  readonly of: string
+  readonly judged: Judged
+}
+
 export class Compilations {
+  readonly #options: CompilationsOptions
   readonly #world: World
+  /** Of large gateways: what a thread has found, and what one is to find. */
+  readonly #judged = new Map<string, JudgedApart>()
+  readonly #asked = new Map<string, string>()
+  #last: Promise<void> = Promise.resolve()
   readonly #wallClock: () => number
   readonly #made = new Map<string, Made>()
   readonly #keysVersions = new Map<string, number>()
 
-  constructor(world: World, wallClock: () => number) {
+  constructor(options: CompilationsOptions) {
+    const { world, wallClock } = options
     this.#world = world
     this.#wallClock = wallClock
+    this.#options = options
     world.stores.gatewayKeys.onChange((before, after) => {
       if (isSameSpec(before, after)) return
       for (const key of [before, after]) {
@@ -54,12 +78,13 @@ export class Compilations {
       const againMs = made.at + KEYS_INTERVAL_MS - now
       if (againMs > 0) return { compiled, isNew: false, againMs }
     }
-    const compiled = compile({
+    const keys = compileKeys({
       gateway,
       keys: this.#world.keysOf.get(key),
       now: this.#wallClock(),
-      ...(keptKeys && { keptKeys }),
+      keptKeys: keptKeys ?? [],
     })
+    const compiled = combine(this.#judge(gateway, keys), keys)
     this.#made.set(key, { uid, generation, keysVersion, compiled, at: now })
     return { compiled, isNew: true }
   }
@@ -68,8 +93,44 @@ export class Compilations {
     return this.#made.get(gateway)?.compiled.verdicts.get(key)
   }
 
+  /** At once, or for a large document by and by: undefined until it is known for this generation. */
+  #judge(gateway: KubeObject, keys: CompiledKeys): Judged | undefined {
+    const tenants = tenantsOf(keys)
+    const now = this.#wallClock()
+    if (!isLarge(gateway)) return judgeGateway(gateway, now, (tenant) => tenants.has(tenant))
+    const key = keyOf(gateway)
+    const { uid, generation } = gateway.metadata
+    const version = `${uid}/${generation}`
+    const of = `${version}/${hashOf([...tenants].sort())}`
+    const known = this.#judged.get(key)
+    if (known?.of !== of && this.#asked.get(key) !== of) {
+      this.#asked.set(key, of)
+      const order = { gateway, now, tenants: [...tenants] }
+      this.#last = this.#last.then(() => this.#judgeInTurn(order, { version, of }))
+    }
+    return known?.version === version ? known.judged : undefined
+  }
+
+  /** One thread at a time: each may take hundreds of megabytes. */
+  async #judgeInTurn(
+    order: Parameters<typeof judgeApart>[0],
+    names: Omit<JudgedApart, 'judged'>,
+  ): Promise<void> {
+    const key = keyOf(order.gateway)
+    // Edited again, or deleted, while it waited.
+    if (this.#asked.get(key) !== names.of) return
+    const judged = await (this.#options.judgeApart ?? judgeApart)(order)
+    if (this.#asked.get(key) !== names.of) return
+    this.#asked.delete(key)
+    this.#judged.set(key, { ...names, judged })
+    this.#made.delete(key)
+    this.#options.onJudged(key)
+  }
+
   forget(gateway: string): void {
     this.#made.delete(gateway)
+    this.#judged.delete(gateway)
+    this.#asked.delete(gateway)
   }
 
   #bump(gateway: string): void {

@@ -15,7 +15,7 @@ import { resolveReferences } from '../dataplane/config/references.ts'
 import { hashOf, type KeyRecord, type Payload } from '../dataplane/config/signed.ts'
 import { fileReferences } from './checks/files.ts'
 import { checkInCluster } from './checks/index.ts'
-import { compileKeys, type KeyVerdict } from './compile-keys.ts'
+import { type CompiledKeys, compileKeys, type KeyVerdict } from './compile-keys.ts'
 import { digestOf } from './key-digests.ts'
 import { type Needs, needsOf } from './needs.ts'
 import { isObject, type KubeObject } from './objects.ts'
@@ -43,6 +43,8 @@ export interface Compiled {
   readonly verdicts: ReadonlyMap<string, KeyVerdict>
   /** By paths as the user wrote them. */
   readonly problems: readonly Finding[]
+  /** Only the keys are known yet. */
+  readonly isPending?: true
 }
 
 export interface CompiledConfiguration {
@@ -55,30 +57,49 @@ export interface CompiledConfiguration {
 export function compile(resources: Resources): Compiled {
   const { gateway, keys, now, keptKeys = [], areAllKeys = true } = resources
   const compiled = compileKeys({ gateway, keys, now, keptKeys })
-  const tenants = new Set(compiled.records.map(({ tenant }) => tenant))
-  const judged = judgeConfiguration(gateway, now, (name) => !areAllKeys || tenants.has(name))
+  const tenants = tenantsOf(compiled)
+  const judged = judgeGateway(gateway, now, (name) => !areAllKeys || tenants.has(name))
+  return combine(judged, compiled, areAllKeys)
+}
+
+/** What is known of a gateway without its keys. It is data alone, so that a thread can hand it to another. */
+export interface Judged extends Pick<Compiled, 'configuration' | 'spec' | 'problems'> {}
+
+export function judgeGateway(
+  gateway: KubeObject,
+  now: number,
+  hasOtherKeys: (tenant: string) => boolean,
+): Judged {
+  const found = judgeConfiguration(gateway, now, hasOtherKeys)
   // The API server refuses most of what is wrong in it; the definition there may be older or newer than we are.
   const spec = WorkloadSpec.safeParse(gateway.spec ?? {})
-  const found = [...judged.problems, ...(spec.success ? [] : specProblems(gateway.spec))]
-  const problems = found.filter(
+  const problems = [...found, ...(spec.success ? [] : specProblems(gateway.spec))]
+  const configuration = hasErrors(problems) ? undefined : configurationOf(gateway)
+  return { configuration, spec: spec.data, problems }
+}
+
+/** Keys come whatever is known of the rest: without a judgement the configuration is still being looked at. */
+export function combine(
+  judged: Judged | undefined,
+  { records, verdicts }: CompiledKeys,
+  areAllKeys = true,
+): Compiled {
+  const keys = { keys: records, keysHash: digestOf(records), verdicts }
+  if (judged === undefined) {
+    return { configuration: undefined, spec: undefined, problems: [], ...keys, isPending: true }
+  }
+  const problems = judged.problems.filter(
     ({ severity, path }) =>
       // Keys may also come as resources of their own.
       severity === 'error' ||
       showPath(path) !== 'gw.api_keys' ||
-      (areAllKeys && compiled.records.length === 0),
+      (areAllKeys && records.length === 0),
   )
-  return {
-    configuration: hasErrors(problems) ? undefined : configurationOf(gateway),
-    spec: spec.data,
-    keys: compiled.records,
-    keysHash: digestOf(compiled.records),
-    verdicts: compiled.verdicts,
-    problems,
-  }
+  return { ...judged, problems, ...keys }
 }
 
-interface Judged {
-  readonly problems: readonly Finding[]
+export function tenantsOf({ records }: CompiledKeys): ReadonlySet<string> {
+  return new Set(records.map(({ tenant }) => tenant))
 }
 
 /** References are not resolved here: no value of a Secret ever passes through the operator. */
@@ -86,7 +107,7 @@ function judgeConfiguration(
   gateway: KubeObject,
   now: number,
   hasOtherKeys: (tenant: string) => boolean,
-): Judged {
+): readonly Finding[] {
   const tree = documentOf(gateway)
   const resolution = resolveReferences(tree, { env: {}, readText: noFile })
   const resolved = canonicalize(resolution.tree)
@@ -109,7 +130,7 @@ function judgeConfiguration(
     ...[...judgement.faults, ...judgement.findings].map(toWritten),
     ...(configuration === undefined ? [] : checkInCluster({ gateway, gw: configuration.gw })),
   ]
-  return { problems: firstFindings(distinct(findings), FINDINGS_MAX) }
+  return firstFindings(distinct(findings), FINDINGS_MAX)
 }
 
 function configurationOf(gateway: KubeObject): CompiledConfiguration {

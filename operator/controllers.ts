@@ -40,7 +40,11 @@ const CONCURRENCY = 4
 
 export function makeControllers(options: OperatorOptions, parts: ControllerParts): Controllers {
   const { api, world } = parts
-  const compilations = new Compilations(world, Date.now)
+  const compilations = new Compilations({
+    world,
+    wallClock: Date.now,
+    onJudged: (gateway) => gateways.add(gateway),
+  })
   const events = makeEvents(options, api)
   const keyReconciler = new KeysReconciler({
     api,

@@ -88,7 +88,9 @@ export class GatewayReconciler {
       const kind = error instanceof ForeignObjectError ? 'conflict' : 'failed'
       workload = { kind, message: messageOf(error) }
     }
-    const waits = await this.#finish(gateway, { isPaused, compiled, stored, workload })
+    // What is not judged yet says nothing about the document; its keys are on their way already.
+    const known = compiled?.isPending === true ? undefined : compiled
+    const waits = await this.#finish(gateway, { isPaused, compiled: known, stored, workload })
     if (faults.length > 0) throw faults[0]
     return { againMs: Math.min(...waits, keysWaitMs ?? Infinity, this.#resyncMs(workload)) }
   }

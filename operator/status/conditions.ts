@@ -3,6 +3,7 @@ import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
 import { countFindings } from '../../dataplane/config/problems.ts'
 import { showFinding } from '../compile.ts'
+import { TIMED_OUT } from '../judge-apart.ts'
 import { valueBelow } from '../objects.ts'
 import { isRolling } from '../workload/rolling.ts'
 import { enforces, type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
@@ -82,7 +83,8 @@ function judgeAccepted({ isPaused, compiled }: StatusFacts): Judgement {
   if (first !== undefined) {
     const others = countFindings(errors) - 1
     const more = others > 0 ? ` (and ${others} more, see status.problems)` : ''
-    return no('Invalid', `${showFinding(first)}${more}`)
+    const reason = first.code === TIMED_OUT ? 'CompilationTimedOut' : 'Invalid'
+    return no(reason, `${showFinding(first)}${more}`)
   }
   const warnings = countFindings(compiled.problems)
   const said =

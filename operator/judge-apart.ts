@@ -1,0 +1,67 @@
+/** Judges a large configuration in a thread that can be ended: the operator's loop, and the keys of others, do not wait. */
+import { once } from 'node:events'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { refuse } from '../dataplane/config/problems.ts'
+import { isMap } from '../dataplane/config/tree.ts'
+import { type Judged, judgeGateway } from './compile.ts'
+import { messageOf } from './log.ts'
+import type { KubeObject } from './objects.ts'
+
+/** Characters of `gw`. What is smaller takes some ten milliseconds; a thread takes two hundred to begin. */
+const LARGE = 64 * 1024
+/** From the moment it begins. What a ConfigMap holds takes a second on a slow machine. */
+const DEADLINE_MS = 10_000
+/** Of the thread: the largest configuration takes a third of it. */
+const HEAP_MIB = 256
+/** Condition `Accepted` has a reason for it. */
+export const TIMED_OUT = 'COMPILATION_TIMED_OUT'
+
+export interface Order {
+  readonly gateway: KubeObject
+  readonly now: number
+  /** Tenants that have keys; of another without any is warned. */
+  readonly tenants: readonly string[]
+}
+
+export function isLarge({ gw }: KubeObject): boolean {
+  return JSON.stringify(gw ?? null).length > LARGE
+}
+
+/** Never rejects: what stands in the way is said as a problem of the document. */
+export async function judgeApart(order: Order, deadlineMs = DEADLINE_MS): Promise<Judged> {
+  const { gateway, ...rest } = order
+  const { metadata, spec, gw } = gateway
+  const { name, namespace } = metadata
+  const copy = { metadata: { name, namespace }, spec, gw }
+  const worker = new Worker(import.meta.filename, {
+    workerData: { isJudge: true, gateway: copy, ...rest },
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
+  })
+  const deadline = AbortSignal.timeout(deadlineMs)
+  try {
+    // The thread answers with one message, or fails.
+    const [judged] = await once(worker, 'message', { signal: deadline })
+    return judged as Judged
+  } catch (error) {
+    return failed(deadline.aborted ? lateness(deadlineMs) : `cannot be judged: ${messageOf(error)}`)
+  } finally {
+    await worker.terminate()
+  }
+}
+
+function lateness(deadlineMs: number): string {
+  return `takes longer than ${deadlineMs / 1000} s to judge, so that it was given up`
+}
+
+function failed(message: string): Judged {
+  const fix = 'Shorten it, or split it into several gateways; its keys work meanwhile.'
+  const problem = { ...refuse(['gw'], message, fix), code: TIMED_OUT }
+  return { configuration: undefined, spec: undefined, problems: [problem] }
+}
+
+if (!isMainThread && isMap(workerData) && workerData.isJudge === true) {
+  // Only the function above starts it.
+  const { gateway, now, tenants } = workerData as unknown as Order
+  const known = new Set(tenants)
+  parentPort?.postMessage(judgeGateway(gateway, now, (tenant) => known.has(tenant)))
+}
