@@ -15,6 +15,7 @@ import { lookAgainMs } from './pod-pace.ts'
 import { type Part, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
 import {
   hasKeys,
+  jsonOf,
   number,
   type PodReport,
   type ReportedKeys,
@@ -290,11 +291,3 @@ export class PodLink {
 
 /** A pod that has acknowledged goes on enforcing; a look or two that fail say little. */
 const SILENCES_MAX = 3
-
-function jsonOf({ body }: Answer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
-}

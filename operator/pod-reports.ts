@@ -138,3 +138,12 @@ function text(value: unknown): string | undefined {
 export function number(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
+
+/** Undefined where a pod answers something else. */
+export function jsonOf({ body }: { readonly body: Buffer }): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
