@@ -1,17 +1,38 @@
 #!/usr/bin/env node
 /**
- * The tool `gw` as it is installed. Plain JavaScript: the first TypeScript of a start costs a third of it, unless what was
- * made of it the last time can be taken. It is kept where dataplane/compile-cache.ts keeps it, too.
+ * The tool `gw` as it is installed. Plain JavaScript, for two reasons: the first TypeScript of a start costs a third of it,
+ * unless compiled code can be taken from the last time; and a Node that is too old for TypeScript must still be able to read
+ * this file, to start the Node that is installed beside it.
  */
-import { mkdirSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-const { HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env
-const home = XDG_CACHE_HOME ?? (HOME === undefined ? undefined : join(HOME, '.cache'))
-if (NODE_COMPILE_CACHE === undefined && home !== undefined) {
+/** Runs TypeScript as it is. */
+const OLDEST_NODE = 24
+const FOLDER = fileURLToPath(new URL('..', import.meta.url))
+/** In the folder of the package, and beside it where npm has put all packages into one folder. */
+const INSTALLED_NODES = ['node_modules/node/bin/node', '../node/bin/node']
+
+if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) await start()
+else relaunch()
+
+async function start() {
+  await keepCompiled()
+  const { main } = await import('./program.ts')
+  await main()
+}
+
+/** It is kept where dataplane/compile-cache.ts keeps it, too. */
+async function keepCompiled() {
+  const { HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env
+  const home = XDG_CACHE_HOME ?? (HOME === undefined ? undefined : join(HOME, '.cache'))
+  if (NODE_COMPILE_CACHE !== undefined || home === undefined) return
   const folder = join(home, 'gw', 'compiled')
   try {
+    const { enableCompileCache } = await import('node:module')
     // What is in it is run: nobody else may write there.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     enableCompileCache(folder)
@@ -19,5 +40,28 @@ if (NODE_COMPILE_CACHE === undefined && home !== undefined) {
     // Nothing depends on it.
   }
 }
-const { main } = await import('./program.ts')
-await main()
+
+/** The same command in the Node that came with the packages. */
+function relaunch() {
+  const node = INSTALLED_NODES.map((path) => join(FOLDER, path)).find((path) => existsSync(path))
+  if (node === undefined) {
+    const advice = `install a newer one, or run \`npm ci\` in ${FOLDER} to get one that only gw uses`
+    return fail(`gw needs Node ${OLDEST_NODE} or newer, and this is ${process.version}; ${advice}`)
+  }
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // A terminal sends Ctrl-C to both.
+    process.on(signal, () =>
+      signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal),
+    )
+  }
+  child.on('error', (error) => fail(`${node} cannot be started: ${error.message}`))
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0)
+  })
+}
+
+function fail(message) {
+  process.stderr.write(`error: ${message}\n`)
+  process.exitCode = 2
+}

@@ -1,0 +1,77 @@
+/** The tool under a Node that is too old for its program. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { TOOL } from './gw.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'gw-old-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** Says that it is an old Node, whatever Node runs the test. */
+const OLD = join(folder, 'old.mjs')
+writeFileSync(
+  OLD,
+  `const versions = { ...process.versions, node: '20.20.2' }
+  Object.defineProperty(process, 'versions', { value: versions })
+  Object.defineProperty(process, 'version', { value: 'v20.20.2' })
+  delete process.env.NODE_OPTIONS`,
+)
+
+function oldNode(tool: string, ...args: readonly string[]) {
+  const env = { ...process.env, NODE_OPTIONS: `--import=${OLD}` }
+  return spawnSync(process.execPath, [tool, ...args], { encoding: 'utf8', env, timeout: 120_000 })
+}
+
+/** An installation with this at the place of the Node that comes with the packages. */
+function anInstallation(name: string, node: string | undefined): string {
+  const at = join(folder, name)
+  mkdirSync(join(at, 'cli'), { recursive: true })
+  copyFileSync(TOOL, join(at, 'cli/gw.js'))
+  writeFileSync(join(at, 'package.json'), '{"type":"module"}')
+  if (node === undefined) return join(at, 'cli/gw.js')
+  const installed = join(at, 'node_modules/node/bin/node')
+  mkdirSync(dirname(installed), { recursive: true })
+  writeFileSync(installed, `#!/bin/sh\n${node}\n`, { mode: 0o755 })
+  return join(at, 'cli/gw.js')
+}
+
+test('it runs in the Node of its packages, with the same words and the same end', () => {
+  const tool = anInstallation('beside', 'shift; echo "$@"; exit 7')
+  const { status, stdout, stderr } = oldNode(tool, 'keys', 'list', '--tenant', 'a b')
+  assert.deepEqual([status, stdout, stderr], [7, 'keys list --tenant a b\n', ''])
+})
+
+test('without one a single line says which Node it needs and how to get it', () => {
+  const { status, stdout, stderr } = oldNode(anInstallation('bare', undefined), 'status')
+  assert.deepEqual([status, stdout], [2, ''])
+  assert.match(stderr, /^error: gw needs Node 24 or newer, and this is v20\.20\.2; .*`npm ci`.*\n$/)
+})
+
+test('by a link of another name it is still called so', () => {
+  const link = join(folder, 'kubectl-gw')
+  symlinkSync(TOOL, link)
+  const installed = existsSync(join(ROOT, 'node_modules/node/bin/node'))
+  const { stdout } = installed
+    ? oldNode(link, '--help')
+    : spawnSync(process.execPath, [link, '--help'], { encoding: 'utf8' })
+  assert.match(stdout, /^Usage: kubectl gw /)
+})
+
+test('npm warns of no engine where an old Node starts the tool', () => {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+  assert.deepEqual([engines, lock.packages[''].engines], [{ node: '>=18' }, { node: '>=18' }])
+})
