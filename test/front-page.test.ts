@@ -80,6 +80,20 @@ for (const { is, answer, installs } of [
   })
 }
 
+test('make image says in one line that the base image cannot be fetched', () => {
+  const bin = join(folder, 'builder')
+  const says = 'Error: initializing source docker://node:26-slim: pinging container registry'
+  aProgram(
+    join(bin, 'buildah'),
+    `[ "$1" = version ] && exit; echo STEP 1; echo '${says}' >&2; exit 125`,
+  )
+  const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
+  const args = [join(ROOT, 'test/image/build.ts'), '--tool', 'buildah']
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^error: buildah ended with 125: .*registry.*BASE_IMAGE=NAME\n$/)
+})
+
 /** A clone in which nothing has been installed. */
 function aTree(name: string): string {
   const at = join(folder, name.replace(' ', '-'))

@@ -163,7 +163,27 @@ function run(program: string, args: readonly string[]): void {
   if (child.error !== undefined) {
     throw new Error(`${program} is needed; apt-get install ${program}`, { cause: child.error })
   }
-  throw new Error(`${program} ended with ${child.status}:\n${child.stdout}\n${child.stderr}`)
+  throw new BuildError(program, `${child.stdout}\n${child.stderr}`, child.status)
+}
+
+/** What builders say where an image cannot be fetched, and nothing else can help. */
+const NOT_FETCHED =
+  /registry|initializing source|short-name|manifest unknown|failed to resolve source/i
+
+/** The message is a line for people; what the builder said is in `output`. */
+export class BuildError extends Error {
+  readonly output: string
+
+  constructor(program: string, output: string, status: number | null) {
+    const lines = output.split('\n').filter((line) => line.trim() !== '')
+    const last = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? 'no output'
+    const isBase = NOT_FETCHED.test(last)
+    const advice = isBase
+      ? '; the base image comes from a registry, give one that this machine has with make image BASE_IMAGE=NAME'
+      : ''
+    super(`${program} ended with ${status}: ${last.trim().slice(0, 300)}${advice}`)
+    this.output = isBase ? '' : output
+  }
 }
 
 if (import.meta.main) {
@@ -179,7 +199,13 @@ if (import.meta.main) {
   })
   if (values.help) process.stdout.write(HELP)
   else {
-    buildImage(values)
-    process.stdout.write(`${values.output ?? values.image}\n`)
+    try {
+      buildImage(values)
+      process.stdout.write(`${values.output ?? values.image}\n`)
+    } catch (error) {
+      if (error instanceof BuildError) process.stderr.write(error.output)
+      process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`)
+      process.exitCode = 1
+    }
   }
 }
