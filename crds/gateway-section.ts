@@ -75,11 +75,6 @@ const routeRules: readonly Rule[] = [
     fieldPath: '.primary',
   },
   {
-    rule: "self.strategy != 'primary_with_fallback' || (has(self.fallback) && size(self.fallback) > 0)",
-    message: 'fallback is required by primary_with_fallback; list upstreams, or use single',
-    fieldPath: '.fallback',
-  },
-  {
     rule: '!has(self.primary) || !has(self.fallback) || !(self.primary in self.fallback)',
     message: 'fallback names the primary; a fallback is another upstream',
     fieldPath: '.fallback',

@@ -140,7 +140,6 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
     at: 'gw.routes.0.primary',
     says: /routes\[0\].primary:.*primary is required/,
   },
-  { name: 'no fallback', at: 'gw.routes.0.fallback', says: /fallback is required/ },
   {
     name: 'primary as its fallback',
     at: 'gw.routes.0.fallback',

@@ -1,5 +1,5 @@
 /** A strategy gets what it needs, and nothing that it would ignore. */
-import { type Finding, type Path, refuse } from '../problems.ts'
+import { type Finding, type Path, refuse, warn } from '../problems.ts'
 import type { RouteSection } from '../schema.ts'
 import { at, type Check, quoted } from './contract.ts'
 
@@ -33,9 +33,9 @@ const primaryWithFallbackIsComplete: RouteCheck = (route, path) => {
       : []),
     ...(route.fallback.length === 0
       ? [
-          refuse(
+          warn(
             strategy,
-            'primary_with_fallback needs fallback',
+            'primary_with_fallback has no fallback: requests fail when the primary does',
             'List upstreams in fallback, or use the strategy single.',
           ),
         ]

@@ -65,13 +65,6 @@ const STRATEGIES: Row[] = [
     fix: 'Name an upstream',
   },
   {
-    name: 'primary_with_fallback without fallback',
-    yaml: route('strategy: primary_with_fallback # here\nprimary: a'),
-    path: 'gw.routes[0].strategy',
-    says: 'needs fallback',
-    fix: 'single',
-  },
-  {
     name: 'a primary that is its own fallback',
     yaml: route('strategy: primary_with_fallback\nprimary: a\nfallback: [a] # here'),
     path: 'gw.routes[0].fallback[0]',

@@ -32,6 +32,20 @@ const ROWS: Row[] = [
     fix: 'well under',
   },
   {
+    name: 'primary_with_fallback without fallback',
+    yaml: '  routes:\n    - {name: r, primary: a, strategy: primary_with_fallback} # here',
+    path: 'gw.routes[0].strategy',
+    says: 'has no fallback',
+    fix: 'single',
+  },
+  {
+    name: 'primary_with_fallback with an empty fallback',
+    yaml: '  routes:\n    - {name: r, primary: a, strategy: primary_with_fallback, fallback: []} # here',
+    path: 'gw.routes[0].strategy',
+    says: 'has no fallback',
+    fix: 'List upstreams',
+  },
+  {
     name: 'a short keep-alive',
     yaml: '  gateway:\n    keepalive_seconds: 30 # here',
     path: 'gw.gateway.keepalive_seconds',
