@@ -3,21 +3,26 @@ import { parseArgs } from 'node:util'
 import { startFromCompiled } from './compile-cache.ts'
 import { VERSION } from './version.ts'
 
-/** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
-export async function run(file: string): Promise<number> {
+/** Runs the gateway of a file until a signal ends it. Resolves with the exit code. `logFormat` beats GW_LOG_FORMAT. */
+export async function run(file: string, logFormat?: string): Promise<number> {
   startFromCompiled(process.env)
   // Listened for before anything else: as the first process of a container it would not be ended by default.
   const ending = terminated()
   const program = await import('./run.ts')
-  return await program.run(file, process.env, ending)
+  return await program.run(file, environmentWith(logFormat), ending)
 }
 
 /** Runs the gateway of a pod on the signed documents that are mounted and pushed. */
-async function runPod(folder: string): Promise<number> {
+async function runPod(folder: string, logFormat: string | undefined): Promise<number> {
   startFromCompiled(process.env)
   const ending = terminated()
   const program = await import('./run-pod.ts')
-  return await program.runPod(folder, process.env, ending)
+  return await program.runPod(folder, environmentWith(logFormat), ending)
+}
+
+/** What is said beats what stands in the environment. */
+function environmentWith(logFormat: string | undefined) {
+  return logFormat === undefined ? process.env : { ...process.env, GW_LOG_FORMAT: logFormat }
 }
 
 /** Resolves with the first SIGTERM or SIGINT; it goes on listening, so that a second one never ends the process unasked. */
@@ -35,17 +40,20 @@ Usage: node dataplane/main.ts [options]
 
   --config FILE    configuration file of a stand-alone gateway; \`gw run --file FILE\` is the same
   --bundle FOLDER  mounted documents of a pod                                (GW_BUNDLE_DIR)
+  --log-format F   text, json, or auto: text on a terminal, else JSON        (GW_LOG_FORMAT)
   --version        the version
   --help           this text
 
-GW_ADMIN_PORT and GW_DRAIN_TIMEOUT_SECONDS beat the file.
+GW_LISTEN_PORT, GW_METRICS_PORT, GW_ADMIN_PORT and GW_DRAIN_TIMEOUT_SECONDS beat the file.
+GW_LISTEN_ADDRESS counts where the file has no listen_address.
 `
 
 function wanted() {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
   try {
-    return parseArgs({ options: { config: text, bundle: text, help: flag, version: flag } }).values
+    const options = { config: text, bundle: text, 'log-format': text, help: flag, version: flag }
+    return parseArgs({ options }).values
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error))
   }
@@ -57,16 +65,16 @@ function refuse(what: string): never {
 }
 
 async function main(): Promise<number> {
-  const { config, bundle, help, version } = wanted()
+  const { config, bundle, 'log-format': logFormat, help, version } = wanted()
   if (help || version) {
     process.stdout.write(help ? USAGE : `${VERSION}\n`)
     return 0
   }
   if (config !== undefined && bundle !== undefined) refuse('give --config or --bundle, not both')
-  if (config !== undefined) return await run(config)
+  if (config !== undefined) return await run(config, logFormat)
   // What is said beats what stands in the environment.
   const folder = bundle ?? process.env.GW_BUNDLE_DIR
-  if (folder) return await runPod(folder)
+  if (folder) return await runPod(folder, logFormat)
   return refuse(
     'say which configuration: node dataplane/main.ts --config FILE, or --bundle FOLDER (GW_BUNDLE_DIR) in a pod',
   )

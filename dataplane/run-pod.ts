@@ -36,7 +36,10 @@ export async function runPod(
     complain(fault)
     return 1
   }
-  const log = createLog({ ...standardOutput(() => undefined), wallClock: systemClock.wall })
+  const log = createLog({
+    ...standardOutput(() => undefined, env.GW_LOG_FORMAT),
+    wallClock: systemClock.wall,
+  })
   const { activate, first, started } = createHandover()
   const pod = new Pod({
     name: env.GW_POD_NAME || hostname(),

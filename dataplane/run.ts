@@ -26,6 +26,7 @@ import { Roster } from './roster.ts'
 import { StateError } from './store/journal.ts'
 import { type OpenStore, openStore } from './store/open.ts'
 import { createLog, standardOutput } from './telemetry/log.ts'
+import { logFormatFault } from './telemetry/log-format.ts'
 import { createMetrics, createRegistry } from './telemetry/metrics.ts'
 import { Objectives, type SloBreach } from './telemetry/slo.ts'
 import { Traces } from './telemetry/traces.ts'
@@ -68,7 +69,8 @@ export async function serve(
   ending: Promise<void>,
 ): Promise<number> {
   if (loaded.configuration === undefined) return 1
-  const made = await tryToCreate(compile(loaded.configuration, loaded.delivered))
+  const snapshot = compile(loaded.configuration, loaded.delivered)
+  const made = await tryToCreate(snapshot, env.GW_LOG_FORMAT)
   if (made === undefined) return 1
   const { gateway, targets, opened } = made
   const activation = new Activation(gateway, targets, loaded)
@@ -131,7 +133,7 @@ export function environmentFault(env: Environment): string | undefined {
     if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue
     return `${name} is "${text}"; it must be a whole number from 0 to ${most}`
   }
-  return undefined
+  return logFormatFault(env.GW_LOG_FORMAT)
 }
 
 /** The checked configuration, or undefined with everything said on standard error. */
@@ -153,9 +155,12 @@ interface Made {
   readonly opened: OpenStore
 }
 
-async function tryToCreate(snapshot: Snapshot): Promise<Made | undefined> {
+async function tryToCreate(
+  snapshot: Snapshot,
+  format: string | undefined,
+): Promise<Made | undefined> {
   try {
-    return await createGateway(snapshot)
+    return await createGateway(snapshot, format)
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     complain(error.message)
@@ -164,14 +169,14 @@ async function tryToCreate(snapshot: Snapshot): Promise<Made | undefined> {
 }
 
 /** Throws StateError when `state_dir` cannot be used. */
-async function createGateway(snapshot: Snapshot): Promise<Made> {
+async function createGateway(snapshot: Snapshot, format: string | undefined): Promise<Made> {
   const clock = systemClock
   const random = Math.random
   const metrics = createMetrics()
   const dropped = metrics.logLinesDropped.at()
   metrics.build.at(VERSION).value = 1
   metrics.reloadedAt.at().value = clock.wall() / 1000
-  const log = createLog({ ...standardOutput(() => dropped.value++), wallClock: clock.wall })
+  const log = createLog({ ...standardOutput(() => dropped.value++, format), wallClock: clock.wall })
   const deadlines = new Deadlines(clock)
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.

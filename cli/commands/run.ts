@@ -1,16 +1,29 @@
 /** `gw run`: the gateway itself, in the foreground. */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { endUsageWith64 } from '../output.ts'
 
 export const run = endUsageWith64(
   new Command('run')
     .description('Run the gateway of a configuration file until it is told to stop.')
     .requiredOption('-f, --file <path>', 'configuration file')
+    .addOption(
+      new Option(
+        '--log-format <format>',
+        'how to write the log; auto is text on a terminal, else JSON',
+      )
+        .env('GW_LOG_FORMAT')
+        .choices(['auto', 'text', 'json']),
+    )
     .action(runGateway),
 )
 
-async function runGateway({ file }: { readonly file: string }): Promise<void> {
+interface RunOptions {
+  readonly file: string
+  readonly logFormat?: string
+}
+
+async function runGateway({ file, logFormat }: RunOptions): Promise<void> {
   const gateway = await import('../../dataplane/main.ts')
   // Probes and pools may still hold the loop; with the last request settled nothing is left to do.
-  process.exit(await gateway.run(file))
+  process.exit(await gateway.run(file, logFormat))
 }

@@ -1,5 +1,7 @@
-/** JSON lines on standard output, built by hand: a line costs a tenth of what a logging library takes. */
+/** Lines on standard output. Those of JSON are built by hand: a line costs a tenth of what a logging library takes. */
 import { LineSink } from './line-sink.ts'
+import { logFormatOf } from './log-format.ts'
+import { eventText, requestText } from './text-lines.ts'
 import type { Trace } from './traces.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -15,10 +17,20 @@ export interface LogOptions {
   readonly write: (line: string) => void
   readonly flush: () => void
   readonly wallClock: () => number
+  /** JSON if absent. */
+  readonly format?: 'text' | 'json'
 }
 
 export function createLog(options: LogOptions): Log {
   const time = () => new Date(options.wallClock()).toISOString()
+  if (options.format === 'text') {
+    return {
+      event: (level, event, message, fields) =>
+        options.write(eventText(time(), level, { event, message, ...(fields && { fields }) })),
+      request: (trace) => options.write(requestText(trace)),
+      flush: options.flush,
+    }
+  }
   return {
     event(level, event, message, fields) {
       options.write(`${JSON.stringify({ time: time(), level, event, message, ...fields })}\n`)
@@ -28,9 +40,17 @@ export function createLog(options: LogOptions): Log {
   }
 }
 
-export function standardOutput(onDrop: () => void): Pick<LogOptions, 'write' | 'flush'> {
+/** `format` is what GW_LOG_FORMAT says. */
+export function standardOutput(
+  onDrop: () => void,
+  format: string | undefined,
+): Pick<LogOptions, 'write' | 'flush' | 'format'> {
   const sink = new LineSink(1, onDrop)
-  return { write: (line) => sink.write(line), flush: () => sink.flush() }
+  return {
+    write: (line) => sink.write(line),
+    flush: () => sink.flush(),
+    format: logFormatOf(format, process.stdout.isTTY === true),
+  }
 }
 
 /** An upstream's own words may be as long as it likes. */
