@@ -57,6 +57,12 @@ const create = addPlace(
   .option('--expires <when>', 'ISO date or time, or a duration such as 90d', (text) =>
     futureMoment(text, Date.now()),
   )
+  .addOption(
+    new Option(
+      '-f, --file <path>',
+      'configuration file or keys file that gets its record',
+    ).conflicts('apply'),
+  )
   .option('--apply', 'store its record as a GatewayKey in the cluster')
   .addOption(formatOption())
   .action(createKey)
@@ -139,8 +145,13 @@ async function createKey(options: CreateOptions, command: Command): Promise<void
     if (!(error instanceof WishError)) throw error
     return command.error(`error: ${error.message}`, { exitCode: EXIT.usage })
   }
+  const { file } = options
+  if (file !== undefined) {
+    const { storeInFile } = await import('../keys/changes.ts')
+    return await printMade(made, options, storeInFile(made.record, file))
+  }
   if (options.apply) await storeKey(made, options, command)
-  await printMade(made, options, options.apply === true)
+  await printMade(made, options, options.apply ? 'the cluster' : undefined)
 }
 
 /** Before the key is shown: one that nobody knows would be of no use. */
@@ -156,12 +167,15 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
   await withCluster(place, (access) => create(access, inCluster(record)))
 }
 
-async function printMade({ key, record }: Made, { output }: Common, isStored: boolean) {
+/** `stored` says where its record is already. */
+async function printMade({ key, record }: Made, { output }: Common, stored: string | undefined) {
   if (output !== 'table') return await printValue({ key, record }, output)
   const { stringify } = await import('yaml')
   const shownOnce = 'The key, shown only this once; keep it where secrets are kept:'
-  if (isStored)
-    return printText(`${shownOnce}\n\n${key}\n\nIts record is stored as "${record.id}".`)
+  if (stored !== undefined)
+    return printText(
+      `${shownOnce}\n\n${key}\n\nIts record is stored as "${record.id}" in ${stored}.`,
+    )
   const snippet = stringify([record], { lineWidth: 0 })
   printText(`\
 ${shownOnce}
@@ -236,7 +250,7 @@ async function rotateKey(options: RotateOptions, command: Command): Promise<void
   const { rotate: replace } = await import('../keys/changes.ts')
   const place = writtenPlace(options, command) ?? NOWHERE
   const made = await replace({ id, newId, graceMs: grace }, file, place)
-  await printMade(made, options, true)
+  await printMade(made, options, file ?? 'the cluster')
 }
 
 function part(text: string): string {

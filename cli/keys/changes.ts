@@ -54,6 +54,23 @@ export async function revoke(
   })
 }
 
+/** Returns the file that holds the record now. */
+export function storeInFile(record: ApiKeyRecord, file: string): string {
+  const document = openKeysFile(file)
+  if (document.records.some((other) => Object(other).id === record.id))
+    throw new AnswerIsNo(`There is a key "${record.id}" already; choose another with --id.`)
+  const { routes: known } = document
+  const unknown = record.routes.find((route) => route !== '*' && known?.includes(route) === false)
+  // A gateway would refuse the whole file for it.
+  if (unknown !== undefined) {
+    const names = known?.join(', ') || 'none'
+    throw new AnswerIsNo(`There is no route "${unknown}" in ${file}; its routes: ${names}.`)
+  }
+  document.add(record)
+  document.save()
+  return document.path
+}
+
 export async function rotate(
   { id, newId, graceMs }: Rotation,
   file: string | undefined,

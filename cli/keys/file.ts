@@ -1,40 +1,109 @@
-/** Keys in a file: a list of its own, or the one of a configuration. Comments and order stay. */
-import { readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { type Document, parseDocument } from 'yaml'
-
-type Path = readonly (string | number)[]
+/** Keys in a file: a list of its own, or the one of a configuration and of the file that it names. Comments and order stay. */
+import {
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type Document, isSeq, parseDocument } from 'yaml'
+import { insertedText, type Path } from './insertion.ts'
 
 export interface KeysDocument {
+  /** Of all files. */
   readonly records: readonly unknown[]
   /** Of a whole configuration: what names lead to which route. */
   readonly aliases: Readonly<Record<string, string>>
+  /** Names of the routes of a whole configuration. */
+  readonly routes: readonly string[] | undefined
+  /** Where new records go. */
+  readonly path: string
   set(index: number, fields: Readonly<Record<string, string>>): void
   add(record: object): void
-  /** Whole or not at all. */
+  /** Each file whole or not at all. */
   save(): void
 }
 
 /** Throws a sentence where there is no list of keys in it. */
 export function openKeysFile(path: string): KeysDocument {
-  const text = textOf(path)
-  const document = parseDocument(text)
-  const [fault] = document.errors
-  if (fault !== undefined) throw new Error(`${path} is not valid YAML: ${fault.message}`)
+  const own = openPart(path, textOf(path))
+  const { tree } = own
+  const named: unknown = Object(Object(tree).gw).api_keys_file
+  const isNamed = typeof named === 'string' && !named.includes('${')
+  const other = isNamed ? openNamed(resolve(dirname(path), named)) : undefined
+  const routes: unknown = Object(Object(tree).gw).routes
+  return {
+    records: [...own.records, ...(other?.records ?? [])],
+    aliases: Object(Object(Object(tree).gw).aliases),
+    routes: Array.isArray(routes) ? routes.map((one) => String(Object(one).name)) : undefined,
+    path: other?.path ?? path,
+    set(index, fields) {
+      const { length } = own.records
+      if (index < length || other === undefined) own.set(index, fields)
+      else other.set(index - length, fields)
+    },
+    add: (record) => (other ?? own).add(record),
+    save() {
+      // The new record first: there is no moment in which the old key is ended and the new one unknown.
+      other?.save()
+      own.save()
+    },
+  }
+}
+
+/** A configuration may name a file that is still to be made. */
+function openNamed(path: string) {
+  return openPart(path, existsSync(path) ? textOf(path) : '[]\n')
+}
+
+function openPart(path: string, first: string) {
+  let text = first
+  let document = parsed(path, text)
   const tree: unknown = document.toJS({ maxAliasCount: 1000 })
   const root = rootOf(tree)
   if (root === undefined)
     throw new Error(`${path} holds no keys: a list, api_keys: or gw.api_keys: is looked for.`)
-  const records = listAt(tree, root)
+  let isChanged = false
+  /** Read again, so that the places of its nodes are those in the text. */
+  const rewrite = (next: string) => {
+    text = next
+    document = parsed(path, text)
+    isChanged = true
+  }
   return {
-    records,
-    aliases: Object(Object(Object(tree).gw).aliases),
-    set(index, fields) {
+    path,
+    tree,
+    records: listAt(tree, root),
+    set(index: number, fields: Readonly<Record<string, string>>) {
       for (const [name, value] of Object.entries(fields))
         document.setIn([...root, index, name], value)
+      rewrite(document.toString(styleOf(text)))
     },
-    add: (record) => append(document, root, record),
-    save: () => replaceFile(path, document.toString(styleOf(text))),
+    add(record: object) {
+      const next = insertedText(text, document, root, record)
+      append(document, root, record)
+      const isSame = next !== undefined && isDeepStrictEqual(toTree(next), document.toJS())
+      rewrite(isSame ? next : document.toString(styleOf(text)))
+    },
+    save() {
+      if (isChanged) replaceFile(path, text)
+    },
   }
+}
+
+function parsed(path: string, text: string) {
+  const document = parseDocument(text)
+  const [fault] = document.errors
+  if (fault !== undefined) throw new Error(`${path} is not valid YAML: ${fault.message}`)
+  return document
+}
+
+function toTree(text: string): unknown {
+  const document = parseDocument(text)
+  return document.errors.length > 0 ? undefined : document.toJS({ maxAliasCount: 1000 })
 }
 
 function textOf(path: string): string {
@@ -45,11 +114,12 @@ function textOf(path: string): string {
   }
 }
 
-/** As the rest is written: `[a]` or `[ a ]`, and lines of any length. */
+/** As the rest is written: `[a]` or `[ a ]`, lists under their name or further in, and lines of any length. */
 function styleOf(text: string) {
   const tight = text.match(/[[{](?=[^\s\]}])/g)?.length ?? 0
   const padded = text.match(/[[{] (?=\S)/g)?.length ?? 0
-  return { lineWidth: 0, flowCollectionPadding: padded > tight } as const
+  const indentSeq = !/^( *)[^\s#-][^\n]*:\n\1- /m.test(text)
+  return { lineWidth: 0, flowCollectionPadding: padded > tight, indentSeq } as const
 }
 
 function rootOf(tree: unknown): Path | undefined {
@@ -64,15 +134,20 @@ function listAt(tree: unknown, root: Path): readonly unknown[] {
 }
 
 function append(document: Document, root: Path, record: object): void {
-  const node = document.createNode(record)
-  if (root.length === 0 || document.hasIn(root)) document.addIn(root, node)
-  else document.setIn(root, [node])
+  const list = root.length === 0 ? document.contents : document.getIn(root, true)
+  if (!isSeq(list)) {
+    document.setIn(root, document.createNode([record]))
+    return
+  }
+  if (list.items.length === 0) list.flow = false
+  list.add(document.createNode(record))
 }
 
 /** A gateway that watches the file must never read half of it. */
 function replaceFile(path: string, text: string): void {
-  const target = realpathSync(path)
+  const isThere = existsSync(path)
+  const target = isThere ? realpathSync(path) : path
   const next = `${target}.${process.pid}.new`
-  writeFileSync(next, text, { mode: statSync(target).mode })
+  writeFileSync(next, text, { mode: isThere ? statSync(target).mode : 0o600 })
   renameSync(next, target)
 }
