@@ -13,13 +13,28 @@ const MAKEFILE = readFileSync(join(ROOT, 'Makefile'), 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'gw-front-page-'))
 after(() => rmSync(folder, { recursive: true }))
 
-test('the configuration of the README is valid once the key is in it', async () => {
-  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(README) ?? []
-  const file = join(folder, 'gw.yaml')
-  writeFileSync(file, yaml.replace('sha256:...', `sha256:${'0'.repeat(64)}`))
-  const { code, stderr } = await gw('config', 'validate', '--file', file)
-  assert.equal(code, 0, stderr)
-})
+const [, CONFIGURATION = ''] = /```yaml\n(apiVersion[\s\S]*?)```/.exec(README) ?? []
+const HOSTED = / {4}- name: hosted\n( {6}.*\n)*/
+
+for (const [what, text] of [
+  ['as it stands', CONFIGURATION],
+  [
+    'without `hosted` in both places',
+    CONFIGURATION.replace(HOSTED, '').replace(/ +fallback: .*\n/, ''),
+  ],
+  ['with an empty fallback', CONFIGURATION.replace(HOSTED, '').replace('[hosted]', '[]')],
+] as const) {
+  test(`the configuration of the README is valid ${what}, once its command has put the key in`, async () => {
+    const file = join(folder, 'gw.yaml')
+    writeFileSync(file, text)
+    const [, words = ''] = /^npx gw (keys create .*?) +#/m.exec(README) ?? []
+    const made = await gw(...words.replace('gw.yaml', file).split(' '))
+    assert.equal(made.code, 0, made.stderr)
+    const { code, stdout, stderr } = await gw('config', 'validate', '--file', file)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^ok: .* 1 key/)
+  })
+}
 
 test('every command of the README is one, with these options', async () => {
   const lines = README.match(/(?<=^npx gw ).*?(?= *(#|$))/gm) ?? []

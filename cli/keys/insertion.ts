@@ -1,5 +1,5 @@
 /** Puts a record into the text of a file and leaves every other byte as it is, where the file's layout allows it. */
-import { type Document, isMap, isSeq, type Node, stringify } from 'yaml'
+import { Document, isMap, isScalar, isSeq, type Node, visit } from 'yaml'
 
 export type Path = readonly (string | number)[]
 
@@ -28,8 +28,19 @@ export function insertedText(
 function spliced(text: string, end: number, value: object, indent: string): string {
   const at = text[end - 1] === '\n' ? end : endOfLine(text, end)
   const before = text.slice(0, at)
-  const snippet = stringify(value, { lineWidth: 0 }).replaceAll(/^(?=.)/gm, indent)
+  const snippet = written(value).replaceAll(/^(?=.)/gm, indent)
   return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${snippet}${text.slice(at)}`
+}
+
+/** As people write it: a line for each field. */
+function written(value: object): string {
+  const document = new Document(value)
+  visit(document, {
+    Seq(_, list) {
+      list.flow = list.items.every(isScalar)
+    },
+  })
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }
 
 /** Behind the last line of what the node holds; comments that follow stay behind it. */
