@@ -1,7 +1,7 @@
 /** Asks the admin API of a gateway: stand-alone by its socket or URL, a pod by the end of a tunnel to it. */
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
-import { type AdminAnswer, type Asking, ask } from './admin-call.ts'
+import type { AdminAnswer, Asking } from './admin-call.ts'
 
 export type { AdminAnswer, Asking } from './admin-call.ts'
 
@@ -43,6 +43,7 @@ export async function askAdmin(
   asking: Asking = {},
 ): Promise<AdminAnswer> {
   const { timeoutMs = TIMEOUT_MS } = asking
+  const { ask } = await import('./admin-call.ts')
   const { socketOf, tokenFor } = await import('./local-gateways.ts')
   const admin = /^\d+$/.test(said) ? (socketOf(Number(said)) ?? `http://127.0.0.1:${said}`) : said
   const url = path === '/status' ? null : URL.parse(admin)
