@@ -9,7 +9,8 @@ const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY_FILE = 0o600
 /** `sun_path` of Linux without its end; macOS has four bytes less. */
 const PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103
-const CONNECT_MS = 1000
+/** Refusals come at once; a machine that is busy may still be late to tell. */
+const CONNECT_MS = 10_000
 const TOKEN_BYTES = 32
 
 /** The socket cannot be offered; `message` says why. */
