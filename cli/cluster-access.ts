@@ -37,7 +37,8 @@ export async function withCluster<T>(
 
 /** The gateway that was named, or the only one of the namespace; throws a sentence where there is none. */
 export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
-  const { api, namespace, gateway } = access
+  const { api } = access
+  const { namespace, gateway } = gatewayPlace(access)
   if (gateway !== undefined) {
     const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: gateway })
     if (found !== undefined) return found
@@ -49,6 +50,18 @@ export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   const names = all.map(({ metadata }) => metadata.name).join(', ')
   const what = only === undefined ? 'is no GatewayConfig' : `are several: ${names}`
   throw new AnswerIsNo(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
+}
+
+/** `--gateway NAMESPACE/NAME` is a gateway of another namespace than that of -n. */
+export function gatewayPlace({
+  namespace,
+  gateway,
+}: Pick<ClusterAccess, 'namespace' | 'gateway'>): {
+  readonly namespace: string
+  readonly gateway: string | undefined
+} {
+  const [first = '', second] = gateway?.split('/') ?? []
+  return second === undefined ? { namespace, gateway } : { namespace: first, gateway: second }
 }
 
 /** Pods that run, those that take requests first. */
@@ -71,7 +84,7 @@ function isReady(pod: KubeObject): boolean {
 }
 
 export async function listAll(
-  { api, namespace }: ClusterAccess,
+  { api, namespace }: { readonly api: ApiClient; readonly namespace: string | undefined },
   kind: 'gatewayConfigs' | 'gatewayKeys',
 ): Promise<KubeObject[]> {
   const items: KubeObject[] = []

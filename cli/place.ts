@@ -38,7 +38,12 @@ export function addPlace(command: Command): Command {
     .addOption(new Option('--kubeconfig <path>', 'kubeconfig of the cluster (KUBECONFIG)'))
     .addOption(new Option('--context <name>', 'context of the kubeconfig'))
     .addOption(new Option('-n, --namespace <name>', "namespace; the context's if absent"))
-    .addOption(new Option('--gateway <name>', 'GatewayConfig; the only one there if absent'))
+    .addOption(
+      new Option(
+        '--gateway <name>',
+        'GatewayConfig, NAME or NAMESPACE/NAME; the only one there if absent',
+      ),
+    )
 }
 
 const CLUSTER_FLAGS = ['kubeconfig', 'context', 'namespace', 'gateway'] as const

@@ -209,7 +209,7 @@ function withoutAbsent(fields: Readonly<Record<string, unknown>>): Record<string
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-function isPermitted(gateway: KubeObject, key: KubeObject, tenant: string): boolean {
+export function isPermitted(gateway: KubeObject, key: KubeObject, tenant: string): boolean {
   if (key.metadata.namespace === gateway.metadata.namespace) return true
   const from = valueBelow(gateway, 'spec', 'keys', 'from')
   if (!Array.isArray(from)) return false

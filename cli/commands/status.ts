@@ -1,10 +1,11 @@
 /** `gw status`: how a gateway stands. */
 import { Command } from 'commander'
-import { endUsageWith64, type Format, formatOption } from '../output.ts'
-import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
+import { EXIT, endUsageWith64, type Format, formatOption } from '../output.ts'
+import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../place.ts'
 
 interface StatusOptions extends PlaceOptions {
   readonly watch?: true
+  readonly allNamespaces?: true
   readonly output: Format
 }
 
@@ -14,15 +15,23 @@ export const status = endUsageWith64(
       'Show what a gateway enforces and how it is; ends with 1 if it is not ready.',
     ),
   )
+    .option('-A, --all-namespaces', 'list the gateways of all namespaces')
     .option('-w, --watch', 'show it again whenever it changes, until Ctrl-C')
     .addOption(formatOption())
     .action(showStatus),
 )
 
 async function showStatus(options: StatusOptions, command: Command): Promise<void> {
-  const { watch, output } = options
-  const place = await askedPlace(options, command)
+  const { watch, output, allNamespaces } = options
+  const isWide = allNamespaces === true
+  // Only a cluster has namespaces, whatever runs on this machine.
+  const place = await (isWide ? placeOf(options, command) : askedPlace(options, command))
+  if (isWide && place.kind === 'stand-alone') {
+    command.error('error: -A is for a cluster; give --kubeconfig or --context', {
+      exitCode: EXIT.usage,
+    })
+  }
   const { showOnce, showChanges } = await import('../status/show.ts')
-  if (watch) await showChanges(place, output)
-  else await showOnce(place, output)
+  if (watch) await showChanges({ place, isWide, output })
+  else await showOnce({ place, isWide, output })
 }

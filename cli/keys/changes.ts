@@ -1,5 +1,6 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
+import { valueBelow } from '../../operator/objects.ts'
 import { withCluster } from '../cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../output.ts'
 import type { Place } from '../place.ts'
@@ -95,9 +96,12 @@ export async function rotate(
   }
   if (place.kind === 'stand-alone') throw new Error(WHERE)
   return await withCluster(place, async (access) => {
-    const made = successorOf(known(recordOf(await findKey(access, id)), id), newId)
+    const old = await findKey(access, id)
+    const made = successorOf(known(recordOf(old), id), newId)
     // The new one first: there is no moment without a key that works.
-    await createKey(access, inCluster(made.record))
+    const { namespace = access.namespace } = old.metadata
+    const gateway = String(valueBelow(old, 'spec', 'gateway'))
+    await createKey({ ...access, namespace, gateway }, inCluster(made.record))
     await endKey(access, id, until ? { expiresAt: until } : { rotatedTo: made.record.id })
     return made
   })

@@ -1,7 +1,8 @@
 /** Keys in a cluster: GatewayKeys, and those that stand in the GatewayConfig itself. */
 import { ApiError } from '../../operator/api-error.ts'
+import { gatewayOf, isPermitted } from '../../operator/compile-keys.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
-import { type ClusterAccess, findGateway, listAll } from '../cluster-access.ts'
+import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../output.ts'
 
 const MANAGER = 'gw'
@@ -9,18 +10,53 @@ const MANAGER = 'gw'
 const REVOKER = 'gw-revoke'
 const ROTATOR = 'gw-rotate'
 
-/** Records as they would stand in a file. */
+/** Records as they would stand in a file; the id of a key of another namespace carries that, as in logs. */
 export async function recordsIn(access: ClusterAccess): Promise<readonly unknown[]> {
   const gateway = await findGateway(access)
   const own = valueBelow(gateway, 'gw', 'api_keys')
-  const all = await listAll(access, 'gatewayKeys')
-  const mine = all.filter((key) => isFor(key, gateway))
-  return [...mine.map(recordOf), ...(Array.isArray(own) ? own : [])]
+  const keys = await keysOf(access, gateway)
+  return [
+    ...keys.map((key) => ({ ...Object(recordOf(key)), id: idOf(key, gateway) })),
+    ...(Array.isArray(own) ? own : []),
+  ]
 }
 
-function isFor(key: KubeObject, { metadata }: KubeObject): boolean {
-  const named = valueBelow(key, 'spec', 'gateway')
-  return named === metadata.name || named === `${metadata.namespace}/${metadata.name}`
+function idOf({ metadata }: KubeObject, gateway: KubeObject): string {
+  const isOwn = metadata.namespace === gateway.metadata.namespace
+  return isOwn ? metadata.name : `${metadata.namespace}/${metadata.name}`
+}
+
+/** GatewayKeys that count for this gateway: of its namespace, and of those that spec.keys.from admits. */
+async function keysOf(access: ClusterAccess, gateway: KubeObject): Promise<KubeObject[]> {
+  const { namespace = '' } = gateway.metadata
+  const all = await Promise.all(
+    [...namespacesOf(gateway)].map(async (one) => {
+      try {
+        return await listAll({ api: access.api, namespace: one }, 'gatewayKeys')
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 403 || one === namespace) throw error
+        const where = one === undefined ? 'other namespaces' : `namespace "${one}"`
+        printRemark(`warning: you may not list the keys of ${where}, so that they are left out`)
+        return one === undefined ? await listAll({ api: access.api, namespace }, 'gatewayKeys') : []
+      }
+    }),
+  )
+  const name = `${namespace}/${gateway.metadata.name}`
+  return all
+    .flat()
+    .filter((key) => gatewayOf(key) === name)
+    .filter((key) => isPermitted(gateway, key, String(valueBelow(key, 'spec', 'tenant'))))
+}
+
+/** undefined stands for all of them. */
+function namespacesOf(gateway: KubeObject): ReadonlySet<string | undefined> {
+  const from = valueBelow(gateway, 'spec', 'keys', 'from')
+  const named = (Array.isArray(from) ? from : []).flatMap((grant: unknown) => {
+    const names = valueBelow(grant, 'namespaces')
+    return Array.isArray(names) ? names.map(String) : []
+  })
+  if (named.includes('*')) return new Set([undefined])
+  return new Set([gateway.metadata.namespace ?? '', ...named])
 }
 
 export function recordOf({ metadata, spec }: KubeObject): unknown {
@@ -52,15 +88,17 @@ export interface NewKey {
 
 /** Throws a sentence where a key of the name is there. */
 export async function createKey(access: ClusterAccess, record: NewKey): Promise<KubeObject> {
-  const gateway = await findGateway(access)
-  const { metadata } = gateway
+  const place = gatewayPlace(access)
+  const isForeign = place.namespace !== access.namespace
+  const gateway = isForeign ? await readableGateway(access) : await findGateway(access)
+  const name = gateway?.metadata.name ?? place.gateway
   const { id, tenant, hash, prefix, scopes, routes, expires_at } = record
   const key = {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayKey',
     metadata: { name: id, namespace: access.namespace },
     spec: {
-      gateway: metadata.name,
+      gateway: isForeign ? `${place.namespace}/${name}` : name,
       tenant,
       hash,
       ...(prefix === undefined ? {} : { prefix }),
@@ -69,8 +107,7 @@ export async function createKey(access: ClusterAccess, record: NewKey): Promise<
       ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
     },
   }
-  for (const name of missingOf(routes, gateway))
-    printRemark(`warning: gateway "${metadata.name}" has no route "${name}"; an alias is no route`)
+  if (gateway !== undefined) warnOf(key, gateway, routes)
   try {
     return await access.api.create(RESOURCES.gatewayKeys, key, MANAGER)
   } catch (error) {
@@ -80,6 +117,27 @@ export async function createKey(access: ClusterAccess, record: NewKey): Promise<
   }
 }
 
+/** Whoever keeps keys in a namespace of their own may not read the gateway's; the key is made all the same. */
+async function readableGateway(access: ClusterAccess): Promise<KubeObject | undefined> {
+  try {
+    return await findGateway(access)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined
+    throw error
+  }
+}
+
+function warnOf(key: KubeObject, gateway: KubeObject, routes: readonly string[]): void {
+  const { name, namespace } = gateway.metadata
+  for (const route of missingOf(routes, gateway))
+    printRemark(`warning: gateway "${name}" has no route "${route}"; an alias is no route`)
+  if (isPermitted(gateway, key, String(valueBelow(key, 'spec', 'tenant')))) return
+  printRemark(
+    `warning: gateway "${namespace}/${name}" does not take this key yet; its spec.keys.from must list ` +
+      `namespace "${key.metadata.namespace}" and the tenant`,
+  )
+}
+
 /** A key may come before its routes, so that this is no reason to refuse it. */
 function missingOf(names: readonly string[], gateway: KubeObject): readonly string[] {
   const routes = valueBelow(gateway, 'gw', 'routes')
@@ -87,15 +145,20 @@ function missingOf(names: readonly string[], gateway: KubeObject): readonly stri
   return names.filter((name) => name !== '*' && !known.includes(name))
 }
 
-/** Throws a sentence where there is no such GatewayKey. */
+/** Throws a sentence where there is no such GatewayKey. `NAMESPACE/NAME` is one of another namespace. */
 export async function findKey(access: ClusterAccess, id: string): Promise<KubeObject> {
-  const place = { namespace: access.namespace, name: id }
+  const place = keyPlace(access, id)
   const key = await access.api.get(RESOURCES.gatewayKeys, place)
   if (key !== undefined) return key
   throw new AnswerIsNo(
-    `There is no GatewayKey "${id}" in namespace "${access.namespace}"; a key that stands in a ` +
+    `There is no GatewayKey "${place.name}" in namespace "${place.namespace}"; a key that stands in a ` +
       'GatewayConfig is changed in its file, and applied.',
   )
+}
+
+function keyPlace({ namespace }: ClusterAccess, id: string) {
+  const [first = '', second] = id.split('/')
+  return second === undefined ? { namespace, name: id } : { namespace: first, name: second }
 }
 
 export async function revokeKey(
@@ -117,6 +180,6 @@ export async function endKey(
 }
 
 async function setInSpec(access: ClusterAccess, id: string, manager: string, spec: object) {
-  const metadata = { name: id, namespace: access.namespace }
+  const metadata = keyPlace(access, id)
   await access.api.apply(RESOURCES.gatewayKeys, { metadata, spec }, { manager })
 }

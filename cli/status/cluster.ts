@@ -1,24 +1,87 @@
 /** How a gateway of a cluster stands: conditions, address, replicas, and what each pod enforces. */
 import { GatewayStatus, type PodStatus } from '../../crds/gateway-config.ts'
 import type { KubeObject } from '../../operator/objects.ts'
-import { findGateway, withCluster } from '../cluster-access.ts'
-import { paint, printLine, printTable } from '../output.ts'
+import { type ClusterAccess, findGateway, listAll, withCluster } from '../cluster-access.ts'
+import { narrowTable } from '../narrow-table.ts'
+import { paint, printLine } from '../output.ts'
 import type { InCluster } from '../place.ts'
+import { storesOf } from './pod-stores.ts'
 import type { Seen } from './show.ts'
 
 const HASH_LENGTH = 12
 
-export async function clusterStatus(place: InCluster): Promise<Seen> {
-  const gateway = await withCluster(place, findGateway)
+export async function clusterStatus(place: InCluster, isWide: boolean): Promise<Seen> {
+  return await withCluster(place, async (access) => {
+    if (isWide) return listOf(await listAll({ api: access.api, namespace: undefined }, KIND))
+    if (access.gateway !== undefined) return await oneOf(access, place)
+    const all = await listAll(access, KIND)
+    return all.length > 1 ? listOf(all) : await oneOf(access, place)
+  })
+}
+
+const KIND = 'gatewayConfigs'
+
+async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
+  const gateway = await findGateway(access)
   const { name, namespace, generation = 0 } = gateway.metadata
+  const { status, isReady } = standOf(gateway)
+  const stores = await storesOf(access, gateway, place)
+  const refusing = stores.filter(({ state, failOpen }) => state === 'away' && !failOpen)
+  return {
+    ready: isReady && refusing.length === 0,
+    value: { name, namespace, generation, ...status, stores },
+    essence: { generation, status, stores },
+    print() {
+      print(gateway, status)
+      for (const { pod, failOpen } of stores.filter(({ state }) => state === 'away')) {
+        const meanwhile = failOpen ? 'it admits its own share' : 'it answers 503'
+        printLine(`\n${paint('store:', 'red', process.stdout)} away from pod ${pod}; ${meanwhile}`)
+      }
+    },
+  }
+}
+
+function standOf(gateway: KubeObject) {
   const status = GatewayStatus.parse(gateway.status ?? {})
   const ready = status.conditions.find(({ type }) => type === 'Ready')
-  const isCurrent = (status.observedGeneration ?? 0) >= generation
+  const isCurrent = (status.observedGeneration ?? 0) >= (gateway.metadata.generation ?? 0)
+  return { status, isReady: isCurrent && ready?.status === 'True' }
+}
+
+/** Several gateways, a line each; ready when all of them are. */
+function listOf(all: readonly KubeObject[]): Seen {
+  const gateways = all.map((gateway) => {
+    const { status, isReady } = standOf(gateway)
+    const of = (type: string) => status.conditions.find((condition) => condition.type === type)
+    const { name, namespace, generation = 0 } = gateway.metadata
+    return {
+      namespace,
+      name,
+      ready: isReady,
+      reason: of('Ready')?.reason ?? 'Pending',
+      degraded: of('Degraded')?.status ?? 'Unknown',
+      replicas: status.replicas ?? 0,
+      ready_replicas: status.readyReplicas ?? 0,
+      generation,
+    }
+  })
   return {
-    ready: isCurrent && ready?.status === 'True',
-    value: { name, namespace, generation, ...status },
-    essence: { generation, status },
-    print: () => print(gateway, status),
+    ready: gateways.every(({ ready }) => ready),
+    value: { gateways },
+    essence: gateways,
+    print() {
+      if (gateways.length === 0) return printLine('There is no GatewayConfig.')
+      const head = ['NAMESPACE', 'NAME', 'READY', 'REASON', 'DEGRADED', 'REPLICAS']
+      const rows = gateways.map((one) => [
+        one.namespace,
+        one.name,
+        one.ready ? 'yes' : 'no',
+        one.reason,
+        one.degraded,
+        `${one.ready_replicas}/${one.replicas}`,
+      ])
+      for (const line of narrowTable(head, rows)) printLine(line)
+    },
   }
 }
 
@@ -39,7 +102,7 @@ function print({ metadata }: KubeObject, status: GatewayStatus): void {
   const width = Math.max(...facts.map(([label]) => label.length))
   for (const [label, value] of facts) printLine(`${label.padEnd(width)}  ${value}`)
   printLine('')
-  printTable(
+  printNarrow(
     ['CONDITION', 'STATUS', 'REASON', 'MESSAGE'],
     status.conditions.map(({ type, status: holds, reason, message }) => [
       type,
@@ -56,7 +119,11 @@ function print({ metadata }: KubeObject, status: GatewayStatus): void {
   }
   if (status.pods.length === 0) return
   printLine('')
-  printTable(['POD', 'READY', 'STATE', 'HASH', 'GENERATION', 'LAST ERROR'], status.pods.map(rowOf))
+  printNarrow(['POD', 'READY', 'STATE', 'HASH', 'GEN', 'LAST ERROR'], status.pods.map(rowOf))
+}
+
+function printNarrow(head: readonly string[], rows: readonly (readonly unknown[])[]): void {
+  for (const line of narrowTable(head, rows)) printLine(line)
 }
 
 function rowOf({ name, ready, state, hash, generation, error }: PodStatus) {

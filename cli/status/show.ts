@@ -1,4 +1,5 @@
 /** Shows a status once, or again whenever it has changed. */
+import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { EXIT, type Format, printLine, printValue } from '../output.ts'
 import type { Place } from '../place.ts'
@@ -15,21 +16,30 @@ export interface Seen {
   print(): void
 }
 
+export interface Showing {
+  readonly place: Place
+  /** The gateways of all namespaces. */
+  readonly isWide: boolean
+  readonly output: Format
+}
+
 const LOOK_MS = 1000
 
-export async function showOnce(place: Place, output: Format): Promise<void> {
-  const seen = await statusOf(place)
+export async function showOnce({ place, isWide, output }: Showing): Promise<void> {
+  const seen = await statusOf(place, isWide)
   await show(seen, output)
   if (!seen.ready) process.exitCode = EXIT.no
 }
 
 /** Until a signal; a gateway that cannot be asked for a moment is told of, and asked again. */
-export async function showChanges(place: Place, output: Format): Promise<void> {
+export async function showChanges({ place, isWide, output }: Showing): Promise<void> {
   const leaving = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => leaving.abort())
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => leaving.abort(signal))
+  }
   let last: string | undefined
   // The first answer decides whether there is anything to watch.
-  let seen: Seen | Error = await statusOf(place)
+  let seen: Seen | Error = await statusOf(place, isWide)
   for (;;) {
     const essence = seen instanceof Error ? seen.message : JSON.stringify(seen.essence)
     if (essence !== last) {
@@ -40,14 +50,15 @@ export async function showChanges(place: Place, output: Format): Promise<void> {
     last = essence
     await delay(LOOK_MS, undefined, { signal: leaving.signal }).catch(() => undefined)
     if (leaving.signal.aborted) break
-    seen = await statusOf(place).catch((error: Error) => error)
+    seen = await statusOf(place, isWide).catch((error: Error) => error)
   }
-  process.exitCode = !(seen instanceof Error) && seen.ready ? EXIT.ok : EXIT.no
+  // As a shell says that a signal has ended a program.
+  process.exitCode = 128 + constants.signals[leaving.signal.reason as NodeJS.Signals]
 }
 
-async function statusOf(place: Place): Promise<Seen> {
+async function statusOf(place: Place, isWide: boolean): Promise<Seen> {
   if (place.kind === 'stand-alone') return await standAloneStatus(place)
-  return await clusterStatus(place)
+  return await clusterStatus(place, isWide)
 }
 
 async function show(seen: Seen, output: Format): Promise<void> {

@@ -7,7 +7,13 @@ import { type Child, childrenOf } from '../workload/children.ts'
 import { covers } from '../workload/covers.ts'
 import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
 import { templateHashOf } from '../workload/made-with.ts'
-import { APPLIED_ANNOTATION, GENERATION_ANNOTATION, isOwnedBy, MANAGER } from '../workload/names.ts'
+import {
+  APPLIED_ANNOTATION,
+  GENERATION_ANNOTATION,
+  isOwnedBy,
+  MANAGER,
+  RESTORED_ANNOTATION,
+} from '../workload/names.ts'
 import { isRolling } from '../workload/rolling.ts'
 import type { WorkloadSettings } from '../workload/settings.ts'
 import type { World } from '../world.ts'
@@ -99,9 +105,9 @@ export class WorkloadReconciler {
     }
     const hash = hashOf(desired)
     if (live !== undefined && isAsApplied(resource, live, desired, hash)) return undefined
-    const isTouched = known !== undefined && !isUntouched(resource, known, desired)
+    const isTouched = known !== undefined && mustRestore(resource, known, { desired, hash })
     const before = isTouched ? await this.#restore(resource, known, desired) : known
-    await this.#apply(resource, { desired, hash, before })
+    await this.#apply(resource, { desired, hash, before, isTouched })
     onApply?.(resource.kind, 'applied')
     return undefined
   }
@@ -116,10 +122,13 @@ export class WorkloadReconciler {
     const { name, namespace, uid } = known.metadata
     // What is watched of these has been trimmed.
     const whole = hasGeneration(resource) ? await api.get(resource, { namespace, name }) : known
-    const patch = whole && restoring(resource, whole, desired)
-    if (patch === undefined) return whole
-    const metadata = { name, ...(namespace && { namespace }), ...(uid && { uid }) }
-    const body = { metadata, ...patch }
+    if (whole === undefined) return undefined
+    const { labels } = desired.metadata
+    const place = { name, ...(namespace && { namespace }), ...(uid && { uid }) }
+    const body = {
+      metadata: { ...place, ...(labels && { labels }) },
+      ...restoring(resource, whole, desired),
+    }
     const restored = await api.apply(resource, body, { manager: MANAGER, merges: true })
     this.#objects.note(resource, restored)
     return restored
@@ -128,13 +137,16 @@ export class WorkloadReconciler {
   /** The generation that this apply leads to stands in the object, so that any operator sees an edit by anybody else. */
   async #apply(
     resource: Resource,
-    { desired, hash, before }: Applying,
-    generation = nextGeneration(hash, before),
+    applying: Applying,
+    generation = nextGeneration(applying),
   ): Promise<void> {
+    const { desired, hash, before, isTouched } = applying
+    const wasTouched = isTouched || before?.metadata.annotations?.[RESTORED_ANNOTATION]
     const annotations = {
       ...desired.metadata.annotations,
       [APPLIED_ANNOTATION]: hash,
       ...(hasGeneration(resource) && { [GENERATION_ANNOTATION]: String(generation) }),
+      ...(wasTouched && { [RESTORED_ANNOTATION]: 'true' }),
     }
     const object = { ...desired, metadata: { ...desired.metadata, annotations } }
     const applied = await this.#options.api.apply(resource, object, { manager: MANAGER })
@@ -143,7 +155,7 @@ export class WorkloadReconciler {
     // Nothing of the spec had to change after all. Anything else is somebody's edit, and is seen to when it is watched.
     const isUnchanged = now !== undefined && now === before?.metadata.generation
     if (!hasGeneration(resource) || !isUnchanged || now === generation) return
-    await this.#apply(resource, { desired, hash, before }, now)
+    await this.#apply(resource, applying, now)
   }
 
   /** Objects without our label are not watched; one may have the name all the same. */
@@ -186,10 +198,11 @@ interface Applying {
   readonly hash: string
   /** As it was before; absent: the apply makes it. */
   readonly before: KubeObject | undefined
+  readonly isTouched: boolean
 }
 
 /** An apply of something else makes the next generation, and one of the same makes none. */
-function nextGeneration(hash: string, before: KubeObject | undefined): number {
+function nextGeneration({ hash, before }: Applying): number {
   const { generation = 0, annotations } = before?.metadata ?? {}
   return annotations?.[APPLIED_ANNOTATION] === hash ? generation : generation + 1
 }
@@ -206,6 +219,21 @@ function isAsApplied(
 ): boolean {
   if (live.metadata.annotations?.[APPLIED_ANNOTATION] !== hash) return false
   return isUntouched(resource, live, desired) && covers(live.metadata, desired.metadata)
+}
+
+/**
+ * Whether somebody else has written where only we write. What was put right once with a patch is put right so each time:
+ * an apply leaves the fields that a patch has set, also where it no longer names them.
+ */
+function mustRestore(
+  resource: Resource,
+  live: KubeObject,
+  { desired, hash }: Pick<Applying, 'desired' | 'hash'>,
+): boolean {
+  const { [APPLIED_ANNOTATION]: applied, [RESTORED_ANNOTATION]: restored } =
+    live.metadata.annotations ?? {}
+  const isPatched = restored !== undefined && applied !== hash
+  return isPatched || !isUntouched(resource, live, desired)
 }
 
 /** Whether nobody but us has written where only we write. */

@@ -34,84 +34,45 @@ export function isExactly(resource: Resource, live: KubeObject, desired: KubeObj
 }
 
 /**
- * A merge patch that takes away what others have added; undefined where there is nothing to take away. Server-side apply
- * would leave every entry that somebody else has put into a list or a map. It sets nothing, because a field that this
- * patch set would stay when an apply no longer names it.
+ * A merge patch after which the object is what it should be, and nothing of other writers is left. Server-side apply
+ * would leave every entry that somebody else has put into a list or a map; and policies judge the whole result, so that
+ * values and entries are put right in one write.
  */
 export function restoring(
   resource: Resource,
   live: KubeObject,
   desired: KubeObject,
-): Readonly<Record<string, unknown>> | undefined {
-  const removed = (hasGeneration(resource) ? [['spec']] : mapsOf(resource)).map((path) => {
+): Readonly<Record<string, unknown>> {
+  if (hasGeneration(resource)) return { spec: replaced(live.spec, desired.spec, 'spec') }
+  const ports = valueBelow(desired, ...PORTS)
+  const lists = ports === undefined ? {} : { spec: { ports } }
+  return mapsOf(resource).reduce<Tree>((patch, path) => {
     const [there, wanted] = [valueBelow(live, ...path), valueBelow(desired, ...path)]
-    return { path, found: removal(there, wanted, path.join('.')) }
-  })
-  const replaced =
-    resource === RESOURCES.services ? [{ path: PORTS, found: ports(live, desired) }] : []
-  const patches = [...removed, ...replaced].filter(({ found }) => found !== undefined)
-  if (patches.length === 0) return undefined
-  return patches.reduce<Tree>((patch, { path, found }) => within(patch, path, found), {})
+    return within(patch, path, replaced(there, wanted, path.join('.')))
+  }, lists)
 }
 
 type Tree = Readonly<Record<string, unknown>>
 
 const PORTS: Path = ['spec', 'ports']
 
-/** Server-side apply would add ours to a port that somebody wrote, and two of one name are refused. */
-function ports(live: KubeObject, desired: KubeObject): unknown {
-  const wanted = valueBelow(desired, ...PORTS)
-  return covers(valueBelow(live, ...PORTS), wanted) ? undefined : wanted
-}
-
 function mapsOf(resource: Resource): Path[] {
   return EXACT_MAPS.filter(([one]) => one === resource).map(([, path]) => path)
 }
 
-/** Null is what the API server puts its default for, so that fields which nobody has set may be named too. */
-function removal(live: unknown, desired: unknown, path: string): unknown {
-  if (Array.isArray(desired)) {
-    if (areNamed(desired) && Array.isArray(live)) return kept(live, desired)
-    return covers(live, desired) ? undefined : desired
-  }
-  if (!isObject(desired) || !isObject(live)) return undefined
-  const entries = Object.keys(live).flatMap((name): [string, unknown][] => {
-    if (name in desired) {
-      const found = removal(live[name], desired[name], `${path}.${name}`)
-      return found === undefined ? [] : [[name, found]]
-    }
-    return LEFT_ALONE.has(path) || LEFT_ALONE.has(`${path}.${name}`) ? [] : [[name, null]]
+/** Lists whole, of maps every entry; what is not desired becomes null, for which the API server puts its default. */
+function replaced(live: unknown, desired: unknown, path: string): unknown {
+  if (!isObject(desired) || !isObject(live)) return desired
+  const extra = Object.keys(live).filter((name) => {
+    const isLeft = LEFT_ALONE.has(path) || LEFT_ALONE.has(`${path}.${name}`)
+    return !(name in desired || isLeft)
   })
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
-}
-
-/** Entries that are desired, one of each name. A merge patch takes a list as it is written, with no nulls below. */
-function kept(live: readonly unknown[], desired: readonly unknown[]): unknown[] {
-  const wanted = new Map(desired.map((entry) => [valueBelow(entry, 'name'), entry]))
-  return live.flatMap((entry) => {
-    const name = valueBelow(entry, 'name')
-    const found = wanted.get(name)
-    wanted.delete(name)
-    return found === undefined ? [] : [literal(entry, found)]
-  })
-}
-
-function literal(live: unknown, desired: unknown): unknown {
-  if (Array.isArray(desired)) {
-    return areNamed(desired) && Array.isArray(live) ? kept(live, desired) : desired
-  }
-  if (!isObject(desired) || !isObject(live)) return live
-  // A member that is missing is set, or what is left may not be valid: a probe that asks nothing.
-  return Object.fromEntries(
-    Object.entries(desired).map(([name, value]) => [
-      name,
-      name in live ? literal(live[name], value) : value,
-    ]),
-  )
-}
-
-function areNamed(entries: readonly unknown[]): boolean {
-  return entries.length > 0 && entries.every((entry) => valueBelow(entry, 'name') !== undefined)
+  return Object.fromEntries([
+    ...extra.map((name) => [name, null] as const),
+    ...Object.entries(desired).map(
+      ([name, value]) => [name, replaced(live[name], value, `${path}.${name}`)] as const,
+    ),
+  ])
 }
 
 function within(tree: Tree, [first = '', ...rest]: Path, value: unknown): Tree {

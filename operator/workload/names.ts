@@ -12,6 +12,8 @@ export const GATEWAY_LABEL = 'inference.gw/gateway'
 export const APPLIED_ANNOTATION = 'inference.gw/applied-hash'
 /** The generation that the last apply led to: another one means that somebody else has edited the object. */
 export const GENERATION_ANNOTATION = 'inference.gw/applied-generation'
+/** A merge patch has put the object right, whose fields an apply that no longer names them would leave. */
+export const RESTORED_ANNOTATION = 'inference.gw/restored'
 /** On a Deployment: hash of the template from which its pods were rendered. */
 export const TEMPLATE_ANNOTATION = 'inference.gw/template-hash'
 /** On a pod: when its mounts were last asked to be renewed. */

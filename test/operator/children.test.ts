@@ -91,8 +91,10 @@ test('a port that somebody wrote over ours is replaced before ours is applied', 
     services.map(({ what }) => what),
     ['merge services/production', 'PATCH services/production'],
   )
-  const spec = { ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }] }
-  const metadata = { name: 'production', namespace: 'ai' }
+  const ports = [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }]
+  const spec = { ports, selector: { 'inference.gw/gateway': 'production' } }
+  const { labels } = serviceAt(settings, 80).metadata
+  const metadata = { name: 'production', namespace: 'ai', labels }
   assert.deepEqual(services[0]?.body, {
     apiVersion: 'v1',
     kind: 'Service',

@@ -1,0 +1,38 @@
+/** Whether the shared store answers each pod, by the pods' own word: a status is some seconds old. */
+import { type KubeObject, valueBelow } from '../../operator/objects.ts'
+import type { ClusterAccess } from '../cluster-access.ts'
+import { withDoors } from '../doors.ts'
+import type { InCluster } from '../place.ts'
+
+export interface PodStore {
+  readonly pod: string
+  readonly state: string
+  readonly failOpen: boolean
+}
+
+/** Whoever may not ask pods, or meets one that does not answer, is told what the status says. */
+export async function storesOf(
+  { namespace }: ClusterAccess,
+  gateway: KubeObject,
+  place: InCluster,
+): Promise<PodStore[]> {
+  if (valueBelow(gateway, 'gw', 'rate_limits', 'backend') !== 'redis') return []
+  const { name } = gateway.metadata
+  const exact = { ...place, namespace: gateway.metadata.namespace ?? namespace, gateway: name }
+  try {
+    return await withDoors(exact, async (doors) => {
+      const asked = doors.map(async ({ name: pod, ask }) => {
+        const { body } = await ask('/status', { timeoutMs: ASK_MS })
+        const store = valueBelow(body, 'store')
+        const state = String(valueBelow(store, 'state') ?? 'up')
+        return { pod, state, failOpen: valueBelow(store, 'fail_open') === true }
+      })
+      const answers = await Promise.allSettled(asked)
+      return answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    })
+  } catch {
+    return []
+  }
+}
+
+const ASK_MS = 3000

@@ -1,0 +1,70 @@
+/** Gateways and keys of several namespaces, as the tool lists, makes and ends them; no operator is needed for that. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { gw } from '../cli/gw.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { aGateway } from './operator-rig.ts'
+
+let control: ControlPlane
+let cluster: readonly string[]
+
+before(async () => {
+  control = await startControlPlane()
+  await control.installDefinitions()
+  for (const name of ['ai', 'team']) await control.kubectl(['create', 'namespace', name])
+  const keys = { from: [{ namespaces: ['team'], tenants: ['research'] }] }
+  const first = aGateway({ spec: { keys } })
+  const second = { ...aGateway(), metadata: { name: 'staging', namespace: 'ai' } }
+  const stdin = [first, second].map((one) => JSON.stringify(one)).join('\n---\n')
+  await control.kubectl(['apply', '-f', '-'], { stdin })
+  cluster = ['--kubeconfig', control.kubeconfig]
+})
+
+after(() => control?.stop())
+
+const onGateway = () => [...cluster, '-n', 'ai', '--gateway', 'production']
+
+test('a key is made in a namespace of its own for the gateway of another one', async () => {
+  const made = await gw(
+    ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'robot'],
+    ...['--tenant', 'research', '--routes', 'chat', ...cluster],
+  )
+  assert.equal(made.code, 0, made.stderr)
+  assert.doesNotMatch(made.stderr, /warning/)
+  const path = 'jsonpath={.spec.gateway}'
+  const gateway = await control.kubectl(['get', 'gwk', 'robot', '-n', 'team', '-o', path])
+  assert.equal(gateway, 'ai/production')
+})
+
+test('a key that the gateway does not admit is warned of', async () => {
+  const made = await gw(
+    ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'stray'],
+    ...['--tenant', 'other', '--routes', 'chat', ...cluster],
+  )
+  assert.equal(made.code, 0, made.stderr)
+  assert.match(made.stderr, /warning: gateway "ai\/production" does not take this key yet/)
+})
+
+test("the gateway's side lists, tests and revokes it", async () => {
+  const listed = await gw('keys', 'list', ...onGateway(), '-o', 'json')
+  const ids = JSON.parse(listed.stdout).keys.map(({ id }: { id: string }) => id)
+  assert.deepEqual(ids, ['team/robot'])
+  const question = ['keys', 'test', '--id', 'team/robot', '--route', 'chat']
+  assert.equal((await gw(...question, ...onGateway())).code, 0)
+  const revoked = await gw('keys', 'revoke', '--id', 'team/robot', ...onGateway())
+  assert.equal(revoked.code, 0, revoked.stderr)
+  const after = await gw(...question, ...onGateway())
+  assert.equal(after.code, 1)
+  assert.match(after.stdout, /401.*REVOKED/)
+})
+
+test('several gateways are a list, in one namespace and over all of them', async () => {
+  for (const where of [['-n', 'ai'], ['-A']]) {
+    const { stdout, code } = await gw('status', ...where, ...cluster)
+    assert.equal(code, 1)
+    assert.match(stdout, /^NAMESPACE +NAME +READY +REASON/)
+    assert.match(stdout, /^ai +production +no/m)
+    assert.match(stdout, /^ai +staging +no/m)
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line)
+  }
+})
