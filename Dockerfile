@@ -1,5 +1,5 @@
 # One image for the operator, the data plane and the tool `gw`. `make image` builds it.
-# BASE_IMAGE: anything with Node 26 and npm. It is the only thing that is fetched besides the packages of the lock file.
+# BASE_IMAGE: anything with Node 26 and npm; for a release by its digest, NAME@sha256:DIGEST (`make image RELEASE=1` asks for it). It is the only thing that is fetched besides the packages of the lock file.
 ARG BASE_IMAGE=docker.io/library/node:26-slim
 
 FROM ${BASE_IMAGE} AS build

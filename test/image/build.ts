@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { VERSION } from '../../dataplane/version.ts'
+import { baseFault } from './pinned-base.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -14,6 +15,8 @@ const HELP = `Builds the image of the operator, the data plane and the tool gw.
   --base NAME      image to build on (that of the Dockerfile)
   --output FILE    also write it to this archive, as docker load and ctr import take it
   --storage DIR    where buildah keeps images, instead of its usual place
+  --release        refuse a base without a digest (NAME@sha256:DIGEST)
+  --allow-tag      build a release on a tag all the same
   --tool NAME      buildah, podman or docker; absent: the first that works
 
 Where packages come from is what npm is configured to; NPMRC names another file for it.
@@ -194,11 +197,17 @@ if (import.meta.main) {
       output: { type: 'string' },
       storage: { type: 'string' },
       tool: { type: 'string' },
+      release: { type: 'boolean' },
+      'allow-tag': { type: 'boolean' },
       help: { type: 'boolean' },
     },
   })
+  const fault = baseFault(values)
   if (values.help) process.stdout.write(HELP)
-  else {
+  else if (fault !== undefined) {
+    process.stderr.write(`error: ${fault}\n`)
+    process.exitCode = 1
+  } else {
     try {
       buildImage(values)
       process.stdout.write(`${values.output ?? values.image}\n`)
