@@ -11,6 +11,7 @@ import {
   understand,
 } from '../../../dataplane/body/chat.ts'
 import { GatewayError } from '../../../dataplane/errors.ts'
+import { VALUES_MAX } from '../../../dataplane/json-members.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { aDialect } from '../../conformance/a-request.ts'
 
@@ -189,3 +190,49 @@ test('a provider reads no member of a body that would be missing from a large on
     [],
   )
 })
+
+/** The most processor time that one turn of the event loop takes while the work is done. */
+async function longestTurn(work: Promise<unknown>): Promise<number> {
+  let isOver = false
+  const ended = work
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true
+    })
+  let longest = 0
+  while (!isOver) {
+    const before = process.threadCpuUsage()
+    await new Promise(setImmediate)
+    const { user, system } = process.threadCpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1000)
+  }
+  await ended
+  return longest
+}
+
+const MEGABYTES = 8_000_000
+const HOSTILE: Readonly<Record<string, (model: string) => string>> = {
+  'a text of escapes': (model) => `{"model":"${model}","x":"${'\\"'.repeat(MEGABYTES / 2)}"}`,
+  'a text that is read': (model) =>
+    `{"model":"${model}","messages":[{"role":"user","content":"${'\\n漢'.repeat(MEGABYTES / 5)}"}]}`,
+  'many short texts': (model) =>
+    `{"model":"${model}","x":[${`"${'\\n'.repeat(25)}",`.repeat(VALUES_MAX - 10)}1]}`,
+  'names that are all different': (model) =>
+    `{"model":"${model}","messages":[{"role":"user","x":{${Array.from({ length: VALUES_MAX - 10 }, (_, at) => `"k${at}":1`).join()}}}]}`,
+  'nothing but space': (model) => `{"model":"${model}","x":${' '.repeat(MEGABYTES)}1}`,
+  'empty lists': (model) => `{"model":"${model}","x":[${'[],'.repeat(MEGABYTES / 3)}1]}`,
+}
+
+for (const [what, written] of Object.entries(HOSTILE)) {
+  test(`megabytes stop nobody for long: ${what}`, async () => {
+    const read = async () => {
+      const scanned = await scanChat(bytes)
+      return await understand(scanned, 0)
+    }
+    const bytes = Buffer.from(written('m'))
+    // Compiled code is what serves.
+    await read().catch(() => undefined)
+    const longest = await longestTurn(read())
+    assert.ok(longest < 150, `${longest} ms of processor time in one turn`)
+  })
+}

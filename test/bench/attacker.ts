@@ -1,0 +1,118 @@
+/** A thread that attacks until it is ended: raw connections, opened anew whenever the gateway closes them. */
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { workerData } from 'node:worker_threads'
+import type { Attack, Orders } from './attack-list.ts'
+
+const MEBIBYTE = 1_048_576
+/** Behind each answer: at full speed the attackers would need the processor that is measured. */
+const PAUSE_MS = 100
+const { attack, url, keys } = workerData as Orders
+const { hostname, port } = new URL(url)
+
+type Sends = (socket: Socket) => Promise<void>
+
+function head(key: string | undefined, framing: string): string {
+  return [
+    'POST /v1/chat/completions HTTP/1.1',
+    'Host: bench',
+    `Authorization: Bearer ${key ?? 'nobody'}`,
+    'Content-Type: application/json',
+    framing,
+    '',
+    '',
+  ].join('\r\n')
+}
+
+function lists(model: string): Buffer {
+  const start = `{"model":"${model}","messages":[{"role":"user","content":"hi"}],"x":[`
+  const pieces = Math.floor((8 * MEBIBYTE - start.length - 6) / 3)
+  return Buffer.from(`${start}${'[],'.repeat(pieces)}[]]}`)
+}
+
+function text(model: string): Buffer {
+  const content = 'x'.repeat(8 * MEBIBYTE - 200)
+  return Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', content }] }))
+}
+
+function sends(key: string | undefined, body: Buffer): Sends {
+  return (socket) => write(socket, [head(key, `Content-Length: ${body.length}`), body])
+}
+
+function sendsBytes(key: string | undefined, bytes: number): Sends {
+  const body = text('chat').subarray(0, bytes)
+  const chunks = Array.from({ length: 64 }, (_, part) => {
+    const size = body.length / 64
+    const from = body.subarray(part * size, (part + 1) * size).toString('latin1')
+    return Buffer.from([...from].map((one) => `1\r\n${one}\r\n`).join(''))
+  })
+  return (socket) =>
+    write(socket, [head(key, 'Transfer-Encoding: chunked'), ...chunks, '0\r\n\r\n'])
+}
+
+/** All but the last bytes, and then nothing. */
+function sendsMost(key: string | undefined): Sends {
+  const body = lists('chat').subarray(0, -64)
+  return (socket) => write(socket, [head(key, `Content-Length: ${body.length + 64}`), body])
+}
+
+function asks(model: string, isStream: boolean): Sends {
+  const messages = [{ role: 'user', content: 'hi' }]
+  return sends(keys.plain, Buffer.from(JSON.stringify({ model, messages, stream: isStream })))
+}
+
+async function write(socket: Socket, pieces: readonly (string | Buffer)[]): Promise<void> {
+  for (const piece of pieces) {
+    if (!socket.writable) return
+    if (!socket.write(piece)) {
+      await new Promise<void>((resolve) => {
+        socket.once('drain', resolve)
+        socket.once('close', resolve)
+      })
+    }
+  }
+}
+
+/** How it sends, on how many connections. */
+const WAYS: Readonly<Record<Attack, () => [Sends, number]>> = {
+  'nobody attacks': () => [async () => {}, 0],
+  'bodies of 4 MiB in chunks of one byte': () => [sendsBytes(keys.plain, 4 * MEBIBYTE), 2],
+  'the same by a key without the route': () => [sendsBytes(keys.routeless, 4 * MEBIBYTE), 2],
+  'five bodies of 8 MiB of empty lists at once': () => [sends(keys.plain, lists('chat')), 5],
+  'a tenant behind its rate sends lists of 8 MiB': () => [sends(keys.limited, lists('chat')), 2],
+  'a key without the route sends lists of 8 MiB': () => [sends(keys.routeless, lists('chat')), 2],
+  'a key without the route sends texts of 8 MiB': () => [sends(keys.routeless, text('chat')), 2],
+  'a key without scope sends lists of 8 MiB': () => [sends(keys.scopeless, lists('chat')), 2],
+  'nobody knows the key, lists of 8 MiB': () => [sends('nobody', lists('chat')), 2],
+  '24 unfinished bodies of 8 MiB, two slots': () => [sendsMost(keys.two), 24],
+  'upstream: an event of 1 MiB in chunks of one byte': () => [asks('event', true), 2],
+  'upstream: a whole answer of 30 MiB of lists': () => [asks('list', false), 2],
+  'upstream: a whole answer of 16 MiB of brackets': () => [asks('deep', false), 2],
+}
+
+/** One connection after the other; the next request as soon as there is an answer. */
+async function attackOn(way: Sends): Promise<never> {
+  for (;;) {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+    // A listener for each time that a body has to wait.
+    socket.setMaxListeners(0)
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    socket.on('error', () => {})
+    let answered: () => void = () => {}
+    socket.on('data', () => answered())
+    while (!socket.destroyed) {
+      const answer = new Promise<void>((resolve) => {
+        answered = resolve
+      })
+      await way(socket)
+      await Promise.race([answer, closed])
+      // A client that hears a refusal and goes on at once.
+      if (socket.readableEnded) socket.destroy()
+      await delay(PAUSE_MS)
+    }
+    await closed
+  }
+}
+
+const [way, connections] = WAYS[attack]()
+for (let count = 0; count < connections; count++) void attackOn(way)

@@ -1,0 +1,151 @@
+/** What other clients feel while one caller or one upstream attacks: requests/s, p99 and the gateway's memory, as a table. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { aKey, type GatewayProcess, startGateway } from '../integration/gateway-process.ts'
+import { ATTACKS, type Attack, type Orders } from './attack-list.ts'
+
+const SECONDS = Number(process.argv[2] ?? 10)
+const CONNECTIONS = 4
+const HEAP_MEBIBYTES = 1024
+const BODY = JSON.stringify({
+  model: 'chat',
+  messages: [{ role: 'user', content: 'x'.repeat(900) }],
+})
+
+interface Figures {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly failed: number
+}
+
+const KEYS = {
+  victim: aKey({ id: 'victim', tenant: 'victim' }),
+  limited: aKey({ id: 'limited', tenant: 'limited' }),
+  two: aKey({ id: 'two', tenant: 'two' }),
+  plain: aKey({ id: 'plain', tenant: 'plain' }),
+  routeless: aKey({ id: 'routeless', tenant: 'routeless', routes: ['other'] }),
+  scopeless: aKey({ id: 'scopeless', tenant: 'scopeless', scopes: ['models:list'] }),
+}
+
+function documentOf(upstream: string) {
+  const one = { provider: 'openai', api_key: '${env:BENCH_KEY}' }
+  const names = ['chat', 'other', 'event', 'list', 'deep']
+  const open = { circuit_breaker: { failure_threshold: 10_000 }, timeout_seconds: 30 }
+  return {
+    apiVersion: 'inference.gw/v1',
+    kind: 'GatewayConfig',
+    gw: {
+      gateway: {},
+      upstreams: names.map((name) => ({ name, model: name, endpoint: upstream, ...one, ...open })),
+      routes: names.map((name) => ({ name, strategy: 'single', primary: name })),
+      api_keys: Object.values(KEYS).map(({ record }) => record),
+      rate_limits: {
+        default: { requests_per_minute: 1_000_000, burst: 250_000, concurrent_requests: 64 },
+        tenants: [
+          { tenant: 'limited', requests_per_minute: 1, burst: 1 },
+          { tenant: 'two', concurrent_requests: 2 },
+        ],
+      },
+    },
+  }
+}
+
+/** Closed loop on a few connections. */
+async function measure(gateway: GatewayProcess, seconds: number): Promise<Figures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  const took: number[] = []
+  let failed = 0
+  const endsAt = performance.now() + seconds * 1000
+  const loops = Array.from({ length: CONNECTIONS }, async () => {
+    while (performance.now() < endsAt) {
+      const began = performance.now()
+      const status = await ask(gateway, agent).catch(() => 0)
+      took.push(performance.now() - began)
+      if (status !== 200) failed++
+    }
+  })
+  await Promise.all(loops)
+  agent.destroy()
+  took.sort((one, other) => one - other)
+  const at = (share: number) =>
+    took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0
+  return { perSecond: took.length / seconds, p50: at(0.5), p99: at(0.99), failed }
+}
+
+function ask({ url }: GatewayProcess, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      authorization: `Bearer ${KEYS.victim.key}`,
+    }
+    const outgoing = request(`${url}/v1/chat/completions`, { method: 'POST', agent, headers })
+    outgoing.on('response', (incoming) => {
+      incoming.resume()
+      incoming.on('end', () => resolve(incoming.statusCode ?? 0))
+    })
+    outgoing.on('error', reject)
+    outgoing.end(BODY)
+  })
+}
+
+/** Peak of the resident memory since it was last asked. */
+function takePeak(pid: number): number {
+  const place = `/proc/${pid}`
+  if (!existsSync(place)) return Number.NaN
+  const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`${place}/status`, 'utf8'))?.[1])
+  writeFileSync(`${place}/clear_refs`, '5')
+  return Math.round(peak / 1024)
+}
+
+async function run(attack: Attack, upstream: string): Promise<void> {
+  const gateway = await startGateway({
+    config: documentOf(upstream),
+    env: { BENCH_KEY: 'k', NODE_OPTIONS: `--max-old-space-size=${HEAP_MEBIBYTES}` },
+  })
+  let isGone = false
+  void gateway.exited.then(() => {
+    isGone = true
+  })
+  try {
+    await measure(gateway, 2)
+    const quiet = await measure(gateway, SECONDS / 2)
+    takePeak(gateway.pid)
+    const { url } = gateway
+    const keys = Object.fromEntries(Object.entries(KEYS).map(([name, { key }]) => [name, key]))
+    const orders: Orders = { attack, url, keys }
+    const attacker = new Worker(new URL('./attacker.ts', import.meta.url), { workerData: orders })
+    await delay(500)
+    const hurt = await measure(gateway, SECONDS)
+    const peak = takePeak(gateway.pid)
+    await attacker.terminate()
+    const cells = [
+      attack,
+      quiet.perSecond.toFixed(0),
+      hurt.perSecond.toFixed(0),
+      `${((100 * hurt.perSecond) / quiet.perSecond).toFixed(0)} %`,
+      quiet.p99.toFixed(1),
+      hurt.p99.toFixed(1),
+      `${peak} MiB`,
+      isGone ? 'the gateway ended' : String(hurt.failed),
+    ]
+    console.log(`| ${cells.join(' | ')} |`)
+  } finally {
+    await gateway.stop()
+  }
+}
+
+const upstream = new Worker(new URL('./attack-upstream.ts', import.meta.url))
+const port = await new Promise<number>((resolve) => upstream.once('message', resolve))
+console.log(
+  '| attack | requests/s without | with | of it | p99 ms without | with | peak memory | failed |',
+)
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- |')
+const chosen = process.argv.slice(3)
+for (const attack of ATTACKS) {
+  if (chosen.length === 0 || chosen.some((word) => attack.includes(word)))
+    await run(attack, `http://127.0.0.1:${port}/v1`)
+}
+await upstream.terminate()
