@@ -257,8 +257,17 @@ export class Attempt implements Receiver, Listener {
     const { gateway, totalAt, repeats, permit } = this.#parts
     if (!speaksAgainst(failure.class)) return 'neutral'
     if (failure.class === 'timeout' && gateway.clock.now() >= totalAt) return 'neutral'
+    if (this.#isOnlySlow(failure)) return 'neutral'
     // One request says one thing about an upstream. A probe still has to say how it went.
     return repeats && permit.kind === 'closed' ? 'neutral' : 'failure'
+  }
+
+  /** Whether it took longer than the default for its first content: slow models are not broken ones. */
+  #isOnlySlow(failure: Failure): boolean {
+    const isSilence = failure.class === 'timeout' && failure.status === undefined
+    // A connection that could not be made is worded for clients.
+    if (!isSilence || failure.shown !== undefined || this.#exchange.hasBegun) return false
+    return this.#parts.target.settings.section.timeout_seconds === undefined
   }
 
   #fail(failure: Failure): void {

@@ -71,6 +71,11 @@ export class Exchange implements PoolHandler, Deadline {
     this.#schedule()
   }
 
+  /** Whether anything useful of the answer has come. */
+  get hasBegun(): boolean {
+    return this.#begun
+  }
+
   /** The answer is complete though the upstream has not closed it yet. */
   complete(): void {
     this.#idleMs = LINGER_MS

@@ -45,6 +45,18 @@ test('a stream has 30 s until its first content, and 600 s in all', async () => 
   const late = rig.send({ stream: true })
   rig.pass(30)
   assert.equal(((await late) as { refused: { code: string } }).refused.code, 'ERR_GW_PROXY_TIMEOUT')
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'closed', 'slowness nobody forbade')
+})
+
+test('a connection that cannot be made in time counts, whoever wrote a timeout', async () => {
+  const rig = aRig({
+    upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
+    routes: SINGLE,
+  })
+  const told = rig.send({ stream: true })
+  rig.last.fail('UND_ERR_CONNECT_TIMEOUT')
+  await told
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
 })
 
 test('a timeout that is written holds for both, and missing it counts', async () => {
