@@ -3,6 +3,7 @@ import { understand } from './body/chat.ts'
 import type { Caller, ChatRequest } from './call.ts'
 import type { Route } from './config/snapshot.ts'
 import type { Visit } from './gateway.ts'
+import { chargeRefused } from './limits/decision.ts'
 import { admit, admitsNone } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -18,6 +19,7 @@ export async function handle(visit: Visit): Promise<void> {
   permit(caller)
   admitsNone(caller, visit)
   const held = visit.gateway.bodies.enter(caller.tenant)
+  let isJudged = false
   try {
     const received = receive(held, caller, visit, max_request_bytes)
     // Most bodies come with their head.
@@ -25,7 +27,11 @@ export async function handle(visit: Visit): Promise<void> {
     const route = match(scanned.model, caller, visit)
     const understood = understand(scanned, secondsOf(visit))
     const request = understood instanceof Promise ? await understood : understood
+    isJudged = true
     await serve(request, caller, route, visit)
+  } catch (error) {
+    if (!isJudged && held.isLarge) await chargeRefused(caller, visit)
+    throw error
   } finally {
     held.leave()
   }

@@ -5,6 +5,7 @@ import { getHeapStatistics } from 'node:v8'
 /** A body is there up to three times while it is served: as received, as sent, and as a tree. */
 const MEMORY_PARTS = 8
 const LARGEST_MIN = 4
+const LARGE_BYTES = 65_536
 
 /** How many bytes of bodies a process of this memory may hold: an eighth, and at least the largest body four times. */
 export function bodyBytesMax(memoryBytes: number, requestBytesMax: number): number {
@@ -91,6 +92,11 @@ export class HeldBody {
   /** How many its tenant has, this one included. */
   get neighbours(): number {
     return this.#share.bodies
+  }
+
+  /** More of it has come than comes with most heads. */
+  get isLarge(): boolean {
+    return this.#bytes > LARGE_BYTES
   }
 
   /** Why not even one more byte may be held. */

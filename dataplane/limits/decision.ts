@@ -5,6 +5,7 @@ import type { Limits, Route } from '../config/snapshot.ts'
 import type { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { Meter } from '../meter.ts'
+import { NOTHING } from '../store/amounts.ts'
 import type { AdmitResult, Amount, Rules } from '../store/contract.ts'
 import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/targets.ts'
@@ -66,6 +67,27 @@ export function refuseKnown(caller: Caller, visit: Visit): void {
   if (known === undefined) return
   response.limits = limitHeaders(known.figures)
   throw refusal(known, { caller, rules }, visit)
+}
+
+/**
+ * A large body that was refused once it had been read costs its tenant one request of its rate: else somebody could send
+ * nothing but such bodies and never meet a limit.
+ */
+export async function chargeRefused(
+  caller: Caller,
+  { gateway, active, call }: Visit,
+): Promise<void> {
+  const { store, refusals, clock } = gateway
+  const { tenant } = caller
+  const rules = active.snapshot.limits.rules.of(tenant)
+  const { id } = call
+  try {
+    const result = await store.admit({ tenant, id, rules, estimate: NOTHING })
+    if (result.outcome === 'refused') refusals.learn(tenant, rules, result, clock.now())
+    else await store.settle({ tenant, id, used: NOTHING, budget: rules.budget })
+  } catch {
+    // A store that is away refuses what comes next.
+  }
 }
 
 function refusal(

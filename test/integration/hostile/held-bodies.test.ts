@@ -10,6 +10,7 @@ const keys = {
   two: aKey({ id: 'two', tenant: 'two' }),
   cut: aKey({ id: 'cut', tenant: 'cut' }),
   slow: aKey({ id: 'slow', tenant: 'slow' }),
+  wrong: aKey({ id: 'wrong', tenant: 'wrong', routes: ['other'] }),
   lister: aKey({ id: 'lister', tenant: 'lister', scopes: ['models:list'] }),
   elsewhere: aKey({ id: 'elsewhere', tenant: 'elsewhere', routes: ['other'] }),
 }
@@ -38,6 +39,7 @@ function documentOf(gateway: Readonly<Record<string, unknown>>) {
         tenants: [
           { tenant: 'two', concurrent_requests: 2 },
           { tenant: 'slow', requests_per_minute: 1, burst: 1 },
+          { tenant: 'wrong', requests_per_minute: 1, burst: 1 },
         ],
       },
     },
@@ -160,6 +162,17 @@ test('what the store has refused until a moment is refused before a byte of the 
   const seconds = Number(answer.headers['retry-after'])
   assert.ok(seconds > 0 && seconds <= 60, String(seconds))
   assert.equal(answer.headers['x-gw-ratelimit-remaining'], '0')
+})
+
+test('large bodies that are refused once they are read cost the rate', async () => {
+  const large = CHAT.replace('hi', 'x'.repeat(200_000))
+  const whole = headOf('wrong', `Content-Length: ${large.length}`) + large
+  for (const status of [403, 403, 429]) {
+    const socket = open(whole)
+    assert.ok(await socket.until(() => socket.answers.length === 1))
+    assert.equal(socket.answers[0]?.status, status)
+    socket.leave()
+  }
 })
 
 test('a body has no longer to come than the whole request', async () => {
