@@ -17,6 +17,12 @@ export interface Keeper {
 /** Up to here head and body leave as one string: one write costs less than a vector of two. */
 const JOINED_BYTES_MAX = 16_384
 const NOTHING = Buffer.alloc(0)
+/** A piece this long may cost much to read, by what is in it. */
+const COSTLY_BYTES_MIN = 8_192
+/** Of the processor. What costs more is followed by a rest, so that one upstream takes a fifth of the process at most. */
+const COST_MS_MAX = 2
+const REST_FACTOR = 4
+const REST_MS_MAX = 250
 
 export class Connection implements AnswerSink, PoolController, Holding {
   /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
@@ -36,6 +42,8 @@ export class Connection implements AnswerSink, PoolController, Holding {
   /** Whether the request has been given to the system, as far as that takes it. */
   #isWritten = false
   #paused = false
+  /** Nothing is read for a moment: the last piece took long. */
+  #isResting = false
   #reading = false
   /** Bytes that came before a pause and have not been read. */
   #held: Buffer | undefined
@@ -103,7 +111,7 @@ export class Connection implements AnswerSink, PoolController, Holding {
       this.#held = undefined
       this.#read(held)
     }
-    if (!this.#paused) this.#socket.resume()
+    if (!this.#paused && !this.#isResting) this.#socket.resume()
     if (this.#ended) this.#end()
   }
 
@@ -128,7 +136,25 @@ export class Connection implements AnswerSink, PoolController, Holding {
     }
     if (this.#paused)
       this.#held = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
-    else this.#read(chunk)
+    else if (chunk.length < COSTLY_BYTES_MIN) this.#read(chunk)
+    else this.#readAtLength(chunk)
+  }
+
+  /** Cut into pieces of a byte, 64 KiB cost a hundred times what they cost whole; others must not wait for all of it. */
+  #readAtLength(chunk: Buffer): void {
+    const before = process.threadCpuUsage()
+    this.#read(chunk)
+    const { user, system } = process.threadCpuUsage(before)
+    const cost = (user + system) / 1000
+    if (cost < COST_MS_MAX || this.#handler === undefined) return
+    this.#isResting = true
+    this.#socket.pause()
+    setTimeout(() => this.#rested(), Math.min(REST_MS_MAX, cost * REST_FACTOR)).unref()
+  }
+
+  #rested(): void {
+    this.#isResting = false
+    if (!this.#paused && !this.#isGone) this.#socket.resume()
   }
 
   #read(chunk: Buffer): void {
@@ -171,7 +197,8 @@ export class Connection implements AnswerSink, PoolController, Holding {
     this.#paused = false
     this.#held = undefined
     this.answers++
-    const keeps = this.#head?.keepAlive === true && !isOverfull && !this.#ended
+    const isReady = !this.#ended && !this.#isResting
+    const keeps = this.#head?.keepAlive === true && !isOverfull && isReady
     if (keeps && this.#socket.writableLength === 0)
       this.#keeper.freed(this, this.#head?.keepAliveMs)
     else this.#leave()
