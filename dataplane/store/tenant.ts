@@ -5,7 +5,7 @@ import { NOTHING } from './amounts.ts'
 import type { Amount, BudgetFigure, Figures, Rules } from './contract.ts'
 import { Ledger } from './ledger.ts'
 
-/** This window and the one before: what a clock that steps back over midnight finds again. */
+/** This window and the one used before: what a clock that steps back over midnight finds again. */
 const LEDGERS_MAX = 2
 
 export class Tenant {
@@ -68,12 +68,12 @@ export class Tenant {
   }
 
   #ledgerOf(ledgers: Ledger[], window: Window): Ledger {
-    const known = ledgers.find((ledger) => ledger.window.key === window.key)
-    if (known !== undefined) return known
-    const fresh = new Ledger(this.name, window)
-    ledgers.unshift(fresh)
+    const at = ledgers.findIndex((ledger) => ledger.window.key === window.key)
+    // The one used last stands first: a clock that stepped back has made older ones after newer ones.
+    const [ledger = new Ledger(this.name, window)] = at === -1 ? [] : ledgers.splice(at, 1)
+    ledgers.unshift(ledger)
     ledgers.length = Math.min(ledgers.length, LEDGERS_MAX)
-    return fresh
+    return ledger
   }
 }
 

@@ -279,3 +279,20 @@ test('amounts that are no counts are taken for the nearest one', () => {
     [1, Number.MAX_SAFE_INTEGER],
   )
 })
+
+test('a clock that steps back over midnight, again and again, forgets no running request', () => {
+  const world = new World(aRule({ budget: aBudget({ tokensPerDay: CAP }) }))
+  const { clock } = world
+  const midnight = Date.parse('2026-11-22T00:00:00Z')
+  // Tomorrow is seen before today, so that it is the older ledger of the two.
+  clock.setWall(midnight + 1000)
+  world.admit(tokens(1))
+  clock.setWall(midnight - 1000)
+  world.admit(tokens(1))
+  clock.setWall(midnight + 86_399_000)
+  world.admit(tokens(7))
+  clock.setWall(midnight + 86_401_000)
+  world.admit(tokens(1))
+  clock.setWall(midnight + 86_399_000)
+  assert.equal(world.figures.tokens?.reserved, 1 + 7)
+})
