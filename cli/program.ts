@@ -1,7 +1,7 @@
 /** The commands of the tool under one name. Each loads what it needs when it runs, so that the help comes at once. */
 import { basename } from 'node:path'
 import { Command } from 'commander'
-import { VERSION } from '../dataplane/version.ts'
+import { VERSION } from '../dataplane/base/version.ts'
 import { COMMANDS } from './commands/index.ts'
 import { AnswerIsNo, EXIT, endUsageWith64, printRemark } from './output.ts'
 

@@ -1,8 +1,8 @@
 /** What a request is once it has been understood: the words every stage shares. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import type { GatewayError } from './base/errors.ts'
 import type { KeyEntry } from './config/snapshot.ts'
-import type { GatewayError } from './errors.ts'
 
 /** One HTTP request on its way through the gateway. */
 export interface Call {

@@ -1,15 +1,15 @@
 /** What lives as long as the process, and what lives as long as one request; handed to every stage. */
 
+import type { Clock, Deadlines } from './base/clock.ts'
+import type { Member, Roster } from './base/roster.ts'
 import type { Bodies } from './body/bodies.ts'
 import type { InfraCost } from './budgets/infra-cost.ts'
 import type { AlertWebhook } from './budgets/webhook.ts'
 import type { Call } from './call.ts'
-import type { Clock, Deadlines } from './clock.ts'
 import type { Snapshot } from './config/snapshot.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
 import type { ClientResponse } from './response.ts'
-import type { Member, Roster } from './roster.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/open.ts'
 import type { Log } from './telemetry/log.ts'

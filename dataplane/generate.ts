@@ -1,11 +1,11 @@
 /** Writes the tables of dataplane/README.md from the code: APIs, admin routes, errors, metrics. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ADMIN_ROUTES } from './admin.ts'
+import { ADMIN_ROUTES } from './admin/routes.ts'
 import { APIS } from './apis/index.ts'
-import { ERRORS } from './errors.ts'
+import { ERRORS } from './base/errors.ts'
+import { PUSH_ROUTES } from './pod/push.ts'
 import { PROVIDERS } from './providers/index.ts'
-import { PUSH_ROUTES } from './push.ts'
 import { STRATEGIES } from './strategies/index.ts'
 import { METRICS } from './telemetry/metrics.ts'
 

@@ -1,14 +1,14 @@
 /** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. What it composes is in run.ts and run-pod.ts. */
 import { parseArgs } from 'node:util'
-import { startFromCompiled } from './compile-cache.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './base/version.ts'
+import { startFromCompiled } from './process/compile-cache.ts'
 
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. `logFormat` beats GW_LOG_FORMAT. */
 export async function run(file: string, logFormat?: string): Promise<number> {
   startFromCompiled(process.env)
   // Listened for before anything else: as the first process of a container it would not be ended by default.
   const ending = terminated()
-  const program = await import('./run.ts')
+  const program = await import('./process/run.ts')
   return await program.run(file, environmentWith(logFormat), ending)
 }
 
@@ -16,7 +16,7 @@ export async function run(file: string, logFormat?: string): Promise<number> {
 async function runPod(folder: string, logFormat: string | undefined): Promise<number> {
   startFromCompiled(process.env)
   const ending = terminated()
-  const program = await import('./run-pod.ts')
+  const program = await import('./pod/run-pod.ts')
   return await program.runPod(folder, environmentWith(logFormat), ending)
 }
 

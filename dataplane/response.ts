@@ -1,9 +1,10 @@
 /** The answer to one client, and its only writer: unsent, heartbeating, committed, ended. */
+
+import type { Clock, Deadline, Deadlines } from './base/clock.ts'
+import type { GatewayError } from './base/errors.ts'
 import type { AnswerListener, Call } from './call.ts'
-import type { Clock, Deadline, Deadlines } from './clock.ts'
-import type { GatewayError } from './errors.ts'
-import { answerLast } from './last-answer.ts'
-import { bodyIsUnread } from './wire.ts'
+import { answerLast } from './listener/last-answer.ts'
+import { bodyIsUnread } from './listener/wire.ts'
 
 const HEARTBEAT = ': keepalive\n'
 const STREAM_HEADERS = [

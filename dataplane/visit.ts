@@ -1,12 +1,12 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
 import type { Api } from './apis/contract.ts'
+import { GatewayError } from './base/errors.ts'
+import { shownPath } from './base/shown-text.ts'
 import type { Call } from './call.ts'
-import { correlate } from './correlation.ts'
-import { GatewayError } from './errors.ts'
 import type { Gateway, Visit } from './gateway.ts'
 import { describeLimits } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
-import { shownPath } from './shown-text.ts'
+import { correlate } from './telemetry/correlation.ts'
 import { record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
 

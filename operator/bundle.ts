@@ -1,6 +1,6 @@
 /** The two documents of a gateway: signed, and stored in the ConfigMap that its pods mount. */
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { proofOf } from '../dataplane/config/push-proof.ts'
+import { proofOf } from '../dataplane/delivery/push-proof.ts'
 import {
   type ConfigurationDocument,
   type Envelope,
@@ -12,7 +12,7 @@ import {
   sign,
   trustOf,
   verify,
-} from '../dataplane/config/signed.ts'
+} from '../dataplane/delivery/signed.ts'
 import { digestOf, digestOfOne, legacyDigestOf } from './key-digests.ts'
 import { type Needs, needsOf } from './needs.ts'
 import { isObject, type KubeObject, valueBelow } from './objects.ts'

@@ -1,7 +1,7 @@
 /** Keys of a gateway: those in its own document, and GatewayKeys that may count. */
 import { ApiKey, type ApiKeyRecord } from '../dataplane/config/keys.ts'
 import { type Finding, type Path, refuse, showPath } from '../dataplane/config/problems.ts'
-import type { KeyRecord } from '../dataplane/config/signed.ts'
+import type { KeyRecord } from '../dataplane/delivery/signed.ts'
 import { isObject, type KubeObject, keyOf, valueBelow } from './objects.ts'
 
 export type KeyState = 'ACTIVE' | 'EXPIRED' | 'REVOKED' | 'ROTATED'

@@ -12,7 +12,7 @@ import {
   showPath,
 } from '../dataplane/config/problems.ts'
 import { resolveReferences } from '../dataplane/config/references.ts'
-import { hashOf, type KeyRecord, type Payload } from '../dataplane/config/signed.ts'
+import { hashOf, type KeyRecord, type Payload } from '../dataplane/delivery/signed.ts'
 import { fileReferences } from './checks/files.ts'
 import { checkInCluster } from './checks/index.ts'
 import { type CompiledKeys, compileKeys, type KeyVerdict } from './compile-keys.ts'

@@ -1,6 +1,6 @@
 /** The key that signs documents: a Secret beside the operator, the only Secret that it may touch. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { keyIdOf } from '../dataplane/config/signed.ts'
+import { keyIdOf } from '../dataplane/delivery/signed.ts'
 import type { ApiClient } from './api.ts'
 import { isStatus } from './api-error.ts'
 import { isObject, type KubeObject, RESOURCES } from './objects.ts'

@@ -1,5 +1,5 @@
 /** Pods as they are told of by the API server, to where documents are pushed. */
-import { PUSH_PORT } from '../dataplane/config/signed.ts'
+import { PUSH_PORT } from '../dataplane/delivery/signed.ts'
 import { isObject, type KubeObject, valueBelow } from './objects.ts'
 import type { Target } from './pusher.ts'
 import { PUSH_ADDRESS_ANNOTATION } from './workload/names.ts'

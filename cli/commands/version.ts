@@ -1,6 +1,6 @@
 /** `gw version`: of the tool, and of the gateways that it can ask. */
 import { Command } from 'commander'
-import { VERSION } from '../../dataplane/version.ts'
+import { VERSION } from '../../dataplane/base/version.ts'
 import { endUsageWith64, type Format, formatOption, printTable, printValue } from '../output.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
 

@@ -1,6 +1,7 @@
 /** GET /v1/debug/echo-headers: what arrived, to see whether an intermediary stripped or rewrote it. */
+
+import { maskKeys } from '../base/shown-text.ts'
 import { describeLimits } from '../limits/tenants.ts'
-import { maskKeys } from '../shown-text.ts'
 import { authenticate } from '../stages/authenticate.ts'
 import type { Api } from './contract.ts'
 

@@ -1,10 +1,11 @@
 /** GET /v1/models: the routes a key may use, as OpenAI lists models. */
+
+import { GatewayError } from '../base/errors.ts'
+import { MODEL_PREFIX, pathOf } from '../base/path-spelling.ts'
+import { shownName } from '../base/shown-text.ts'
 import type { Caller } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { describeLimits } from '../limits/tenants.ts'
-import { MODEL_PREFIX, pathOf } from '../path-spelling.ts'
-import { shownName } from '../shown-text.ts'
 import { authenticate } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
 import type { Api } from './contract.ts'

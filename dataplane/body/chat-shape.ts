@@ -1,6 +1,7 @@
 /** The shape of a chat completion, as far as the gateway reads it. */
+
+import { GatewayError } from '../base/errors.ts'
 import type { ChatBody } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 
 const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128

@@ -1,8 +1,8 @@
 /** From the bytes of a body to a chat completion: first what decides where it leads, then the tree and its shape. */
 import { isAscii, isUtf8 } from 'node:buffer'
+import type { GatewayError } from '../base/errors.ts'
 import type { ChatBody, ChatRequest, Found, Span } from '../call.ts'
-import type { GatewayError } from '../errors.ts'
-import { MembersError, MembersScan } from '../json-members.ts'
+import { MembersError, MembersScan } from '../json/members.ts'
 import { promptTokensMax } from '../tokens/count.ts'
 import { checkShape, invalid } from './chat-shape.ts'
 import { parseInPieces } from './pieces.ts'

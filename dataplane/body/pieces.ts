@@ -1,6 +1,6 @@
 /** Parses JSON of megabytes in pieces: short values by JSON.parse, many at once; long ones member by member. */
 import type { Found } from '../call.ts'
-import { MembersError } from '../json-members.ts'
+import { MembersError } from '../json/members.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

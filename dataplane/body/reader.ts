@@ -1,7 +1,8 @@
 /** Keeps the bytes of one body until it is whole, too large, too late, or more than there is room for. */
+
+import type { Deadline, Deadlines } from '../base/clock.ts'
+import { GatewayError } from '../base/errors.ts'
 import type { BodyTaker } from '../call.ts'
-import type { Deadline, Deadlines } from '../clock.ts'
-import { GatewayError } from '../errors.ts'
 import type { HeldBody } from './bodies.ts'
 import { Gathered } from './gathered.ts'
 

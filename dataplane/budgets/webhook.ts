@@ -1,5 +1,5 @@
 /** Delivers alerts in the background, one after the other, each at least once or dropped with a word about it. */
-import type { Clock, Deadline } from '../clock.ts'
+import type { Clock, Deadline } from '../base/clock.ts'
 import type { Gateway } from '../gateway.ts'
 
 /** Alerts that wait at most; they are rare, so a full queue means that nobody takes them. */

@@ -1,8 +1,9 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
+
+import type { GatewayError } from '../base/errors.ts'
 import { estimateOf, type Price } from '../budgets/price.ts'
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
-import type { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'

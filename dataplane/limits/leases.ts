@@ -1,6 +1,6 @@
 /** What admitted requests hold in the store: renewed while they run, raised when they outgrow it. */
-import type { Clock, Deadline } from '../clock.ts'
-import { type Member, Roster } from '../roster.ts'
+import type { Clock, Deadline } from '../base/clock.ts'
+import { type Member, Roster } from '../base/roster.ts'
 import { type Amount, BEAT_MS, type BudgetRule, type Hold, type Store } from '../store/contract.ts'
 
 /** A hold that is outgrown is raised to this many times what was used. */

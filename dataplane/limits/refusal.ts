@@ -1,5 +1,5 @@
 /** What a refused client is told: which limit, how far it is used, and what to do. */
-import { type ErrorDetails, GatewayError } from '../errors.ts'
+import { type ErrorDetails, GatewayError } from '../base/errors.ts'
 import {
   type AdmitResult,
   BUSY_RETRY_MS,

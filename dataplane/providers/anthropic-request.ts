@@ -1,6 +1,7 @@
 /** Writes a chat completion request as Anthropic's Messages API wants it. */
+
+import { GatewayError } from '../base/errors.ts'
 import type { ChatBody, ChatRequest } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 import { conversationOf, systemOf } from './anthropic-messages.ts'
 import { samplingOf, thinkingOf } from './anthropic-models.ts'
 import type { Dialect } from './contract.ts'

@@ -3,7 +3,7 @@
  * bytes as they were.
  */
 import type { Span } from '../call.ts'
-import { type Edit, splice } from '../json-splice.ts'
+import { type Edit, splice } from '../json/splice.ts'
 
 /** New value of a member as JSON text by the member's name; `undefined` removes it. */
 type Changes = ReadonlyMap<string, string | undefined>

@@ -2,7 +2,7 @@
  * Total readers of JSON that came from outside: whatever stands there, they answer or say that it
  * is not there.
  */
-import { isWithinBounds } from '../json-bounds.ts'
+import { isWithinBounds } from '../json/bounds.ts'
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,6 @@
 /** Reads a whole answer of OpenAI's own wire. */
 import type { ChatRequest, Span } from '../call.ts'
-import { scanMembers } from '../json-members.ts'
+import { scanMembers } from '../json/members.ts'
 import type { Answer, Failure } from './contract.ts'
 import { isError } from './failure-bodies.ts'
 import { classifyError, malformed } from './failures.ts'

@@ -1,8 +1,9 @@
 /**
  * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
  */
+
+import { GatewayError } from '../base/errors.ts'
 import type { ChatBody, ChatMessage, ChatRequest } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 import type { Dialect } from './contract.ts'
 import { editMembers } from './json-edit.ts'
 import { isRecord } from './json-values.ts'

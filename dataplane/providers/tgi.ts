@@ -1,6 +1,7 @@
 /** Hugging Face's Text Generation Inference. */
+
+import { GatewayError } from '../base/errors.ts'
 import type { ChatBody, ChatMessage } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 import type { Recogniser } from './failures.ts'
 import { isRecord, recordOf } from './json-values.ts'
 import { openAiLike } from './openai-like.ts'

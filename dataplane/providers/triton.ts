@@ -1,6 +1,7 @@
 /** The OpenAI frontend of Triton with TensorRT-LLM. */
+
+import { GatewayError } from '../base/errors.ts'
 import type { ChatBody } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 import type { Recogniser } from './failures.ts'
 import { openAiLike } from './openai-like.ts'
 

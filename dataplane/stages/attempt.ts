@@ -1,11 +1,12 @@
 /** Which upstream, how often, and when to stop: one attempt count and one deadline over retries and fallbacks. */
+
+import { GatewayError } from '../base/errors.ts'
+import { maskKeys } from '../base/shown-text.ts'
 import { forget, recall } from '../body/chat.ts'
 import type { ChatRequest } from '../call.ts'
-import { continuing } from '../correlation.ts'
-import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import type { MeteredAttempt } from '../meter.ts'
-import { maskKeys } from '../shown-text.ts'
+import { continuing } from '../telemetry/correlation.ts'
 import type { AttemptTrace } from '../telemetry/traces.ts'
 import { Attempt, type Outcome } from '../upstream/attempt.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt-plan.ts'

@@ -1,9 +1,9 @@
 /** Who calls? From the headers alone, before a byte of the body is read. */
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { GatewayError } from '../base/errors.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/snapshot.ts'
-import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 
 const KEY_LENGTH_MAX = 512

@@ -1,9 +1,10 @@
 /** Where does it lead? Alias to route first, then the key's permission on that route; its scope before all. */
+
+import { GatewayError } from '../base/errors.ts'
+import { shownName } from '../base/shown-text.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry, Route, Snapshot } from '../config/snapshot.ts'
-import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
-import { shownName } from '../shown-text.ts'
 
 const NAMES_SHOWN_MAX = 20
 

@@ -1,9 +1,10 @@
 /** What is asked? The head first, then the body within its bounds, as far as it tells where the request leads. */
+
+import { GatewayError } from '../base/errors.ts'
 import type { HeldBody } from '../body/bodies.ts'
 import { type Scanned, scanChat } from '../body/chat.ts'
 import { BodyReader, tooLarge } from '../body/reader.ts'
 import type { Caller, Incoming } from '../call.ts'
-import { GatewayError } from '../errors.ts'
 import type { Visit } from '../gateway.ts'
 import { crowdedOut, noRoom } from '../limits/refusal.ts'
 

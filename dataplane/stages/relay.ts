@@ -1,9 +1,9 @@
 /** Passes the answer on, with back-pressure both ways, to its one end. */
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
+import { maskKeys } from '../base/shown-text.ts'
 import type { Visit } from '../gateway.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { ClientResponse } from '../response.ts'
-import { maskKeys } from '../shown-text.ts'
 import type { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { Outcome } from '../upstream/attempt.ts'
 import { wordsFor } from '../upstream/refusal.ts'

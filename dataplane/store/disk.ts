@@ -1,5 +1,5 @@
 /** The memory store with a journal behind it: what was used survives restarts and kill -9. */
-import type { Clock, Deadline } from '../clock.ts'
+import type { Clock, Deadline } from '../base/clock.ts'
 import type {
   AdmitRequest,
   AdmitResult,

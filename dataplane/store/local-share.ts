@@ -3,8 +3,9 @@
  * known. It follows what this replica runs while the store is there, so that it knows its slots and holds the moment it
  * is not. Never more than the whole limit over all replicas, never nothing: at least one request.
  */
+
+import type { Clock } from '../base/clock.ts'
 import { Present } from '../budgets/windows.ts'
-import type { Clock } from '../clock.ts'
 import { larger, NOTHING, sane } from './amounts.ts'
 import type { AdmitRequest, AdmitResult, Amount, Extension, Figures, Rules } from './contract.ts'
 import { Holds } from './holds.ts'

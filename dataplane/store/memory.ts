@@ -1,7 +1,8 @@
 /** The store of one process: every verb is a few look-ups and sums, and answers at once. */
+
+import type { Clock } from '../base/clock.ts'
 import { reachedThresholds } from '../budgets/alerts.ts'
 import { Present } from '../budgets/windows.ts'
-import type { Clock } from '../clock.ts'
 import { larger, sane } from './amounts.ts'
 import {
   type AdmitRequest,

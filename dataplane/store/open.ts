@@ -1,5 +1,5 @@
 /** Which store a process counts in: memory alone, memory with a journal under `state_dir`, or one that replicas share. */
-import type { Clock, Deadlines } from '../clock.ts'
+import type { Clock, Deadlines } from '../base/clock.ts'
 import type { Section } from '../config/schema.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'

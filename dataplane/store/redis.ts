@@ -2,8 +2,9 @@
  * The store that replicas share: every verb is one script call on the keys of one tenant. The meaning is that of the memory
  * store; the clock is the server's. Every verb rejects with StoreAway while there is no answer, and may be repeated then.
  */
+
+import type { Clock } from '../base/clock.ts'
 import { dayOf, monthOf } from '../budgets/windows.ts'
-import type { Clock } from '../clock.ts'
 import { NOTHING, sane } from './amounts.ts'
 import type {
   AdmitRequest,

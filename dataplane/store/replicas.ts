@@ -1,5 +1,5 @@
 /** How many gateways share the store, and which fraction of the admissions this one makes: what its local share is. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Link, Script } from './link.ts'
 
 /** A replica that has not been heard of for so long is gone. */

@@ -1,5 +1,5 @@
 /** Whether the shared store answers, and telling it: metrics, a log line for each change, a member of GET /status. */
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { StoreAway } from './link.ts'

@@ -2,7 +2,7 @@
  * The store that replicas share, with what was declared for the time it is away: a local share of each limit, or a refusal
  * that says so. Nothing that was used is lost meanwhile, and nothing is told to the store twice.
  */
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
 import type {
   AdmitRequest,
   AdmitResult,

@@ -1,9 +1,9 @@
 /** How many tokens a request may take on a route, before it runs: its prompt and the most it may be answered with. */
 
+import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
 import type { ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
-import { GatewayError } from '../errors.ts'
 import type { Lane, Target } from '../upstream/targets.ts'
 import { estimatePromptTokens } from './count.ts'
 

@@ -1,6 +1,6 @@
 /** One HTTP exchange with an upstream: its bytes, its clocks, and exactly one end. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Clock, Deadline, Deadlines } from '../clock.ts'
+import type { Clock, Deadline, Deadlines } from '../base/clock.ts'
 import type { Failure } from '../providers/contract.ts'
 import { failureOf } from './connection-failures.ts'
 import type { PoolController, PoolHandler } from './http1/contract.ts'

@@ -1,5 +1,5 @@
 /** What a client is told when no upstream of its route may be asked. */
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../base/errors.ts'
 import type { Ending } from './attempt-plan.ts'
 import type { Lane } from './targets.ts'
 

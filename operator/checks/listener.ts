@@ -1,7 +1,7 @@
 /** Addresses and ports at which nobody could reach the pod. */
 import { POD_ADMIN_PORT } from '../../dataplane/config/listener.ts'
 import { refuse } from '../../dataplane/config/problems.ts'
-import { PUSH_PORT } from '../../dataplane/config/signed.ts'
+import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { ClusterCheck } from './contract.ts'
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/

@@ -1,7 +1,7 @@
 /** A configuration travels in a ConfigMap, which holds a mebibyte. */
 
 import { refuse } from '../../dataplane/config/problems.ts'
-import { canonicalJson } from '../../dataplane/config/signed.ts'
+import { canonicalJson } from '../../dataplane/delivery/signed.ts'
 import type { ClusterCheck } from './contract.ts'
 
 /** As text in text; the rest of the mebibyte is for ten thousand keys. */

@@ -1,5 +1,5 @@
 /** Writes the documents of a gateway before anything is pushed: a sequence that a pod saw is never given to other content. */
-import type { GatewayIdentity } from '../../dataplane/config/signed.ts'
+import type { GatewayIdentity } from '../../dataplane/delivery/signed.ts'
 import type { ApiClient } from '../api.ts'
 import {
   bundleData,

@@ -1,6 +1,6 @@
 /** Says on each GatewayKey whether it counts, and whether it still works. */
 import { GatewayKeyStatus } from '../../crds/gateway-key.ts'
-import { hashOf } from '../../dataplane/config/signed.ts'
+import { hashOf } from '../../dataplane/delivery/signed.ts'
 import type { ApiClient } from '../api.ts'
 import { isStatus } from '../api-error.ts'
 import type { Compilations } from '../compilations.ts'

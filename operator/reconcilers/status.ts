@@ -1,6 +1,6 @@
 /** Writes the status of a gateway when it says something new, and not more often than somebody can read it. */
 import { GatewayStatus } from '../../crds/gateway-config.ts'
-import { hashOf } from '../../dataplane/config/signed.ts'
+import { hashOf } from '../../dataplane/delivery/signed.ts'
 import type { ApiClient } from '../api.ts'
 import { isStatus } from '../api-error.ts'
 import type { Events } from '../events.ts'

@@ -1,5 +1,5 @@
 /** Makes the objects of a gateway what they should be: facts from the stores, one apply per difference. */
-import { hashOf } from '../../dataplane/config/signed.ts'
+import { hashOf } from '../../dataplane/delivery/signed.ts'
 import type { ApiClient } from '../api.ts'
 import { isRefusal } from '../api-error.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource, valueBelow } from '../objects.ts'

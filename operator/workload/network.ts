@@ -1,5 +1,5 @@
 /** How the pods of a gateway are reached, and by whom. */
-import { PUSH_PORT } from '../../dataplane/config/signed.ts'
+import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { KubeObject } from '../objects.ts'
 import { egressOf } from './egress.ts'
 import { GATEWAY_LABEL, metadataOf } from './names.ts'

@@ -1,6 +1,6 @@
 /** Whether an edit of a gateway makes its pods anew: the same judgement as the reconciler's, before anything is sent. */
 import { WorkloadSpec } from '../../crds/workload.ts'
-import type { Payload } from '../../dataplane/config/signed.ts'
+import type { Payload } from '../../dataplane/delivery/signed.ts'
 import { needsOf } from '../needs.ts'
 import { isObject, type KubeObject } from '../objects.ts'
 import { desiredDeployment, templateHashOf } from './made-with.ts'

@@ -1,5 +1,5 @@
 /** What could read the Secrets that are mounted beside it: the image, its environment, and where it may connect to. */
-import { hashOf } from '../../dataplane/config/signed.ts'
+import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { type KubeObject, valueBelow } from '../objects.ts'
 
 /** On a Deployment, and on the last good configuration. */

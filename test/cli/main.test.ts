@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../cli/commands/index.ts'
-import { VERSION } from '../../dataplane/version.ts'
+import { VERSION } from '../../dataplane/base/version.ts'
 import { gw, node, TOOL } from './gw.ts'
 
 /** Writes each module that is loaded on a line of standard error. */

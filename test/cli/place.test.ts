@@ -10,7 +10,7 @@ import { after, beforeEach, test } from 'node:test'
 import { Command } from 'commander'
 import { askAdmin, isGatewayAt } from '../../cli/connection.ts'
 import { addPlace, type PlaceOptions, placeOf } from '../../cli/place.ts'
-import { adminFolder, socketIn } from '../../dataplane/admin-place.ts'
+import { adminFolder, socketIn } from '../../dataplane/admin/place.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 const kubeconfig = join(folder, 'config')

@@ -6,13 +6,13 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { proofOf } from '../../dataplane/config/push-proof.ts'
+import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import {
   type ConfigurationDocument,
   type Envelope,
   keyIdOf,
   sign,
-} from '../../dataplane/config/signed.ts'
+} from '../../dataplane/delivery/signed.ts'
 import { readReport } from '../../operator/pod-reports.ts'
 import { SIGNING_SECRET_NAME } from '../../operator/rbac.ts'
 import { aKey } from '../integration/gateway-process.ts'

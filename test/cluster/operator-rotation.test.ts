@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { keyIdOf } from '../../dataplane/config/signed.ts'
+import { keyIdOf } from '../../dataplane/delivery/signed.ts'
 import { SIGNING_SECRET_NAME } from '../../operator/rbac.ts'
 import { aKey, until } from '../integration/gateway-process.ts'
 import { milliseconds, recordFigure } from './figures.ts'

@@ -3,7 +3,7 @@
  * an upstream.
  */
 import type { ChatBody, ChatRequest } from '../../dataplane/call.ts'
-import { MembersScan } from '../../dataplane/json-members.ts'
+import { MembersScan } from '../../dataplane/json/members.ts'
 import type { Dialect } from '../../dataplane/providers/contract.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }

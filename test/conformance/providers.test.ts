@@ -1,7 +1,7 @@
 /** What every provider must do; a new one is tested as soon as it is in the registry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GatewayError } from '../../dataplane/errors.ts'
+import { GatewayError } from '../../dataplane/base/errors.ts'
 import type { EventMeaning, Provider, SseEvent } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { HOSTED, PROVIDER_NAMES, SELF_HOSTED } from '../../dataplane/providers/names.ts'

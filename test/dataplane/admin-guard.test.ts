@@ -1,7 +1,7 @@
 /** Who may ask the admin API for what. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { adminRefusal } from '../../dataplane/admin-guard.ts'
+import { adminRefusal } from '../../dataplane/admin/guard.ts'
 
 const TOKEN = 'kZ3'
 const socket = { isSocket: true }

@@ -16,13 +16,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { adminFolder } from '../../dataplane/admin-place.ts'
+import { adminFolder } from '../../dataplane/admin/place.ts'
 import {
   clearSocket,
   prepareFolder,
   SocketError,
   writeToken,
-} from '../../dataplane/admin-socket.ts'
+} from '../../dataplane/admin/socket.ts'
 import { node } from '../cli/gw.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'gw-sock-'))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Deadline, Deadlines } from '../../dataplane/clock.ts'
+import { type Deadline, Deadlines } from '../../dataplane/base/clock.ts'
 
 function aWorld() {
   let now = 0

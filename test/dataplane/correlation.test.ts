@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { continuing, correlate } from '../../dataplane/correlation.ts'
+import { continuing, correlate } from '../../dataplane/telemetry/correlation.ts'
 import { Trace } from '../../dataplane/telemetry/traces.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -1,7 +1,7 @@
 /** What of JSON is worth parsing, decided without a parser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isWithinBounds } from '../../dataplane/json-bounds.ts'
+import { isWithinBounds } from '../../dataplane/json/bounds.ts'
 import { openai } from '../../dataplane/providers/openai.ts'
 import { tgi } from '../../dataplane/providers/tgi.ts'
 import { aRequest } from '../conformance/a-request.ts'

@@ -8,8 +8,8 @@ import {
   PIECE_BYTES,
   scanMembers,
   VALUES_MAX,
-} from '../../dataplane/json-members.ts'
-import { splice } from '../../dataplane/json-splice.ts'
+} from '../../dataplane/json/members.ts'
+import { splice } from '../../dataplane/json/splice.ts'
 
 const SINGLE = [
   'model',

@@ -1,7 +1,7 @@
 /** What a host decides in a pod, where nobody has decided otherwise. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { environmentOf } from '../../dataplane/run-pod.ts'
+import { environmentOf } from '../../dataplane/pod/run-pod.ts'
 
 test('a variable that is empty has the default of a pod, one that is set counts', () => {
   const { GW_DRAIN_DELAY_SECONDS: delay, GW_POD_NAME: name } = environmentOf({

@@ -1,7 +1,7 @@
 /** Refused preflights: said in the log with the origin and the reason, and no more often than anybody reads. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PreflightLog, type PreflightParts } from '../../dataplane/preflight-log.ts'
+import { PreflightLog, type PreflightParts } from '../../dataplane/listener/preflight-log.ts'
 
 const CORS = { allowed_origins: ['https://app.test'], allow_credentials: false }
 

@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { judgeProof, proofOf } from '../../dataplane/config/push-proof.ts'
-import { trustOf } from '../../dataplane/config/signed.ts'
-import { refuseProof } from '../../dataplane/proof.ts'
-import { createPushServer } from '../../dataplane/push.ts'
+import { judgeProof, proofOf } from '../../dataplane/delivery/push-proof.ts'
+import { trustOf } from '../../dataplane/delivery/signed.ts'
+import { refuseProof } from '../../dataplane/pod/proof.ts'
+import { createPushServer } from '../../dataplane/pod/push.ts'
 
 const pair = generateKeyPairSync('ed25519')
 const trust = trustOf([pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()])

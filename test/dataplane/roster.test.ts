@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Roster } from '../../dataplane/roster.ts'
+import { Roster } from '../../dataplane/base/roster.ts'
 
 const aMember = (name: string) => ({ name, seat: -1 })
 

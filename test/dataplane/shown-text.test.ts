@@ -1,7 +1,7 @@
 /** What logs, traces and answers show of what clients wrote. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { maskKeys, shownFailure, shownName, shownPath } from '../../dataplane/shown-text.ts'
+import { maskKeys, shownFailure, shownName, shownPath } from '../../dataplane/base/shown-text.ts'
 
 const KEY = 'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { flushAtTurnEnd } from '../../dataplane/turn-end.ts'
+import { flushAtTurnEnd } from '../../dataplane/base/turn-end.ts'
 
 test('what is held in one turn is flushed at its end, once, in the order in which it was held', async () => {
   const flushed: number[] = []

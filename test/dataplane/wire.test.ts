@@ -4,7 +4,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bodyIsUnread, wireFault } from '../../dataplane/wire.ts'
+import { bodyIsUnread, wireFault } from '../../dataplane/listener/wire.ts'
 
 interface Given {
   readonly url?: string

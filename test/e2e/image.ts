@@ -1,7 +1,7 @@
 /** Our image and what stands for public ones, built from the tree and given to the node of this machine. */
 import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { VERSION } from '../../dataplane/version.ts'
+import { VERSION } from '../../dataplane/base/version.ts'
 import { provideBase } from '../image/base.ts'
 import { buildImage, importBase } from '../image/build.ts'
 import { importArchive, importFolder } from '../node/images.ts'

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { VERSION } from '../../dataplane/version.ts'
+import { VERSION } from '../../dataplane/base/version.ts'
 import { baseFault } from './pinned-base.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { GatewayError } from '../../dataplane/errors.ts'
+import { GatewayError } from '../../dataplane/base/errors.ts'
 import type { AdmitResult, Rules, Store } from '../../dataplane/store/contract.ts'
 import { MOMENTS } from './faults/abandoned.ts'
 import { aRandom } from './faults/random.ts'

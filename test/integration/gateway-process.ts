@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
-import { adminFolder, tokenIn } from '../../dataplane/admin-place.ts'
+import { adminFolder, tokenIn } from '../../dataplane/admin/place.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

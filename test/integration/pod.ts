@@ -6,7 +6,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { proofOf } from '../../dataplane/config/push-proof.ts'
+import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import {
   type Envelope,
   type KeyChangesDocument,
@@ -14,7 +14,7 @@ import {
   keyIdOf,
   type SignedDocument,
   sign,
-} from '../../dataplane/config/signed.ts'
+} from '../../dataplane/delivery/signed.ts'
 import { aDocument, anUpstream, Front } from './fake-upstream.ts'
 import {
   collectOutput,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, test } from 'node:test'
-import { sign } from '../../dataplane/config/signed.ts'
+import { sign } from '../../dataplane/delivery/signed.ts'
 import { startUpstream, whole } from './fake-upstream.ts'
 import { aKey, until } from './gateway-process.ts'
 import {

@@ -6,7 +6,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, beforeEach, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { hashOf, sign } from '../../dataplane/config/signed.ts'
+import { hashOf, sign } from '../../dataplane/delivery/signed.ts'
 import { startUpstream, whole } from './fake-upstream.ts'
 import { aKey, until } from './gateway-process.ts'
 import {

@@ -1,7 +1,7 @@
 /** Keys pushed to a real pod: they hold from the next request on, whatever state the configuration is in. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { keysHashOf, legacyHashOf, recordDigest } from '../../dataplane/config/signed.ts'
+import { keysHashOf, legacyHashOf, recordDigest } from '../../dataplane/delivery/signed.ts'
 import { after as afterwards, startUpstream, streaming, whole, wordsOf } from './fake-upstream.ts'
 import { aKey, until } from './gateway-process.ts'
 import {

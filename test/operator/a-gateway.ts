@@ -1,5 +1,5 @@
 /** Resources with valid defaults, as the API server gives them. */
-import { hashOf } from '../../dataplane/config/signed.ts'
+import { hashOf } from '../../dataplane/delivery/signed.ts'
 import type { KubeObject } from '../../operator/objects.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -13,7 +13,7 @@ import {
   recordDigest,
   trustOf,
   verify,
-} from '../../dataplane/config/signed.ts'
+} from '../../dataplane/delivery/signed.ts'
 import { signConfiguration, signKeys } from '../../operator/bundle.ts'
 import { Pusher } from '../../operator/pusher.ts'
 import { Transport } from '../../operator/transport.ts'

@@ -1,5 +1,5 @@
 /** What the simulation asks of a store under test. */
-import type { Clock } from '../../dataplane/clock.ts'
+import type { Clock } from '../../dataplane/base/clock.ts'
 import type { Store } from '../../dataplane/store/contract.ts'
 import type { Wire } from './network.ts'
 import type { VirtualTime } from './time.ts'

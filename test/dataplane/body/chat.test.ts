@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
 import {
   forget,
   isRead,
@@ -10,8 +11,7 @@ import {
   scanChat,
   understand,
 } from '../../../dataplane/body/chat.ts'
-import { GatewayError } from '../../../dataplane/errors.ts'
-import { VALUES_MAX } from '../../../dataplane/json-members.ts'
+import { VALUES_MAX } from '../../../dataplane/json/members.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { aDialect } from '../../conformance/a-request.ts'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseInPieces } from '../../../dataplane/body/pieces.ts'
 import { atOnce } from '../../../dataplane/body/steps.ts'
-import { MembersError, MembersScan } from '../../../dataplane/json-members.ts'
+import { MembersError, MembersScan } from '../../../dataplane/json/members.ts'
 
 /** Small enough that many a value of a random body is long for it, and no number. */
 const PIECE_BYTES = 32

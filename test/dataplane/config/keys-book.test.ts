@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { KeysBook } from '../../../dataplane/config/keys-book.ts'
-import { type KeyRecord, keysHashOf } from '../../../dataplane/config/signed.ts'
+import { KeysBook } from '../../../dataplane/delivery/keys-book.ts'
+import { type KeyRecord, keysHashOf } from '../../../dataplane/delivery/signed.ts'
 
 const digest = (id: number) => hash('sha256', String(id))
 

@@ -1,10 +1,10 @@
 /** A payload by a pod's rules: what is unknown is passed over, and a bad reference costs one upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadPayload } from '../../../dataplane/config/payload.ts'
 import { pointerOf } from '../../../dataplane/config/pointer.ts'
-import { hashOf } from '../../../dataplane/config/signed.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
+import { loadPayload } from '../../../dataplane/delivery/payload.ts'
+import { hashOf } from '../../../dataplane/delivery/signed.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

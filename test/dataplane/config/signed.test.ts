@@ -16,7 +16,7 @@ import {
   sign,
   trustOf,
   verify,
-} from '../../../dataplane/config/signed.ts'
+} from '../../../dataplane/delivery/signed.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const pemOf = (key: typeof publicKey) => key.export({ type: 'spki', format: 'pem' }).toString()

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
-import { type PlainLine, rawHeadersOf, recognise } from '../../../dataplane/http1/plain-head.ts'
+import {
+  type PlainLine,
+  rawHeadersOf,
+  recognise,
+} from '../../../dataplane/listener/http1/plain-head.ts'
 import { MemorySocket } from './memory-socket.ts'
 import { mutated, randomFrom, seeds } from './mutations.ts'
 

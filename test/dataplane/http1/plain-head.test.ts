@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type PlainLine, rawHeadersOf, recognise } from '../../../dataplane/http1/plain-head.ts'
+import {
+  type PlainLine,
+  rawHeadersOf,
+  recognise,
+} from '../../../dataplane/listener/http1/plain-head.ts'
 
 const LINES: readonly PlainLine[] = [
   { text: 'POST /v1/chat/completions HTTP/1.1\r\n', hasBody: true },

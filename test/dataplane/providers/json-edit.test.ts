@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { scanMembers } from '../../../dataplane/json-members.ts'
+import { scanMembers } from '../../../dataplane/json/members.ts'
 import { editMembers } from '../../../dataplane/providers/json-edit.ts'
 
 const NAMES = ['model', 'user', 'a"b', 'a\\', 'ä', '', '{', ',', 'x:y', '__proto__']

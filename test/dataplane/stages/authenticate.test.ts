@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
-import { GatewayError } from '../../../dataplane/errors.ts'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
 import { aSnapshot, aVisit, NOW } from './visits.ts'
 

@@ -1,8 +1,8 @@
 /** Where a model leads, and who may go there. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
-import { GatewayError } from '../../../dataplane/errors.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
 import { match, permit } from '../../../dataplane/stages/match.ts'
 import { aSnapshot, aVisit } from './visits.ts'

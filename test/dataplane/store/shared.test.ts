@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from '../../../dataplane/clock.ts'
-import { GatewayError } from '../../../dataplane/errors.ts'
+import type { Clock } from '../../../dataplane/base/clock.ts'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type {
   AdmitRequest,
   Beat,

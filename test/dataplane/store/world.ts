@@ -1,5 +1,5 @@
 /** A store on a clock that tests turn, and tenants' rules with valid defaults. */
-import type { Clock } from '../../../dataplane/clock.ts'
+import type { Clock } from '../../../dataplane/base/clock.ts'
 import type { AdmitResult, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory.ts'
 

@@ -1,7 +1,7 @@
 /** The ways of an upstream's stream from its first byte to its one end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadlines } from '../../../dataplane/clock.ts'
+import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { Meter } from '../../../dataplane/meter.ts'
 import type { Failure } from '../../../dataplane/providers/contract.ts'
 import { openai } from '../../../dataplane/providers/openai.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { GatewayError } from '../../../dataplane/errors.ts'
+import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { ANSWER, aRig, type Rig, type Told } from './journeys.ts'
 
 const refused = (told: Told) => (told as { refused: GatewayError }).refused

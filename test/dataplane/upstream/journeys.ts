@@ -1,15 +1,14 @@
 /** Requests on their way through attempts, with upstreams that answer when the test says so, on a clock that it moves. */
 
-import { Deadlines } from '../../../dataplane/clock.ts'
+import { upstreamStatus } from '../../../dataplane/admin/status.ts'
+import { Deadlines } from '../../../dataplane/base/clock.ts'
+import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
-import type { GatewayError } from '../../../dataplane/errors.ts'
 import type { Visit } from '../../../dataplane/gateway.ts'
-
 import { Meter } from '../../../dataplane/meter.ts'
 import type { Admission } from '../../../dataplane/stages/admit.ts'
 import { attempt } from '../../../dataplane/stages/attempt.ts'
-import { upstreamStatus } from '../../../dataplane/status.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Trace } from '../../../dataplane/telemetry/traces.ts'
 import type { PoolHandler, PoolRequest } from '../../../dataplane/upstream/http1/contract.ts'

@@ -1,5 +1,5 @@
 /** A link to a real server, as the gateway makes one, with what it told on the way. */
-import { systemClock } from '../../../dataplane/clock.ts'
+import { systemClock } from '../../../dataplane/base/clock.ts'
 import { parseRedisUrl } from '../../../dataplane/config/redis-url.ts'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
 import { type Script, StoreAway } from '../../../dataplane/store/link.ts'

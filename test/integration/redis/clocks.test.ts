@@ -1,7 +1,7 @@
 /** Whose clock counts: the store's, also where it goes back, and also while nobody can ask it. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { type Clock, Deadlines, systemClock } from '../../../dataplane/clock.ts'
+import { type Clock, Deadlines, systemClock } from '../../../dataplane/base/clock.ts'
 import { LEASE_MS, type Rules, type Store } from '../../../dataplane/store/contract.ts'
 import type { Link } from '../../../dataplane/store/link.ts'
 import { openRedis } from '../../../dataplane/store/open-redis.ts'

@@ -1,7 +1,7 @@
 /** Shared stores on a real server, for tests: a link that sends in batches and can be told what time it is. */
 import { hash } from 'node:crypto'
 import { Redis } from 'ioredis'
-import type { Clock } from '../../../dataplane/clock.ts'
+import type { Clock } from '../../../dataplane/base/clock.ts'
 import type { Link, Script } from '../../../dataplane/store/link.ts'
 import { RedisStore } from '../../../dataplane/store/redis.ts'
 import type { RedisServer } from './redis-server.ts'

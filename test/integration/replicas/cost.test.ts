@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../../../dataplane/clock.ts'
+import { systemClock } from '../../../dataplane/base/clock.ts'
 import type { Rules } from '../../../dataplane/store/contract.ts'
 import { RedisStore } from '../../../dataplane/store/redis.ts'
 import { recordResult } from '../../results.ts'

@@ -1,0 +1,84 @@
+/** What would happen now to a request of somebody on a route: the body of GET /explain. Charges nothing. */
+import { explain } from '../config/explain.ts'
+import type { KeyEntry, Route } from '../config/snapshot.ts'
+import type { Gateway } from '../gateway.ts'
+import { limitsOf, unknownTenant } from '../limits/tenants.ts'
+import { unusable } from '../stages/authenticate.ts'
+import { mayUse } from '../stages/match.ts'
+import { upstreamStatus } from './status.ts'
+import { verdictOn } from './verdict.ts'
+
+export interface Question {
+  /** A route or an alias. */
+  readonly model?: string
+  readonly tenant?: string
+  /** SHA-256 of the whole key in hex, so that the key itself need not be told. */
+  readonly key_hash?: string
+  readonly prompt_tokens?: string
+  readonly max_tokens?: string
+}
+
+/** More than any context window has. */
+const TOKENS_MAX = 100_000_000
+
+/** `missing` says what was asked for and is not there, `wrong` what is no number. */
+export async function explanationOf(question: Question, gateway: Gateway) {
+  const { model, tenant, key_hash } = question
+  const { snapshot } = gateway.active
+  const key = key_hash === undefined ? undefined : snapshot.keys.get(key_hash.toLowerCase())
+  const route = model === undefined ? undefined : snapshot.models.get(model)
+  const promptTokens = tokensOf(question.prompt_tokens)
+  const maxTokens = tokensOf(question.max_tokens)
+  if (promptTokens === null || maxTokens === null)
+    return { wrong: `Give prompt_tokens and max_tokens as whole numbers from 1 to ${TOKENS_MAX}.` }
+  const isKeyGiven = key_hash !== undefined
+  const asked = { key, isKeyGiven, tenant, promptTokens, maxTokens }
+  const verdict = model === undefined ? undefined : await verdictOn({ model, ...asked }, gateway)
+  if (model !== undefined && route === undefined)
+    return { missing: `There is no route or alias "${model.slice(0, 100)}".`, verdict }
+  const whose = key?.record.tenant ?? tenant
+  const unknown = whose === undefined ? undefined : unknownTenant(whose, gateway)
+  if (unknown !== undefined) return { missing: unknown, verdict: undefined }
+  return {
+    ...(route && { model, route: route.name }),
+    ...(verdict && { verdict }),
+    text: textOf(route, gateway),
+    ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
+    ...(route && { upstreams: upstreamsOf(route, gateway) }),
+    ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
+  }
+}
+
+/** Null where it is no count. */
+function tokensOf(text: string | undefined): number | undefined | null {
+  if (text === undefined) return undefined
+  const count = Number(text)
+  return /^\d+$/.test(text) && count >= 1 && count <= TOKENS_MAX ? count : null
+}
+
+function textOf(route: Route | undefined, { active }: Gateway): string {
+  const { configuration, keys } = active.snapshot
+  // In a pod the keys are not a part of the configuration.
+  const api_keys = [...keys.values()].map(({ record }) => record)
+  const section = { ...configuration.gw, api_keys }
+  if (route === undefined) return explain({ ...configuration, gw: section })
+  return explain({ ...configuration, gw: { ...section, routes: [route.section] } })
+}
+
+/** The answer that the key alone would get. */
+function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }: Gateway) {
+  if (key === undefined) return { status: 401, why: 'unknown key' }
+  const { id, tenant } = key.record
+  const bad = unusable(key, clock.wall())
+  if (bad !== undefined) return { id, tenant, status: 401, why: bad }
+  if (!key.invokes) return { id, tenant, status: 403, why: 'it lacks the scope models:invoke' }
+  if (route !== undefined && !mayUse(key, route.name))
+    return { id, tenant, status: 403, why: `it may not use route "${route.name}"` }
+  return { id, tenant, status: 200, why: 'it may call' }
+}
+
+/** In the order of the file; the strategy's order is in the text. */
+function upstreamsOf(route: Route, { active, clock }: Gateway) {
+  const targets = active.lanes.get(route.name)?.targets ?? []
+  return targets.map((target) => upstreamStatus(target, clock))
+}

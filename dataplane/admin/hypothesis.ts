@@ -1,0 +1,65 @@
+/** A request that nobody sent: who would send it, how large it would be, and the visit that stages judge it by. */
+
+import { GatewayError } from '../base/errors.ts'
+import { parseChat } from '../body/chat.ts'
+import type { Caller, ChatRequest } from '../call.ts'
+import type { KeyEntry } from '../config/snapshot.ts'
+import type { Gateway, Visit } from '../gateway.ts'
+import { unusable } from '../stages/authenticate.ts'
+import { promptTokensMax } from '../tokens/count.ts'
+
+/** Whose request it is, and how large; what is not given is taken for harmless. */
+export interface Hypothesis {
+  readonly model: string
+  /** Of the caller, if it is known here. */
+  readonly key: KeyEntry | undefined
+  readonly isKeyGiven: boolean
+  readonly tenant: string | undefined
+  readonly promptTokens: number | undefined
+  readonly maxTokens: number | undefined
+}
+
+/** As many characters are counted for a token, and as many tokens for the template of a message. */
+const CHARACTERS_PER_TOKEN = 4
+const TOKENS_PER_MESSAGE = 4
+
+/** Throws ERR_GW_AUTH_INVALID_KEY. Without a key the caller may do everything; without a tenant nothing limits it. */
+export function callerOf(asked: Hypothesis, wallMs: number): Caller {
+  const { key, isKeyGiven, tenant = '' } = asked
+  if (!isKeyGiven) return { key: anyKey(tenant), tenant }
+  const reason = key === undefined ? 'unknown key' : unusable(key, wallMs)
+  if (key === undefined || reason !== undefined)
+    throw new GatewayError('ERR_GW_AUTH_INVALID_KEY', `${reason ?? 'unknown key'}.`)
+  return { key, tenant: key.record.tenant }
+}
+
+function anyKey(tenant: string): KeyEntry {
+  const record = { id: 'any', tenant, hash: '', scopes: [], routes: ['*'] }
+  const rights = { usable: true, invokes: true, lists: true, routes: undefined }
+  return { record, expiresAt: Number.POSITIVE_INFINITY, ...rights }
+}
+
+/** Throws ERR_GW_REQUEST_TOO_LARGE. Of a long prompt only its length is made: nobody reads it. */
+export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
+  const { model, promptTokens, maxTokens } = asked
+  const characters = Math.max(2, ((promptTokens ?? 0) - TOKENS_PER_MESSAGE) * CHARACTERS_PER_TOKEN)
+  const messages = [{ role: 'user', content: 'hi' }]
+  const limit = maxTokens === undefined ? {} : { max_tokens: maxTokens }
+  const small = parseChat(Buffer.from(JSON.stringify({ model, messages, ...limit })), 0)
+  if (characters === 2) return small
+  const length = small.bytes.length + characters - 2
+  if (length > bytesMax) {
+    const message = `A prompt of ${promptTokens} tokens is about ${length} bytes; max_request_bytes is ${bytesMax}.`
+    throw new GatewayError('ERR_GW_REQUEST_TOO_LARGE', message, { facts: { limit: bytesMax } })
+  }
+  const content = 'x'.repeat(characters)
+  const body = { ...small.body, messages: [{ role: 'user', content }] }
+  const bytes = Buffer.alloc(length)
+  return { ...small, body, bytes, promptTokensMax: promptTokensMax(bytes, body) }
+}
+
+/** The stages that decide only read the gateway and note what they found; there is no client to answer. */
+export function dryVisit(gateway: Gateway): Visit {
+  const { active } = gateway
+  return { gateway, active, trace: {}, response: { headers: [] } } as unknown as Visit
+}

@@ -1,0 +1,55 @@
+/** The keys that this process knows, as its admin API tells of them: records, never a key or its hash. */
+import type { KeyEntry } from '../config/snapshot.ts'
+import type { Gateway } from '../gateway.ts'
+
+const SHOWN = 100
+const SHOWN_MAX = 10_000
+
+export interface KeyQuestion {
+  readonly id?: string
+  /** Of the key: the first characters, as many as one has. */
+  readonly prefix?: string
+  readonly tenant?: string
+  readonly limit?: string
+}
+
+export function keysListed({ id, prefix, tenant, limit }: KeyQuestion, gateway: Gateway) {
+  const asked = Number(limit ?? SHOWN)
+  const most = Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, SHOWN_MAX) : SHOWN
+  const found = [...gateway.active.snapshot.keys.values()].filter(
+    ({ record }) =>
+      (id === undefined || record.id === id) &&
+      (tenant === undefined || record.tenant === tenant) &&
+      (prefix === undefined || isPrefixOf(prefix, record.prefix)),
+  )
+  const now = gateway.clock.wall()
+  return { total: found.length, keys: found.slice(0, most).map((entry) => shown(entry, now)) }
+}
+
+/** Of the two, either may be the longer one: people paste what they have of a key. */
+function isPrefixOf(given: string, stored: string | undefined): boolean {
+  if (stored === undefined || given === '') return false
+  return stored.startsWith(given) || given.startsWith(stored)
+}
+
+function shown({ record, usable, expiresAt }: KeyEntry, now: number) {
+  const { id, tenant, prefix, scopes, routes, expires_at, revoked_at, reason, rotated_to } = record
+  return {
+    id,
+    tenant,
+    status: statusOf(rotated_to !== undefined, usable, now >= expiresAt),
+    prefix,
+    scopes,
+    routes,
+    expires_at,
+    revoked_at,
+    reason,
+    rotated_to,
+  }
+}
+
+function statusOf(isRotated: boolean, usable: boolean, isExpired: boolean): string {
+  if (isRotated) return 'ROTATED'
+  if (!usable) return 'REVOKED'
+  return isExpired ? 'EXPIRED' : 'ACTIVE'
+}

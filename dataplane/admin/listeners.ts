@@ -1,0 +1,63 @@
+/** The admin API where the tool finds it: on a Unix socket, on a port of loopback, or on both. */
+import { rmSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import { createAdminServer } from '../listener/server.ts'
+import { socketIn, tokenIn } from './place.ts'
+import type { AdminDoor, Administered } from './routes.ts'
+import {
+  clearSocket,
+  closeToOthers,
+  newToken,
+  prepareFolder,
+  SocketError,
+  writeToken,
+} from './socket.ts'
+
+export interface AdminListeners {
+  /** A server for a port of loopback; its caller listens with it. */
+  onLoopback(): FastifyInstance
+  /** The socket bears the port that clients use: a process has one of them. Throws SocketError and LiveSocketError. */
+  onSocket(folder: string | undefined, listenPort: number): Promise<string>
+  close(): Promise<void>
+}
+
+/** A pod asks for no token: nothing can be changed there, and the right to port-forward is the proof. */
+export function createAdminListeners(administered: Administered, isPod: boolean): AdminListeners {
+  const token = isPod ? undefined : newToken()
+  const servers: FastifyInstance[] = []
+  let hasLoopback = false
+  let tokenFile: string | undefined
+  const open = (door: AdminDoor) => {
+    const server = createAdminServer(administered, door)
+    servers.push(server)
+    return server
+  }
+  return {
+    onLoopback() {
+      hasLoopback = true
+      return open({ isSocket: false, token, tokenFile: () => tokenFile })
+    },
+    async onSocket(folder, listenPort) {
+      if (folder === undefined) throw new SocketError('this system numbers no users')
+      const path = socketIn(folder, listenPort)
+      prepareFolder(folder)
+      await clearSocket(path)
+      try {
+        await open({ isSocket: true }).listen({ path })
+        closeToOthers(path)
+      } catch (error) {
+        throw new SocketError((error as Error).message, { cause: error })
+      }
+      if (token !== undefined && hasLoopback) {
+        tokenFile = tokenIn(folder, listenPort)
+        writeToken(tokenFile, token)
+      }
+      return path
+    },
+    async close() {
+      for (const { server } of servers) server.closeAllConnections()
+      await Promise.allSettled(servers.map((server) => server.close()))
+      if (tokenFile !== undefined) rmSync(tokenFile, { force: true })
+    },
+  }
+}

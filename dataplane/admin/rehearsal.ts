@@ -1,0 +1,117 @@
+/** POST /routes/test of the admin API: the way a request would go on a route, with the first upstream failing if asked. */
+
+import type { GatewayError } from '../base/errors.ts'
+import type { Route } from '../config/snapshot.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Failure } from '../providers/contract.ts'
+import { nextAttempt, type Plan } from '../upstream/attempt-plan.ts'
+import type { FailedAttempt } from '../upstream/attempts.ts'
+import { refusalOf } from '../upstream/refusal.ts'
+import type { Lane, Target } from '../upstream/targets.ts'
+import { tryCompletion } from './trial.ts'
+import { aQuestion } from './upstream-test.ts'
+
+const SIMULATED = {
+  server: { class: 'server', status: 500, message: 'simulated failure' },
+  rate_limited: { class: 'rate_limited', status: 429, message: 'simulated rate limit' },
+} as const satisfies Readonly<Record<string, Failure>>
+
+export interface RehearsalQuestion {
+  readonly route?: string
+  /** What the first upstream is taken to answer; its breaker learns nothing of it. */
+  readonly fail?: string
+}
+
+interface Tried {
+  readonly upstream: string
+  readonly outcome: string
+  readonly simulated: boolean
+  readonly status?: number | undefined
+  readonly ms: number
+  readonly reason?: string
+}
+
+/** `missing` says what was asked for and is not there. */
+export async function rehearse({ route: model = '', fail }: RehearsalQuestion, gateway: Gateway) {
+  const route = gateway.active.snapshot.models.get(model)
+  if (route === undefined)
+    return { missing: `There is no route or alias "${model.slice(0, 100)}".` }
+  const failure = fail === undefined ? undefined : simulated(fail)
+  if (fail !== undefined && failure === undefined)
+    return { missing: `There is no failure "${fail.slice(0, 100)}": server or rate_limited.` }
+  const lane = gateway.active.lanes.get(route.name)
+  if (lane === undefined) return { missing: `Route "${route.name}" has no upstreams.` }
+  return await follow(route, lane, failure, gateway)
+}
+
+function simulated(fail: string): Failure | undefined {
+  return fail === 'server' || fail === 'rate_limited' ? SIMULATED[fail] : undefined
+}
+
+async function follow(route: Route, lane: Lane, simulation: Failure | undefined, gateway: Gateway) {
+  const request = aQuestion(route.name)
+  const attempts: FailedAttempt<Target>[] = []
+  const tried: Tried[] = []
+  const plan = planOf(route, lane, attempts, gateway)
+  let victim: Target | undefined
+  let last: { readonly target: Target; readonly failure: Failure } | undefined
+  for (;;) {
+    const next = nextAttempt(plan)
+    if (next.kind === 'none') {
+      const code = last === undefined ? codeOf(next.why) : refused(last.failure, last.target)
+      return { route: route.name, ok: false, ...code, attempts: tried }
+    }
+    const { candidate } = next
+    victim ??= simulation && candidate
+    const isSimulated = candidate === victim && simulation !== undefined
+    const step = isSimulated
+      ? { ok: false, ms: 0, status: simulation.status, failure: simulation }
+      : await tryCompletion(request, candidate.settings, gateway.active.snapshot.section)
+    const { failure } = step
+    tried.push({
+      upstream: candidate.name,
+      outcome: failure?.class ?? 'ok',
+      simulated: isSimulated,
+      status: step.status,
+      ms: step.ms,
+      ...(failure === undefined ? {} : { reason: failure.message }),
+    })
+    if (failure === undefined)
+      return { route: route.name, ok: true, status: 200, upstream: candidate.name, attempts: tried }
+    attempts.push({ candidate, failure: failure.class, moveOn: false })
+    last = { target: candidate, failure }
+  }
+}
+
+/** The rules of production over this moment's states, without taking anything from a retry budget. */
+function planOf(
+  route: Route,
+  lane: Lane,
+  attempts: FailedAttempt<Target>[],
+  { clock, random }: Gateway,
+): Plan<Target> {
+  const now = clock.now()
+  const eligible = lane.targets.filter((target) => target.standing(now, false) === 'ready')
+  const request = aQuestion(route.name)
+  const choice = { route: route.section, eligible, request, turn: lane.turn, random }
+  return {
+    candidates: eligible.length === 0 ? lane.targets : route.strategy.order(choice),
+    attempts,
+    attemptsMax: route.attemptsMax,
+    repeats: route.section.retry?.max_attempts !== undefined,
+    spill: lane.spill,
+    standing: (target) => target.standing(now, false),
+    cooled: (target) => target.state.cooledUntil > now,
+    mayRepeat: () => true,
+  }
+}
+
+function refused(failure: Failure, { name }: Target) {
+  const error: GatewayError = refusalOf(failure, name)
+  return { status: error.status, code: error.code, message: error.message }
+}
+
+function codeOf(why: string) {
+  const code = why === 'saturated' ? 'ERR_GW_QUEUE_SATURATED' : 'ERR_GW_NO_HEALTHY_UPSTREAM'
+  return { status: 503, code, message: 'No upstream of the route is eligible now.' }
+}

@@ -1,0 +1,80 @@
+/** PUT /config of the admin API: takes a document, takes it only if little changes, or says what would change. */
+import { join } from 'node:path'
+import { type Difference, differencesBetween, type Side } from '../config/differences.ts'
+import { effectiveSection } from '../config/effective.ts'
+import type { Loaded } from '../config/load.ts'
+import { loadConfigurationApart } from '../config/load-apart.ts'
+import { shownText } from '../config/masking.ts'
+import { renderProblem } from '../config/problems.ts'
+import { compile } from '../config/snapshot.ts'
+import type { Activation } from '../process/activation.ts'
+import type { AdminAnswer, AdminRequest } from './routes.ts'
+
+export async function replaceConfiguration(
+  body: string,
+  { only, dry_run }: AdminRequest['query'],
+  activation: Activation,
+): Promise<AdminAnswer> {
+  const isRehearsal = dry_run === 'true'
+  if (activation.isReadOnly && !isRehearsal) {
+    return failure(
+      405,
+      'In a pod the admin API is read-only; change the GatewayConfig with kubectl apply or gw apply.',
+    )
+  }
+  if (only !== undefined && only !== 'limits') {
+    return failure(400, `There is no "only=${only.slice(0, 100)}"; there is only=limits.`)
+  }
+  // Named as if it stood beside the file of the start, so that relative paths in it mean the same.
+  const file = join(activation.folder, 'PUT config')
+  const fresh = await loadConfigurationApart(body, file, process.env)
+  const differences = differencesOf(activation.loaded, fresh)
+  const foreign = only === undefined ? [] : differences.filter(({ reloadable }) => !reloadable)
+  if (foreign.length > 0) {
+    const message =
+      'More than rate limits, budgets, pricing and keys would change; nothing was changed.'
+    return failure(409, message, { differences: foreign })
+  }
+  if (isRehearsal) return rehearsed(fresh, differences)
+  const taken = activation.replace(() => fresh)
+  const { last } = activation
+  if (!taken) return refused(last.errors)
+  const problems = fresh.problems.map(renderProblem)
+  return {
+    status: 200,
+    body: { result: 'success', at: last.at, file: activation.file, differences, problems },
+  }
+}
+
+function rehearsed(fresh: Loaded, differences: readonly Difference[]): AdminAnswer {
+  const problems = fresh.problems.map(renderProblem)
+  if (fresh.configuration === undefined) return refused(problems)
+  try {
+    compile(fresh.configuration, fresh.delivered)
+  } catch (error) {
+    return refused([error instanceof Error ? error.message : String(error)])
+  }
+  return { status: 200, body: { result: 'dry run', differences, problems } }
+}
+
+/** Empty where the new document is refused anyway. */
+function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
+  if (old.configuration === undefined || fresh.configuration === undefined) return []
+  return differencesBetween(sideOf(old), sideOf(fresh))
+}
+
+/** What stands beside `gw` says nothing to a gateway that is not in a cluster; a default that is written changes nothing. */
+function sideOf({ configuration, referenceAt }: Loaded): Side {
+  return {
+    tree: { gw: configuration && effectiveSection(configuration.gw, 'file') },
+    shown: (value, path) => shownText(value, path, referenceAt(path)),
+  }
+}
+
+function refused(problems: readonly string[]): AdminAnswer {
+  return failure(422, 'The configuration was refused.', { problems })
+}
+
+function failure(status: number, message: string, facts: object = {}): AdminAnswer {
+  return { status, body: { error: { message, ...facts } } }
+}

@@ -1,0 +1,174 @@
+/** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
+
+import { resolvedDocument } from '../config/resolved.ts'
+import type { Gateway } from '../gateway.ts'
+import { limitsOf, unknownTenant } from '../limits/tenants.ts'
+import type { Activation } from '../process/activation.ts'
+import { explanationOf } from './explanation.ts'
+import { keysListed } from './keys-listing.ts'
+import { rehearse } from './rehearsal.ts'
+import { replaceConfiguration } from './replacement.ts'
+import { statusOf } from './status.ts'
+import { testUpstreams } from './upstream-test.ts'
+
+export interface AdminRequest {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface AdminAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+export interface AdminRoute {
+  readonly method: 'GET' | 'PUT' | 'POST'
+  readonly path: string
+  readonly summary: string
+  run(request: AdminRequest, process: Administered): AdminAnswer | Promise<AdminAnswer>
+}
+
+/** Where the process listens, as URLs; a socket is `unix:PATH`. */
+export interface Listening {
+  readonly clients: string
+  readonly metrics: string
+  readonly admin: readonly string[]
+}
+
+/** What the admin API looks at and may change. */
+export interface Administered {
+  readonly gateway: Gateway
+  readonly activation: Activation
+  /** Where the process listens; undefined until it does. */
+  readonly listening: () => Listening | undefined
+}
+
+/** How one listener of the admin API lets callers in. */
+export interface AdminDoor {
+  /** A socket that only its owner may open; no browser reaches it. */
+  readonly isSocket: boolean
+  /** What everything but reading /status wants; absent: nothing is asked for. */
+  readonly token?: string | undefined
+  /** Where the token stands, for the refusal. */
+  readonly tokenFile?: () => string | undefined
+}
+
+const TRACES_SHOWN = 100
+
+export const ADMIN_ROUTES: readonly AdminRoute[] = [
+  {
+    method: 'GET',
+    path: '/status',
+    summary: 'What is enforced, how the last reload went, and how each upstream is.',
+    run: (_request, { gateway, activation, listening }) =>
+      ok({ ...statusOf(gateway, activation), listeners: listening() }),
+  },
+  {
+    method: 'GET',
+    path: '/config',
+    summary:
+      'The configuration in canonical form with all defaults; credentials as references or masked.',
+    run: (_request, { activation }) => ok(resolvedDocument(activation.loaded)),
+  },
+  {
+    method: 'PUT',
+    path: '/config',
+    summary:
+      'Takes a configuration (YAML, JSON) until the next start; 422 with the problems. ' +
+      '`?only=limits`: 409 if more than limits, budgets, prices and keys differ. ' +
+      '`?dry_run=true`: only says what differs.',
+    run: ({ body, query }, { activation }) => replaceConfiguration(body, query, activation),
+  },
+  {
+    method: 'GET',
+    path: '/limits/:tenant',
+    summary:
+      'How a tenant stands: every limit with what is left, its window and its reset; ' +
+      '404 where no key, rule or budget names it.',
+    run: ({ params }, { gateway }) => standing(params.tenant ?? '', gateway),
+  },
+  {
+    method: 'GET',
+    path: '/traces',
+    summary: 'The last decisions, newest first; `?limit=N`.',
+    run: ({ query }, { gateway }) => ok({ traces: gateway.traces.list(limitOf(query.limit)) }),
+  },
+  {
+    method: 'GET',
+    path: '/traces/:request_id',
+    summary: 'One decision: what was refused and why, each attempt with its timing.',
+    run: ({ params }, { gateway }) => traceOf(gateway, params.request_id ?? ''),
+  },
+  {
+    method: 'GET',
+    path: '/explain',
+    summary:
+      'What will happen to a request; `?model=NAME` for one route or alias, with the `verdict` on the next request; ' +
+      '`&tenant=NAME` or `&key_hash=HEX` for whose, `&prompt_tokens=N`, `&max_tokens=N` for how large.',
+    run: ({ query }, { gateway }) => explained(gateway, query),
+  },
+  {
+    method: 'GET',
+    path: '/keys',
+    summary:
+      'Records of keys, never a key or its hash: `?prefix=TEXT`, `&id=ID`, `&tenant=NAME`, `&limit=N`.',
+    run: ({ query }, { gateway }) => ok(keysListed(query, gateway)),
+  },
+  {
+    method: 'POST',
+    path: '/upstreams/test',
+    summary:
+      'Probes each upstream and asks it for a short answer, past breaker, limits and budgets; ' +
+      '`?name=NAME` for one.',
+    run: async ({ query }, { gateway }) => {
+      const tests = await testUpstreams(query.name, gateway)
+      if (tests === undefined) return missing(`There is no upstream "${query.name}".`)
+      return ok({ upstreams: tests })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/routes/test',
+    summary:
+      'Follows a short request on a route, past limits and budgets: `?route=NAME`, ' +
+      '`&fail=server|rate_limited` as if the first upstream answered so.',
+    run: async ({ query }, { gateway }) => {
+      const outcome = await rehearse(query, gateway)
+      return 'missing' in outcome ? missing(outcome.missing) : ok(outcome)
+    },
+  },
+]
+
+function limitOf(asked: string | undefined): number {
+  const limit = Number(asked ?? TRACES_SHOWN)
+  return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
+}
+
+async function standing(tenant: string, gateway: Gateway): Promise<AdminAnswer> {
+  const unknown = unknownTenant(tenant, gateway)
+  return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
+}
+
+function traceOf(gateway: Gateway, id: string): AdminAnswer {
+  const trace = gateway.traces.get(id)
+  if (trace !== undefined) return ok(trace)
+  return missing(`There is no trace of request "${id}"; the last ${gateway.traces.size} are kept.`)
+}
+
+async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminAnswer> {
+  const explanation = await explanationOf(query, gateway)
+  if ('wrong' in explanation)
+    return { status: 400, body: { error: { message: explanation.wrong } } }
+  if (!('missing' in explanation)) return ok(explanation)
+  const { status, body } = missing(explanation.missing)
+  return { status, body: { ...body, verdict: explanation.verdict } }
+}
+
+function ok(body: unknown): AdminAnswer {
+  return { status: 200, body }
+}
+
+function missing(message: string) {
+  return { status: 404, body: { error: { message } } }
+}

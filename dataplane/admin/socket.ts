@@ -1,0 +1,94 @@
+/** Prepares the folder in which the admin socket and its token stand, and replaces what a dead gateway left there. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { folderFault } from './place.ts'
+
+const OWNER_ONLY_FOLDER = 0o700
+const OWNER_ONLY_FILE = 0o600
+/** `sun_path` of Linux without its end; macOS has four bytes less. */
+const PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103
+/** Refusals come at once; a machine that is busy may still be late to tell. */
+const CONNECT_MS = 10_000
+const TOKEN_BYTES = 32
+
+/** The socket cannot be offered; `message` says why. */
+export class SocketError extends Error {}
+
+/** Another gateway answers on the socket. */
+export class LiveSocketError extends Error {}
+
+/** Throws a SocketError where the folder cannot be used or is not to be trusted. */
+export function prepareFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: OWNER_ONLY_FOLDER })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unusable(error)
+  }
+  const fault = faultOf(folder)
+  if (fault !== undefined) throw new SocketError(fault)
+  chmodSync(folder, OWNER_ONLY_FOLDER)
+}
+
+/** Makes room for a socket: one that nobody listens on any more is removed. */
+export async function clearSocket(path: string): Promise<void> {
+  if (Buffer.byteLength(path) > PATH_BYTES_MAX) {
+    throw new SocketError(`${path} is longer than the ${PATH_BYTES_MAX} bytes a socket may have`)
+  }
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (!found.isSocket()) throw new SocketError(`${path} is there and is not a socket`)
+  if (await isAnswered(path)) {
+    throw new LiveSocketError(
+      `another gateway answers at ${path}; stop it or choose another gw.gateway.listen_port`,
+    )
+  }
+  rmSync(path, { force: true })
+}
+
+/** The folder keeps others away already; a socket of its own mode does so wherever it is moved. */
+export function closeToOthers(path: string): void {
+  chmodSync(path, OWNER_ONLY_FILE)
+}
+
+export function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url')
+}
+
+/** Whole or not at all, and never readable by others. */
+export function writeToken(path: string, token: string): void {
+  const next = `${path}.${process.pid}`
+  try {
+    rmSync(next, { force: true })
+    writeFileSync(next, `${token}\n`, { mode: OWNER_ONLY_FILE, flag: 'wx' })
+    renameSync(next, path)
+  } catch (error) {
+    throw unusable(error)
+  }
+}
+
+async function isAnswered(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) })
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code !== 'ECONNREFUSED' && code !== 'ENOENT'
+  } finally {
+    socket.destroy()
+  }
+}
+
+function faultOf(folder: string): string | undefined {
+  try {
+    return folderFault(folder)
+  } catch (error) {
+    throw unusable(error)
+  }
+}
+
+function unusable(error: unknown): SocketError {
+  return new SocketError(error instanceof Error ? error.message : String(error), { cause: error })
+}

@@ -1,0 +1,70 @@
+/** What this process enforces and how its upstreams are: the body of GET /status. */
+
+import type { Clock } from '../base/clock.ts'
+import { VERSION } from '../base/version.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Activation } from '../process/activation.ts'
+import type { Target } from '../upstream/targets.ts'
+
+export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
+  const { snapshot } = gateway.active
+  return {
+    version: VERSION,
+    state: gateway.draining ? 'draining' : 'serving',
+    config: {
+      file: loaded.file,
+      hash: snapshot.hash,
+      routes: snapshot.routes.size,
+      keys: snapshot.keys.size,
+      last_reload: last,
+    },
+    requests_in_flight: sum(gateway, 'inFlight'),
+    streams_open: sum(gateway, 'streamsOpen'),
+    store: gateway.storeStatus(),
+    upstreams: upstreamsOf(gateway),
+    objectives: gateway.objectives.list(),
+  }
+}
+
+function sum({ metrics }: Gateway, family: 'inFlight' | 'streamsOpen'): number {
+  return [...metrics[family].entries()].reduce((total, [, cell]) => total + cell.value, 0)
+}
+
+function upstreamsOf({ active, clock }: Gateway) {
+  const seen = new Map<string, unknown>()
+  for (const { targets } of active.lanes.values()) {
+    for (const target of targets) seen.set(target.name, upstreamStatus(target, clock))
+  }
+  return [...seen.values()]
+}
+
+export function upstreamStatus(target: Target, clock: Clock) {
+  const { settings, inFlight, state } = target
+  const now = clock.now()
+  return {
+    name: target.name,
+    provider: settings.provider.name,
+    endpoint: settings.origin + settings.basePath,
+    eligible: target.standing(now, false) === 'ready',
+    health: settings.healthPath === undefined ? 'not probed' : state.health.state,
+    breaker: state.breaker.peek(now),
+    ...breakerFacts(state, clock),
+    in_flight: inFlight,
+    queue: state.reportedQueue ?? 'own requests in flight',
+  }
+}
+
+/** Why a breaker is not closed, and until when it is open. */
+function breakerFacts({ breaker, failedLast }: Target['state'], clock: Clock) {
+  const now = clock.now()
+  const state = breaker.peek(now)
+  if (state === 'closed') return {}
+  const leftMs = (breaker.reopensAt ?? now) - now
+  return {
+    breaker_reason: failedLast,
+    ...(state === 'open' && {
+      breaker_open_until: new Date(clock.wall() + leftMs).toISOString(),
+      breaker_seconds_left: Math.ceil(leftMs / 1000),
+    }),
+  }
+}

@@ -1,0 +1,102 @@
+/** One short request to an upstream, on a connection of its own: no breaker, limit or counter knows of it. */
+import type { ChatRequest } from '../call.ts'
+import type { Section } from '../config/schema.ts'
+import type { UpstreamSettings } from '../config/snapshot.ts'
+import type { Failure } from '../providers/contract.ts'
+import { readBounded } from '../upstream/bounded-body.ts'
+import { openPool } from '../upstream/client.ts'
+import { failureOf } from '../upstream/connection-failures.ts'
+import { masked } from '../upstream/masking.ts'
+import { probe } from '../upstream/probe.ts'
+
+export interface Step {
+  readonly step: 'health' | 'completion'
+  readonly ok: boolean
+  readonly ms: number
+  /** What was asked, and what came of it. */
+  readonly asked: string
+  readonly status?: number
+  readonly failure?: Failure
+  readonly tokens?: number
+}
+
+const PROBE_MS_MAX = 10_000
+const ANSWER_BYTES_MAX = 1_048_576
+const TOO_LARGE = 'the answer is larger than 1 MiB'
+
+/** Asks as a probe would; undefined where the upstream is not probed. */
+export async function tryHealth(
+  settings: UpstreamSettings,
+  section: Section,
+): Promise<Step | undefined> {
+  const { healthPath, origin } = settings
+  if (healthPath === undefined) return undefined
+  const seconds = settings.section.health_check?.timeout_seconds
+  const timeoutMs = Math.min((seconds ?? 2) * 1000, PROBE_MS_MAX)
+  const pool = openPool(settings, section, 1)
+  const asked = `GET ${origin}${healthPath}`
+  const startedAt = performance.now()
+  const step = (rest: Pick<Step, 'ok' | 'failure'>) =>
+    ({ step: 'health', asked, ms: since(startedAt), ...rest }) as const
+  try {
+    if (await probe(pool, healthPath, timeoutMs)) return step({ ok: true })
+    const failure = { class: 'server', message: 'It did not answer with 200.' } as const
+    return step({ ok: false, failure })
+  } catch (error) {
+    return step({ ok: false, failure: broken(error, settings) })
+  } finally {
+    await pool.destroy()
+  }
+}
+
+export async function tryCompletion(
+  request: ChatRequest,
+  settings: UpstreamSettings,
+  section: Section,
+): Promise<Step> {
+  const { provider, basePath, origin } = settings
+  const pool = openPool(settings, section, 1)
+  const startedAt = performance.now()
+  let asked = `POST ${origin}${basePath}`
+  const step = (rest: Omit<Step, 'step' | 'ms' | 'asked'>) =>
+    ({ step: 'completion', asked, ms: since(startedAt), ...rest }) as const
+  try {
+    const { path, headers, body } = provider.encode(request, settings, undefined)
+    asked += path.replace(/\?.*/, '')
+    const answer = await pool.request({
+      origin,
+      path: basePath + path,
+      method: 'POST',
+      headers: { ...headers, ...settings.headers, 'accept-encoding': 'identity' },
+      body,
+      signal: AbortSignal.timeout(settings.timeoutMs),
+    })
+    const bytes = await readBounded(answer.body, ANSWER_BYTES_MAX, TOO_LARGE)
+    const { statusCode: status } = answer
+    if (status >= 300) {
+      const failure = masked(provider.classify(status, answer.headers, bytes), settings)
+      return step({ ok: false, status, failure })
+    }
+    const decoded = provider.decode(bytes, request)
+    if (decoded.kind === 'failure') {
+      return step({ ok: false, status, failure: masked(decoded.failure, settings) })
+    }
+    const tokens = decoded.usage?.completionTokens
+    return step({ ok: true, status, ...(tokens === undefined ? {} : { tokens }) })
+  } catch (error) {
+    return step({ ok: false, failure: broken(error, settings) })
+  } finally {
+    await pool.destroy()
+  }
+}
+
+function broken(error: unknown, settings: UpstreamSettings): Failure {
+  if (!(error instanceof Error)) return { class: 'reset', message: String(error) }
+  if (error.name === 'TimeoutError')
+    return { class: 'timeout', message: 'It gave no answer in time.' }
+  return masked(failureOf(error), settings)
+}
+
+function since(startedAt: number): number {
+  return Math.round(performance.now() - startedAt)
+}

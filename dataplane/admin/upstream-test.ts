@@ -1,0 +1,58 @@
+/** POST /upstreams/test of the admin API: whether upstreams can be reached, take our credential and answer. */
+import { parseChat } from '../body/chat.ts'
+import type { ChatRequest } from '../call.ts'
+import type { UpstreamSettings } from '../config/snapshot.ts'
+import type { Gateway } from '../gateway.ts'
+import { type Step, tryCompletion, tryHealth } from './trial.ts'
+
+/** A thousand upstreams are not all dialled at once. */
+const AT_ONCE = 8
+/** Fewer than this some reasoning models refuse. */
+const MAX_TOKENS = 16
+
+export interface UpstreamTest {
+  readonly name: string
+  readonly provider: string
+  readonly endpoint: string
+  readonly model: string
+  readonly ok: boolean
+  /** Why it is never asked. */
+  readonly disabled?: string
+  readonly steps: readonly Step[]
+}
+
+/** undefined where no upstream has the name; without a name all of them. */
+export async function testUpstreams(
+  name: string | undefined,
+  { active }: Gateway,
+): Promise<readonly UpstreamTest[] | undefined> {
+  const { upstreams, section } = active.snapshot
+  const chosen = [...upstreams.values()].filter((one) => name === undefined || one.name === name)
+  if (chosen.length === 0) return undefined
+  const tests: UpstreamTest[] = []
+  for (let index = 0; index < chosen.length; index += AT_ONCE) {
+    const batch = chosen.slice(index, index + AT_ONCE)
+    tests.push(...(await Promise.all(batch.map((settings) => testOf(settings, section)))))
+  }
+  return tests
+}
+
+async function testOf(
+  settings: UpstreamSettings,
+  section: Gateway['active']['snapshot']['section'],
+): Promise<UpstreamTest> {
+  const { name, provider, origin, basePath, model, disabled } = settings
+  const facts = { name, provider: provider.name, endpoint: origin + basePath, model }
+  if (disabled !== undefined) return { ...facts, ok: false, disabled, steps: [] }
+  const health = await tryHealth(settings, section)
+  const completion = await tryCompletion(aQuestion(model), settings, section)
+  const steps = health === undefined ? [completion] : [health, completion]
+  return { ...facts, ok: steps.every(({ ok }) => ok), steps }
+}
+
+/** The shortest request that a model answers. */
+export function aQuestion(model: string): ChatRequest {
+  const messages = [{ role: 'user', content: 'ping' }]
+  const bytes = Buffer.from(JSON.stringify({ model, messages, max_tokens: MAX_TOKENS }))
+  return parseChat(bytes, Math.floor(Date.now() / 1000))
+}

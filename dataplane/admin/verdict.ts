@@ -1,0 +1,96 @@
+/** The answer that the next request would get, by the stages that judge it; nothing is charged, held or sent. */
+
+import { GatewayError } from '../base/errors.ts'
+import type { Route } from '../config/snapshot.ts'
+import type { Gateway, Visit } from '../gateway.ts'
+import { downgradeOffer, offerOf, type Wish } from '../limits/decision.ts'
+import { forecast } from '../limits/forecast.ts'
+import { refusalError } from '../limits/refusal.ts'
+import { match, permit } from '../stages/match.ts'
+import { unavailable } from '../store/shared.ts'
+import { quoteOf, windowOf } from '../tokens/quote.ts'
+import { nextAttempt } from '../upstream/attempt-plan.ts'
+import { Journey } from '../upstream/journey.ts'
+import type { Lane, Target } from '../upstream/targets.ts'
+import { unservedError } from '../upstream/unserved.ts'
+import { callerOf, dryVisit, type Hypothesis, requestOf } from './hypothesis.ts'
+
+export interface Verdict {
+  readonly status: number
+  /** Null where it is 200. */
+  readonly code: string | null
+  readonly message: string
+  readonly retry_after_seconds: number | null
+  /** Of a request that is served. */
+  readonly route?: string
+  /** Where it goes; several where chance or the prompt decides. */
+  readonly upstreams?: readonly string[]
+}
+
+type Served = Pick<Verdict, 'route' | 'upstreams' | 'message'>
+
+export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Verdict> {
+  try {
+    const served = await judge(asked, dryVisit(gateway))
+    return { status: 200, code: null, retry_after_seconds: null, ...served }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const { status, code, message, details } = error
+    return { status, code, message, retry_after_seconds: details.retryAfterSeconds ?? null }
+  }
+}
+
+/** Throws what the client would be told. */
+async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
+  const { gateway, active } = visit
+  const { section, limits } = active.snapshot
+  const caller = callerOf(asked, gateway.clock.wall())
+  const request = requestOf(asked, section.gateway.max_request_bytes)
+  permit(caller)
+  const route = match(asked.model, caller, visit)
+  const isLimited = caller.tenant !== ''
+  const rules = limits.rules.of(caller.tenant)
+  const budgeted = isLimited && rules.budget !== undefined ? route : undefined
+  const quote = quoteOf(request, laneOf(route, visit), budgeted)
+  const wish: Wish = { request, caller, route, quote, limits }
+  if (!isLimited) return served(wish, visit)
+  const own = offerOf(route, quote, wish, visit)
+  const downgrade = downgradeOffer(wish, visit)
+  const figures = await gateway.store.read(caller.tenant, rules)
+  if (figures.isOld === true) throw unavailable()
+  const wall = gateway.clock.wall()
+  const wanted = { estimate: own.estimate, downgradeEstimate: downgrade?.estimate }
+  const told = forecast(figures, rules, wanted, wall)
+  if (told.outcome === 'refused') throw refusalError(told, rules, wall)
+  if (told.outcome === 'admitted' || downgrade === undefined) return served(wish, visit)
+  const instead = served({ ...wish, route: downgrade.route, quote: downgrade.quote }, visit)
+  const why = `on route "${downgrade.route.name}", because the budget of tenant "${caller.tenant}" is spent`
+  return { ...instead, message: `${instead.message} ${why}` }
+}
+
+/** Throws what is told where no upstream may be asked. */
+function served({ request, caller, route, quote, limits }: Wish, visit: Visit): Served {
+  const { gateway } = visit
+  // A lane counts its requests; this one is none.
+  const lane = { ...laneOf(route, visit) }
+  const yields = limits.rules.yields(caller.tenant)
+  const fits = (target: Target) => quote.fitsAll || quote.needed <= windowOf(target)
+  const journey = new Journey({ request, route, lane, fits, yields }, visit)
+  const next = nextAttempt(journey)
+  const now = gateway.clock.now()
+  if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
+  const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
+  const upstreams = undecided(route, others) ?? [next.candidate.name]
+  return { route: route.name, upstreams, message: `by upstream ${upstreams.join(' or ')}` }
+}
+
+/** Upstreams between which chance decides, or a prompt that is not known. */
+function undecided({ strategy }: Route, ready: readonly Target[]): string[] | undefined {
+  const possible = strategy.name === 'weighted' ? ready.filter(({ weight }) => weight > 0) : ready
+  if (strategy.name !== 'weighted' && strategy.name !== 'semantic') return undefined
+  return possible.length > 1 ? possible.map(({ name }) => name).toSorted() : undefined
+}
+
+function laneOf(route: Route, { active }: Visit): Lane {
+  return active.lanes.get(route.name) ?? { targets: [], turn: 0 }
+}

@@ -1,0 +1,4 @@
+/** The release whose behaviour this is. */
+import manifest from '../../package.json' with { type: 'json' }
+
+export const VERSION: string = manifest.version

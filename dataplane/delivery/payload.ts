@@ -1,0 +1,270 @@
+/**
+ * The payload of a signed configuration to a checked one, by a pod's rules: what this release does not know is passed
+ * over and told of, and an upstream whose reference leads nowhere is out alone.
+ */
+import { type Canonical, canonicalize } from '../config/canonical.ts'
+import { type Judgement, judge } from '../config/judge.ts'
+import { type Loaded, referencesFrom } from '../config/load.ts'
+import { Suggestions } from '../config/nearest.ts'
+import { type PointedProblem, pointed, pointerOf } from '../config/pointer.ts'
+import { type Finding, type Path, problemAt, refuse, showPath } from '../config/problems.ts'
+import {
+  filesReferredTo,
+  type Host,
+  type Resolution,
+  resolveReferences,
+  type Unresolved,
+} from '../config/references.ts'
+import { GatewayConfig } from '../config/schema.ts'
+import { pathOf } from '../config/shape.ts'
+import type { KeyEntry } from '../config/snapshot.ts'
+import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
+import { isMap, type Tree, valueAt } from '../config/tree.ts'
+import { unresolvedFinding } from '../config/unresolved.ts'
+import { hashOf } from './signed.ts'
+
+export interface UnresolvedReference {
+  readonly upstream: string
+  readonly pointer: string
+  readonly reference: string
+  /** Never what the reference leads to. */
+  readonly why: string
+}
+
+export interface LoadedPayload {
+  /** For the activation; it has a configuration when there are no problems. */
+  readonly loaded: Loaded
+  readonly hash: string
+  /** Why it is refused. */
+  readonly problems: readonly PointedProblem[]
+  /** Places that this release does not know, or that mean nothing in a pod. */
+  readonly ignored: readonly string[]
+  /** Each of them puts an upstream out. */
+  readonly unresolved: readonly UnresolvedReference[]
+  /** Files whose change may change all this. */
+  readonly files: readonly string[]
+}
+
+export interface PayloadContext {
+  /** What logs call the document. */
+  readonly name: string
+  readonly host: Host
+  /** Live: the keys are a document of their own. */
+  readonly keys: ReadonlyMap<string, KeyEntry>
+}
+
+/** A pod's keys come signed on their own, its file system is read-only, and nothing is beside the document. */
+const MEANT_FOR_FILES: readonly string[] = ['api_keys_file', 'state_dir']
+const LISTED_MAX = 100
+/** Each may put an upstream out, so that more are looked at than are told of. */
+const FINDINGS_IN_POD_MAX = 5_000
+/** A field that is gone can bring up others that are unknown. */
+const ROUNDS_MAX = 4
+/** An address that no resolver knows (RFC 6761): what refers to nothing is never asked. */
+const NO_ENDPOINT = 'http://unresolved.invalid'
+
+/** The payload is known to come from the operator; nothing else is. */
+export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload {
+  const context = { ...given, host: podHostOf(given.host) }
+  let hash: string
+  try {
+    hash = hashOf(payload)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    return outcomeOf(context.name, '', [refuse([], message, 'Flatten it.')])
+  }
+  const prepared = prepare(payload, context.host)
+  const { resolution, resolved, written, ignored } = prepared
+  const { judgement, out: byReference } = judgeAndPutOut(prepared, context.host)
+  const { configuration } = judgement
+  const tls =
+    configuration === undefined ? [] : readTlsFiles(configuration.gw, context.host.readText)
+  const out = [...byReference, ...tls.filter(isOfUpstream).map(outByFile)]
+  const outcome = outcomeOf(context.name, hash, [
+    ...findingsOf(prepared, judgement, byReference),
+    ...tls.filter((finding) => !isOfUpstream(finding)),
+  ])
+  const references = [...resolution.uses.values()].flatMap(({ text }) =>
+    filesReferredTo(text, context.host),
+  )
+  const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
+  const told = {
+    ...outcome,
+    ignored: ignored.slice(0, LISTED_MAX).map(pointerOf),
+    unresolved: out.slice(0, LISTED_MAX).map(({ path, reference, why }) => ({
+      upstream: upstreamAt(written, path),
+      pointer: pointerOf(resolved.sourceOf(path)),
+      reference,
+      why,
+    })),
+    files: [...new Set([...references, ...certificates])],
+  }
+  if (configuration === undefined || outcome.problems.length > 0) return told
+  const disabled = new Map(
+    out.map(({ path, reference, why }) => [upstreamAt(written, path), `${reference}: ${why}`]),
+  )
+  const { keys } = context
+  const loaded: Loaded = {
+    ...outcome.loaded,
+    configuration,
+    referenceAt: referencesFrom({ uses: resolution.uses, moves: resolved.moves }),
+    delivered: { hash, keys, disabled },
+  }
+  return { ...told, loaded }
+}
+
+/** Mounted beside the Secrets of this document are others: a path must not lead to them. */
+function podHostOf(host: Host): Host {
+  const { env } = host
+  const readText = (path: string) => host.readText(path)
+  return { env, readText, refusesFiles: true, ...(host.now && { now: () => host.now?.() ?? 0 }) }
+}
+
+interface Prepared {
+  readonly resolution: Resolution
+  readonly resolved: Canonical
+  /** Canonical, references as written. */
+  readonly written: unknown
+  /** As the user wrote them. */
+  readonly ignored: readonly Path[]
+}
+
+/** The document without what has no meaning here, resolved and as it was written. */
+function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared {
+  const sections = Object.entries(isMap(gw) ? gw : {})
+  const meantForFiles = sections.filter(([name]) => MEANT_FOR_FILES.includes(name))
+  const kept = sections.filter(([name]) => name !== 'api_keys' && !MEANT_FOR_FILES.includes(name))
+  // What is dropped below must stay in the payload, which is loaded again when a secret changes.
+  const document = structuredClone({ apiVersion, kind, metadata, gw: Object.fromEntries(kept) })
+  keepApart(document)
+  const resolution = resolveReferences(document, host)
+  const resolved = canonicalize(resolution.tree)
+  const written = canonicalize(document).tree
+  const unknown = dropUnknown(resolved.tree, written)
+  const ignored = [
+    ...meantForFiles.map(([name]) => ['gw', name]),
+    ...unknown.map((path) => resolved.sourceOf(path)),
+  ]
+  return { resolution, resolved, written, ignored }
+}
+
+/** Gateways of one cluster often share a Redis; that they share counters as well has to be said. */
+function keepApart({ gw, metadata }: Tree): void {
+  const redis = valueAt(gw, ['rate_limits', 'redis'])
+  if (!isMap(redis) || redis.key_prefix !== undefined || !isMap(metadata)) return
+  redis.key_prefix = `gw:${metadata.namespace}/${metadata.name}`
+}
+
+/** Takes the fields that the schema does not know out of both trees. Returns their canonical paths. */
+function dropUnknown(resolved: unknown, written: unknown): Path[] {
+  const dropped: Path[] = []
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const parsed = GatewayConfig.safeParse(resolved)
+    const issues = parsed.success ? [] : parsed.error.issues
+    const unknown = issues.flatMap((issue) =>
+      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...pathOf(issue), key]) : [],
+    )
+    if (unknown.length === 0) break
+    for (const path of unknown) {
+      for (const tree of [resolved, written]) {
+        const parent = valueAt(tree, path.slice(0, -1))
+        if (isMap(parent)) delete parent[String(path.at(-1))]
+      }
+    }
+    dropped.push(...unknown)
+  }
+  return dropped
+}
+
+/** Judges; where an upstream's reference gives nothing, or nothing that can be used, judges without its value. */
+function judgeAndPutOut(
+  prepared: Prepared,
+  host: Host,
+): { judgement: Judgement; out: readonly Unresolved[] } {
+  const { resolution, resolved, written } = prepared
+  const suggestions = new Suggestions()
+  const place = 'pod' as const
+  const options = { now: host.now?.(), place, most: FINDINGS_IN_POD_MAX, suggestions }
+  const nowhere = resolution.unresolved.filter(isOfUpstream)
+  standIn(resolved.tree, written, nowhere)
+  const judgement = judge({ resolved: resolved.tree, written }, options)
+  const unusable = [...judgement.faults, ...judgement.findings].flatMap((finding) => {
+    const use = useAt(prepared, finding.path)
+    if (use === undefined || finding.severity === 'warning' || !isOfUpstream(finding)) return []
+    return [{ path: finding.path, reference: use.text, why: finding.message }]
+  })
+  const out = [...nowhere, ...unusable.filter(({ path }) => !nowhere.some(isAt(path)))]
+  if (unusable.length === 0) return { judgement, out }
+  standIn(resolved.tree, written, unusable)
+  return { judgement: judge({ resolved: resolved.tree, written }, options), out }
+}
+
+/** What was written stands where there is no value, or a wrong one; an endpoint has to be an address. */
+function standIn(resolved: unknown, written: unknown, places: readonly Unresolved[]): void {
+  for (const { path } of places) {
+    const parent = valueAt(resolved, path.slice(0, -1))
+    const field = path.at(-1)
+    if (!isMap(parent) || typeof field !== 'string') continue
+    const isEndpoint = field === 'endpoint' && path.length === 4
+    parent[field] = isEndpoint ? NO_ENDPOINT : valueAt(written, path)
+  }
+}
+
+function findingsOf(
+  { resolution, resolved }: Prepared,
+  judgement: Judgement,
+  out: readonly Unresolved[],
+): Finding[] {
+  const others = resolution.unresolved.filter((one) => !isOfUpstream(one))
+  const told = [...out, ...others]
+  const judged = [...judgement.faults, ...judgement.findings].filter(
+    ({ severity, path }) => severity === 'error' && !told.some(isAt(path)),
+  )
+  return [
+    ...resolution.findings,
+    ...others.map((one) => unresolvedFinding(one, 'run')),
+    ...judged.map((finding) => ({ ...finding, path: resolved.sourceOf(finding.path) })),
+  ]
+}
+
+/** The outcome of a document that is refused; of one without findings, but for its configuration. */
+function outcomeOf(name: string, hash: string, findings: readonly Finding[]): LoadedPayload {
+  const shown = findings.slice(0, LISTED_MAX)
+  const place = (path: Path) => ({ file: name, path: showPath(path), line: 1, column: 1 })
+  return {
+    loaded: {
+      file: name,
+      problems: shown.map((finding) => problemAt(finding, place(finding.path))),
+      unresolved: [],
+      ownKeys: 0,
+      referenceAt: () => undefined,
+    },
+    hash,
+    problems: shown.map(pointed),
+    ignored: [],
+    unresolved: [],
+    files: [],
+  }
+}
+
+function isOfUpstream({ path }: { readonly path: Path }): boolean {
+  return path[0] === 'gw' && path[1] === 'upstreams' && typeof path[2] === 'number'
+}
+
+function isAt(path: Path): (one: { readonly path: Path }) => boolean {
+  const shown = showPath(path)
+  return (one) => showPath(one.path) === shown
+}
+
+function useAt({ resolution, resolved }: Prepared, path: Path) {
+  return resolution.uses.get(showPath(resolved.sourceOf(path)))
+}
+
+function outByFile({ path, message }: Finding): Unresolved {
+  return { path, reference: showPath(path), why: message }
+}
+
+function upstreamAt(written: unknown, path: Path): string {
+  const name = valueAt(written, [...path.slice(0, 3), 'name'])
+  return typeof name === 'string' ? name : ''
+}

@@ -1,0 +1,40 @@
+/** Cross-origin rules: which browser pages may call, and what they may see. */
+import type { Section } from '../config/schema.ts'
+
+type Cors = Section['gateway']['cors']
+
+export const ALLOWED_METHODS: readonly string[] = ['GET', 'POST', 'OPTIONS']
+const EXPOSED =
+  'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-Upstream-Request-Id, X-Gw-RateLimit-Limit, ' +
+  'X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, X-Gw-Budget-Tokens-Remaining, ' +
+  'X-Gw-Budget-Spend-Remaining-Usd, X-Gw-Max-Tokens, Retry-After'
+
+/** Headers for an answer to this origin, name and value alternating; none when it may not call. */
+export function corsHeaders(origin: string | undefined, cors: Cors): string[] {
+  if (cors.allowed_origins.length === 0) return []
+  if (origin === undefined) return ['vary', 'Origin']
+  if (!isAllowedOrigin(origin, cors)) return ['vary', 'Origin']
+  const any = cors.allowed_origins.includes('*')
+  const headers = ['vary', 'Origin', 'access-control-allow-origin', any ? '*' : origin]
+  headers.push('access-control-expose-headers', EXPOSED)
+  if (cors.allow_credentials && !any) headers.push('access-control-allow-credentials', 'true')
+  return headers
+}
+
+export function isAllowedOrigin(origin: string, { allowed_origins }: Cors): boolean {
+  return allowed_origins.includes('*') || allowed_origins.includes(origin)
+}
+
+/** What a preflight is told in addition. */
+export function preflight(allowed: readonly string[], asked: string | undefined): string[] {
+  if (!allowed.includes('access-control-allow-origin')) return []
+  return [
+    'access-control-allow-methods',
+    ALLOWED_METHODS.join(', '),
+    'access-control-allow-headers',
+    // A wildcard does not cover Authorization, so what is asked for is named back.
+    asked ?? 'Authorization, Content-Type',
+    'access-control-max-age',
+    '600',
+  ]
+}

@@ -1,0 +1,269 @@
+/** A client's connection while it carries plain requests: one after the other, then perhaps Node's for good. */
+import type { Socket } from 'node:net'
+import type { GatewayError } from '../../base/errors.ts'
+import type { Member } from '../../base/roster.ts'
+import { flushAtTurnEnd, type Holding } from '../../base/turn-end.ts'
+import { type Carrier, PlainExchange } from './exchange.ts'
+import { type PlainLine, recognise } from './plain-head.ts'
+
+/** A request that is served here. */
+export interface Served extends PlainLine {
+  readonly method: string
+  readonly path: string
+}
+
+/** Whoever keeps the connections. */
+export interface Keeper {
+  readonly served: readonly Served[]
+  readonly keepAliveMs: number
+  /** How long a first request, and the whole of one that has begun, may take to come. */
+  readonly headMs: number
+  readonly requestMs: number
+  /** Whether connections are closed behind their answers. */
+  readonly isClosing: boolean
+  now(): number
+  commonLines(isLast: boolean): string
+  answer(exchange: PlainExchange, line: number, now: number): void
+  /** Node's from now on, with the bytes that it has not seen. */
+  handOver(connection: PlainConnection, bytes: Buffer, isBehind: boolean): void
+  gone(connection: PlainConnection): void
+  /** Nothing came in time. */
+  refuseLate(socket: Socket): void
+  /** What is said of a body that breaks off or does not come in time. */
+  brokenBody(isLate: boolean): GatewayError
+}
+
+/** `new` until the first request; then `idle`, `busy`, and `closing` behind the last answer. */
+type State = 'new' | 'idle' | 'busy' | 'closing'
+
+/** What a client sends behind a request waits for its answer; beyond this it is not read. */
+const WAITING_BYTES_MAX = 65_536
+/** Clients close a little later than they were told to; the gateway must not be first. */
+const KEEP_ALIVE_MARGIN_MS = 1000
+const NEVER = Number.POSITIVE_INFINITY
+
+const CONNECTION = Symbol('plain connection')
+type Carrying = Socket & { [CONNECTION]?: PlainConnection }
+
+export class PlainConnection implements Member, Carrier, Holding {
+  seat = -1
+  isHeld = false
+  readonly socket: Socket
+  readonly #keeper: Keeper
+  #state: State = 'new'
+  /** When it has waited long enough for what it waits for. */
+  #dueAt: number
+  #exchange: PlainExchange | undefined
+  /** Its answer has ended, and is held. */
+  #answered: PlainExchange | undefined
+  /** What came behind the request that is being answered. */
+  #waiting: Buffer[] | undefined
+  #waitingBytes = 0
+
+  constructor(socket: Carrying, keeper: Keeper) {
+    this.socket = socket
+    this.#keeper = keeper
+    this.#dueAt = keeper.now() + keeper.headMs
+    socket[CONNECTION] = this
+    // The same functions for all: closures of their own would cost every idle connection memory.
+    socket.on('data', onData)
+    socket.on('end', onEnd)
+    socket.on('error', onError)
+    socket.on('close', onClose)
+    socket.on('drain', onDrain)
+  }
+
+  get isIdle(): boolean {
+    return this.#state === 'idle' && this.#waiting === undefined
+  }
+
+  /** Takes everything of its own off the socket. */
+  release(): void {
+    this.#state = 'closing'
+    const socket: Carrying = this.socket
+    delete socket[CONNECTION]
+    socket.off('data', onData)
+    socket.off('end', onEnd)
+    socket.off('error', onError)
+    socket.off('close', onClose)
+    socket.off('drain', onDrain)
+  }
+
+  commonLines(isLast: boolean): string {
+    return this.#keeper.commonLines(isLast)
+  }
+
+  receive(chunk: Buffer): void {
+    const exchange = this.#exchange
+    if (this.#state === 'closing') return
+    if (exchange === undefined && this.#waiting === undefined) {
+      this.#judge(chunk, false)
+      return
+    }
+    const taken = exchange?.takesMore ? this.#feed(exchange, chunk) : 0
+    if (taken < chunk.length) this.#keep(chunk.subarray(taken))
+  }
+
+  /** What is written from now on leaves at the end of the turn. */
+  hold(): void {
+    if (this.isHeld) return
+    this.isHeld = true
+    this.socket.cork()
+    flushAtTurnEnd(this)
+  }
+
+  flush(): void {
+    this.isHeld = false
+    this.socket.uncork()
+    const answered = this.#answered
+    this.#answered = undefined
+    if (answered !== undefined) this.answered(answered)
+  }
+
+  answered(exchange: PlainExchange): void {
+    if (this.isHeld) {
+      this.#answered = exchange
+      return
+    }
+    if (this.socket.writableLength === 0) {
+      this.#free(exchange)
+      return
+    }
+    // Called when everything before it has been written.
+    this.socket.write('', 'latin1', (error) => error == null && this.#flushed(exchange))
+    exchange.turned()
+  }
+
+  /** The client sends no more: with its request whole it has left, as Node's server takes it. */
+  ended(): void {
+    const exchange = this.#exchange
+    if (exchange?.takesMore) {
+      this.broken()
+      return
+    }
+    this.#state = 'closing'
+    this.#waiting = undefined
+    this.socket.end()
+  }
+
+  /** What is missing of a body will not come. */
+  broken(): void {
+    this.#exchange?.breakBody(this.#keeper.brokenBody(false))
+  }
+
+  drained(): void {
+    this.#exchange?.drained()
+  }
+
+  closed(): void {
+    this.#state = 'closing'
+    this.#dueAt = NEVER
+    this.#waiting = undefined
+    this.#keeper.gone(this)
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    exchange?.close()
+  }
+
+  /** Looks whether it has waited too long. */
+  look(now: number): void {
+    if (now < this.#dueAt) return
+    this.#dueAt = NEVER
+    if (this.#state === 'busy') this.#exchange?.breakBody(this.#keeper.brokenBody(true))
+    else if (this.#state === 'idle') this.socket.destroy()
+    else if (this.#state === 'new') {
+      this.#state = 'closing'
+      this.#keeper.refuseLate(this.socket)
+    }
+  }
+
+  #feed(exchange: PlainExchange, chunk: Buffer): number {
+    const taken = exchange.feed(chunk)
+    if (!exchange.takesMore) this.#dueAt = NEVER
+    return taken
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#waiting ??= []
+    this.#waiting.push(bytes)
+    this.#waitingBytes += bytes.length
+    if (this.#waitingBytes > WAITING_BYTES_MAX) this.socket.pause()
+  }
+
+  /** `isBehind`: they came before the request ahead of them had its answer. */
+  #judge(bytes: Buffer, isBehind: boolean): void {
+    const head = recognise(bytes, this.#keeper.served)
+    const served = head === undefined ? undefined : this.#keeper.served[head.line]
+    if (head === undefined || served === undefined) {
+      this.#keeper.handOver(this, bytes, isBehind)
+      return
+    }
+    const end = Math.min(bytes.length, head.bodyAt + head.length)
+    const body = bytes.subarray(head.bodyAt, end)
+    const exchange = new PlainExchange(this, served, head, body)
+    const now = this.#keeper.now()
+    this.#exchange = exchange
+    this.#state = 'busy'
+    this.#dueAt = exchange.takesMore ? now + this.#keeper.requestMs : NEVER
+    if (end < bytes.length) this.#keep(bytes.subarray(end))
+    this.#keeper.answer(exchange, head.line, now)
+  }
+
+  #flushed(exchange: PlainExchange): void {
+    if (this.#exchange !== exchange) return
+    exchange.close()
+    this.#free(exchange)
+  }
+
+  /** Ready for the next request, unless this answer was the last. */
+  #free(exchange: PlainExchange): void {
+    if (this.#exchange !== exchange) return
+    this.#exchange = undefined
+    if (exchange.isLast || this.#keeper.isClosing || this.#state === 'closing') {
+      this.#state = 'closing'
+      this.#waiting = undefined
+      this.socket.destroySoon()
+      // A client that is kept from sending would not see the end.
+      this.socket.resume()
+      return
+    }
+    this.#state = 'idle'
+    this.#dueAt = this.#keeper.now() + this.#keeper.keepAliveMs + KEEP_ALIVE_MARGIN_MS
+    // Not inside of what the earlier request is still doing.
+    if (this.#waiting !== undefined) setImmediate(goOn, this)
+  }
+
+  /** Judges what came behind the last request. */
+  goOn(): void {
+    const waiting = this.#waiting
+    if (this.#state !== 'idle' || waiting === undefined) return
+    this.#waiting = undefined
+    this.#waitingBytes = 0
+    this.socket.resume()
+    this.#judge(Buffer.concat(waiting), true)
+  }
+}
+
+function goOn(connection: PlainConnection): void {
+  connection.goOn()
+}
+
+function onData(this: Carrying, chunk: Buffer): void {
+  this[CONNECTION]?.receive(chunk)
+}
+
+function onEnd(this: Carrying): void {
+  this[CONNECTION]?.ended()
+}
+
+function onError(this: Carrying): void {
+  this[CONNECTION]?.broken()
+}
+
+function onClose(this: Carrying): void {
+  this[CONNECTION]?.closed()
+}
+
+function onDrain(this: Carrying): void {
+  this[CONNECTION]?.drained()
+}

@@ -1,0 +1,218 @@
+/** One plain request and its answer on a connection of the gateway's own. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { GatewayError } from '../../base/errors.ts'
+import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../../call.ts'
+import { leftEarly, queuedBytes } from '../node-exchange.ts'
+import { headerLines, saysClose, statusLine } from './answer-text.ts'
+import { type PlainHead, rawHeadersOf } from './plain-head.ts'
+
+/** The connection, as far as an exchange needs it. */
+export interface Carrier {
+  readonly socket: Socket
+  /** Whether what is written waits for the end of the turn. */
+  readonly isHeld: boolean
+  hold(): void
+  /** The last lines of a head. */
+  commonLines(isLast: boolean): string
+  /** Called once the last byte of the answer has been given to the socket. */
+  answered(exchange: PlainExchange): void
+}
+
+/** Up to here text and bytes leave as one string: one write costs less than a vector of two. */
+const JOINED_BYTES_MAX = 16_384
+
+export class PlainExchange implements Incoming, Outgoing {
+  readonly method: string
+  readonly url: string
+  /** The answer is the connection's last. */
+  isLast = false
+  readonly #head: PlainHead
+  readonly #carrier: Carrier
+  /** Bytes of the body that have not arrived. */
+  #left: number
+  /** What of it came with the head. */
+  readonly #first: Buffer
+  #isTaken = false
+  #taker: BodyTaker | undefined
+  #listener: AnswerListener | undefined
+  /** The head of a stream, until its first piece takes it along. */
+  #unsent = ''
+  #isBegun = false
+  #isOver = false
+
+  /** `body` is what came with the head, at most its length. */
+  constructor(
+    carrier: Carrier,
+    asked: { method: string; path: string },
+    head: PlainHead,
+    body: Buffer,
+  ) {
+    this.method = asked.method
+    this.url = asked.path
+    this.#carrier = carrier
+    this.#head = head
+    this.#left = head.length - body.length
+    this.#first = body
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#head.headers
+  }
+
+  get rawHeaders(): readonly string[] {
+    return rawHeadersOf(this.#head.lines)
+  }
+
+  /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */
+  get complete(): boolean {
+    return this.#left === 0 && (this.#isTaken || this.#head.length === 0)
+  }
+
+  /** Whether what comes next belongs to it. */
+  get takesMore(): boolean {
+    return this.#left > 0
+  }
+
+  takeWhole(): Buffer | undefined {
+    if (this.#left > 0) return undefined
+    this.#isTaken = true
+    return this.#first
+  }
+
+  get socket(): Socket {
+    return this.#carrier.socket
+  }
+
+  /** Nobody who waits for leave to send is served here. */
+  askForBody(): void {}
+
+  takeBody(taker: BodyTaker): void {
+    this.#isTaken = true
+    this.#taker = taker
+    if (this.#first.length > 0) taker.data(this.#first)
+  }
+
+  /** More of the body; returns how much of the chunk was. */
+  feed(chunk: Buffer): number {
+    const taken = Math.min(this.#left, chunk.length)
+    this.#left -= taken
+    this.#taker?.data(taken === chunk.length ? chunk : chunk.subarray(0, taken))
+    if (this.#left === 0) this.#taker?.ended()
+    return taken
+  }
+
+  /** The rest of the body will not come. */
+  breakBody(why: GatewayError): void {
+    if (this.takesMore) this.#taker?.broken(why)
+  }
+
+  /** The connection is gone, or has taken everything. */
+  close(): void {
+    this.#isOver = true
+    this.#listener?.closed()
+    if (this.takesMore) this.#taker?.broken(leftEarly())
+  }
+
+  tell(listener: AnswerListener): void {
+    this.#listener = listener
+  }
+
+  sendWhole(status: number, headers: string[], body: string | Buffer): void {
+    const length = Buffer.byteLength(body)
+    const head = `${this.#headOf(status, headers)}content-length: ${length}\r\n${this.#tail()}\r\n`
+    const { socket } = this.#carrier
+    this.#carrier.hold()
+    // A client that has left takes no more.
+    if (!socket.writable) this.isLast = true
+    else if (length > JOINED_BYTES_MAX) {
+      socket.write(head, 'latin1')
+      socket.write(body)
+    } else if (typeof body !== 'string') socket.write(head + body.toString('latin1'), 'latin1')
+    // Only ASCII has as many bytes as characters.
+    else if (body.length === length) socket.write(head + body, 'latin1')
+    else socket.write(head + Buffer.from(body).toString('latin1'), 'latin1')
+    this.#finish()
+  }
+
+  begin(headers: string[]): void {
+    this.#isBegun = true
+    this.#unsent = `${this.#headOf(200, headers)}${this.#tail()}Transfer-Encoding: chunked\r\n\r\n`
+  }
+
+  write(piece: string | Buffer): boolean {
+    const { socket } = this.#carrier
+    const length = Buffer.byteLength(piece)
+    if (this.#isOver || length === 0 || !socket.writable) return true
+    this.#carrier.hold()
+    const before = `${this.#unsent}${length.toString(16)}\r\n`
+    this.#unsent = ''
+    if (length <= JOINED_BYTES_MAX) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+      return socket.write(`${before}${bytes.toString('latin1')}\r\n`, 'latin1')
+    }
+    socket.write(before, 'latin1')
+    socket.write(piece)
+    return socket.write('\r\n', 'latin1')
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    const { socket } = this.#carrier
+    this.#carrier.hold()
+    if (socket.writable) socket.write(`${this.#unsent}0\r\n\r\n`, 'latin1')
+    this.#finish()
+  }
+
+  /** Leaves the terminating chunk out. */
+  cut(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#carrier.socket.destroySoon()
+  }
+
+  destroy(): void {
+    this.#carrier.socket.destroy()
+  }
+
+  /** The socket has written what it held. */
+  drained(): void {
+    if (this.#isBegun && !this.#isOver) this.#listener?.drained()
+  }
+
+  /** An answer that has ended was given to the system, which has not taken all of it. */
+  turned(): void {
+    this.#listener?.turned()
+  }
+
+  get isQueued(): boolean {
+    return this.#carrier.isHeld
+  }
+
+  get needsDrain(): boolean {
+    return this.#carrier.socket.writableNeedDrain
+  }
+
+  get unwritten(): number {
+    return this.#carrier.socket.writableLength
+  }
+
+  get untaken(): number {
+    const { socket } = this.#carrier
+    return socket.writableLength + queuedBytes(socket)
+  }
+
+  #headOf(status: number, headers: readonly string[]): string {
+    this.isLast = saysClose(headers)
+    return statusLine(status) + headerLines(headers)
+  }
+
+  #tail(): string {
+    return this.#carrier.commonLines(this.isLast)
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#carrier.answered(this)
+  }
+}

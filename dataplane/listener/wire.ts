@@ -1,0 +1,102 @@
+/** Rules of the wire that are checked on every request before anything else looks at it. */
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../base/errors.ts'
+import { MODEL_PREFIX, pathOf } from '../base/path-spelling.ts'
+
+export const HEADERS_MAX = 100
+const LENGTH = /^(0|[1-9][0-9]{0,15})$/
+export const HOST = /^[A-Za-z0-9._~:[\]%-]*$/
+/** Origin form without control characters, fragment, backslash, an encoded slash or NUL, or a dot segment. */
+const TARGET_BAD = /[^!-~]|[#\\]|%00|%2f|%5c|(^|\/)(\.|%2e){2}(\/|\?|$)/i
+
+/** Headers that mean two different things to two readers when they appear twice. */
+const ONCE = new Set([
+  'host',
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'transfer-encoding',
+  'expect',
+])
+const ONCE_LENGTHS = new Set([...ONCE].map((name) => name.length))
+
+/** The first rule the request breaks, if any: two readers could read it differently, or it asks for what is not here. */
+export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
+  const { rawHeaders, headers, url = '' } = incoming
+  if (rawHeaders.length > HEADERS_MAX * 2) {
+    return new GatewayError('ERR_GW_HEADERS_TOO_LARGE', `Send at most ${HEADERS_MAX} headers.`)
+  }
+  const twice = duplicate(rawHeaders)
+  if (twice !== undefined) return fault(`The header "${twice}" appears twice; send it once.`)
+  if (!isPlainTarget(url)) return fault('The request target is not a plain path.')
+  const { host } = headers
+  // Only HTTP/1.0 may leave it out.
+  if (host === undefined ? incoming.httpVersion !== '1.0' : !HOST.test(host))
+    return fault(`The Host header is ${host === undefined ? 'missing' : 'not a host'}.`)
+  return framingFault(incoming) ?? askingFault(headers)
+}
+
+function isPlainTarget(url: string): boolean {
+  if (!url.startsWith('/')) return false
+  if (!TARGET_BAD.test(url)) return true
+  // Only the name of a model may hold an encoded slash, and then no dot segment shows once it is decoded.
+  if (!url.startsWith(MODEL_PREFIX)) return false
+  const path = pathOf(url)
+  return !TARGET_BAD.test(path.replaceAll(/%2f/gi, '/') + url.slice(path.length))
+}
+
+/** Whether a body was announced that has not arrived: the connection cannot be used for another request. */
+export function bodyIsUnread({
+  headers,
+  complete,
+}: Pick<IncomingMessage, 'headers' | 'complete'>): boolean {
+  if (complete) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function framingFault({ headers, httpVersion }: IncomingMessage): GatewayError | undefined {
+  // Node's parser takes HTTP/0.9 and HTTP/2.0 on a request line and goes on as if they were 1.1.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return fault('The gateway speaks HTTP/1.1 only.')
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && httpVersion === '1.0')
+    return fault('HTTP/1.0 has no Transfer-Encoding.')
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return fault('The only Transfer-Encoding understood is "chunked".')
+  }
+  const length = headers['content-length']
+  if (length !== undefined && !LENGTH.test(length))
+    return fault('Content-Length is not a plain number.')
+  if (length !== undefined && coding !== undefined)
+    return fault('Send Content-Length or Transfer-Encoding, not both.')
+  return undefined
+}
+
+function askingFault(headers: IncomingMessage['headers']): GatewayError | undefined {
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return fault('The only Expect understood is "100-continue".')
+  }
+  return undefined
+}
+
+/** Names are compared by length first: most headers of a request are none of these. */
+function duplicate(rawHeaders: readonly string[]): string | undefined {
+  let seen: string[] | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const raw = rawHeaders[index] ?? ''
+    if (!ONCE_LENGTHS.has(raw.length)) continue
+    const name = raw.toLowerCase()
+    if (!ONCE.has(name)) continue
+    if (seen?.includes(name)) return name
+    seen ??= []
+    seen.push(name)
+  }
+  return undefined
+}
+
+function fault(message: string): GatewayError {
+  return new GatewayError('ERR_GW_INVALID_REQUEST', message)
+}

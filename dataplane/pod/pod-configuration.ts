@@ -1,0 +1,143 @@
+/** The configuration of a pod: which document is in force, which was refused, and what it says of itself. */
+import type { Loaded } from '../config/load.ts'
+import type { PointedProblem } from '../config/pointer.ts'
+import { type LoadedPayload, loadPayload, type PayloadContext } from '../delivery/payload.ts'
+import type { ReadConfiguration } from '../delivery/signed-shape.ts'
+import { type PodAnswer, refuse } from './proof.ts'
+
+/** Where a document came from. */
+export type Origin = 'desired' | 'last_known_good' | 'push'
+
+export interface Delivery {
+  readonly document: ReadConfiguration
+  /** SHA-256 of the document's bytes, hex. */
+  readonly documentHash: string
+  readonly origin: Origin
+}
+
+interface InForce extends Delivery {
+  readonly payload: LoadedPayload
+  readonly at: string
+}
+
+interface Refused extends Delivery {
+  readonly problems: readonly PointedProblem[]
+  readonly files: readonly string[]
+  readonly at: string
+}
+
+export interface PodConfigurationOptions extends Omit<PayloadContext, 'name'> {
+  /** Makes it the active one, whole or not at all. Resolves with what is wrong with it; with nothing when it is active. */
+  activate(loaded: Loaded): Promise<readonly string[]>
+}
+
+export class PodConfiguration {
+  readonly #options: PodConfigurationOptions
+  #inForce: InForce | undefined
+  #refused: Refused | undefined
+  /** The newest document that was proven, taken or not: nothing older is taken behind it. */
+  #newest = { sequence: 0, documentHash: '' }
+
+  constructor(options: PodConfigurationOptions) {
+    this.#options = options
+  }
+
+  get isInForce(): boolean {
+    return this.#inForce !== undefined
+  }
+
+  /** What the documents refer to: a change there may change what they do. */
+  get files(): readonly string[] {
+    return [...(this.#inForce?.payload.files ?? []), ...(this.#refused?.files ?? [])]
+  }
+
+  async take(delivery: Delivery): Promise<PodAnswer> {
+    const { document, documentHash, origin } = delivery
+    if (documentHash === this.#inForce?.documentHash) return this.#taken(this.#inForce)
+    // What was once good is older than what is wanted: it counts where nothing is in force.
+    const isAllThereIs = origin === 'last_known_good' && !this.isInForce
+    const { sequence } = document
+    const { sequence: have, documentHash: newest } = this.#newest
+    if (isAllThereIs && sequence < have) return await this.#apply(delivery)
+    if (sequence < have) {
+      const message = `A newer document has been seen; send a sequence above ${have}.`
+      return refuse(409, 'older_sequence', message, { have })
+    }
+    if (sequence === have && documentHash !== newest) {
+      const message = `Another document has this sequence; send it with one above ${have}.`
+      return refuse(409, 'sequence_conflict', message, { have })
+    }
+    this.#newest = { sequence, documentHash }
+    return await this.#apply(delivery)
+  }
+
+  /** Judges again what a changed secret may have healed, or changed. */
+  async reload(): Promise<void> {
+    if (this.#refused !== undefined) {
+      const answer = await this.#apply(this.#refused)
+      if (answer.status === 200) return
+    }
+    if (this.#inForce !== undefined) await this.#apply(this.#inForce)
+  }
+
+  status() {
+    const inForce = this.#inForce
+    const refused = this.#refused
+    return {
+      configuration: {
+        hash: inForce?.payload.hash ?? null,
+        documentHash: inForce?.documentHash ?? null,
+        sequence: inForce?.document.sequence ?? 0,
+        generation: inForce?.document.generation ?? 0,
+        origin: inForce?.origin ?? null,
+        at: inForce?.at ?? null,
+        newestSequence: this.#newest.sequence,
+        ...(refused && { lastError: lastErrorOf(refused) }),
+      },
+      unresolved: inForce?.payload.unresolved ?? [],
+      ignored: inForce?.payload.ignored ?? [],
+    }
+  }
+
+  async #apply(delivery: Delivery): Promise<PodAnswer> {
+    const { document, documentHash, origin } = delivery
+    const name = `configuration ${document.sequence}`
+    const payload = loadPayload(document.payload, { ...this.#options, name })
+    const errors = await this.#options.activate(payload.loaded)
+    const at = new Date(this.#options.host.now?.() ?? 0).toISOString()
+    if (errors.length > 0) {
+      const fix = 'Tell the maintainers of the gateway; this should have been found before.'
+      const unexpected = errors.map((message) => ({ pointer: '', message, fix }))
+      const problems = payload.problems.length > 0 ? payload.problems : unexpected
+      // What is wanted is tried again when a secret changes, though what is in force fails as well.
+      if (this.#refusedSequence <= document.sequence) {
+        this.#refused = { document, documentHash, origin, problems, files: payload.files, at }
+      }
+      const message = 'The configuration was refused; the one before stays in force.'
+      return refuse(422, 'invalid', message, { problems })
+    }
+    this.#inForce = { document, documentHash, origin, payload, at }
+    if (this.#refusedSequence <= document.sequence) this.#refused = undefined
+    return this.#taken(this.#inForce)
+  }
+
+  get #refusedSequence(): number {
+    return this.#refused?.document.sequence ?? 0
+  }
+
+  #taken({ document, payload }: InForce): PodAnswer {
+    const { sequence, generation } = document
+    const { hash, ignored, unresolved } = payload
+    return { status: 200, body: { hash, sequence, generation, ignored, unresolved } }
+  }
+}
+
+function lastErrorOf({ document, documentHash, problems, at }: Refused) {
+  return {
+    sequence: document.sequence,
+    documentHash,
+    generation: document.generation,
+    problems,
+    at,
+  }
+}

@@ -1,0 +1,215 @@
+/** A pod's side of the delivery: documents from the mounted bundle and from the push port, one at a time. */
+
+import { VERSION } from '../base/version.ts'
+import type { Loaded } from '../config/load.ts'
+import type { Host } from '../config/references.ts'
+import {
+  type BundlePart,
+  fileOfPart,
+  fingerprintOf,
+  readMounted,
+  readTrust,
+} from '../delivery/bundle.ts'
+import { judgeProof } from '../delivery/push-proof.ts'
+import { readConfigurationDocument, readKeysDocument } from '../delivery/signed-shape.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Activation } from '../process/activation.ts'
+import type { Log } from '../telemetry/log.ts'
+import { type Origin, PodConfiguration } from './pod-configuration.ts'
+import { PodKeys } from './pod-keys.ts'
+import { type PodAnswer, prove, refuseProof } from './proof.ts'
+
+/** Mounted files are looked at this often: a link is swapped there, which not every file system tells of. */
+const LOOK_MS = 1000
+/** Refusals are logged at most this often: whoever reaches the port could fill the log. */
+const LOG_MS = 1000
+
+export interface PodOptions {
+  readonly name: string
+  /** Of the gateway whose pod this is. */
+  readonly uid: string
+  readonly bundleFolder: string
+  readonly trustFolder: string
+  readonly host: Host
+  readonly log: Log
+  activate(loaded: Loaded): Promise<readonly string[]>
+}
+
+export class Pod {
+  readonly #options: PodOptions
+  readonly #keys = new PodKeys()
+  readonly #configuration: PodConfiguration
+  readonly #seen = new Map<string, string>()
+  #log: Log
+  #gateway: Gateway | undefined
+  #activation: Activation | undefined
+  #last: Promise<unknown> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+  #mountFault: string | undefined
+  #loggedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: PodOptions) {
+    const { host, activate, log } = options
+    this.#options = options
+    this.#log = log
+    this.#configuration = new PodConfiguration({ host, activate, keys: this.#keys.book.entries })
+  }
+
+  get hasKeys(): boolean {
+    return this.#keys.sequence > 0
+  }
+
+  /** From now on this gateway serves what was taken, and logs for the pod. */
+  serveWith(gateway: Gateway, activation: Activation): void {
+    this.#gateway = gateway
+    this.#activation = activation
+    this.#log = gateway.log
+    gateway.lacksKeys = !this.hasKeys
+  }
+
+  /** Takes what is mounted: the newest keys, then what is desired, else what was good last. Goes on looking at the files. */
+  async boot(): Promise<void> {
+    for (const fault of readTrust(this.#options.trustFolder).faults) {
+      this.#log.event('error', 'trust', `${fault}.`)
+    }
+    this.#hasChanged('files', this.#configuration.files)
+    await this.#takeChanged()
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** Whether these headers prove the body that follows them, by the digest that it must have. */
+  judgeProof(
+    headers: Parameters<typeof judgeProof>[0],
+    path: string,
+  ): { readonly digest: string } | { readonly refusal: PodAnswer } {
+    const { uid, trustFolder } = this.#options
+    const judged = judgeProof(headers, { path, uid }, () => readTrust(trustFolder).trust)
+    if ('digest' in judged) return judged
+    return { refusal: this.#refused(path.slice(1), refuseProof(judged)) }
+  }
+
+  async takeConfiguration(envelope: unknown, origin: Origin): Promise<PodAnswer> {
+    const proven = prove(envelope, { ...this.#options, read: readConfigurationDocument })
+    if ('refusal' in proven) return this.#refused('configuration', proven.refusal)
+    const answer = await this.#inTurn(() => this.#configuration.take({ ...proven, origin }))
+    const { waitsForStart = [] } = this.#activation ?? {}
+    if (answer.status === 200 && origin !== 'last_known_good') this.#mountFault = undefined
+    // A mounted file follows the push by up to a minute; what is logged by the activation is not logged twice.
+    const isUsual = answer.status === 409 && origin !== 'push'
+    const isLogged = answer.status === 422 && this.#gateway !== undefined
+    if (answer.status === 200) return { ...answer, body: { ...answer.body, waitsForStart } }
+    if (isUsual || isLogged) return answer
+    return this.#refused('configuration', answer)
+  }
+
+  async takeKeys(envelope: unknown, origin: 'mounted' | 'push'): Promise<PodAnswer> {
+    const proven = prove(envelope, { ...this.#options, read: readKeysDocument })
+    if ('refusal' in proven) return this.#refused('keys', proven.refusal)
+    const { document, documentHash } = proven
+    const answer = await this.#inTurn(() => this.#keys.take(document, documentHash))
+    if (answer.status === 409 && origin === 'mounted') return answer
+    if (answer.status !== 200) return this.#refused('keys', answer)
+    if (this.#gateway !== undefined) this.#gateway.lacksKeys = false
+    this.#log.event('info', 'keys_reload', 'The keys were taken.', { ...answer.body })
+    return answer
+  }
+
+  status() {
+    const { name, uid } = this.#options
+    const draining = this.#gateway?.draining ?? false
+    const ready = this.#gateway !== undefined && this.hasKeys && !draining
+    const { configuration, unresolved, ignored } = this.#configuration.status()
+    return {
+      ready,
+      draining,
+      version: VERSION,
+      pod: name,
+      gateway: { uid },
+      configuration: {
+        ...configuration,
+        ...(this.#mountFault !== undefined && { mountFault: this.#mountFault }),
+      },
+      keys: this.#keys.status(),
+      unresolved,
+      ignored,
+      waitsForStart: this.#activation?.waitsForStart ?? [],
+      store: this.#storeStatus(),
+    }
+  }
+
+  /** Not where it is: whoever may ask for this status need not know. */
+  #storeStatus() {
+    const { backend, state, fail_open } = this.#gateway?.storeStatus() ?? {}
+    return { backend, state, fail_open }
+  }
+
+  /** What nobody has foreseen ends neither the process nor what is in force. */
+  noteMistake(error: unknown): void {
+    const stack = error instanceof Error ? error.stack : String(error)
+    this.#log.event('error', 'internal_error', 'A document could not be taken.', { stack })
+  }
+
+  #look(): void {
+    this.#takeChanged().catch((error: unknown) => this.noteMistake(error))
+  }
+
+  async #takeChanged(): Promise<void> {
+    if (this.#partChanged('keys')) await this.#takeMounted('keys')
+    if (this.#partChanged('desired')) await this.#takeMounted('desired')
+    const isNewLast = this.#partChanged('lastKnownGood')
+    if (isNewLast && !this.#configuration.isInForce) await this.#takeMounted('lastKnownGood')
+    if (!this.#hasChanged('files', this.#configuration.files)) return
+    // Also once behind every document that refers to other files: they may have changed while it was taken.
+    await this.#inTurn(() => this.#configuration.reload())
+    if (!this.#configuration.isInForce) await this.#takeMounted('lastKnownGood')
+  }
+
+  async #takeMounted(part: BundlePart): Promise<void> {
+    const mounted = await readMounted(this.#options.bundleFolder, part)
+    if (mounted === undefined) return
+    if ('fault' in mounted) {
+      if (part !== 'keys') this.#mountFault = mounted.fault
+      this.#log.event('error', 'config_reload', `${mounted.fault}.`)
+      return
+    }
+    const origin = part === 'desired' ? 'desired' : 'last_known_good'
+    if (part === 'keys') await this.takeKeys(mounted.envelope, 'mounted')
+    else await this.takeConfiguration(mounted.envelope, origin)
+  }
+
+  #partChanged(part: BundlePart): boolean {
+    return this.#hasChanged(part, [fileOfPart(this.#options.bundleFolder, part)])
+  }
+
+  /** Looks before anybody reads: what changes in between is found the next time. */
+  #hasChanged(what: string, files: readonly string[]): boolean {
+    const fingerprint = fingerprintOf(files)
+    const hasChanged = this.#seen.get(what) !== fingerprint
+    this.#seen.set(what, fingerprint)
+    return hasChanged
+  }
+
+  /** A document is decided on when the one before has been. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  #refused(what: string, answer: PodAnswer): PodAnswer {
+    const { reason, message, problems } = answer.body
+    const now = performance.now()
+    if (now - this.#loggedAt < LOG_MS) return answer
+    this.#loggedAt = now
+    const shown = Array.isArray(problems) ? problems.slice(0, 10) : undefined
+    this.#log.event('warn', 'document_refused', `A document of ${what} was refused: ${message}`, {
+      reason,
+      ...(shown && { problems: shown }),
+    })
+    return answer
+  }
+}

@@ -1,0 +1,64 @@
+/** Whether an envelope comes from this gateway's operator, and what it holds: what is asked of every document first. */
+import { readTrust } from '../delivery/bundle.ts'
+import { type Envelope, type Verdict, verify } from '../delivery/signed.ts'
+import type { Read } from '../delivery/signed-shape.ts'
+
+/** What a pod says to a document. */
+export interface PodAnswer {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type Proven<T> =
+  | { readonly document: T; readonly documentHash: string }
+  | { readonly refusal: PodAnswer }
+
+interface Addressed {
+  readonly gateway: { readonly uid: string }
+}
+
+const STATUS = { malformed: 400, untrusted_key: 403, bad_signature: 401 } as const
+
+export interface ProofOptions<T> {
+  readonly trustFolder: string
+  /** Of the gateway whose pod this is. */
+  readonly uid: string
+  read(value: unknown): Read<T>
+}
+
+/** The folder is read each time: documents are rare, and keys may have been replaced. */
+export function prove<T extends Addressed>(
+  envelope: unknown,
+  { trustFolder, uid, read }: ProofOptions<T>,
+): Proven<T> {
+  const { trust } = readTrust(trustFolder)
+  const verdict = verify(envelope, trust)
+  if (!verdict.ok) {
+    return { refusal: refuseProof(verdict) }
+  }
+  const found = read(verdict.document)
+  if ('fault' in found) {
+    const message = `The document is signed but not of this kind: ${found.fault}.`
+    return { refusal: refuse(400, 'malformed', message) }
+  }
+  const { document } = found
+  if (document.gateway.uid !== uid) {
+    const message = 'The document is for another gateway; send it to that gateway.'
+    return { refusal: refuse(403, 'other_gateway', message) }
+  }
+  // It has just been proven to be one.
+  return { document, documentHash: (envelope as Envelope).sha256 }
+}
+
+export function refuseProof({ reason, message }: Exclude<Verdict, { ok: true }>): PodAnswer {
+  return refuse(STATUS[reason], reason, message)
+}
+
+export function refuse(
+  status: number,
+  reason: string,
+  message: string,
+  facts: Readonly<Record<string, unknown>> = {},
+): PodAnswer {
+  return { status, body: { reason, message, ...facts } }
+}

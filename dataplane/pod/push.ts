@@ -1,0 +1,199 @@
+/** The push port: where an operator delivers signed documents to a pod, and asks what the pod enforces. */
+import { hash } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { unpack } from '../delivery/bundle.ts'
+import {
+  CONFIGURATION_BYTES_MAX,
+  KEYS_BYTES_MAX,
+  KEYS_UNPACKED_BYTES_MAX,
+} from '../delivery/signed.ts'
+import { answerLast } from '../listener/last-answer.ts'
+import type { Pod } from './pod.ts'
+import { type PodAnswer, refuse } from './proof.ts'
+import { boundConnections } from './push-connections.ts'
+import { Turns } from './push-turns.ts'
+
+interface PushTimings {
+  readonly headersMs: number
+  /** For the whole request. */
+  readonly requestMs: number
+  /** An operator asks every half minute; a connection for each time costs it nothing. */
+  readonly idleMs: number
+}
+
+const TIMINGS: PushTimings = { headersMs: 5000, requestMs: 10_000, idleMs: 4000 }
+const HEADER_BYTES_MAX = 16_384
+
+interface Bound {
+  readonly bytesMax: number
+  readonly unpackedBytesMax: number
+}
+
+interface Route {
+  readonly method: 'GET' | 'PUT'
+  readonly path: string
+  readonly summary: string
+  readonly bound?: Bound
+  run(pod: PushedTo, envelope: unknown): PodAnswer | Promise<PodAnswer>
+}
+
+export const PUSH_ROUTES: readonly Route[] = [
+  {
+    method: 'PUT',
+    path: '/config',
+    summary:
+      'Takes a signed configuration: 200 once it is enforced, 422 with the problems otherwise.',
+    bound: { bytesMax: CONFIGURATION_BYTES_MAX, unpackedBytesMax: CONFIGURATION_BYTES_MAX },
+    run: (pod, envelope) => pod.takeConfiguration(envelope, 'push'),
+  },
+  {
+    method: 'PUT',
+    path: '/keys',
+    summary: 'Takes signed keys, whole or as changes; they hold from the next request on.',
+    bound: { bytesMax: KEYS_BYTES_MAX, unpackedBytesMax: KEYS_UNPACKED_BYTES_MAX },
+    run: (pod, envelope) => pod.takeKeys(envelope, 'push'),
+  },
+  {
+    method: 'GET',
+    path: '/config/status',
+    summary: 'What is enforced, what was refused and why, and which references lead nowhere.',
+    run: (pod) => ({ status: 200, body: pod.status() }),
+  },
+]
+
+type PushedTo = Pick<
+  Pod,
+  'takeConfiguration' | 'takeKeys' | 'status' | 'judgeProof' | 'noteMistake'
+>
+
+/** `listen` it; documents are plain JSON or gzip, and need no key, for they are signed. */
+export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = {}): Server {
+  const { headersMs, requestMs, idleMs } = { ...TIMINGS, ...timings }
+  const turns = new Turns()
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(500, headersMs),
+    },
+    (incoming, outgoing) => void handle(incoming, outgoing),
+  )
+  const connections = boundConnections(server)
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    try {
+      const answer = await answerTo(incoming)
+      // The client left in the middle of its body, or was too slow: Node has said so, and nobody waits.
+      if (answer !== undefined) send(answer, incoming, outgoing)
+    } catch (error) {
+      pod.noteMistake(error)
+      const message = 'A mistake of the gateway; its log says more.'
+      send(refuse(500, 'mistake', message), incoming, outgoing)
+    }
+  }
+  async function answerTo(incoming: IncomingMessage): Promise<PodAnswer | undefined> {
+    const route = routeOf(incoming)
+    if (!('run' in route)) return route
+    const { bound, path } = route
+    if (bound === undefined) return await route.run(pod, undefined)
+    // Nothing of a body is read, let alone unpacked, before its headers prove who sends it.
+    const proof = pod.judgeProof(incoming.headers, path)
+    if ('refusal' in proof) return proof.refusal
+    const turn = turns.take(() => readEnvelope(incoming, bound, proof.digest))
+    if (turn === undefined) {
+      return refuse(503, 'busy', 'Too many documents at once; send it again.')
+    }
+    const work = turn.then((read) => {
+      if (read === undefined) return undefined
+      return 'refusal' in read ? read.refusal : route.run(pod, read.envelope)
+    })
+    return await connections.keepWhile(incoming.socket, work)
+  }
+  return server
+}
+
+function routeOf({ method, url = '' }: IncomingMessage): Route | PodAnswer {
+  const path = url.split('?', 1)[0] ?? ''
+  const here = PUSH_ROUTES.filter((route) => route.path === path)
+  const route = here.find((one) => one.method === method)
+  if (route !== undefined) return route
+  if (here.length === 0) return refuse(404, 'not_found', 'There is nothing here.')
+  return refuse(405, 'method_not_allowed', `Use ${here.map((one) => one.method).join(' or ')}.`)
+}
+
+type ReadBody = { readonly envelope: unknown } | { readonly refusal: PodAnswer }
+
+/** Undefined when the body does not arrive whole. */
+async function readEnvelope(
+  incoming: IncomingMessage,
+  bound: Bound,
+  digest: string,
+): Promise<ReadBody | undefined> {
+  const coding = incoming.headers['content-encoding'] ?? 'identity'
+  if (coding !== 'identity' && coding !== 'gzip') {
+    return { refusal: refuse(415, 'encoding', 'Send the document as it is, or as gzip.') }
+  }
+  const tooLarge = () => {
+    const message = `A body may hold ${bound.bytesMax} bytes, unpacked ${bound.unpackedBytesMax}.`
+    return { refusal: refuse(413, 'too_large', message) }
+  }
+  if (Number(incoming.headers['content-length'] ?? 0) > bound.bytesMax) return tooLarge()
+  const received = await receive(incoming, bound.bytesMax)
+  if (received === 'cut') return undefined
+  if (received === 'too large') return tooLarge()
+  if (hash('sha256', received) !== digest) {
+    const message = 'The body is not the one that the headers prove; send it again.'
+    return { refusal: refuse(401, 'bad_signature', message) }
+  }
+  let body = received
+  try {
+    if (coding === 'gzip') body = await unpack(body, bound.unpackedBytesMax)
+    return { envelope: JSON.parse(body.toString()) }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge()
+    return { refusal: refuse(400, 'malformed', 'The body is not JSON, or not whole gzip.') }
+  }
+}
+
+async function receive(
+  incoming: IncomingMessage,
+  bytesMax: number,
+): Promise<Buffer | 'cut' | 'too large'> {
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      // Without an encoding set, chunks are bytes.
+      const bytes = chunk as Buffer
+      length += bytes.length
+      if (length > bytesMax) return 'too large'
+      chunks.push(bytes)
+    }
+  } catch {
+    return 'cut'
+  }
+  return Buffer.concat(chunks)
+}
+
+/** An answer before the end of the body is the connection's last. */
+function send({ status, body }: PodAnswer, incoming: IncomingMessage, outgoing: ServerResponse) {
+  const text = JSON.stringify(body)
+  const isLast = !incoming.complete && isAnnounced(incoming)
+  if (isLast) {
+    answerLast(incoming.socket as Socket)
+    incoming.resume()
+  }
+  outgoing.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...(isLast && { connection: 'close' }),
+  })
+  outgoing.end(text)
+}
+
+function isAnnounced({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}

@@ -1,0 +1,142 @@
+/** The gateway of a pod: starts with the mounted bundle, or waits for the first push, and follows both. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { hostname } from 'node:os'
+import { systemClock } from '../base/clock.ts'
+import type { Loaded } from '../config/load.ts'
+import { compile } from '../config/snapshot.ts'
+import { hostOf } from '../config/source.ts'
+import { PUSH_PORT } from '../delivery/signed.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Activation } from '../process/activation.ts'
+import { type Fault, ListenError } from '../process/listen-error.ts'
+import { complain, type Environment, environmentFault, serve } from '../process/run.ts'
+import { createLog, standardOutput } from '../telemetry/log.ts'
+import { Pod } from './pod.ts'
+import { createPushServer } from './push.ts'
+import { createWaitingServer } from './waiting.ts'
+
+/** What a host decides in a pod, where nobody has decided otherwise. */
+const POD_DEFAULTS: Environment = {
+  GW_DRAIN_DELAY_SECONDS: '10',
+  GW_CONNECTION_AGE_SECONDS: '300',
+}
+/** The port of the clients where neither a configuration nor the environment has said another. */
+const LISTEN_PORT = 8080
+
+/** Runs the gateway of a mounted bundle until it is to end. Resolves with the exit code. */
+export async function runPod(
+  bundleFolder: string,
+  given: Environment,
+  ending: Promise<void>,
+): Promise<number> {
+  const env = environmentOf(given)
+  const fault = environmentFault(env) ?? podFault(env)
+  if (fault !== undefined) {
+    complain(fault)
+    return 1
+  }
+  const log = createLog({
+    ...standardOutput(() => undefined, env.GW_LOG_FORMAT),
+    wallClock: systemClock.wall,
+  })
+  const { activate, first, started } = createHandover()
+  const pod = new Pod({
+    name: env.GW_POD_NAME || hostname(),
+    uid: env.GW_GATEWAY_UID ?? '',
+    bundleFolder,
+    trustFolder: env.GW_TRUST_DIR ?? '',
+    host: hostOf(env),
+    log,
+    activate,
+  })
+  const push = createPushServer(pod)
+  if (!(await listen('push_port', push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
+  // What would read a file again elsewhere must not end a pod, whose files are looked at anyway.
+  process.on('SIGHUP', () => undefined)
+  const over = ending.then(() => undefined)
+  const booted = pod.boot().then(() => undefined)
+  let loaded = await Promise.race([first, over, booted])
+  if (loaded === undefined) {
+    const waiting = createWaitingServer()
+    const port = Number(env.GW_LISTEN_PORT || LISTEN_PORT)
+    if (!(await listen('listen_port', waiting, port))) return 1
+    log.event('warn', 'waiting', 'No valid configuration is mounted; waiting for the operator.')
+    loaded = await Promise.race([first, over])
+    await close(waiting)
+  }
+  // Two writers at one descriptor would mix their lines.
+  log.flush()
+  let code = 0
+  if (loaded !== undefined) {
+    const follow = (gateway: Gateway, activation: Activation) => {
+      pod.serveWith(gateway, activation)
+      started.resolve(activation)
+      return () => pod.close()
+    }
+    const name = `bundle ${bundleFolder}`
+    code = await serve({ name, loaded, isPod: true, follow }, env, ending)
+  }
+  pod.close()
+  await close(push)
+  return code
+}
+
+/** A variable that is empty is one that nobody has set. */
+export function environmentOf(given: Environment): Environment {
+  const said = Object.entries(given).filter(([name, value]) => value || !(name in POD_DEFAULTS))
+  return { ...POD_DEFAULTS, ...Object.fromEntries(said) }
+}
+
+/** Between the pod, which finds configurations, and the gateway, which does not run before the first of them. */
+function createHandover() {
+  const first = Promise.withResolvers<Loaded>()
+  const started = Promise.withResolvers<Activation>()
+  let isFirst = true
+  /** Resolves with what is wrong with it, once that is known or it is enforced. */
+  async function activate(loaded: Loaded): Promise<readonly string[]> {
+    if (isFirst) {
+      const errors = errorsOf(loaded)
+      if (errors.length > 0) return errors
+      isFirst = false
+      first.resolve(loaded)
+    }
+    const activation = await started.promise
+    if (activation.loaded === loaded || activation.replace(() => loaded)) return []
+    return activation.last.errors
+  }
+  return { activate, first: first.promise, started }
+}
+
+function errorsOf({ configuration, delivered, problems }: Loaded): string[] {
+  if (configuration === undefined) return problems.map(({ message }) => message)
+  try {
+    compile(configuration, delivered)
+    return []
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+function podFault(env: Environment): string | undefined {
+  const missing = ['GW_GATEWAY_UID', 'GW_TRUST_DIR'].filter((name) => !env[name])
+  if (missing.length === 0) return undefined
+  return `${missing.join(' and ')} must be set where a bundle is served; the operator sets them in its pods`
+}
+
+async function listen(field: Fault['field'], server: Server, port: number): Promise<boolean> {
+  try {
+    // Every address, of both families where there are two: the operator dials the pod's.
+    await once(server.listen(port), 'listening')
+    return true
+  } catch (error) {
+    complain(new ListenError([{ field, error: error as NodeJS.ErrnoException }]).message)
+    return false
+  }
+}
+
+async function close(server: Server): Promise<void> {
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
+}

@@ -1,0 +1,135 @@
+/** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
+import { dirname, resolve } from 'node:path'
+import type { Loaded } from '../config/load.ts'
+import { renderProblem } from '../config/problems.ts'
+import type { Section } from '../config/schema.ts'
+import { compile, type Snapshot } from '../config/snapshot.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Targets } from '../upstream/targets.ts'
+
+export interface ReloadStatus {
+  readonly result: 'success' | 'failure'
+  /** ISO 8601. */
+  readonly at: string
+  /** Rendered problems of the document that was refused. */
+  readonly errors: readonly string[]
+}
+
+/** What waits for a restart, because listeners are bound once. */
+const BOUND_ONCE = [
+  'listen_address',
+  'listen_port',
+  'metrics_port',
+  'admin_port',
+  'keepalive_seconds',
+] as const
+
+export class Activation {
+  loaded: Loaded
+  last: ReloadStatus
+  /** Fields of the active configuration that have changed since the start, and are not enforced before the next. */
+  waitsForStart: readonly string[] = []
+  readonly #gateway: Gateway
+  readonly #targets: Targets
+  /** The file of the start, from the root. */
+  readonly file: string
+  readonly folder: string
+  /** The listeners' settings as they are in force. */
+  readonly #bound: Section['gateway']
+  /** The store as it was opened. */
+  readonly #store: string
+
+  constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
+    this.#gateway = gateway
+    this.#targets = targets
+    this.loaded = loaded
+    this.file = resolve(loaded.file)
+    this.folder = dirname(loaded.file)
+    this.#bound = gateway.active.snapshot.section.gateway
+    this.#store = storeOf(gateway.active.snapshot.section)
+    this.last = { result: 'success', at: this.#time(), errors: [] }
+  }
+
+  /** In a pod: what it enforces comes signed, and from nowhere else. */
+  get isReadOnly(): boolean {
+    return this.loaded.delivered !== undefined
+  }
+
+  /** Replaces the configuration; a bad document changes nothing and says so. Returns whether it was taken. */
+  replace(load: () => Loaded): boolean {
+    const gateway = this.#gateway
+    const { errors, loaded, snapshot } = this.#attempt(load)
+    if (loaded === undefined || snapshot === undefined) {
+      this.#failed(errors)
+      return false
+    }
+    this.#warnOfBoundOnce(snapshot.section)
+    gateway.traces.resize(snapshot.section.telemetry.trace_ring)
+    gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
+    gateway.objectives.follow(snapshot.section)
+    this.loaded = loaded
+    this.last = { result: 'success', at: this.#time(), errors: [] }
+    gateway.metrics.reloads.at('success').value++
+    gateway.metrics.reloadedAt.at().value = gateway.clock.wall() / 1000
+    this.#forgetSeries()
+    gateway.log.event('info', 'config_reload', 'The configuration was taken.', {
+      result: 'success',
+      hash: snapshot.hash,
+    })
+    return true
+  }
+
+  #attempt(load: () => Loaded): { loaded?: Loaded; snapshot?: Snapshot; errors: string[] } {
+    try {
+      const loaded = load()
+      if (loaded.configuration !== undefined)
+        return { loaded, snapshot: compile(loaded.configuration, loaded.delivered), errors: [] }
+      const errors = loaded.problems
+        .filter(({ severity }) => severity === 'error')
+        .map(renderProblem)
+      return { errors }
+    } catch (error) {
+      return { errors: [error instanceof Error ? error.message : String(error)] }
+    }
+  }
+
+  #failed(errors: readonly string[]): void {
+    const { metrics, log } = this.#gateway
+    this.last = { result: 'failure', at: this.#time(), errors }
+    metrics.reloads.at('failure').value++
+    log.event('error', 'config_reload', 'The new configuration was refused; the old one stays.', {
+      result: 'failure',
+      errors,
+    })
+  }
+
+  #warnOfBoundOnce(fresh: Section): void {
+    const changed: string[] = BOUND_ONCE.filter((name) => this.#bound[name] !== fresh.gateway[name])
+    const fields = changed.map((name) => `gateway.${name}`)
+    if (storeOf(fresh) !== this.#store) fields.push('rate_limits.backend, .redis or state_dir')
+    this.waitsForStart = fields.map((field) => `gw.${field}`)
+    for (const field of fields) {
+      const message = `gw.${field} takes effect at the next start.`
+      this.#gateway.log.event('warn', 'config_reload', message)
+    }
+  }
+
+  /** Series of routes and upstreams that are gone would grow for ever under churn. */
+  #forgetSeries(): void {
+    const { metrics, active } = this.#gateway
+    for (const family of Object.values(metrics)) {
+      family.retain('route', (name) => name === 'none' || active.snapshot.routes.has(name))
+      family.retain('upstream', (name) => name === 'none' || active.snapshot.upstreams.has(name))
+    }
+  }
+
+  #time(): string {
+    return new Date(this.#gateway.clock.wall()).toISOString()
+  }
+}
+
+/** What the store is opened with; a change of it waits for a restart. */
+function storeOf({ rate_limits, state_dir }: Section): string {
+  const redis = rate_limits?.backend === 'redis' ? rate_limits.redis : undefined
+  return JSON.stringify([redis, redis === undefined ? state_dir : undefined])
+}

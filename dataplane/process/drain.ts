@@ -1,0 +1,83 @@
+/** The end of the process: what is in flight gets its time, then an honest end. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { GatewayError } from '../base/errors.ts'
+import type { Gateway } from '../gateway.ts'
+import { refuse } from '../visit.ts'
+import type { Listeners } from './listeners.ts'
+
+/** Whoever has had no call for this long ends after a short delay: nobody sends to it, and few could. */
+const IDLE_MS = 10_000
+/** Long enough for most balancers to learn that it is not ready. */
+const IDLE_DELAY_MS = 1500
+/** How often it is looked whether the last request is done. */
+const LOOK_MS = 20
+/** Answers that were written get this long to leave the machine. */
+const FLUSH_MS = 500
+/** Alerts that wait get this long of the drain timeout, enough for a second attempt; at least as long as answers. */
+const ALERTS_MS = 7000
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface DrainSeconds {
+  /** Readiness is off, but new requests are still served: load balancers learn late. Less for who has had no call. */
+  readonly delay: number
+  /** Requests in flight may run this long. */
+  readonly timeout: number
+}
+
+export function drainSeconds({ active }: Gateway, env: Environment): DrainSeconds {
+  const { drain_timeout_seconds } = active.snapshot.section.gateway
+  return {
+    delay: Number(env.GW_DRAIN_DELAY_SECONDS || 0),
+    timeout: Number(env.GW_DRAIN_TIMEOUT_SECONDS || drain_timeout_seconds),
+  }
+}
+
+/** Readiness off, delay, no new connections, wait for what is in flight, then cut it. A second signal cuts at once. */
+export async function drain(
+  gateway: Gateway,
+  listeners: Listeners,
+  seconds: DrainSeconds,
+): Promise<void> {
+  gateway.draining = true
+  gateway.log.event('info', 'drain', 'Draining: readiness is off, requests in flight finish.', {
+    ...seconds,
+  })
+  for (const { response } of gateway.visits.list()) response.headers.push('connection', 'close')
+  let now = false
+  const hurry = () => {
+    now = true
+  }
+  process.on('SIGTERM', hurry)
+  process.on('SIGINT', hurry)
+  const { clock, visits } = gateway
+  const shortest = clock.now() + IDLE_DELAY_MS
+  const isIdle = () => visits.size === 0 && clock.now() - gateway.calledAt > IDLE_MS
+  await until(() => now || (clock.now() > shortest && isIdle()), seconds.delay * 1000)
+  listeners.stopAccepting()
+  const end = performance.now() + seconds.timeout * 1000
+  await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
+  for (const visit of gateway.visits.list()) {
+    if (visit.response.state === 'ended') continue
+    refuse(shuttingDown(visit.response.state), visit)
+    visit.response.onLeave?.()
+  }
+  await until(() => gateway.visits.size === 0, FLUSH_MS)
+  await listeners.close()
+  const left = Math.min(ALERTS_MS, Math.max(FLUSH_MS, end - performance.now()))
+  await until(() => now || gateway.webhook.waiting === 0, left)
+  const { waiting } = gateway.webhook
+  if (waiting > 0) gateway.log.event('warn', 'drain', `${waiting} alerts were not delivered.`)
+}
+
+function shuttingDown(state: string): GatewayError {
+  const message = 'The gateway is shutting down; send the request again.'
+  if (state === 'unsent')
+    return new GatewayError('ERR_GW_OVERLOADED', message, { retryAfterSeconds: 1 })
+  return new GatewayError('ERR_GW_STREAM_ABORTED', message)
+}
+
+async function until(done: () => boolean, milliseconds: number): Promise<void> {
+  const end = performance.now() + milliseconds
+  while (!done() && performance.now() < end) await delay(LOOK_MS)
+}

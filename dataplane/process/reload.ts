@@ -1,0 +1,64 @@
+/** Takes the configuration file again on SIGHUP, and when it or one that it names has changed. */
+
+import type { Loaded } from '../config/load.ts'
+import { readConfigurationApart } from '../config/load-apart.ts'
+import type { Host } from '../config/references.ts'
+import { watchFiles } from '../config/source.ts'
+import { tlsFilesOf } from '../config/tls-files.ts'
+import type { Activation } from './activation.ts'
+
+/** Returns a function that stops it. */
+export function reloadOnChange(file: string, env: Host['env'], activation: Activation): () => void {
+  let isReading = false
+  let isChanged = false
+  let isEnded = false
+  const beside = () => filesBeside(activation.loaded)
+  let unwatch = watchFiles([file, ...beside()], changed)
+
+  /** A change while a large file is being read is read after it, once for all that came meanwhile. */
+  async function reload(): Promise<void> {
+    isReading = true
+    do {
+      isChanged = false
+      const load = await loaderOf(file, env, beside())
+      if (isEnded) return
+      activation.replace(load)
+      // It may name other files now. A change that was noticed meanwhile is not lost.
+      unwatch = watchFiles([file, ...beside()], changed, unwatch())
+    } while (isChanged)
+    isReading = false
+  }
+
+  function changed(): void {
+    if (isReading) isChanged = true
+    else void reload()
+  }
+
+  process.on('SIGHUP', changed)
+  return () => {
+    isEnded = true
+    unwatch()
+  }
+}
+
+/** A file that cannot be read is told where every other reason to refuse it is told. */
+async function loaderOf(
+  file: string,
+  env: Host['env'],
+  beside: readonly string[],
+): Promise<() => Loaded> {
+  try {
+    const loaded = await readConfigurationApart(file, env, { beside, isServing: true })
+    return () => loaded
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
+/** Files that the configuration names and that change on their own: keys, certificates and credentials. */
+function filesBeside({ keysFile, configuration, referredFiles = [] }: Loaded): string[] {
+  const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
+  return [...(keysFile === undefined ? [] : [keysFile]), ...certificates, ...referredFiles]
+}

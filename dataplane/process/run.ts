@@ -1,0 +1,270 @@
+/** Configuration to listeners, and back down on SIGTERM: the only composition root. */
+import { randomBytes } from 'node:crypto'
+import { flushCompileCache } from 'node:module'
+import { adminFolder } from '../admin/place.ts'
+import type { Listening } from '../admin/routes.ts'
+import { Deadlines, systemClock } from '../base/clock.ts'
+import { Roster } from '../base/roster.ts'
+import { VERSION } from '../base/version.ts'
+import { Bodies, processMemory } from '../body/bodies.ts'
+import { showBudgetsAtScrapes } from '../budgets/gauges.ts'
+import { InfraCost } from '../budgets/infra-cost.ts'
+import { AlertWebhook, sendAlert, type WebhookOptions } from '../budgets/webhook.ts'
+import { POD_ADMIN_PORT } from '../config/listener.ts'
+import type { Loaded } from '../config/load.ts'
+import { readConfigurationApart } from '../config/load-apart.ts'
+import { renderProblem } from '../config/problems.ts'
+import { compile, type Snapshot } from '../config/snapshot.ts'
+import { readText } from '../config/source.ts'
+import type { Gateway, Visit } from '../gateway.ts'
+import { KnownRefusals } from '../limits/known-refusals.ts'
+import { Leases } from '../limits/leases.ts'
+import { StateError } from '../store/journal.ts'
+import { type OpenStore, openStore } from '../store/open.ts'
+import { createLog, standardOutput } from '../telemetry/log.ts'
+import { logFormatFault } from '../telemetry/log-format.ts'
+import { createMetrics, createRegistry } from '../telemetry/metrics.ts'
+import { Objectives, type SloBreach } from '../telemetry/slo.ts'
+import { Traces } from '../telemetry/traces.ts'
+import { postThrough } from '../upstream/post.ts'
+import { secureContextOf } from '../upstream/secure-context.ts'
+import { Targets } from '../upstream/targets.ts'
+import { Activation } from './activation.ts'
+import { drain, drainSeconds } from './drain.ts'
+import { ListenError } from './listen-error.ts'
+import { type Addresses, createListeners } from './listeners.ts'
+import { reloadOnChange } from './reload.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Runs the gateway of a file until it is to end. Resolves with the exit code. */
+export async function run(file: string, env: Environment, ending: Promise<void>): Promise<number> {
+  const fault = environmentFault(env)
+  if (fault !== undefined) {
+    complain(fault)
+    return 1
+  }
+  const loaded = await load(file, env)
+  if (loaded === undefined) return 1
+  const follow = (_gateway: Gateway, activation: Activation) =>
+    reloadOnChange(file, env, activation)
+  return await serve({ name: file, loaded, follow }, env, ending)
+}
+
+/** Where the configuration of a gateway comes from. */
+export interface Source {
+  readonly name: string
+  /** The configuration of the start. */
+  readonly loaded: Loaded
+  /** Pods are reached from other machines, and their admin API through the API server. */
+  readonly isPod?: boolean
+  /** Called once the gateway serves. Returns a function that ends what it began. */
+  follow(gateway: Gateway, activation: Activation): () => void
+}
+
+/** Serves until it is to end. Resolves with the exit code. */
+export async function serve(
+  { name, loaded, isPod = false, follow }: Source,
+  env: Environment,
+  ending: Promise<void>,
+): Promise<number> {
+  if (loaded.configuration === undefined) return 1
+  const snapshot = compile(loaded.configuration, loaded.delivered)
+  const made = await tryToCreate(snapshot, env.GW_LOG_FORMAT)
+  if (made === undefined) return 1
+  const { gateway, targets, opened } = made
+  const activation = new Activation(gateway, targets, loaded)
+  const registry = createRegistry(gateway.metrics)
+  const listeners = createListeners(gateway, activation, {
+    renderMetrics: () => registry.metrics(),
+    connectionAgeMs: Number(env.GW_CONNECTION_AGE_SECONDS || 0) * 1000,
+    isPod,
+  })
+  const addresses = addressesOf(gateway.active.snapshot, env, isPod)
+  const warn = (message: string) => gateway.log.event('warn', 'admin_socket', message)
+  await opened.start()
+  let listening: Listening
+  try {
+    listening = await listeners.listen(addresses, warn)
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error
+    complain(error.message)
+    await listeners.close()
+    await opened.close()
+    return 1
+  }
+  gateway.deadlines.start()
+  flushCompileCache()
+  gateway.log.event('info', 'start', startSentence(name, listening), {
+    ...factsOf(addresses, listening),
+  })
+  process.on('uncaughtExceptionMonitor', ({ stack }) => {
+    gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
+    gateway.log.flush()
+  })
+  const unfollow = follow(gateway, activation)
+  await ending
+  unfollow()
+  await drain(gateway, listeners, drainSeconds(gateway, env))
+  await targets.close()
+  await opened.close()
+  gateway.log.event('info', 'stop', 'All requests are settled.')
+  gateway.log.flush()
+  return 0
+}
+
+const NUMBERS: Readonly<Record<string, number>> = {
+  GW_ADMIN_PORT: 65_535,
+  GW_DRAIN_TIMEOUT_SECONDS: 86_400,
+  GW_DRAIN_DELAY_SECONDS: 86_400,
+  GW_CONNECTION_AGE_SECONDS: 86_400,
+  GW_LISTEN_PORT: 65_535,
+  GW_METRICS_PORT: 65_535,
+  GW_PUSH_PORT: 65_535,
+}
+
+/** A number of the environment that cannot be read must not become a drain of no time or a port of nowhere. */
+export function environmentFault(env: Environment): string | undefined {
+  for (const [name, most] of Object.entries(NUMBERS)) {
+    const text = env[name]
+    // Empty is how a template leaves a variable unset.
+    if (text === undefined || text === '') continue
+    const value = Number(text)
+    if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue
+    return `${name} is "${text}"; it must be a whole number from 0 to ${most}`
+  }
+  return logFormatFault(env.GW_LOG_FORMAT)
+}
+
+/** The checked configuration, or undefined with everything said on standard error. */
+async function load(file: string, env: Environment): Promise<Loaded | undefined> {
+  try {
+    const loaded = await readConfigurationApart(file, env)
+    for (const problem of loaded.problems) process.stderr.write(`${renderProblem(problem)}\n`)
+    if (loaded.configuration === undefined) complain(`${file} was refused; nothing was started`)
+    return loaded
+  } catch (error) {
+    complain(`cannot read ${file}: ${(error as Error).message}`)
+    return undefined
+  }
+}
+
+interface Made {
+  readonly gateway: Gateway
+  readonly targets: Targets
+  readonly opened: OpenStore
+}
+
+async function tryToCreate(
+  snapshot: Snapshot,
+  format: string | undefined,
+): Promise<Made | undefined> {
+  try {
+    return await createGateway(snapshot, format)
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error
+    complain(error.message)
+    return undefined
+  }
+}
+
+/** Throws StateError when `state_dir` cannot be used. */
+async function createGateway(snapshot: Snapshot, format: string | undefined): Promise<Made> {
+  const clock = systemClock
+  const random = Math.random
+  const metrics = createMetrics()
+  const dropped = metrics.logLinesDropped.at()
+  metrics.build.at(VERSION).value = 1
+  metrics.reloadedAt.at().value = clock.wall() / 1000
+  const log = createLog({ ...standardOutput(() => dropped.value++, format), wallClock: clock.wall })
+  const deadlines = new Deadlines(clock)
+  const { section, configuration } = snapshot
+  // A tag of this process: in its request ids, and as its name among the replicas.
+  const tag = randomBytes(6).toString('hex')
+  const opened = await openStore(section, {
+    clock,
+    deadlines,
+    metrics,
+    log,
+    random,
+    replica: tag,
+    replicas: Number(configuration.spec?.replicas) || 1,
+    secureContext: () => secureContextOf(section.tls),
+  })
+  const { store } = opened
+  const leases = new Leases(store, clock)
+  const onDrop: WebhookOptions['onDrop'] = (_alert, reason) =>
+    metrics.alertsDropped.at(reason).value++
+  const post = postThrough(() => gateway.active.snapshot.section)
+  const webhook = new AlertWebhook({ post, clock, random, onDrop })
+  const alert = (breach: SloBreach) => sendAlert(breach, gateway)
+  const objectives = new Objectives({ clock, metrics, log, alert })
+  objectives.follow(snapshot.section)
+  deadlines.add(leases)
+  deadlines.add(webhook)
+  deadlines.add(objectives)
+  const targets = new Targets({ clock, random, metrics, log, readText })
+  const gateway: Gateway = {
+    active: { snapshot, lanes: targets.activate(snapshot) },
+    clock,
+    deadlines,
+    random,
+    newRequestId: requestIds(tag),
+    metrics,
+    log,
+    store,
+    storeStatus: opened.status,
+    leases,
+    refusals: new KnownRefusals(),
+    bodies: new Bodies(processMemory()),
+    webhook,
+    infra: new InfraCost(clock.wall()),
+    objectives,
+    traces: new Traces(snapshot.section.telemetry.trace_ring),
+    visits: new Roster<Visit>(),
+    draining: false,
+    calledAt: Number.NEGATIVE_INFINITY,
+  }
+  showBudgetsAtScrapes(gateway)
+  return { gateway, targets, opened }
+}
+
+/** Ids carry the tag of this process, so that one knows which replica to ask for the trace. */
+function requestIds(tag: string): () => string {
+  let requests = 0
+  return () => {
+    requests++
+    return `${tag}-${requests.toString(36)}`
+  }
+}
+
+/** Alone on a machine nobody else is let in unasked; GW_LISTEN_ADDRESS is how an image says otherwise. */
+function addressesOf({ section }: Snapshot, env: Environment, isPod: boolean): Addresses {
+  const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
+  const usual = env.GW_LISTEN_ADDRESS || (isPod ? '0.0.0.0' : '127.0.0.1')
+  const admin = env.GW_ADMIN_PORT || admin_port || (isPod ? POD_ADMIN_PORT : undefined)
+  return {
+    listen_address: listen_address ?? usual,
+    listen_port: Number(env.GW_LISTEN_PORT || listen_port),
+    metrics_port: Number(env.GW_METRICS_PORT || metrics_port),
+    admin_port: admin === undefined ? undefined : Number(admin),
+    admin_folder: adminFolder(env),
+  }
+}
+
+function startSentence(name: string, { clients, metrics, admin }: Listening): string {
+  const asked = admin.length === 0 ? 'nowhere' : admin.join(' and ')
+  return `gw ${VERSION} serves ${name}. Clients: ${clients}/v1, metrics: ${metrics}/metrics, admin: ${asked}`
+}
+
+/** For programs that read the log. */
+function factsOf(addresses: Addresses, { admin }: Listening) {
+  const { listen_address, listen_port, metrics_port, admin_port } = addresses
+  const socket = admin.find((place) => place.startsWith('unix:'))
+  const admin_socket = socket?.slice('unix:'.length)
+  return { listen_address, listen_port, metrics_port, admin_port, admin_socket }
+}
+
+export function complain(message: string): void {
+  process.stderr.write(`error: ${message}\n`)
+}
