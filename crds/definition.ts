@@ -1,6 +1,7 @@
 /** A CustomResourceDefinition: the names, the schema, the columns that kubectl prints. */
-import { API_VERSION } from '../dataplane/config/schema.ts'
-import { isMap, type Tree } from '../dataplane/config/tree.ts'
+
+import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
+import { API_VERSION } from '../dataplane/config/schema/index.ts'
 import type { Rule } from './fields.ts'
 import { GatewayStatus, NAME_RULE } from './gateway-config.ts'
 import { GatewayKeySpec, GatewayKeyStatus, KEY_KIND, KEY_TRANSITIONS } from './gateway-key.ts'

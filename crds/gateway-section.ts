@@ -1,7 +1,7 @@
 /** `gw` in Kubernetes' clothes: how its lists merge, which nodes have two forms, and what CEL can say. */
-import { canonicalProvider, PROVIDER_SPELLINGS } from '../dataplane/config/canonical.ts'
-import { GatewaySection } from '../dataplane/config/schema.ts'
-import { isMap, type Tree } from '../dataplane/config/tree.ts'
+import { canonicalProvider, PROVIDER_SPELLINGS } from '../dataplane/config/document/canonical.ts'
+import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
+import { GatewaySection } from '../dataplane/config/schema/index.ts'
 import { PROVIDER_NAMES, SELF_HOSTED } from '../dataplane/providers/names.ts'
 import { STRATEGY_NAMES } from '../dataplane/strategies/names.ts'
 import { listMap, type Rule, rules } from './fields.ts'

@@ -1,7 +1,7 @@
 /** What is wrong with `spec`, in the words in which everything else of the document is judged. */
 import { z } from 'zod'
-import { type Finding, refuse } from '../dataplane/config/problems.ts'
-import { explainIssues, pathOf } from '../dataplane/config/shape.ts'
+import { type Finding, refuse } from '../dataplane/config/judgement/problems.ts'
+import { explainIssues, pathOf } from '../dataplane/config/judgement/shape.ts'
 import { WorkloadSpec } from './workload.ts'
 
 const Holder = z.looseObject({ spec: WorkloadSpec.prefault({}) })

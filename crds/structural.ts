@@ -1,6 +1,6 @@
 /** A zod schema as the API server takes it: typed at every node, bounded, without defaults. */
 import { z } from 'zod'
-import { isMap, type Tree } from '../dataplane/config/tree.ts'
+import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
 import { rules } from './fields.ts'
 
 /** What the schema bounds by its form alone, such as a hash, still needs a length. */

@@ -1,6 +1,12 @@
 /** Keys of a gateway: those in its own document, and GatewayKeys that may count. */
-import { ApiKey, type ApiKeyRecord } from '../dataplane/config/keys.ts'
-import { type Finding, type Path, refuse, showPath } from '../dataplane/config/problems.ts'
+
+import {
+  type Finding,
+  type Path,
+  refuse,
+  showPath,
+} from '../dataplane/config/judgement/problems.ts'
+import { ApiKey, type ApiKeyRecord } from '../dataplane/config/schema/keys.ts'
 import type { KeyRecord } from '../dataplane/delivery/signed.ts'
 import { isObject, type KubeObject, keyOf, valueBelow } from './objects.ts'
 

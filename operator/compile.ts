@@ -2,16 +2,16 @@
 
 import { specProblems } from '../crds/spec-problems.ts'
 import { WorkloadSpec } from '../crds/workload.ts'
-import { canonicalize } from '../dataplane/config/canonical.ts'
-import { judge } from '../dataplane/config/judge.ts'
+import { canonicalize } from '../dataplane/config/document/canonical.ts'
+import { resolveReferences } from '../dataplane/config/document/references.ts'
+import { judge } from '../dataplane/config/judgement/judge.ts'
 import {
   FINDINGS_MAX,
   type Finding,
   firstFindings,
   hasErrors,
   showPath,
-} from '../dataplane/config/problems.ts'
-import { resolveReferences } from '../dataplane/config/references.ts'
+} from '../dataplane/config/judgement/problems.ts'
 import { hashOf, type KeyRecord, type Payload } from '../dataplane/delivery/signed.ts'
 import { fileReferences } from './checks/files.ts'
 import { checkInCluster } from './checks/index.ts'

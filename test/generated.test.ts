@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
 const GENERATORS: Readonly<Record<string, readonly string[]>> = {
-  'dataplane/config/generate.ts': ['dataplane/config/schema.generated.json'],
+  'dataplane/config/schema/generate.ts': ['dataplane/config/schema.generated.json'],
   'dataplane/generate.ts': ['dataplane/README.md'],
   'cli/generate.ts': ['cli/README.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],

@@ -26,7 +26,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
   ],
   [
     'dataplane/strategies/',
-    ['dataplane/strategies/', 'dataplane/call.ts', 'dataplane/config/schema.ts'],
+    ['dataplane/strategies/', 'dataplane/call.ts', 'dataplane/config/schema/index.ts'],
   ],
   [
     'dataplane/config/',

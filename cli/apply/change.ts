@@ -1,10 +1,10 @@
 /** What applying a document to a cluster would change: asked of the API server, which stores nothing yet. */
-import { canonicalize } from '../../dataplane/config/canonical.ts'
+import { canonicalize } from '../../dataplane/config/document/canonical.ts'
 import {
   type Difference,
   differencesBetween,
   shownAsWritten,
-} from '../../dataplane/config/differences.ts'
+} from '../../dataplane/config/shown/differences.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
 import type { ClusterAccess } from '../cluster-access.ts'

@@ -1,5 +1,5 @@
 /** What applying a file would change, wherever it would be applied. */
-import type { Difference } from '../../dataplane/config/differences.ts'
+import type { Difference } from '../../dataplane/config/shown/differences.ts'
 import { readVerdict } from '../admin-words.ts'
 import { withCluster } from '../cluster-access.ts'
 import { askAdmin } from '../connection.ts'

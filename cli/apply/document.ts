@@ -1,7 +1,12 @@
 /** The file that is applied: read once, and judged for a cluster before anything is sent. */
 import { readFileSync } from 'node:fs'
-import { parseDocument } from '../../dataplane/config/document.ts'
-import { hasErrors, type Problem, problemAt, showPath } from '../../dataplane/config/problems.ts'
+import { parseDocument } from '../../dataplane/config/document/document.ts'
+import {
+  hasErrors,
+  type Problem,
+  problemAt,
+  showPath,
+} from '../../dataplane/config/judgement/problems.ts'
 import { compile } from '../../operator/compile.ts'
 import { isObject, type KubeObject, valueBelow } from '../../operator/objects.ts'
 import { EXIT, printRemark } from '../output.ts'

@@ -62,7 +62,7 @@ async function validateFile(options: ValidateOptions): Promise<void> {
     problems.some(({ severity }) => severity === 'error') ||
     (options.strict === true && problems.length > 0)
   process.exitCode = isRefused ? EXIT.no : EXIT.ok
-  const { explain } = await import('../../dataplane/config/explain.ts')
+  const { explain } = await import('../../dataplane/config/shown/explain.ts')
   const explanation =
     options.explain === true && configuration !== undefined ? explain(configuration) : undefined
   if (options.output !== 'table') {
@@ -100,7 +100,9 @@ async function showFile(file: string, output: Format): Promise<void> {
     process.exitCode = EXIT.no
     return printRemark(`refused: ${loaded.file}: ${countWords(loaded)}`)
   }
-  const { printResolved, resolvedDocument } = await import('../../dataplane/config/resolved.ts')
+  const { printResolved, resolvedDocument } = await import(
+    '../../dataplane/config/shown/resolved.ts'
+  )
   if (output === 'json') return await printValue(resolvedDocument(loaded), 'json')
   printText(printResolved(loaded))
 }

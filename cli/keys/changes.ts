@@ -1,5 +1,5 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
-import type { ApiKeyRecord } from '../../dataplane/config/keys.ts'
+import type { ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import { valueBelow } from '../../operator/objects.ts'
 import { withCluster } from '../cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../output.ts'

@@ -1,6 +1,6 @@
 /** A new key and its record; the key itself goes to whoever asked, and nowhere else. */
 import { hash, randomBytes } from 'node:crypto'
-import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/keys.ts'
+import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/schema/keys.ts'
 import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../key.ts'
 
 export interface Wish {

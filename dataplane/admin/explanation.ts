@@ -1,5 +1,5 @@
 /** What would happen now to a request of somebody on a route: the body of GET /explain. Charges nothing. */
-import { explain } from '../config/explain.ts'
+import { explain } from '../config/shown/explain.ts'
 import type { KeyEntry, Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'

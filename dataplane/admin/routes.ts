@@ -1,6 +1,6 @@
 /** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
 
-import { resolvedDocument } from '../config/resolved.ts'
+import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'

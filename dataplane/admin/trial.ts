@@ -1,6 +1,6 @@
 /** One short request to an upstream, on a connection of its own: no breaker, limit or counter knows of it. */
 import type { ChatRequest } from '../call.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { Failure } from '../providers/contract.ts'
 import { readBounded } from '../upstream/bounded-body.ts'

@@ -3,7 +3,7 @@
  * per million tokens are; a cost is summed exactly and then rounded up, once per attempt, to a nano-dollar.
  */
 import type { Usage } from '../call.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import type { Amount } from '../store/contract.ts'
 
 /** The largest cap that sums in safe integers can hold: 9,000,000 USD in one window. */

@@ -6,6 +6,8 @@ import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import type { Host } from './document/references.ts'
+import { hostOf, readConfiguration, readText } from './document/source.ts'
 import {
   type Loaded,
   type LoadedData,
@@ -13,9 +15,7 @@ import {
   loadData,
   withReferences,
 } from './load.ts'
-import type { Host } from './references.ts'
-import type { Configuration } from './schema.ts'
-import { hostOf, readConfiguration, readText } from './source.ts'
+import type { Configuration } from './schema/index.ts'
 
 /** Bytes. What is smaller is read in some ten milliseconds; a process takes two hundred to begin. */
 const LARGE = 256 * 1024

@@ -1,10 +1,7 @@
 /** Text to a checked configuration: document, references, canonical form, schema, support, checks. */
-import { canonicalize, type Move, sourceThrough } from './canonical.ts'
-import { parseDocument } from './document.ts'
-import { judge } from './judge.ts'
-import { type KeysFile, type KeysResult, readKeysFile } from './keys-file.ts'
-import { type Locator, makeLocator } from './locate.ts'
-import { type Finding, hasErrors, type Problem, showPath, sortProblems } from './problems.ts'
+import { canonicalize, type Move, sourceThrough } from './document/canonical.ts'
+import { parseDocument } from './document/document.ts'
+import { type KeysFile, type KeysResult, readKeysFile } from './document/keys-file.ts'
 import {
   besideFile,
   filesReferredTo,
@@ -13,12 +10,21 @@ import {
   type Resolution,
   resolveReferences,
   type Unresolved,
-} from './references.ts'
-import type { Configuration, Section } from './schema.ts'
+} from './document/references.ts'
+import { isMap, valueAt } from './document/tree.ts'
+import { judge } from './judgement/judge.ts'
+import { type Locator, makeLocator } from './judgement/locate.ts'
+import {
+  type Finding,
+  hasErrors,
+  type Problem,
+  showPath,
+  sortProblems,
+} from './judgement/problems.ts'
+import { type Purpose, unresolvedFinding } from './judgement/unresolved.ts'
+import type { Configuration, Section } from './schema/index.ts'
 import type { Delivered } from './snapshot.ts'
 import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
-import { isMap, valueAt } from './tree.ts'
-import { type Purpose, unresolvedFinding } from './unresolved.ts'
 
 export interface Loaded {
   readonly file: string

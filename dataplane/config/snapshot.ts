@@ -9,10 +9,10 @@ import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
-import type { ApiKeyRecord } from './keys.ts'
-import { keepaliveSeconds } from './listener.ts'
-import type { Configuration, RouteSection, Section, UpstreamSection } from './schema.ts'
-import { FIRST_CONTENT_SECONDS } from './upstreams.ts'
+import type { Configuration, RouteSection, Section, UpstreamSection } from './schema/index.ts'
+import type { ApiKeyRecord } from './schema/keys.ts'
+import { keepaliveSeconds } from './schema/listener.ts'
+import { FIRST_CONTENT_SECONDS } from './schema/upstreams.ts'
 
 export interface UpstreamSettings extends Dialect {
   readonly name: string

@@ -1,7 +1,7 @@
 /** The files that `tls` sections name: whether they can be used, and what they hold now. */
 import { createPrivateKey, hash, type KeyObject, X509Certificate } from 'node:crypto'
-import { type Finding, type Path, refuse } from './problems.ts'
-import type { Section, UpstreamSection } from './schema.ts'
+import { type Finding, type Path, refuse } from './judgement/problems.ts'
+import type { Section, UpstreamSection } from './schema/index.ts'
 
 export type Tls = NonNullable<Section['tls']>
 

@@ -1,9 +1,9 @@
 /** The keys a pod knows: one live map that requests look into, changed in place by what the operator signs. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { ApiKey, SCOPES } from '../config/keys.ts'
-import { type PointedProblem, pointerOf } from '../config/pointer.ts'
+import { isMap } from '../config/document/tree.ts'
+import { type PointedProblem, pointerOf } from '../config/judgement/pointer.ts'
+import { ApiKey, SCOPES } from '../config/schema/keys.ts'
 import { type KeyEntry, keyOf } from '../config/snapshot.ts'
-import { isMap } from '../config/tree.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'
 
 /** So many records are read at a time; requests run in between. */

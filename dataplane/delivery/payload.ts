@@ -2,25 +2,31 @@
  * The payload of a signed configuration to a checked one, by a pod's rules: what this release does not know is passed
  * over and told of, and an upstream whose reference leads nowhere is out alone.
  */
-import { type Canonical, canonicalize } from '../config/canonical.ts'
-import { type Judgement, judge } from '../config/judge.ts'
-import { type Loaded, referencesFrom } from '../config/load.ts'
-import { Suggestions } from '../config/nearest.ts'
-import { type PointedProblem, pointed, pointerOf } from '../config/pointer.ts'
-import { type Finding, type Path, problemAt, refuse, showPath } from '../config/problems.ts'
+import { type Canonical, canonicalize } from '../config/document/canonical.ts'
 import {
   filesReferredTo,
   type Host,
   type Resolution,
   resolveReferences,
   type Unresolved,
-} from '../config/references.ts'
-import { GatewayConfig } from '../config/schema.ts'
-import { pathOf } from '../config/shape.ts'
+} from '../config/document/references.ts'
+import { isMap, type Tree, valueAt } from '../config/document/tree.ts'
+import { type Judgement, judge } from '../config/judgement/judge.ts'
+import { Suggestions } from '../config/judgement/nearest.ts'
+import { type PointedProblem, pointed, pointerOf } from '../config/judgement/pointer.ts'
+import {
+  type Finding,
+  type Path,
+  problemAt,
+  refuse,
+  showPath,
+} from '../config/judgement/problems.ts'
+import { pathOf } from '../config/judgement/shape.ts'
+import { unresolvedFinding } from '../config/judgement/unresolved.ts'
+import { type Loaded, referencesFrom } from '../config/load.ts'
+import { GatewayConfig } from '../config/schema/index.ts'
 import type { KeyEntry } from '../config/snapshot.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
-import { isMap, type Tree, valueAt } from '../config/tree.ts'
-import { unresolvedFinding } from '../config/unresolved.ts'
 import { hashOf } from './signed.ts'
 
 export interface UnresolvedReference {

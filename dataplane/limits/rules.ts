@@ -1,6 +1,6 @@
 /** From the sections `rate_limits` and `budgets` to the rule of each tenant, once per configuration. */
 import { MONEY_MAX_NANOS, nanosOf } from '../budgets/price.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import type { BudgetRule, Rules } from '../store/contract.ts'
 
 type Limits = NonNullable<Section['rate_limits']>

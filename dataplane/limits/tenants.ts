@@ -1,6 +1,6 @@
 /** How tenants stand, for those who ask: answers that were not admitted, the admin API, gauges. */
 import { closeHours } from '../budgets/gauges.ts'
-import { Suggestions } from '../config/nearest.ts'
+import { Suggestions } from '../config/judgement/nearest.ts'
 import type { Gateway, Visit } from '../gateway.ts'
 import type { BucketFigure, BudgetFigure } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'

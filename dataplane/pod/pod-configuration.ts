@@ -1,6 +1,7 @@
 /** The configuration of a pod: which document is in force, which was refused, and what it says of itself. */
+
+import type { PointedProblem } from '../config/judgement/pointer.ts'
 import type { Loaded } from '../config/load.ts'
-import type { PointedProblem } from '../config/pointer.ts'
 import { type LoadedPayload, loadPayload, type PayloadContext } from '../delivery/payload.ts'
 import type { ReadConfiguration } from '../delivery/signed-shape.ts'
 import { type PodAnswer, refuse } from './proof.ts'

@@ -1,8 +1,8 @@
 /** A pod's side of the delivery: documents from the mounted bundle and from the push port, one at a time. */
 
 import { VERSION } from '../base/version.ts'
+import type { Host } from '../config/document/references.ts'
 import type { Loaded } from '../config/load.ts'
-import type { Host } from '../config/references.ts'
 import {
   type BundlePart,
   fileOfPart,

@@ -1,8 +1,8 @@
 /** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
 import { dirname, resolve } from 'node:path'
+import { renderProblem } from '../config/judgement/problems.ts'
 import type { Loaded } from '../config/load.ts'
-import { renderProblem } from '../config/problems.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Targets } from '../upstream/targets.ts'

@@ -1,9 +1,9 @@
 /** Takes the configuration file again on SIGHUP, and when it or one that it names has changed. */
 
+import type { Host } from '../config/document/references.ts'
+import { watchFiles } from '../config/document/source.ts'
 import type { Loaded } from '../config/load.ts'
 import { readConfigurationApart } from '../config/load-apart.ts'
-import type { Host } from '../config/references.ts'
-import { watchFiles } from '../config/source.ts'
 import { tlsFilesOf } from '../config/tls-files.ts'
 import type { Activation } from './activation.ts'
 

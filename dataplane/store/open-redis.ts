@@ -1,7 +1,7 @@
 /** Puts the shared store together: connection, scripts, local share, and what is told of its state. */
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../config/redis-url.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import type { Script } from './link.ts'
 import { LocalShare } from './local-share.ts'
 import type { OpenStore, StoreWorld } from './open.ts'

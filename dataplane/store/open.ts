@@ -1,6 +1,6 @@
 /** Which store a process counts in: memory alone, memory with a journal under `state_dir`, or one that replicas share. */
 import type { Clock, Deadlines } from '../base/clock.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Store } from './contract.ts'

@@ -1,6 +1,6 @@
 /** What a strategy is: a pure choice of order over the upstreams that are eligible now. */
 import type { ChatRequest } from '../call.ts'
-import type { RouteSection } from '../config/schema.ts'
+import type { RouteSection } from '../config/schema/index.ts'
 import type { StrategyName } from './names.ts'
 
 /** What a strategy may know of an upstream of the route. */

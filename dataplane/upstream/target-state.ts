@@ -1,7 +1,7 @@
 /** What a gateway remembers of an upstream: connections, load, breaker, health, cooling. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
-import type { Section } from '../config/schema.ts'
+import type { Section } from '../config/schema/index.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { ReadText } from '../config/tls-files.ts'
 import type { Log } from '../telemetry/log.ts'

@@ -1,5 +1,5 @@
 /** Judges one object as the operator itself does, by the same functions. What may heal by itself later is only warned of. */
-import { type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { compile, showFinding } from '../compile.ts'
 import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile-keys.ts'
 import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'

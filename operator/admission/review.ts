@@ -1,6 +1,6 @@
 /** AdmissionReview of Kubernetes, version 1: what is read of the question, and how it is answered. */
 import { isDeepStrictEqual } from 'node:util'
-import { countFindings, type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { countFindings, type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { showFinding } from '../compile.ts'
 import { isKubeObject, isObject, type KubeObject, RESOURCES, valueBelow } from '../objects.ts'
 

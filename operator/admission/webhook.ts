@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { countFindings, showPath } from '../../dataplane/config/problems.ts'
+import { countFindings, showPath } from '../../dataplane/config/judgement/problems.ts'
 import type { ApiClient } from '../api.ts'
 import { type Log, messageOf } from '../log.ts'
 import { keyOf } from '../objects.ts'

@@ -1,6 +1,6 @@
 /** What every check of a resource takes and returns. */
-import type { Finding } from '../../dataplane/config/problems.ts'
-import type { Section } from '../../dataplane/config/schema.ts'
+import type { Finding } from '../../dataplane/config/judgement/problems.ts'
+import type { Section } from '../../dataplane/config/schema/index.ts'
 import type { KubeObject } from '../objects.ts'
 
 export interface ClusterFacts {

@@ -1,6 +1,7 @@
 /** Settings that name files of the machine: a pod has none, but for the Secrets that it mounts. */
-import { type Finding, type Path, refuse } from '../../dataplane/config/problems.ts'
-import { splitReferences } from '../../dataplane/config/reference-syntax.ts'
+
+import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
+import { type Finding, type Path, refuse } from '../../dataplane/config/judgement/problems.ts'
 import { isObject } from '../objects.ts'
 import type { ClusterCheck } from './contract.ts'
 

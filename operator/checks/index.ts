@@ -1,5 +1,5 @@
 /** What cannot work in a cluster, or not as meant. The order is the order in messages. */
-import type { Finding } from '../../dataplane/config/problems.ts'
+import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'
 import { reachableListener } from './listener.ts'

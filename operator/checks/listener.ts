@@ -1,6 +1,7 @@
 /** Addresses and ports at which nobody could reach the pod. */
-import { POD_ADMIN_PORT } from '../../dataplane/config/listener.ts'
-import { refuse } from '../../dataplane/config/problems.ts'
+
+import { refuse } from '../../dataplane/config/judgement/problems.ts'
+import { POD_ADMIN_PORT } from '../../dataplane/config/schema/listener.ts'
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { ClusterCheck } from './contract.ts'
 

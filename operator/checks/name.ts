@@ -1,6 +1,6 @@
 /** Names that the API server takes for a gateway, and refuses for the objects that are made of it. */
 import { NAME_RULE } from '../../crds/gateway-config.ts'
-import { refuse } from '../../dataplane/config/problems.ts'
+import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const nameableObjects: ClusterCheck = ({ gateway }) => {

@@ -4,7 +4,7 @@ import {
   PASSWORD_FIX,
   PASSWORD_MESSAGE,
 } from '../../dataplane/config/checks/credentials.ts'
-import { refuse } from '../../dataplane/config/problems.ts'
+import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const passwordsElsewhere: ClusterCheck = ({ gateway }) =>

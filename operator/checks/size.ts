@@ -1,6 +1,6 @@
 /** A configuration travels in a ConfigMap, which holds a mebibyte. */
 
-import { refuse } from '../../dataplane/config/problems.ts'
+import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import { canonicalJson } from '../../dataplane/delivery/signed.ts'
 import type { ClusterCheck } from './contract.ts'
 

@@ -1,7 +1,7 @@
 /** The conditions of a gateway: each is judged alone, the summary follows from them. */
 import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
-import { countFindings } from '../../dataplane/config/problems.ts'
+import { countFindings } from '../../dataplane/config/judgement/problems.ts'
 import { showFinding } from '../compile.ts'
 import { TIMED_OUT } from '../judge-apart.ts'
 import { valueBelow } from '../objects.ts'

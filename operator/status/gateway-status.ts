@@ -6,7 +6,7 @@ import {
   PROBLEMS_MAX,
   type StatusProblem,
 } from '../../crds/gateway-config.ts'
-import { type Finding, showPath } from '../../dataplane/config/problems.ts'
+import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isObject, valueBelow } from '../objects.ts'
 import type { PodState } from '../pusher.ts'
 import { GATEWAY_LABEL } from '../workload/names.ts'

@@ -1,5 +1,5 @@
 /** Whether every ready pod really enforces what was asked for, said by the pods themselves. */
-import { hasErrors } from '../../dataplane/config/problems.ts'
+import { hasErrors } from '../../dataplane/config/judgement/problems.ts'
 import { valueBelow } from '../objects.ts'
 import type { PodState } from '../pusher.ts'
 import { enforces, type Judgement, no, type StatusFacts, unknown, yes } from './facts.ts'

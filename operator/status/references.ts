@@ -1,5 +1,5 @@
 /** Whether every reference leads somewhere, as the pods find: those that cost an upstream, and those that cost all. */
-import { splitReferences } from '../../dataplane/config/reference-syntax.ts'
+import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import type { PodState } from '../pusher.ts'
 import { type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { isMap, type Tree, valueAt } from '../../dataplane/config/tree.ts'
+import { isMap, type Tree, valueAt } from '../../dataplane/config/document/tree.ts'
 
 /** kubectl keeps the whole document in an annotation, which may have 256 KiB. */
 const BYTES_MAX = 200_000

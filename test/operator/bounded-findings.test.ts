@@ -1,8 +1,8 @@
 /** A document with thousands of mistakes costs what its length says, and is told of in a few lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../dataplane/config/judge.ts'
-import { COMPARISONS_MAX, Suggestions } from '../../dataplane/config/nearest.ts'
+import { judge } from '../../dataplane/config/judgement/judge.ts'
+import { COMPARISONS_MAX, Suggestions } from '../../dataplane/config/judgement/nearest.ts'
 import { type Compiled, compile, showFinding } from '../../operator/compile.ts'
 import type { KubeObject } from '../../operator/objects.ts'
 import { aGateway } from './a-gateway.ts'

@@ -1,6 +1,6 @@
 /** Addresses the gateway is told to dial. */
-import { type Path, refuse } from '../problems.ts'
-import type { Section } from '../schema.ts'
+import { type Path, refuse } from '../judgement/problems.ts'
+import type { Section } from '../schema/index.ts'
 import { at, type Check } from './contract.ts'
 
 interface Dialled {

@@ -1,6 +1,6 @@
 /** Retrieval, guardrails, alerts and context windows. */
-import { refuse } from '../problems.ts'
-import type { RouteSection, Section } from '../schema.ts'
+import { refuse } from '../judgement/problems.ts'
+import type { RouteSection, Section } from '../schema/index.ts'
 import { at, type Check, oneOf } from './contract.ts'
 import { unknownName } from './names.ts'
 

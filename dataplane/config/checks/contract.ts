@@ -1,9 +1,9 @@
 /** What every check takes and returns. */
 
-import type { Place } from '../listener.ts'
-import type { Suggestions } from '../nearest.ts'
-import type { Finding, Path } from '../problems.ts'
-import type { Section } from '../schema.ts'
+import type { Suggestions } from '../judgement/nearest.ts'
+import type { Finding, Path } from '../judgement/problems.ts'
+import type { Section } from '../schema/index.ts'
+import type { Place } from '../schema/listener.ts'
 
 /** What a check may need beside the checked section. */
 export interface CheckContext {

@@ -1,7 +1,8 @@
 /** Credentials are references, never literals: the file is copied, mailed and committed. */
-import { type Finding, type Path, refuse, warn } from '../problems.ts'
-import { isReference, splitReferences } from '../reference-syntax.ts'
-import { isMap, listAt, valueAt } from '../tree.ts'
+
+import { isReference, splitReferences } from '../document/reference-syntax.ts'
+import { isMap, listAt, valueAt } from '../document/tree.ts'
+import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
 import { at, type Check } from './contract.ts'
 import { hasControls } from './egress.ts'
 

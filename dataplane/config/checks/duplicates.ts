@@ -1,5 +1,5 @@
 /** Names that must be unique and are not. */
-import { type Finding, type Path, refuse, showPath } from '../problems.ts'
+import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
 import { at, type Check, quoted } from './contract.ts'
 
 interface Named {

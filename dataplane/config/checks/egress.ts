@@ -1,6 +1,6 @@
 /** TLS, proxies and headers on the way out. */
-import { type Finding, type Path, refuse } from '../problems.ts'
-import type { Section, UpstreamSection } from '../schema.ts'
+import { type Finding, type Path, refuse } from '../judgement/problems.ts'
+import type { Section, UpstreamSection } from '../schema/index.ts'
 import { at, type Check } from './contract.ts'
 
 type Tls = NonNullable<Section['tls']>

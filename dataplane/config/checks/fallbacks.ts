@@ -1,5 +1,5 @@
 /** How attempts are repeated and passed on. */
-import { warn } from '../problems.ts'
+import { warn } from '../judgement/problems.ts'
 import { at, type Check, quoted } from './contract.ts'
 
 const ATTEMPTS_ADVISED_MAX = 3

@@ -1,5 +1,5 @@
 /** Who may call. */
-import { refuse, warn } from '../problems.ts'
+import { refuse, warn } from '../judgement/problems.ts'
 import { at, type Check, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
 

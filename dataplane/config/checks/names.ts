@@ -1,7 +1,7 @@
 /** References from one section to another by name. */
-import type { Suggestions } from '../nearest.ts'
-import { type Finding, type Path, refuse, warn } from '../problems.ts'
-import type { RouteSection } from '../schema.ts'
+import type { Suggestions } from '../judgement/nearest.ts'
+import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
+import type { RouteSection } from '../schema/index.ts'
 import { at, type Check, oneOf, quoted } from './contract.ts'
 
 const routeUpstreamsExist: Check = ({ upstreams, routes }, { suggestions }) => {

@@ -1,6 +1,6 @@
 /** Money needs prices: a spend budget over a model without one would never bind. */
-import { refuse, warn } from '../problems.ts'
-import type { RouteSection, Section } from '../schema.ts'
+import { refuse, warn } from '../judgement/problems.ts'
+import type { RouteSection, Section } from '../schema/index.ts'
 import { at, type Check, listed, quoted } from './contract.ts'
 
 const spendBudgetsHavePrices: Check = (section) => {

@@ -1,6 +1,6 @@
 /** Weights of the `weighted` strategy. */
-import { refuse, warn } from '../problems.ts'
-import type { Section } from '../schema.ts'
+import { refuse, warn } from '../judgement/problems.ts'
+import type { Section } from '../schema/index.ts'
 import { at, type Check, quoted } from './contract.ts'
 
 const weightsAreGiven: Check = (section) =>

@@ -1,7 +1,7 @@
 /** Tolerant spellings and their canonical form. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalize, canonicalProvider } from '../../../dataplane/config/canonical.ts'
+import { canonicalize, canonicalProvider } from '../../../dataplane/config/document/canonical.ts'
 import { aDocument, load } from './documents.ts'
 
 const SPELLINGS: [string, string][] = [

@@ -4,7 +4,7 @@ import {
   differencesBetween,
   type Side,
   shownAsWritten,
-} from '../../../dataplane/config/differences.ts'
+} from '../../../dataplane/config/shown/differences.ts'
 
 const side = (gw: unknown, rest: object = {}): Side => ({
   tree: { ...rest, gw },

@@ -1,10 +1,10 @@
 /** Documents for the tests: sections that a test leaves out are filled with valid ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Host } from '../../../dataplane/config/document/references.ts'
+import type { Problem } from '../../../dataplane/config/judgement/problems.ts'
+import type { Purpose } from '../../../dataplane/config/judgement/unresolved.ts'
 import { type Loaded, loadConfiguration } from '../../../dataplane/config/load.ts'
-import type { Problem } from '../../../dataplane/config/problems.ts'
-import type { Host } from '../../../dataplane/config/references.ts'
-import type { Purpose } from '../../../dataplane/config/unresolved.ts'
 
 const HEAD = 'apiVersion: inference.gw/v1\nkind: GatewayConfig\ngw:\n'
 

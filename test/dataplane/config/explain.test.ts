@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { explain } from '../../../dataplane/config/explain.ts'
-import { makeJsonSchema } from '../../../dataplane/config/json-schema.ts'
-import { listAt, valueAt } from '../../../dataplane/config/tree.ts'
+import { listAt, valueAt } from '../../../dataplane/config/document/tree.ts'
+import { makeJsonSchema } from '../../../dataplane/config/schema/json-schema.ts'
+import { explain } from '../../../dataplane/config/shown/explain.ts'
 import { aDocument, load } from './documents.ts'
 
 test('an explanation says who reaches what, in which order, and for how long', () => {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse, stringify } from 'yaml'
-import { listAt, valueAt } from '../../../dataplane/config/tree.ts'
+import { listAt, valueAt } from '../../../dataplane/config/document/tree.ts'
 import { aDocument, hashOf, load } from './documents.ts'
 
 const SPECIFIED: unknown = parse(readFileSync(new URL('./specified.yaml', import.meta.url), 'utf8'))

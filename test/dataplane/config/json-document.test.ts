@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseDocument } from '../../../dataplane/config/document.ts'
-import { readJson } from '../../../dataplane/config/json-document.ts'
-import type { Path } from '../../../dataplane/config/problems.ts'
+import { parseDocument } from '../../../dataplane/config/document/document.ts'
+import { readJson } from '../../../dataplane/config/document/json-document.ts'
+import type { Path } from '../../../dataplane/config/judgement/problems.ts'
 
 /** A comment is no JSON, so that the same text goes to the other reader. */
 function asYaml(text: string): string {

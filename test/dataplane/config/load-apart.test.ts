@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { readConfiguration } from '../../../dataplane/config/document/source.ts'
 import type { Loaded } from '../../../dataplane/config/load.ts'
 import {
   loadConfigurationApart,
   readConfigurationApart,
 } from '../../../dataplane/config/load-apart.ts'
-import { readConfiguration } from '../../../dataplane/config/source.ts'
 import { aDocument, hashOf } from './documents.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-apart-'))

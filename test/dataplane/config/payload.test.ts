@@ -1,7 +1,7 @@
 /** A payload by a pod's rules: what is unknown is passed over, and a bad reference costs one upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pointerOf } from '../../../dataplane/config/pointer.ts'
+import { pointerOf } from '../../../dataplane/config/judgement/pointer.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
 import { loadPayload } from '../../../dataplane/delivery/payload.ts'
 import { hashOf } from '../../../dataplane/delivery/signed.ts'

@@ -1,9 +1,9 @@
 /** Where a problem is said to be. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseDocument } from '../../../dataplane/config/document.ts'
-import { COMPARISONS_MAX, Suggestions } from '../../../dataplane/config/nearest.ts'
-import { type Path, renderProblem, showPath } from '../../../dataplane/config/problems.ts'
+import { parseDocument } from '../../../dataplane/config/document/document.ts'
+import { COMPARISONS_MAX, Suggestions } from '../../../dataplane/config/judgement/nearest.ts'
+import { type Path, renderProblem, showPath } from '../../../dataplane/config/judgement/problems.ts'
 import { aDocument, load } from './documents.ts'
 
 const TEXT = `first: 1

@@ -1,7 +1,7 @@
 /** References to variables, files and secrets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { resolveReferences } from '../../../dataplane/config/references.ts'
+import { resolveReferences } from '../../../dataplane/config/document/references.ts'
 import { aDocument, aHost, load } from './documents.ts'
 
 const WORLD = {

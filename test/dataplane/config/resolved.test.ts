@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { effectiveSection } from '../../../dataplane/config/effective.ts'
-import { printResolved } from '../../../dataplane/config/resolved.ts'
+import { effectiveSection } from '../../../dataplane/config/shown/effective.ts'
+import { printResolved } from '../../../dataplane/config/shown/resolved.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
 import { aDocument, hashOf, load } from './documents.ts'
 

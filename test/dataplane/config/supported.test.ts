@@ -1,7 +1,7 @@
 /** Settings that have no effect yet are refused by name, and only where somebody wrote them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refuseUnsupported } from '../../../dataplane/config/supported.ts'
+import { refuseUnsupported } from '../../../dataplane/config/judgement/supported.ts'
 
 const REFUSED: [string, unknown][] = [
   ['context', { context: { reserve_completion_tokens: 1 } }],

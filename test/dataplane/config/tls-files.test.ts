@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { showPath } from '../../../dataplane/config/problems.ts'
-import type { Section } from '../../../dataplane/config/schema.ts'
+import { showPath } from '../../../dataplane/config/judgement/problems.ts'
+import type { Section } from '../../../dataplane/config/schema/index.ts'
 import {
   placeTlsFiles,
   readTlsFiles,

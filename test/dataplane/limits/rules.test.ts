@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Budget, RateLimits } from '../../../dataplane/config/limits.ts'
+import { Budget, RateLimits } from '../../../dataplane/config/schema/limits.ts'
 import { compileRules } from '../../../dataplane/limits/rules.ts'
 
 function rulesFor(tenant: string, limits: unknown, budgets: readonly unknown[] = []) {

@@ -1,6 +1,6 @@
 /** Limits and budgets of the tenants that may use a route. */
-import { DEFAULT_LIMITS } from '../limits/rules.ts'
-import type { RouteSection, Section } from './schema.ts'
+import { DEFAULT_LIMITS } from '../../limits/rules.ts'
+import type { RouteSection, Section } from '../schema/index.ts'
 
 type Rule = NonNullable<NonNullable<Section['rate_limits']>['default']>
 type Budget = Section['budgets'][number]

@@ -10,7 +10,7 @@ import {
   type Pair,
   type YAMLMap,
 } from 'yaml'
-import type { Path } from './problems.ts'
+import type { Path } from '../judgement/problems.ts'
 
 /** Merges inside merges are followed this far. */
 const MERGE_DEPTH_MAX = 64

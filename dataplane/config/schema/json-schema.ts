@@ -1,7 +1,7 @@
 /** The JSON schema of the file, for editors: what the validator accepts, both forms of a union. */
 import { z } from 'zod'
-import { GatewayConfig } from './schema.ts'
-import { isMap, type Tree, valueAt } from './tree.ts'
+import { isMap, type Tree, valueAt } from '../document/tree.ts'
+import { GatewayConfig } from './index.ts'
 
 const TITLE = 'Configuration of the inference gateway'
 

@@ -1,7 +1,7 @@
 /** The configuration file as a source: read, watched, and told of again on SIGHUP. */
 import { readFileSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { type Loaded, loadConfiguration } from './load.ts'
+import { type Loaded, loadConfiguration } from '../load.ts'
 import type { Host } from './references.ts'
 
 /** Editors and kubelets write in several steps; a change is read once it has been quiet for this long. */

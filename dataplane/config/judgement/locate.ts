@@ -1,6 +1,6 @@
 /** Findings by path to problems by file, line and column. */
-import type { ParsedDocument } from './document.ts'
-import type { KeysFile } from './keys-file.ts'
+import type { ParsedDocument } from '../document/document.ts'
+import type { KeysFile } from '../document/keys-file.ts'
 import { type Finding, type Path, type Problem, problemAt, showPath } from './problems.ts'
 
 export interface Locator {

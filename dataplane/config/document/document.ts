@@ -6,10 +6,10 @@ import {
   parseAllDocuments,
   type YAMLError,
 } from 'yaml'
+import { type Path, type Position, type Problem, problemAt, refuse } from '../judgement/problems.ts'
 import { type JsonDocument, readJson } from './json-document.ts'
 import { offsetOf } from './node-offset.ts'
 import { PlainTree } from './plain-tree.ts'
-import { type Path, type Position, type Problem, problemAt, refuse } from './problems.ts'
 import { isMap } from './tree.ts'
 
 /** A hundred thousand keys fit; nothing sane is larger. */

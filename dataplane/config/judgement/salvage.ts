@@ -3,10 +3,10 @@
  * at once. Objects that had to be touched are named: what the checks say of them is not trusted.
  */
 import type { z } from 'zod'
+import { isMap, type Tree, valueAt } from '../document/tree.ts'
+import { API_VERSION, type Configuration, GatewayConfig, KIND } from '../schema/index.ts'
 import { type Finding, type Path, showPath } from './problems.ts'
-import { API_VERSION, type Configuration, GatewayConfig, KIND } from './schema.ts'
 import { pathOf } from './shape.ts'
-import { isMap, type Tree, valueAt } from './tree.ts'
 
 export interface Salvage {
   readonly configuration: Configuration

@@ -1,11 +1,11 @@
 /** A configuration in words: what happens to a request on each route. */
-import { compilePrices, estimateOf } from '../budgets/price.ts'
-import { answerReserved } from '../budgets/reserve.ts'
-import { knownWindow } from '../providers/windows.ts'
+import { compilePrices, estimateOf } from '../../budgets/price.ts'
+import { answerReserved } from '../../budgets/reserve.ts'
+import { knownWindow } from '../../providers/windows.ts'
+import type { Configuration, RouteSection, Section } from '../schema/index.ts'
+import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
 import { attemptsMax, explainAttempts, explainOrder } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
-import type { Configuration, RouteSection, Section } from './schema.ts'
-import { FIRST_CONTENT_SECONDS } from './upstreams.ts'
 
 export function explain(configuration: Configuration): string {
   const section = configuration.gw

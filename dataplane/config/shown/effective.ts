@@ -1,9 +1,14 @@
 /** What holds where a file says nothing and the schema cannot say it for each: defaults by provider, strategy and tenant. */
-import { compileRules } from '../limits/rules.ts'
-import { PROVIDERS } from '../providers/index.ts'
-import { keepaliveSeconds, type Place } from './listener.ts'
-import { GatewaySection, type RouteSection, type Section, type UpstreamSection } from './schema.ts'
-import { CircuitBreaker, HealthCheck } from './upstreams.ts'
+import { compileRules } from '../../limits/rules.ts'
+import { PROVIDERS } from '../../providers/index.ts'
+import {
+  GatewaySection,
+  type RouteSection,
+  type Section,
+  type UpstreamSection,
+} from '../schema/index.ts'
+import { keepaliveSeconds, type Place } from '../schema/listener.ts'
+import { CircuitBreaker, HealthCheck } from '../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
 

@@ -1,6 +1,6 @@
 /** What the schema knows about a place in the document. */
 import { z } from 'zod'
-import type { Path } from './problems.ts'
+import type { Path } from '../judgement/problems.ts'
 
 type Schema = z.core.$ZodType
 

@@ -1,7 +1,8 @@
 /** Where two configurations differ: by field, with what may be shown of both sides. */
+
+import { isMap, mapStrings, startsWith, type Tree } from '../document/tree.ts'
+import { type Path, showPath } from '../judgement/problems.ts'
 import { shownText } from './masking.ts'
-import { type Path, showPath } from './problems.ts'
-import { isMap, mapStrings, startsWith, type Tree } from './tree.ts'
 
 export interface Difference {
   /** Entries of lists by their name where they have one: `gw.routes[chat].timeout_seconds`. */

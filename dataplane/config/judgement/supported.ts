@@ -1,9 +1,9 @@
 /** Settings that the schema knows and the data plane does not obey yet. A row goes when it does. */
-import { PROVIDERS } from '../providers/index.ts'
-import { PROVIDER_NAMES } from '../providers/names.ts'
-import { STRATEGY_NAMES } from '../strategies/names.ts'
+import { PROVIDERS } from '../../providers/index.ts'
+import { PROVIDER_NAMES } from '../../providers/names.ts'
+import { STRATEGY_NAMES } from '../../strategies/names.ts'
+import { isMap } from '../document/tree.ts'
 import { type Finding, type Path, refuse } from './problems.ts'
-import { isMap } from './tree.ts'
 
 const SUPPORTED_PROVIDERS = Object.keys(PROVIDERS)
 

@@ -1,6 +1,7 @@
 /** What is said of references that lead nowhere. */
+
+import type { Unresolved } from '../document/references.ts'
 import type { Finding } from './problems.ts'
-import type { Unresolved } from './references.ts'
 
 /** To run, every reference must resolve; to validate, what is not set here is a warning. */
 export type Purpose = 'run' | 'validate'

@@ -1,5 +1,5 @@
 /** Looking into a document that has no type yet. */
-import type { Path } from './problems.ts'
+import type { Path } from '../judgement/problems.ts'
 
 export type Tree = Record<string, unknown>
 

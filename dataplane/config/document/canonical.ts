@@ -1,6 +1,6 @@
 /** Tolerant input to the one canonical form, remembering where each canonical field was written. */
-import { PROVIDER_NAMES } from '../providers/names.ts'
-import type { Path } from './problems.ts'
+import { PROVIDER_NAMES } from '../../providers/names.ts'
+import type { Path } from '../judgement/problems.ts'
 import { isMap, startsWith, type Tree } from './tree.ts'
 
 export interface Canonical {

@@ -2,7 +2,7 @@
  * A reader for documents that are JSON, which all are that a program wrote. It takes a fiftieth of the time and memory of
  * the one for YAML, and finds the same places: whoever has ten thousand tenants should not pay for comments and anchors.
  */
-import type { Path } from './problems.ts'
+import type { Path } from '../judgement/problems.ts'
 import { UNSAFE_KEYS } from './tree.ts'
 
 export interface JsonDocument {

@@ -1,5 +1,5 @@
 /** Replaces references by what they refer to. The world is an argument: variables and files. */
-import { type Finding, type Path, refuse, showPath } from './problems.ts'
+import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
 import { type Reference, type ReferenceKind, splitReferences } from './reference-syntax.ts'
 import { isMap } from './tree.ts'
 

@@ -1,10 +1,10 @@
 /** The whole configuration as YAML: canonical, with defaults, without credentials. */
 import { Document, isNode } from 'yaml'
+import { mapStrings } from '../document/tree.ts'
+import type { Loaded } from '../load.ts'
+import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
 import { effectiveSection } from './effective.ts'
-import type { Loaded } from './load.ts'
 import { shownText } from './masking.ts'
-import { mapStrings } from './tree.ts'
-import { FIRST_CONTENT_SECONDS } from './upstreams.ts'
 
 /** What `printResolved` prints, as a value. */
 export function resolvedDocument(loaded: Loaded): unknown {

@@ -1,6 +1,14 @@
 /** `api_keys_file`: the list of keys in a file of its own. */
+
+import {
+  type Finding,
+  type Path,
+  type Problem,
+  problemAt,
+  refuse,
+  showPath,
+} from '../judgement/problems.ts'
 import { type ParsedDocument, parseDocument } from './document.ts'
-import { type Finding, type Path, type Problem, problemAt, refuse, showPath } from './problems.ts'
 import { type Host, type Resolution, reasonOf, resolveReferences } from './references.ts'
 import { isMap, valueAt } from './tree.ts'
 

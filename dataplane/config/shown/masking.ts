@@ -1,6 +1,7 @@
 /** Which values are credentials, and what may be shown of them. */
-import type { Path } from './problems.ts'
-import type { ReferenceUse } from './references.ts'
+
+import type { ReferenceUse } from '../document/references.ts'
+import type { Path } from '../judgement/problems.ts'
 
 const MASK = '***'
 

@@ -1,6 +1,6 @@
 /** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
 import { z } from 'zod'
-import { STRATEGY_NAMES } from '../strategies/names.ts'
+import { STRATEGY_NAMES } from '../../strategies/names.ts'
 import { count, name, seconds } from './fields.ts'
 
 /** In a file an entry may also be the bare upstream name. */

@@ -1,14 +1,15 @@
 /** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
+
+import type { CheckContext } from '../checks/contract.ts'
+import { startsWith, valueAt } from '../document/tree.ts'
+import { type Configuration, GatewayConfig } from '../schema/index.ts'
+import type { Place } from '../schema/listener.ts'
 import { check, checkChoices, checkFacts } from './check.ts'
-import type { CheckContext } from './checks/contract.ts'
-import type { Place } from './listener.ts'
 import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'
-import { type Configuration, GatewayConfig } from './schema.ts'
 import { explainIssues } from './shape.ts'
 import { refuseUnsupported } from './supported.ts'
-import { startsWith, valueAt } from './tree.ts'
 
 export interface Judgement {
   /** Present when the schema accepts the tree; findings may still refuse it. */

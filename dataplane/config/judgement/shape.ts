@@ -1,11 +1,11 @@
 /** The schema's verdict in our words: every issue becomes a finding with a way out. */
 import type { z } from 'zod'
+import { valueAt } from '../document/tree.ts'
+import { GatewayConfig } from '../schema/index.ts'
+import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
 import { Suggestions } from './nearest.ts'
 import { andMore, FINDINGS_MAX, type Finding, type Path, refuse } from './problems.ts'
-import { GatewayConfig } from './schema.ts'
-import { descriptionAt, fieldsAt } from './schema-walk.ts'
 import { supportedAt } from './supported.ts'
-import { valueAt } from './tree.ts'
 
 type Issue = z.core.$ZodIssue
 
