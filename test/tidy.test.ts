@@ -103,7 +103,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sonic-boom': ['dataplane/telemetry/line-sink.ts'],
   yaml: ['dataplane/config/', 'crds/generate.ts', 'charts/', 'operator/kubeconfig.ts', 'cli/'],
   zod: ['dataplane/config/', 'dataplane/delivery/', 'crds/', 'cli/'],
-  ioredis: ['dataplane/store/redis-client.ts'],
+  ioredis: ['dataplane/store/redis/redis-client.ts'],
   '@kubernetes/client-node': ['operator/cluster.ts'],
   commander: ['cli/'],
   'node:sqlite': ['dataplane/store/'],

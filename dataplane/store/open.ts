@@ -4,9 +4,9 @@ import type { Section } from '../config/schema/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Store } from './contract.ts'
-import { DiskStore } from './disk.ts'
-import { MemoryStore } from './memory.ts'
-import type { RedisWorld } from './open-redis.ts'
+import { DiskStore } from './memory/disk.ts'
+import { MemoryStore } from './memory/memory.ts'
+import type { RedisWorld } from './shared/open-redis.ts'
 
 export interface StoreWorld {
   readonly clock: Clock
@@ -32,7 +32,7 @@ export async function openStore(
 ): Promise<OpenStore> {
   if (rate_limits?.backend === 'redis' && rate_limits.redis !== undefined) {
     // Whoever has no Redis need not load its client.
-    const { openRedis } = await import('./open-redis.ts')
+    const { openRedis } = await import('./shared/open-redis.ts')
     return openRedis(rate_limits.redis, world)
   }
   return state_dir === undefined ? openMemory(world) : openDisk(state_dir, world)

@@ -1,5 +1,5 @@
 /** The way between gateways and the store: slow, lossy, cut off, or ending at a store that does not answer for a while. */
-import { StoreAway } from '../../dataplane/store/link.ts'
+import { StoreAway } from '../../dataplane/store/redis/link.ts'
 import type { VirtualTime } from './time.ts'
 
 /** Whole numbers from 0 to below the bound. */

@@ -5,12 +5,12 @@
 
 import { hash } from 'node:crypto'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
-import { Breaker } from '../../dataplane/store/breaker.ts'
-import { type Link, type Script, StoreAway } from '../../dataplane/store/link.ts'
-import { LocalShare } from '../../dataplane/store/local-share.ts'
-import { RedisStore } from '../../dataplane/store/redis.ts'
-import { openClient, type RedisClient } from '../../dataplane/store/redis-client.ts'
-import { SharedStore } from '../../dataplane/store/shared.ts'
+import { Breaker } from '../../dataplane/store/redis/breaker.ts'
+import { type Link, type Script, StoreAway } from '../../dataplane/store/redis/link.ts'
+import { openClient, type RedisClient } from '../../dataplane/store/redis/redis-client.ts'
+import { RedisStore } from '../../dataplane/store/redis/store.ts'
+import { LocalShare } from '../../dataplane/store/shared/local-share.ts'
+import { SharedStore } from '../../dataplane/store/shared/shared.ts'
 import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
 
 /** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */

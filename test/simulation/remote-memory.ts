@@ -14,7 +14,7 @@ import type {
   Settling,
   Store,
 } from '../../dataplane/store/contract.ts'
-import type { MemoryStore } from '../../dataplane/store/memory.ts'
+import type { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import type { BackendWorld, OpenBackend, View } from './backend.ts'
 
 const RESEND_MS = 1000

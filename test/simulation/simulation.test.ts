@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitRequest, Beat, Settling } from '../../dataplane/store/contract.ts'
-import { MemoryStore } from '../../dataplane/store/memory.ts'
+import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import { run } from './history.ts'
 import { planOf } from './plan.ts'
 import { openRemote } from './remote-memory.ts'

@@ -1,7 +1,7 @@
 /** When the breaker of the shared store opens, and what it takes to close it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Breaker } from '../../../dataplane/store/breaker.ts'
+import { Breaker } from '../../../dataplane/store/redis/breaker.ts'
 import { aClock } from './world.ts'
 
 function closed() {

@@ -1,5 +1,5 @@
 /** A process that keeps budgets on disk until it is killed: `node disk-process.ts FOLDER once|storm`. */
-import { DiskStore } from '../../../dataplane/store/disk.ts'
+import { DiskStore } from '../../../dataplane/store/memory/disk.ts'
 import { aBudget, aClock, aRule } from './world.ts'
 
 const [folder = '', mode = ''] = process.argv.slice(2)

@@ -16,8 +16,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { type DiskOptions, DiskStore, FLUSH_MS } from '../../../dataplane/store/disk.ts'
-import { FILE_NAME, StateError } from '../../../dataplane/store/journal.ts'
+import { type DiskOptions, DiskStore, FLUSH_MS } from '../../../dataplane/store/memory/disk.ts'
+import { FILE_NAME, StateError } from '../../../dataplane/store/memory/journal.ts'
 import { aBudget, aClock, aRule, NOON, type TurnedClock } from './world.ts'
 
 const BUDGET = aBudget({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitResult, Figures, Rules } from '../../../dataplane/store/contract.ts'
-import { LocalShare } from '../../../dataplane/store/local-share.ts'
+import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
 import { aBudget, aClock, aRule, NOON, tokens, verdict } from './world.ts'
 
 const DAY_END = Date.parse('2026-11-22T00:00:00Z')

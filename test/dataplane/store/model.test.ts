@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MemoryStore } from '../../../dataplane/store/memory.ts'
+import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { ANSWERS, compare, history } from './histories.ts'
 import { aClock } from './world.ts'
 

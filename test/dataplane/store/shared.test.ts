@@ -11,10 +11,10 @@ import type {
   Rules,
   Settling,
 } from '../../../dataplane/store/contract.ts'
-import { StoreAway } from '../../../dataplane/store/link.ts'
-import { LocalShare } from '../../../dataplane/store/local-share.ts'
-import { MemoryStore } from '../../../dataplane/store/memory.ts'
-import { type Adopting, SharedStore } from '../../../dataplane/store/shared.ts'
+import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
+import { StoreAway } from '../../../dataplane/store/redis/link.ts'
+import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
+import { type Adopting, SharedStore } from '../../../dataplane/store/shared/shared.ts'
 import { aClock, aRule, NOON, tokens } from './world.ts'
 
 /** Counts in memory, unless it is away; says what it was told. */

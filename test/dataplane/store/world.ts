@@ -1,7 +1,7 @@
 /** A store on a clock that tests turn, and tenants' rules with valid defaults. */
 import type { Clock } from '../../../dataplane/base/clock.ts'
 import type { AdmitResult, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
-import { MemoryStore } from '../../../dataplane/store/memory.ts'
+import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 
 export const NOON = Date.parse('2026-11-21T12:00:00Z')
 

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { Link, Script } from '../../../dataplane/store/link.ts'
+import type { Link, Script } from '../../../dataplane/store/redis/link.ts'
 
 export interface BatchedLink extends Link {
   /** Any command. */

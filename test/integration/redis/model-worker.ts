@@ -13,10 +13,10 @@ import type {
   Settling,
   Store,
 } from '../../../dataplane/store/contract.ts'
-import { RedisStore } from '../../../dataplane/store/redis.ts'
-import { Account } from '../../../dataplane/store/redis-accounts.ts'
-import { Calls } from '../../../dataplane/store/redis-calls.ts'
-import { RENEW } from '../../../dataplane/store/scripts/renew.ts'
+import { Account } from '../../../dataplane/store/redis/redis-accounts.ts'
+import { Calls } from '../../../dataplane/store/redis/redis-calls.ts'
+import { RENEW } from '../../../dataplane/store/redis/scripts/renew.ts'
+import { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { compare, type History, history } from '../../dataplane/store/histories.ts'
 import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
 import { openBatchedLink } from './batched-link.ts'

@@ -1,7 +1,7 @@
 /** How replicas learn of each other through the store: who is there, and which fraction of the admissions is whose. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Replicas } from '../../../dataplane/store/replicas.ts'
+import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
 import { aStoreBench } from './store-bench.ts'
 
 const BEAT_MS = 1_000

@@ -1,6 +1,6 @@
 /** What the tests of a store on a real Redis stand on: a server that is empty before each, and a clock that they turn. */
 import { after, before, beforeEach } from 'node:test'
-import type { RedisStore } from '../../../dataplane/store/redis.ts'
+import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 import { aStore, openLink, type TestLink } from './store-world.ts'

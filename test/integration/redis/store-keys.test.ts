@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
-import type { Link } from '../../../dataplane/store/link.ts'
+import type { Link } from '../../../dataplane/store/redis/link.ts'
 import { aBudget, aClock, aRule, tokens } from '../../dataplane/store/world.ts'
 import { until } from '../gateway-process.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Clock } from '../../../dataplane/base/clock.ts'
-import type { Link, Script } from '../../../dataplane/store/link.ts'
-import { RedisStore } from '../../../dataplane/store/redis.ts'
+import type { Link, Script } from '../../../dataplane/store/redis/link.ts'
+import { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import type { RedisServer } from './redis-server.ts'
 
 export interface TestLink extends Link {

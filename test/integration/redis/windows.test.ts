@@ -1,7 +1,7 @@
 /** Windows that very many replicas have written into: what those that went leave is kept in one sum. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RedisStore } from '../../../dataplane/store/redis.ts'
+import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aBudget, aRule } from '../../dataplane/store/world.ts'
 import { aStoreBench } from './store-bench.ts'
 

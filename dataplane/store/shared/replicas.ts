@@ -1,6 +1,6 @@
 /** How many gateways share the store, and which fraction of the admissions this one makes: what its local share is. */
-import type { Clock } from '../base/clock.ts'
-import type { Link, Script } from './link.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Link, Script } from '../redis/link.ts'
 
 /** A replica that has not been heard of for so long is gone. */
 const PRESENT_MS = 15_000

@@ -1,5 +1,5 @@
 /** What one tenant used in one window, and what its running requests may still use. */
-import type { Window } from '../budgets/windows.ts'
+import type { Window } from '../../budgets/windows.ts'
 
 export class Ledger {
   readonly tenant: string

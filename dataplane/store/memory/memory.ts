@@ -1,9 +1,9 @@
 /** The store of one process: every verb is a few look-ups and sums, and answers at once. */
 
-import type { Clock } from '../base/clock.ts'
-import { reachedThresholds } from '../budgets/alerts.ts'
-import { Present } from '../budgets/windows.ts'
-import { larger, sane } from './amounts.ts'
+import type { Clock } from '../../base/clock.ts'
+import { reachedThresholds } from '../../budgets/alerts.ts'
+import { Present } from '../../budgets/windows.ts'
+import { larger, sane } from '../amounts.ts'
 import {
   type AdmitRequest,
   type AdmitResult,
@@ -18,7 +18,7 @@ import {
   type Settlement,
   type Settling,
   type Store,
-} from './contract.ts'
+} from '../contract.ts'
 import { Holds } from './holds.ts'
 import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
 import type { Ledger } from './ledger.ts'

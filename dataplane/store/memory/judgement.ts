@@ -1,5 +1,5 @@
 /** May it run? Looks at every limit, charges none, and names the one that takes longest to give way. */
-import { type Amount, BUSY_RETRY_MS, type Refusal, type Rules } from './contract.ts'
+import { type Amount, BUSY_RETRY_MS, type Refusal, type Rules } from '../contract.ts'
 import type { Ledger } from './ledger.ts'
 import type { Held, Tenant } from './tenant.ts'
 

@@ -1,9 +1,9 @@
 /** Whether the shared store answers, and telling it: metrics, a log line for each change, a member of GET /status. */
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
-import type { StoreAway } from './link.ts'
-import { wordsOf } from './redis-errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { StoreAway } from '../redis/link.ts'
+import { wordsOf } from '../redis/redis-errors.ts'
 
 /** A server that answers with errors is told of this often. */
 const COMPLAINT_MS = 60_000

@@ -1,5 +1,5 @@
 /** One running request of this process in the shared store, and what scripts are told of it and tell. */
-import { type Amount, type BudgetRule, type Crossing, LEASE_MS } from './contract.ts'
+import { type Amount, type BudgetRule, type Crossing, LEASE_MS } from '../contract.ts'
 import type { Account, Share } from './redis-accounts.ts'
 
 /** A request that the store counts, or that it will have to count. */

@@ -1,7 +1,7 @@
 /** The numbers of a local share: where its buckets begin, and what a tenant is told of it. */
-import type { BucketFigure, BudgetFigure, Figures, Rules } from './contract.ts'
-import type { Ledger } from './ledger.ts'
-import type { Tenant } from './tenant.ts'
+import type { BucketFigure, BudgetFigure, Figures, Rules } from '../contract.ts'
+import type { Ledger } from '../memory/ledger.ts'
+import type { Tenant } from '../memory/tenant.ts'
 
 /** What the store told last of a tenant, and when. */
 export interface LastKnown {

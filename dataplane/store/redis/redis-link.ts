@@ -3,8 +3,8 @@
  * first moments; a timer that probes, drops what does not answer and connects anew. Nothing waits for a connection.
  */
 import { hash } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
-import { type Member, Roster } from '../base/roster.ts'
+import type { Clock } from '../../base/clock.ts'
+import { type Member, Roster } from '../../base/roster.ts'
 import { Breaker } from './breaker.ts'
 import { type AwayReason, type Link, type Script, StoreAway } from './link.ts'
 import type { Argument, RedisClient } from './redis-client.ts'

@@ -4,14 +4,20 @@
  * is not. Never more than the whole limit over all replicas, never nothing: at least one request.
  */
 
-import type { Clock } from '../base/clock.ts'
-import { Present } from '../budgets/windows.ts'
-import { larger, NOTHING, sane } from './amounts.ts'
-import type { AdmitRequest, AdmitResult, Amount, Extension, Figures, Rules } from './contract.ts'
-import { Holds } from './holds.ts'
-import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Present } from '../../budgets/windows.ts'
+import { larger, NOTHING, sane } from '../amounts.ts'
+import type { AdmitRequest, AdmitResult, Amount, Extension, Figures, Rules } from '../contract.ts'
+import { Holds } from '../memory/holds.ts'
+import {
+  budgetInTheWay,
+  limitInTheWay,
+  longer,
+  mayRaise,
+  spentBudget,
+} from '../memory/judgement.ts'
+import { type Held, Tenant, take } from '../memory/tenant.ts'
 import { cutBudget, cutRules, shownOf, takeOver } from './local-figures.ts'
-import { type Held, Tenant, take } from './tenant.ts'
 
 /** Tenants that are remembered; beyond it those without a running request are forgotten. */
 const TENANTS_MAX = 20_000

@@ -3,9 +3,9 @@
  * store; the clock is the server's. Every verb rejects with StoreAway while there is no answer, and may be repeated then.
  */
 
-import type { Clock } from '../base/clock.ts'
-import { dayOf, monthOf } from '../budgets/windows.ts'
-import { NOTHING, sane } from './amounts.ts'
+import type { Clock } from '../../base/clock.ts'
+import { dayOf, monthOf } from '../../budgets/windows.ts'
+import { NOTHING, sane } from '../amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -16,7 +16,7 @@ import type {
   Settlement,
   Settling,
   Store,
-} from './contract.ts'
+} from '../contract.ts'
 import { type Link, StoreAway } from './link.ts'
 import { Account } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'

@@ -1,6 +1,6 @@
 /** What a replica knows of a tenant in the shared store: the names of its keys, and its own totals in each window. */
 import { hash } from 'node:crypto'
-import { dayOf, monthOf, type Window } from '../budgets/windows.ts'
+import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
 
 /** Part of every key: versions of the gateway that store something else must not meet. */
 const VERSION = 'v1'

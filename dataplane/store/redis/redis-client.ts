@@ -1,7 +1,7 @@
 /** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: who uses it does. */
 import type { SecureContext } from 'node:tls'
 import { Cluster, Redis } from 'ioredis'
-import type { RedisPlace } from '../config/redis-url.ts'
+import type { RedisPlace } from '../../config/redis-url.ts'
 
 export interface ClientOptions {
   readonly place: RedisPlace

@@ -1,5 +1,5 @@
 /** Whether the shared store is worth asking: open after failures, closed again by good probes, never by a request. */
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 /** In a row. */
 const FAILURES_MAX = 3

@@ -1,6 +1,6 @@
 /** From the store's numbers to the answers of the contract. */
-import type { Window } from '../budgets/windows.ts'
-import type { AdmitResult, BudgetFigure, Figures, Refusal, Rules } from './contract.ts'
+import type { Window } from '../../budgets/windows.ts'
+import type { AdmitResult, BudgetFigure, Figures, Refusal, Rules } from '../contract.ts'
 
 /** Where the figures of a window begin, if there are any. */
 const WINDOWS_AT = 10

@@ -1,9 +1,9 @@
 /** The running requests of this process in the shared store, as it has to know them itself: the store may lose them. */
 
-import type { Clock } from '../base/clock.ts'
-import { dayOf, monthOf } from '../budgets/windows.ts'
-import { larger, NOTHING, sane } from './amounts.ts'
-import type { Amount, Beat, Settlement, Settling } from './contract.ts'
+import type { Clock } from '../../base/clock.ts'
+import { dayOf, monthOf } from '../../budgets/windows.ts'
+import { larger, NOTHING, sane } from '../amounts.ts'
+import type { Amount, Beat, Settlement, Settling } from '../contract.ts'
 import type { Account, Share } from './redis-accounts.ts'
 import { type Calls, LATE_MS } from './redis-calls.ts'
 import { crossings, type Own, renewal } from './redis-own.ts'

@@ -1,8 +1,8 @@
 /** What the memory knows of one tenant: two buckets, the running requests, and a ledger for each window. */
-import type { Present, Window } from '../budgets/windows.ts'
-import { Bucket } from '../limits/bucket.ts'
-import { NOTHING } from './amounts.ts'
-import type { Amount, BudgetFigure, Figures, Rules } from './contract.ts'
+import type { Present, Window } from '../../budgets/windows.ts'
+import { Bucket } from '../../limits/bucket.ts'
+import { NOTHING } from '../amounts.ts'
+import type { Amount, BudgetFigure, Figures, Rules } from '../contract.ts'
 import { Ledger } from './ledger.ts'
 
 /** This window and the one used before: what a clock that steps back over midnight finds again. */

@@ -2,7 +2,7 @@
  * The store that replicas share, with what was declared for the time it is away: a local share of each limit, or a refusal
  * that says so. Nothing that was used is lost meanwhile, and nothing is told to the store twice.
  */
-import { GatewayError } from '../base/errors.ts'
+import { GatewayError } from '../../base/errors.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -15,9 +15,9 @@ import type {
   Settling,
   Soon,
   Store,
-} from './contract.ts'
+} from '../contract.ts'
+import { StoreAway } from '../redis/link.ts'
 import { LateSettlements } from './late-settlements.ts'
-import { StoreAway } from './link.ts'
 import type { LocalShare } from './local-share.ts'
 
 /** Its verbs reject with StoreAway. */

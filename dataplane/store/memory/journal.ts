@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { dayOf, monthOf, type Window } from '../budgets/windows.ts'
+import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
 import { Ledger } from './ledger.ts'
 
 export const FILE_NAME = 'budgets.sqlite'
