@@ -16,7 +16,7 @@ import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Objectives } from './telemetry/slo.ts'
 import type { Trace, Traces } from './telemetry/traces.ts'
-import type { Lane } from './upstream/targets.ts'
+import type { Lane } from './upstream/target/targets.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
 export interface Active {

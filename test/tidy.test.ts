@@ -215,7 +215,7 @@ test('what a request passes through writes no function at its assignment to a pr
 })
 
 /** Made once a process, not once a request. */
-const OLD_FUNCTIONS = ['dataplane/upstream/targets.ts']
+const OLD_FUNCTIONS = ['dataplane/upstream/target/targets.ts']
 
 function walk(folder: string): Source[] {
   const start = join(ROOT, folder)

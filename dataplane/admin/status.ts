@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { VERSION } from '../base/version.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Activation } from '../process/activation.ts'
-import type { Target } from '../upstream/targets.ts'
+import type { Target } from '../upstream/target/targets.ts'
 
 export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
   const { snapshot } = gateway.active

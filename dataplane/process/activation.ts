@@ -5,7 +5,7 @@ import type { Loaded } from '../config/load.ts'
 import type { Section } from '../config/schema/index.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
-import type { Targets } from '../upstream/targets.ts'
+import type { Targets } from '../upstream/target/targets.ts'
 
 export interface ReloadStatus {
   readonly result: 'success' | 'failure'

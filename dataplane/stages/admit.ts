@@ -7,7 +7,7 @@ import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
 import { quoteOf, windowOf } from '../tokens/quote.ts'
-import type { Lane, Target } from '../upstream/targets.ts'
+import type { Lane, Target } from '../upstream/target/targets.ts'
 
 export interface Admission {
   readonly caller: Caller

@@ -5,8 +5,8 @@ import type { Visit } from '../gateway.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { ClientResponse } from '../response.ts'
 import type { UpstreamStream } from '../streaming/upstream-stream.ts'
-import type { Outcome } from '../upstream/attempt.ts'
-import { wordsFor } from '../upstream/refusal.ts'
+import type { Outcome } from '../upstream/attempt/attempt.ts'
+import { wordsFor } from '../upstream/attempt/refusal.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 

@@ -1,6 +1,6 @@
 /** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
 import type { Failure } from '../providers/contract.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { Exchange } from '../upstream/attempt/exchange.ts'
 import { Gathering } from './gathering.ts'
 import { SseFramer } from './sse.ts'
 import type { Tap } from './tap.ts'

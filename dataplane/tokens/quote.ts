@@ -4,7 +4,7 @@ import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
 import type { ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { Lane, Target } from '../upstream/targets.ts'
+import type { Lane, Target } from '../upstream/target/targets.ts'
 import { estimatePromptTokens } from './count.ts'
 
 export interface Quote {

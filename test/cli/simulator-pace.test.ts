@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import OpenAI from 'openai'
-import { hasQueueGauges, queueOf } from '../../dataplane/upstream/queue-gauges.ts'
+import { hasQueueGauges, queueOf } from '../../dataplane/upstream/target/queue-gauges.ts'
 import { until } from '../integration/gateway-process.ts'
 import { aSimulator, hello } from './a-simulator.ts'
 

@@ -11,7 +11,7 @@ import {
   tlsFilesOf,
   tlsOf,
 } from '../../../dataplane/config/tls-files.ts'
-import { openPool } from '../../../dataplane/upstream/client.ts'
+import { openPool } from '../../../dataplane/upstream/connection/client.ts'
 import { bundle, certificates, client, garbage, pair, ROWS } from './tls-material.ts'
 
 type PoolArguments = Parameters<typeof openPool>

@@ -7,7 +7,7 @@ import type { Failure } from '../../../dataplane/providers/contract.ts'
 import { openai } from '../../../dataplane/providers/openai.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
 import { UpstreamStream } from '../../../dataplane/streaming/upstream-stream.ts'
-import { Exchange } from '../../../dataplane/upstream/exchange.ts'
+import { Exchange } from '../../../dataplane/upstream/attempt/exchange.ts'
 import { aRequest } from '../../conformance/a-request.ts'
 
 const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word"}}]}\n\n'

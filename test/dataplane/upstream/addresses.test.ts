@@ -8,8 +8,8 @@ import {
   isDeniedAddress,
   isDeniedHost,
   type Resolve,
-} from '../../../dataplane/upstream/addresses.ts'
-import { openPool } from '../../../dataplane/upstream/client.ts'
+} from '../../../dataplane/upstream/connection/addresses.ts'
+import { openPool } from '../../../dataplane/upstream/connection/client.ts'
 import { ALLOWED, DENIED } from './ssrf-endpoints.ts'
 
 type PoolArguments = Parameters<typeof openPool>

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { FailureClass } from '../../../dataplane/providers/contract.ts'
-import { nextAttempt } from '../../../dataplane/upstream/attempt-plan.ts'
 import type {
   AttemptTarget,
   FailedAttempt,
   Standing,
-} from '../../../dataplane/upstream/attempts.ts'
-import type { SpillReason } from '../../../dataplane/upstream/spill.ts'
+} from '../../../dataplane/upstream/attempt/attempts.ts'
+import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
+import type { SpillReason } from '../../../dataplane/upstream/attempt/spill.ts'
 import { ALL, target } from './plans.ts'
 
 const FAILURES: readonly FailureClass[] = [

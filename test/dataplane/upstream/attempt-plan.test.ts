@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FailureClass } from '../../../dataplane/providers/contract.ts'
-import { nextAttempt } from '../../../dataplane/upstream/attempt-plan.ts'
-import type { AttemptTarget } from '../../../dataplane/upstream/attempts.ts'
+import type { AttemptTarget } from '../../../dataplane/upstream/attempt/attempts.ts'
+import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
 import { aPlan, F, G, P, standing, target, told, tried } from './plans.ts'
 
 const plans = [

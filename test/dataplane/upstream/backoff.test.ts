@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { retryDelayMs } from '../../../dataplane/upstream/backoff.ts'
+import { retryDelayMs } from '../../../dataplane/upstream/attempt/backoff.ts'
 
 const FAILED = {
   attempt: 1,

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Breaker, type BreakerState, type Permit } from '../../../dataplane/upstream/breaker.ts'
+import {
+  Breaker,
+  type BreakerState,
+  type Permit,
+} from '../../../dataplane/upstream/target/breaker.ts'
 
 const SETTINGS = { failureThreshold: 3, openDurationMs: 1000, halfOpenProbes: 2 }
 

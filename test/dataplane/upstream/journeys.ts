@@ -11,9 +11,12 @@ import type { Admission } from '../../../dataplane/stages/admit.ts'
 import { attempt } from '../../../dataplane/stages/attempt.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Trace } from '../../../dataplane/telemetry/traces.ts'
-import type { PoolHandler, PoolRequest } from '../../../dataplane/upstream/http1/contract.ts'
-import type { TargetState } from '../../../dataplane/upstream/target-state.ts'
-import { type Target, Targets } from '../../../dataplane/upstream/targets.ts'
+import type {
+  PoolHandler,
+  PoolRequest,
+} from '../../../dataplane/upstream/connection/http1/contract.ts'
+import type { TargetState } from '../../../dataplane/upstream/target/target-state.ts'
+import { type Target, Targets } from '../../../dataplane/upstream/target/targets.ts'
 import { aRequest } from '../../conformance/a-request.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openai } from '../../../dataplane/providers/openai.ts'
-import { masked } from '../../../dataplane/upstream/masking.ts'
+import { masked } from '../../../dataplane/upstream/attempt/masking.ts'
 
 const CREDENTIAL = 'sk-4f2a91c07be35d68-of-the-upstream'
 const HEADER = 'Basic dXNlcjpwYXNzd29yZA'

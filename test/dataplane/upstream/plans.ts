@@ -1,12 +1,12 @@
 /** Builders of plans, and the short notation in which the tests tell of attempts. */
 import type { FailureClass } from '../../../dataplane/providers/contract.ts'
-import type { Next, Plan } from '../../../dataplane/upstream/attempt-plan.ts'
 import type {
   AttemptTarget,
   FailedAttempt,
   Standing,
-} from '../../../dataplane/upstream/attempts.ts'
-import { type SpillReason, spillReasons } from '../../../dataplane/upstream/spill.ts'
+} from '../../../dataplane/upstream/attempt/attempts.ts'
+import type { Next, Plan } from '../../../dataplane/upstream/attempt/plan.ts'
+import { type SpillReason, spillReasons } from '../../../dataplane/upstream/attempt/spill.ts'
 
 export const target = (name: string, contextWindow?: number): AttemptTarget => ({
   name,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hasQueueGauges, queueOf } from '../../../dataplane/upstream/queue-gauges.ts'
+import { hasQueueGauges, queueOf } from '../../../dataplane/upstream/target/queue-gauges.ts'
 
 const VLLM = `# HELP vllm:num_requests_waiting Number of requests waiting to be processed.
 # TYPE vllm:num_requests_waiting gauge

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextAttempt } from '../../../dataplane/upstream/attempt-plan.ts'
-import type { AttemptTarget, FailedAttempt } from '../../../dataplane/upstream/attempts.ts'
-import { type SpillReason, spillReasons } from '../../../dataplane/upstream/spill.ts'
+import type { AttemptTarget, FailedAttempt } from '../../../dataplane/upstream/attempt/attempts.ts'
+import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
+import { type SpillReason, spillReasons } from '../../../dataplane/upstream/attempt/spill.ts'
 import { ALL, aPlan, F, G, P, standing, target, told, tried } from './plans.ts'
 
 const SATURATED = ['queue_saturated'] as const

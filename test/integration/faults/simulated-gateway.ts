@@ -24,7 +24,7 @@ import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../../dataplane/telemetry/traces.ts'
-import { Targets } from '../../../dataplane/upstream/targets.ts'
+import { Targets } from '../../../dataplane/upstream/target/targets.ts'
 import { serve } from '../../../dataplane/visit.ts'
 
 const KEY = 'key-simulated'

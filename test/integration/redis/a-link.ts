@@ -6,7 +6,7 @@ import { type Script, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { openClient } from '../../../dataplane/store/redis/redis-client.ts'
 import { RedisLink } from '../../../dataplane/store/redis/redis-link.ts'
 import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
-import { secureContextOf } from '../../../dataplane/upstream/secure-context.ts'
+import { secureContextOf } from '../../../dataplane/upstream/connection/secure-context.ts'
 
 export interface ALink {
   readonly link: RedisLink

@@ -1,7 +1,7 @@
 /** What the client is told when no attempt is left. */
-import { GatewayError } from '../base/errors.ts'
-import { maskKeys, shownFailure } from '../base/shown-text.ts'
-import type { Failure } from '../providers/contract.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { maskKeys, shownFailure } from '../../base/shown-text.ts'
+import type { Failure } from '../../providers/contract.ts'
 
 /** Cools of more than a minute are the upstream's business, not the client's. */
 const RETRY_AFTER_SECONDS_MAX = 60

@@ -1,7 +1,7 @@
 /** What a client is told when no upstream of its route may be asked. */
-import { GatewayError } from '../base/errors.ts'
-import type { Ending } from './attempt-plan.ts'
-import type { Lane } from './targets.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Lane } from '../target/targets.ts'
+import type { Ending } from './plan.ts'
 
 export interface Unserved {
   readonly route: { readonly name: string }

@@ -1,6 +1,6 @@
 /** Whose answer it is, where the upstream says so: many runtimes send back the id that they were sent. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { PoolRequest } from './http1/contract.ts'
+import type { PoolRequest } from '../connection/http1/contract.ts'
 
 const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/

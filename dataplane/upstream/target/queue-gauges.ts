@@ -1,5 +1,5 @@
 /** Waiting and running requests as the runtimes report them, in the text format of Prometheus. */
-import type { ProviderName } from '../providers/names.ts'
+import type { ProviderName } from '../../providers/names.ts'
 import { samplesOf } from './exposition.ts'
 
 export interface Queue {

@@ -1,9 +1,9 @@
 /** Connection pools to upstreams, direct or through the egress proxy. The only file that knows undici. */
 import { TLSSocket } from 'node:tls'
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
-import type { Section, UpstreamSection } from '../config/schema/index.ts'
-import type { UpstreamSettings } from '../config/snapshot.ts'
-import { type Tls, tlsOf } from '../config/tls-files.ts'
+import type { Section, UpstreamSection } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { type Tls, tlsOf } from '../../config/tls-files.ts'
 import { AddressDeniedError, checkedLookup, isDeniedHost } from './addresses.ts'
 import { type EgressProxy, proxyFor } from './egress-proxy.ts'
 import { watchHandshakeEnd } from './handshake-end.ts'

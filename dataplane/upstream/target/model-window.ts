@@ -1,7 +1,7 @@
 /** How many tokens a runtime's model may hold, where the configuration does not say: read where its provider says. */
 import type { Dispatcher } from 'undici'
-import type { UpstreamSettings } from '../config/snapshot.ts'
-import { LISTED, type WindowQuestion, windowFrom } from '../providers/told-windows.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { LISTED, type WindowQuestion, windowFrom } from '../../providers/told-windows.ts'
 import { readBounded } from './bounded-body.ts'
 
 const READ_TIMEOUT_MS = 5_000

@@ -1,5 +1,5 @@
 /** What is known of the attempts of one request, and of where the next may go. */
-import type { FailureClass } from '../providers/contract.ts'
+import type { FailureClass } from '../../providers/contract.ts'
 
 export interface AttemptTarget {
   readonly name: string

@@ -1,5 +1,5 @@
 /** Which failures speak against an upstream: the breaker counts these. */
-import type { Failure, FailureClass } from '../providers/contract.ts'
+import type { Failure, FailureClass } from '../../providers/contract.ts'
 
 /** The client's mistakes and 429 say nothing about whether the upstream works. */
 const SPARED: ReadonlySet<FailureClass> = new Set(['client', 'context', 'rate_limited', 'quota'])

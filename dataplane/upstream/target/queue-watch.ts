@@ -1,7 +1,7 @@
 /** Asks a runtime for its queue again and again, and forgets what is too old to steer by. */
 import type { Dispatcher } from 'undici'
-import type { Clock } from '../base/clock.ts'
-import type { UpstreamSettings } from '../config/snapshot.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { readBounded } from './bounded-body.ts'
 import { queueOf } from './queue-gauges.ts'
 

@@ -1,14 +1,14 @@
 /** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChatRequest } from '../call.ts'
-import type { Route } from '../config/snapshot.ts'
-import type { Visit } from '../gateway.ts'
-import type { Failure } from '../providers/contract.ts'
-import type { Plan } from './attempt-plan.ts'
+import type { ChatRequest } from '../../call.ts'
+import type { Route } from '../../config/snapshot.ts'
+import type { Visit } from '../../gateway.ts'
+import type { Failure } from '../../providers/contract.ts'
+import type { Lane, Target } from '../target/targets.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
+import type { Plan } from './plan.ts'
 import type { Spill, SpillReason } from './spill.ts'
-import type { Lane, Target } from './targets.ts'
 import { speaksAgainst } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }

@@ -1,7 +1,7 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { flushAtTurnEnd, type Holding } from '../../base/turn-end.ts'
+import { flushAtTurnEnd, type Holding } from '../../../base/turn-end.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'

@@ -1,5 +1,5 @@
 /** The proxy on the way out, for the upstreams that are reached through it. */
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../../config/schema/index.ts'
 import { createBypass } from './no-proxy.ts'
 
 export interface EgressProxy {

@@ -1,10 +1,10 @@
 /** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
-import type { Route, Snapshot, UpstreamSettings } from '../config/snapshot.ts'
-import { type ReadText, tlsDigest, tlsOf } from '../config/tls-files.ts'
-import type { Candidate } from '../strategies/contract.ts'
-import type { Standing } from './attempts.ts'
+import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
+import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
+import type { Candidate } from '../../strategies/contract.ts'
+import type { Standing } from '../attempt/attempts.ts'
+import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { hasQueueGauges } from './queue-gauges.ts'
-import { type Spill, spillReasons } from './spill.ts'
 import { TargetState, type World } from './target-state.ts'
 
 type Headers = Readonly<Record<string, string>>

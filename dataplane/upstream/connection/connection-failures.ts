@@ -1,5 +1,5 @@
 /** What a failed connection means. The codes are Node's, OpenSSL's and undici's. */
-import type { Failure } from '../providers/contract.ts'
+import type { Failure } from '../../providers/contract.ts'
 import { tlsReason } from './tls-reasons.ts'
 
 type ConnectionFailure = 'connect' | 'reset' | 'timeout' | 'malformed' | 'tls'
