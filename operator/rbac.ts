@@ -1,6 +1,6 @@
 /** What the operator may do, as one table: the chart's roles are made from it, and a test compares it with what the code asks. */
-import type { Verb } from './api.ts'
-import { RESOURCES, type Resource } from './objects.ts'
+import type { Verb } from './kube/api.ts'
+import { RESOURCES, type Resource } from './kube/objects.ts'
 
 export interface Grant {
   readonly resource: Resource

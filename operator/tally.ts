@@ -1,6 +1,6 @@
 /** How many gateways and pods stand how, as their statuses say: the same numbers from whichever operator is asked. */
 import { type GatewayStatus, PodStatus } from '../crds/gateway-config.ts'
-import { isObject, type KubeObject, valueBelow } from './objects.ts'
+import { isObject, type KubeObject, valueBelow } from './kube/objects.ts'
 
 /** Counts by label. */
 export interface Tally {

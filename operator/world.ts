@@ -1,10 +1,11 @@
 /** What the operator watches, and which gateways a change concerns. */
-import type { ApiClient, Selection } from './api.ts'
-import { gatewayOf } from './compile-keys.ts'
-import { type KubeObject, keyOf, RESOURCES, type Resource } from './objects.ts'
-import { type Ending, Reflector, type ReflectorOptions } from './reflector.ts'
-import { type Index, Store } from './store.ts'
-import { trimOf } from './trim.ts'
+
+import { gatewayOf } from './compile/compile-keys.ts'
+import type { ApiClient, Selection } from './kube/api.ts'
+import { type KubeObject, keyOf, RESOURCES, type Resource } from './kube/objects.ts'
+import { type Ending, Reflector, type ReflectorOptions } from './kube/reflector.ts'
+import { type Index, Store } from './kube/store.ts'
+import { trimOf } from './kube/trim.ts'
 import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
 
 export type Watched = Exclude<

@@ -5,7 +5,7 @@ import {
   differencesBetween,
   shownAsWritten,
 } from '../../dataplane/config/shown/differences.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
+import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
 import type { ClusterAccess } from '../cluster-access.ts'
 

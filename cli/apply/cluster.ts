@@ -1,7 +1,7 @@
 /** `gw apply` to a cluster: server-side apply, then waiting until every pod enforces it. */
 import type { GatewayStatus } from '../../crds/gateway-config.ts'
-import { ApiError } from '../../operator/api-error.ts'
-import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
+import { ApiError } from '../../operator/kube/api-error.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, withCluster } from '../cluster-access.ts'
 import { printDifferences } from '../differences-text.ts'
 import { EXIT, type Format, printLine, printRemark, printValue } from '../output.ts'

@@ -7,8 +7,8 @@ import {
   problemAt,
   showPath,
 } from '../../dataplane/config/judgement/problems.ts'
-import { compile } from '../../operator/compile.ts'
-import { isObject, type KubeObject, valueBelow } from '../../operator/objects.ts'
+import { compile } from '../../operator/compile/compile.ts'
+import { isObject, type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
 import { EXIT, printRemark } from '../output.ts'
 
 export interface Written {

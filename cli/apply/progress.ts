@@ -1,7 +1,7 @@
 /** Waits until every pod of a gateway enforces what was applied, and tells of each pod on the way. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
-import { type KubeObject, RESOURCES } from '../../operator/objects.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import type { ClusterAccess } from '../cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../output.ts'
 

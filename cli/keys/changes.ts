@@ -1,6 +1,6 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 import type { ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
-import { valueBelow } from '../../operator/objects.ts'
+import { valueBelow } from '../../operator/kube/objects.ts'
 import { withCluster } from '../cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../output.ts'
 import type { Place } from '../place.ts'

@@ -1,7 +1,8 @@
 /** Keys in a cluster: GatewayKeys, and those that stand in the GatewayConfig itself. */
-import { ApiError } from '../../operator/api-error.ts'
-import { gatewayOf, isPermitted } from '../../operator/compile-keys.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/objects.ts'
+
+import { gatewayOf, isPermitted } from '../../operator/compile/compile-keys.ts'
+import { ApiError } from '../../operator/kube/api-error.ts'
+import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../output.ts'
 

@@ -1,6 +1,6 @@
 /** Where keys are looked for: a file, a cluster, or a running gateway, which can only tell. */
 import { z } from 'zod'
-import { valueBelow } from '../../operator/objects.ts'
+import { valueBelow } from '../../operator/kube/objects.ts'
 import { findGateway, withCluster } from '../cluster-access.ts'
 import { askAdmin } from '../connection.ts'
 import { printRemark } from '../output.ts'

@@ -1,7 +1,7 @@
 /** A key as the tool tells of it, wherever its record stands. */
 import { z } from 'zod'
 import { ApiKey } from '../../dataplane/config/schema/keys.ts'
-import { stateOf } from '../../operator/compile-keys.ts'
+import { stateOf } from '../../operator/compile/compile-keys.ts'
 import { type Colour, paint, printLine, printTable } from '../output.ts'
 
 export const KeyView = z.object({

@@ -1,6 +1,6 @@
 /** How a gateway of a cluster stands: conditions, address, replicas, and what each pod enforces. */
 import { GatewayStatus, type PodStatus } from '../../crds/gateway-config.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, findGateway, listAll, withCluster } from '../cluster-access.ts'
 import { narrowTable } from '../narrow-table.ts'
 import { paint, printLine } from '../output.ts'

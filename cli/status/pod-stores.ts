@@ -1,5 +1,5 @@
 /** Whether the shared store answers each pod, by the pods' own word: a status is some seconds old. */
-import { type KubeObject, valueBelow } from '../../operator/objects.ts'
+import { type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
 import type { ClusterAccess } from '../cluster-access.ts'
 import { withDoors } from '../doors.ts'
 import type { InCluster } from '../place.ts'

@@ -1,7 +1,7 @@
 /** Which certificates the webhook has, and when it needs others. Pure: the same state and time give the same answer. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { isObject, type KubeObject } from '../objects.ts'
+import { isObject, type KubeObject } from '../kube/objects.ts'
 import { type KeyedCertificate, makeAuthority, makeLeaf } from './certificate.ts'
 
 export interface Certificates {

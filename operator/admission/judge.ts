@@ -1,8 +1,8 @@
 /** Judges one object as the operator itself does, by the same functions. What may heal by itself later is only warned of. */
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
-import { compile, showFinding } from '../compile.ts'
-import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile-keys.ts'
-import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'
+import { compile, showFinding } from '../compile/compile.ts'
+import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile/compile-keys.ts'
+import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../kube/objects.ts'
 import type { Question, Verdict } from './review.ts'
 
 /** What is known of the cluster at the moment. */

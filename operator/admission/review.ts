@@ -1,8 +1,8 @@
 /** AdmissionReview of Kubernetes, version 1: what is read of the question, and how it is answered. */
 import { isDeepStrictEqual } from 'node:util'
 import { countFindings, type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
-import { showFinding } from '../compile.ts'
-import { isKubeObject, isObject, type KubeObject, RESOURCES, valueBelow } from '../objects.ts'
+import { showFinding } from '../compile/compile.ts'
+import { isKubeObject, isObject, type KubeObject, RESOURCES, valueBelow } from '../kube/objects.ts'
 
 export interface Question {
   readonly uid: string

@@ -1,7 +1,7 @@
 /** What every check of a resource takes and returns. */
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { Section } from '../../dataplane/config/schema/index.ts'
-import type { KubeObject } from '../objects.ts'
+import type { KubeObject } from '../kube/objects.ts'
 
 export interface ClusterFacts {
   readonly gateway: KubeObject

@@ -2,7 +2,7 @@
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { type Finding, type Path, refuse } from '../../dataplane/config/judgement/problems.ts'
-import { isObject } from '../objects.ts'
+import { isObject } from '../kube/objects.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const filesOfOurOwn: ClusterCheck = ({ gw }) => [

@@ -1,6 +1,7 @@
 /** Writes the documents of a gateway before anything is pushed: a sequence that a pod saw is never given to other content. */
 import type { GatewayIdentity } from '../../dataplane/delivery/signed.ts'
-import type { ApiClient } from '../api.ts'
+import type { Compiled } from '../compile/compile.ts'
+import type { Needs } from '../compile/needs.ts'
 import {
   bundleData,
   type OutgoingConfiguration,
@@ -9,12 +10,11 @@ import {
   type Stored,
   signConfiguration,
   signKeys,
-} from '../bundle.ts'
-import type { Compiled } from '../compile.ts'
-import type { Needs } from '../needs.ts'
-import { type KubeObject, keyOf, RESOURCES } from '../objects.ts'
-import { isCounted, nextSequence } from '../sequences.ts'
-import type { SigningKeys } from '../signing-keys.ts'
+} from '../delivery/bundle.ts'
+import { isCounted, nextSequence } from '../delivery/sequences.ts'
+import type { SigningKeys } from '../delivery/signing-keys.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
 import { RUNS_WITH_ANNOTATION, runsWith } from '../workload/runs-with.ts'
 import type { World } from '../world.ts'

@@ -1,19 +1,19 @@
 /** Says on each GatewayKey whether it counts, and whether it still works. */
 import { GatewayKeyStatus } from '../../crds/gateway-key.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
-import type { ApiClient } from '../api.ts'
-import { isStatus } from '../api-error.ts'
-import type { Compilations } from '../compilations.ts'
+import type { Compilations } from '../compile/compilations.ts'
 import {
   acceptedMessage,
   gatewayOf,
   type KeyVerdict,
   keyStateOf,
   NOT_PERMITTED,
-} from '../compile-keys.ts'
-import type { Events } from '../events.ts'
-import { type KubeObject, keyOf, RESOURCES, valueBelow } from '../objects.ts'
-import type { Outcome } from '../queue.ts'
+} from '../compile/compile-keys.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { isStatus } from '../kube/api-error.ts'
+import type { Events } from '../kube/events.ts'
+import { type KubeObject, keyOf, RESOURCES, valueBelow } from '../kube/objects.ts'
+import type { Outcome } from '../kube/queue.ts'
 import { keyConditions } from '../status/key-conditions.ts'
 import { STATUS_MANAGER } from '../workload/names.ts'
 import type { World } from '../world.ts'

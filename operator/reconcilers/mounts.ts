@@ -1,8 +1,9 @@
 /** Has the mounts of pods renewed that wait for a Secret, or for the key of this operator. */
-import type { ApiClient } from '../api.ts'
-import { isStatus } from '../api-error.ts'
-import { RESOURCES } from '../objects.ts'
-import type { PodState } from '../pusher.ts'
+
+import type { PodState } from '../delivery/pusher.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { isStatus } from '../kube/api-error.ts'
+import { RESOURCES } from '../kube/objects.ts'
 import { MANAGER, MOUNTS_ANNOTATION } from '../workload/names.ts'
 
 export interface MountOptions {

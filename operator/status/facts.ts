@@ -1,9 +1,9 @@
 /** What a status is computed from. */
 import type { GatewayStatus } from '../../crds/gateway-config.ts'
-import type { Stored } from '../bundle.ts'
-import type { Compiled } from '../compile.ts'
-import type { KubeObject } from '../objects.ts'
-import type { PodState } from '../pusher.ts'
+import type { Compiled } from '../compile/compile.ts'
+import type { Stored } from '../delivery/bundle.ts'
+import type { PodState } from '../delivery/pusher.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { WorkloadOutcome } from '../reconcilers/workload.ts'
 
 export interface StatusFacts {

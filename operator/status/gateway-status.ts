@@ -7,8 +7,8 @@ import {
   type StatusProblem,
 } from '../../crds/gateway-config.ts'
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
-import { isObject, valueBelow } from '../objects.ts'
-import type { PodState } from '../pusher.ts'
+import type { PodState } from '../delivery/pusher.ts'
+import { isObject, valueBelow } from '../kube/objects.ts'
 import { GATEWAY_LABEL } from '../workload/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { enforces, type StatusFacts } from './facts.ts'

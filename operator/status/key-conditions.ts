@@ -1,6 +1,6 @@
 /** The conditions of a GatewayKey: whether its gateway takes it, and whether a client can call with it. Pure. */
 import type { Condition } from '../../crds/conditions.ts'
-import type { KeyState, KeyVerdict } from '../compile-keys.ts'
+import type { KeyState, KeyVerdict } from '../compile/compile-keys.ts'
 import { type Judgement, no, yes } from './facts.ts'
 
 const ENDED: Readonly<Record<Exclude<KeyState, 'ACTIVE'>, string>> = {

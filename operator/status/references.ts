@@ -1,6 +1,6 @@
 /** Whether every reference leads somewhere, as the pods find: those that cost an upstream, and those that cost all. */
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
-import type { PodState } from '../pusher.ts'
+import type { PodState } from '../delivery/pusher.ts'
 import { type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 
 export function judgeReferences({ pods, gateway }: StatusFacts): Judgement {

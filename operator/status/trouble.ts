@@ -1,5 +1,5 @@
 /** Why pods are missing or not ready: what Kubernetes says of them, and what they say themselves. */
-import { isObject, type KubeObject, valueBelow } from '../objects.ts'
+import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
 import type { StatusFacts } from './facts.ts'
 
 type Facts = Pick<StatusFacts, 'deployment' | 'pods' | 'podObjects'>

@@ -1,5 +1,5 @@
 /** Everything that a gateway consists of besides its documents, in the order in which it is applied. */
-import { type KubeObject, RESOURCES, type Resource } from '../objects.ts'
+import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
 import { desiredDeployment } from './made-with.ts'
 import { metadataOf, names } from './names.ts'
 import { networkPolicyOf, serviceAccountOf, serviceOf } from './network.ts'

@@ -1,5 +1,5 @@
 /** Compares what is there with what is desired, whatever the API server has added. */
-import { isObject } from '../objects.ts'
+import { isObject } from '../kube/objects.ts'
 
 /** Whether all that is desired is there; a list must have exactly its entries. */
 export function covers(live: unknown, desired: unknown): boolean {

@@ -1,6 +1,6 @@
 /** Where the pods of a gateway may connect to: DNS, and what their configuration names. */
 import { isIP } from 'node:net'
-import { type Destinations, isOfCluster, namespacesOf } from '../destinations.ts'
+import { type Destinations, isOfCluster, namespacesOf } from '../compile/destinations.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 const tcp = (port: number) => ({ port, protocol: 'TCP' })

@@ -1,5 +1,5 @@
 /** What of a gateway's objects is the operator's alone, and the patch that takes away what somebody else put there. */
-import { isObject, type KubeObject, RESOURCES, type Resource, valueBelow } from '../objects.ts'
+import { isObject, type KubeObject, RESOURCES, type Resource, valueBelow } from '../kube/objects.ts'
 import { covers } from './covers.ts'
 
 type Path = readonly string[]

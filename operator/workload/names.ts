@@ -1,5 +1,5 @@
 /** What the objects of a gateway are called, and the labels by which they are found again. */
-import type { KubeObject, Metadata, OwnerReference } from '../objects.ts'
+import type { KubeObject, Metadata, OwnerReference } from '../kube/objects.ts'
 
 export const MANAGER = 'gw-operator'
 export const STATUS_MANAGER = 'gw-operator-status'

@@ -1,6 +1,6 @@
 /** How the pods of a gateway are reached, and by whom. */
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
-import type { KubeObject } from '../objects.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import { egressOf } from './egress.ts'
 import { GATEWAY_LABEL, metadataOf } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'

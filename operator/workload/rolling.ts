@@ -1,5 +1,5 @@
 /** Whether the pods of a Deployment are being replaced, by its own word. */
-import { type KubeObject, valueBelow } from '../objects.ts'
+import { type KubeObject, valueBelow } from '../kube/objects.ts'
 
 export function isRolling(deployment: KubeObject): boolean {
   const observed = valueBelow(deployment, 'status', 'observedGeneration')

@@ -1,8 +1,8 @@
 /** Whether an edit of a gateway makes its pods anew: the same judgement as the reconciler's, before anything is sent. */
 import { WorkloadSpec } from '../../crds/workload.ts'
 import type { Payload } from '../../dataplane/delivery/signed.ts'
-import { needsOf } from '../needs.ts'
-import { isObject, type KubeObject } from '../objects.ts'
+import { needsOf } from '../compile/needs.ts'
+import { isObject, type KubeObject } from '../kube/objects.ts'
 import { desiredDeployment, templateHashOf } from './made-with.ts'
 import { drainSecondsOf, type WorkloadSettings } from './settings.ts'
 

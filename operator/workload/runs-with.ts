@@ -1,6 +1,6 @@
 /** What could read the Secrets that are mounted beside it: the image, its environment, and where it may connect to. */
 import { hashOf } from '../../dataplane/delivery/signed.ts'
-import { type KubeObject, valueBelow } from '../objects.ts'
+import { type KubeObject, valueBelow } from '../kube/objects.ts'
 
 /** On a Deployment, and on the last good configuration. */
 export const RUNS_WITH_ANNOTATION = 'inference.gw/runs-with'

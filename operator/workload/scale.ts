@@ -1,5 +1,5 @@
 /** How many pods there are, and how many may go at once. */
-import type { KubeObject } from '../objects.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import { GATEWAY_LABEL, metadataOf } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'
 

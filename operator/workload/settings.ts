@@ -1,7 +1,7 @@
 /** What decides how the pods of a gateway look: the user's wishes, the configuration's needs, the release's defaults. */
 import type { WorkloadSpec } from '../../crds/workload.ts'
-import type { Needs } from '../needs.ts'
-import type { KubeObject } from '../objects.ts'
+import type { Needs } from '../compile/needs.ts'
+import type { KubeObject } from '../kube/objects.ts'
 
 export interface WorkloadSettings {
   readonly gateway: KubeObject

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keysSequenceOf, untilPodsKnow } from '../../cli/keys/enforcement.ts'
-import { ApiError } from '../../operator/api-error.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { ApiError } from '../../operator/kube/api-error.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway, aGatewayKey } from '../operator/a-gateway.ts'
 
 const key: KubeObject = {

@@ -13,7 +13,7 @@ import {
   keyIdOf,
   sign,
 } from '../../dataplane/delivery/signed.ts'
-import { readReport } from '../../operator/pod-reports.ts'
+import { readReport } from '../../operator/delivery/pod-reports.ts'
 import { SIGNING_SECRET_NAME } from '../../operator/rbac.ts'
 import { aKey } from '../integration/gateway-process.ts'
 import { recordFigure } from './figures.ts'

@@ -2,8 +2,8 @@
 import { randomInt } from 'node:crypto'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isObject, type KubeObject, valueBelow } from '../../operator/objects.ts'
-import type { Store } from '../../operator/store.ts'
+import { isObject, type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
+import type { Store } from '../../operator/kube/store.ts'
 
 /** What pods may be given: watched, as a kubelet does, and not asked for again and again. */
 export interface Mountable {

@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiClient } from '../../operator/api.ts'
-import { openCluster } from '../../operator/cluster.ts'
+import { ApiClient } from '../../operator/kube/api.ts'
+import { openCluster } from '../../operator/kube/cluster.ts'
 import {
   isObject,
   type KubeObject,
@@ -14,9 +14,9 @@ import {
   RESOURCES,
   type Resource,
   valueBelow,
-} from '../../operator/objects.ts'
-import { Reflector } from '../../operator/reflector.ts'
-import { Store } from '../../operator/store.ts'
+} from '../../operator/kube/objects.ts'
+import { Reflector } from '../../operator/kube/reflector.ts'
+import { Store } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL, PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
 import { answers, until } from '../integration/gateway-process.ts'
 import { freePort } from './free-port.ts'

@@ -1,9 +1,9 @@
 /** Calls to the API server: patience, credentials, and a fence in front of every write. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import type { Asked } from '../../operator/api.ts'
-import { ApiError, NotLeaderError } from '../../operator/api-error.ts'
-import { RESOURCES } from '../../operator/objects.ts'
+import type { Asked } from '../../operator/kube/api.ts'
+import { ApiError, NotLeaderError } from '../../operator/kube/api-error.ts'
+import { RESOURCES } from '../../operator/kube/objects.ts'
 import { anObject, refuses, type ScriptedApi, startScriptedApi } from './scripted-api.ts'
 
 let api: ScriptedApi

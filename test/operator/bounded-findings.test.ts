@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../dataplane/config/judgement/judge.ts'
 import { COMPARISONS_MAX, Suggestions } from '../../dataplane/config/judgement/nearest.ts'
-import { type Compiled, compile, showFinding } from '../../operator/compile.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { type Compiled, compile, showFinding } from '../../operator/compile/compile.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway } from './a-gateway.ts'
 
 const UPSTREAMS = 250

@@ -4,8 +4,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openCluster } from '../../operator/cluster.ts'
-import { readPlainKubeconfig } from '../../operator/kubeconfig.ts'
+import { openCluster } from '../../operator/kube/cluster.ts'
+import { readPlainKubeconfig } from '../../operator/kube/kubeconfig.ts'
 
 async function written(user: object, cluster: object = {}): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'gw-kubeconfig-')), 'config')

@@ -1,11 +1,11 @@
 /** Large configurations are judged apart, within a time, and the keys of no gateway wait for that. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Compilations } from '../../operator/compilations.ts'
-import { type Judged, judgeGateway } from '../../operator/compile.ts'
-import { judgeApart, type Order } from '../../operator/judge-apart.ts'
-import { type KubeObject, keyOf } from '../../operator/objects.ts'
-import { Store } from '../../operator/store.ts'
+import { Compilations } from '../../operator/compile/compilations.ts'
+import { type Judged, judgeGateway } from '../../operator/compile/compile.ts'
+import { judgeApart, type Order } from '../../operator/compile/judge-apart.ts'
+import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
+import { Store } from '../../operator/kube/store.ts'
 import type { World } from '../../operator/world.ts'
 import { aGateway, aGatewayKey } from './a-gateway.ts'
 

@@ -1,8 +1,8 @@
 /** Resources to documents: what is accepted, what is said of the rest, and whose keys count. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Compiled, compile, showFinding } from '../../operator/compile.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { type Compiled, compile, showFinding } from '../../operator/compile/compile.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { LEFT_TO_THE_OPERATOR, REFUSED_AT_APPLY, withMistake } from '../cluster/broken-resources.ts'
 import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
-import { compile } from '../../operator/compile.ts'
-import { joinNeeds } from '../../operator/needs.ts'
-import { isObject, valueBelow } from '../../operator/objects.ts'
+import { compile } from '../../operator/compile/compile.ts'
+import { joinNeeds } from '../../operator/compile/needs.ts'
+import { isObject, valueBelow } from '../../operator/kube/objects.ts'
 import { networkPolicyOf } from '../../operator/workload/network.ts'
 import { aGateway } from './a-gateway.ts'
 

@@ -1,7 +1,7 @@
 /** What is said of a key: whether its gateway takes it, and whether a client can call with it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileKeys } from '../../operator/compile-keys.ts'
+import { compileKeys } from '../../operator/compile/compile-keys.ts'
 import { keyConditions } from '../../operator/status/key-conditions.ts'
 import { aGateway, aGatewayKey } from './a-gateway.ts'
 

@@ -1,9 +1,9 @@
 /** Two never write at a time: told by a lease that behaves like that of a real API server. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { ApiError } from '../../operator/api-error.ts'
-import { Lease } from '../../operator/lease.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { ApiError } from '../../operator/kube/api-error.ts'
+import { Lease } from '../../operator/kube/lease.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { until } from '../integration/gateway-process.ts'
 
 const TIMINGS = { durationMs: 1000, renewMs: 400, retryMs: 30 }

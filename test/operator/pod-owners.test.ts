@@ -1,9 +1,9 @@
 /** Which pods a gateway believes, and how far. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KubeObject } from '../../operator/objects.ts'
-import { PodOwners } from '../../operator/pod-owners.ts'
-import { isBelievable, isCounted, nextSequence } from '../../operator/sequences.ts'
+import { PodOwners } from '../../operator/delivery/pod-owners.ts'
+import { isBelievable, isCounted, nextSequence } from '../../operator/delivery/sequences.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway } from './a-gateway.ts'
 
 function owner(kind: string, name: string, uid: string, controller = true) {

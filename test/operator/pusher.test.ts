@@ -14,9 +14,9 @@ import {
   trustOf,
   verify,
 } from '../../dataplane/delivery/signed.ts'
-import { signConfiguration, signKeys } from '../../operator/bundle.ts'
-import { Pusher } from '../../operator/pusher.ts'
-import { Transport } from '../../operator/transport.ts'
+import { signConfiguration, signKeys } from '../../operator/delivery/bundle.ts'
+import { Pusher } from '../../operator/delivery/pusher.ts'
+import { Transport } from '../../operator/kube/transport.ts'
 import { until } from '../integration/gateway-process.ts'
 
 const pair = generateKeyPairSync('ed25519')

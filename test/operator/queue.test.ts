@@ -1,7 +1,7 @@
 /** Keys are worked on once at a time, not lost, and not in a hurry after failures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Outcome, WorkQueue } from '../../operator/queue.ts'
+import { type Outcome, WorkQueue } from '../../operator/kube/queue.ts'
 import { until } from '../integration/gateway-process.ts'
 
 function aQueue(process: (key: string) => Promise<Outcome>, concurrency = 2) {

@@ -1,15 +1,15 @@
 /** Whatever happens to lists and watches, the store ends up as the API server is. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import type { ApiClient } from '../../operator/api.ts'
-import { RESOURCES } from '../../operator/objects.ts'
+import type { ApiClient } from '../../operator/kube/api.ts'
+import { RESOURCES } from '../../operator/kube/objects.ts'
 import {
   type Ending,
   Reflector,
   type ReflectorOptions,
   type Timings,
-} from '../../operator/reflector.ts'
-import { Store } from '../../operator/store.ts'
+} from '../../operator/kube/reflector.ts'
+import { Store } from '../../operator/kube/store.ts'
 import { until } from '../integration/gateway-process.ts'
 import {
   anObject,

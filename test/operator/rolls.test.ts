@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KubeObject } from '../../operator/objects.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
 
 const upstream = { name: 'u', provider: 'vllm', endpoint: 'http://u:8000', model: 'm' }

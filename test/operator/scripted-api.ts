@@ -1,8 +1,8 @@
 /** An API server that does what a real one does not do on demand, over real sockets. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ApiClient, type ApiOptions } from '../../operator/api.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { ApiClient, type ApiOptions } from '../../operator/kube/api.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -4,9 +4,14 @@ import { generateKeyPairSync } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { keyIdOf } from '../../dataplane/delivery/signed.ts'
-import { bundleData, readStored, signConfiguration, signKeys } from '../../operator/bundle.ts'
-import type { KubeObject } from '../../operator/objects.ts'
-import { loadSigningKeys, readSigningKeys } from '../../operator/signing-keys.ts'
+import {
+  bundleData,
+  readStored,
+  signConfiguration,
+  signKeys,
+} from '../../operator/delivery/bundle.ts'
+import { loadSigningKeys, readSigningKeys } from '../../operator/delivery/signing-keys.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aHash } from './a-gateway.ts'
 import { startScriptedApi } from './scripted-api.ts'
 

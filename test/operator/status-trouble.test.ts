@@ -1,8 +1,8 @@
 /** A status that is not ready says what to do, in the words of whoever stands in the way. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RESOURCES } from '../../operator/objects.ts'
-import { trimOf } from '../../operator/trim.ts'
+import { RESOURCES } from '../../operator/kube/objects.ts'
+import { trimOf } from '../../operator/kube/trim.ts'
 import { aPod, conditionOf, deployment, says, statusOf } from './a-status.ts'
 
 /** As the operator keeps pods. */

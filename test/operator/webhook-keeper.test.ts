@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CertificateKeeper } from '../../operator/admission/certificate-keeper.ts'
 import { type Certificates, readCertificates } from '../../operator/admission/certificates.ts'
-import { type KubeObject, valueBelow } from '../../operator/objects.ts'
+import { type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
 import { until } from '../integration/gateway-process.ts'
 import { startScriptedApi } from './scripted-api.ts'
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judgeQuestion, type Known } from '../../operator/admission/judge.ts'
 import { allow, answerOf, readReview } from '../../operator/admission/review.ts'
-import { compile } from '../../operator/compile.ts'
-import type { KubeObject } from '../../operator/objects.ts'
+import { compile } from '../../operator/compile/compile.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
 
 const NOTHING: Known = { now: Date.UTC(2026, 0, 1), gateway: () => undefined, keysOf: () => [] }

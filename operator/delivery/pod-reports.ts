@@ -1,5 +1,5 @@
 /** What a pod says of itself at its push port, read without trusting it. */
-import { isObject, valueBelow } from './objects.ts'
+import { isObject, valueBelow } from '../kube/objects.ts'
 
 export interface PodReport {
   readonly configuration: {

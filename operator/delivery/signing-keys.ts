@@ -1,10 +1,10 @@
 /** The key that signs documents: a Secret beside the operator, the only Secret that it may touch. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { keyIdOf } from '../dataplane/delivery/signed.ts'
-import type { ApiClient } from './api.ts'
-import { isStatus } from './api-error.ts'
-import { isObject, type KubeObject, RESOURCES } from './objects.ts'
-import { MANAGED_LABEL, MANAGER } from './workload/names.ts'
+import { keyIdOf } from '../../dataplane/delivery/signed.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { isStatus } from '../kube/api-error.ts'
+import { isObject, type KubeObject, RESOURCES } from '../kube/objects.ts'
+import { MANAGED_LABEL, MANAGER } from '../workload/names.ts'
 
 /** The member that signs; every other `*.pem` is only trusted, so that a key can be replaced in two steps. */
 const SIGNING = 'signing.pem'

@@ -1,8 +1,8 @@
 /** What a configuration needs of the pod it runs in: Secrets to mount, variables, ports. */
-import { splitReferences } from '../dataplane/config/document/reference-syntax.ts'
-import { hashOf, type Payload } from '../dataplane/delivery/signed.ts'
+import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
+import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
+import { isObject, valueBelow } from '../kube/objects.ts'
 import { type Destinations, destinationsOf } from './destinations.ts'
-import { isObject, valueBelow } from './objects.ts'
 
 export interface Ports {
   readonly listen: number

@@ -1,6 +1,7 @@
 /** What is sent to a pod: each document with the headers that prove it, so that the pod reads it at all. */
+
+import type { Request } from '../kube/transport.ts'
 import type { OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
-import type { Request } from './transport.ts'
 
 export type Part = 'configuration' | 'keys'
 

@@ -1,24 +1,24 @@
 /** Resources to what is sent to the pods, and what is wrong with them. Pure: no clock, no network. */
 
-import { specProblems } from '../crds/spec-problems.ts'
-import { WorkloadSpec } from '../crds/workload.ts'
-import { canonicalize } from '../dataplane/config/document/canonical.ts'
-import { resolveReferences } from '../dataplane/config/document/references.ts'
-import { judge } from '../dataplane/config/judgement/judge.ts'
+import { specProblems } from '../../crds/spec-problems.ts'
+import { WorkloadSpec } from '../../crds/workload.ts'
+import { canonicalize } from '../../dataplane/config/document/canonical.ts'
+import { resolveReferences } from '../../dataplane/config/document/references.ts'
+import { judge } from '../../dataplane/config/judgement/judge.ts'
 import {
   FINDINGS_MAX,
   type Finding,
   firstFindings,
   hasErrors,
   showPath,
-} from '../dataplane/config/judgement/problems.ts'
-import { hashOf, type KeyRecord, type Payload } from '../dataplane/delivery/signed.ts'
-import { fileReferences } from './checks/files.ts'
-import { checkInCluster } from './checks/index.ts'
+} from '../../dataplane/config/judgement/problems.ts'
+import { hashOf, type KeyRecord, type Payload } from '../../dataplane/delivery/signed.ts'
+import { fileReferences } from '../checks/files.ts'
+import { checkInCluster } from '../checks/index.ts'
+import { isObject, type KubeObject } from '../kube/objects.ts'
 import { type CompiledKeys, compileKeys, type KeyVerdict } from './compile-keys.ts'
 import { digestOf } from './key-digests.ts'
 import { type Needs, needsOf } from './needs.ts'
-import { isObject, type KubeObject } from './objects.ts'
 
 export interface Resources {
   readonly gateway: KubeObject

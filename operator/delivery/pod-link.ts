@@ -1,6 +1,8 @@
 /** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
+
+import { valueBelow } from '../kube/objects.ts'
+import type { Answer, Transport } from '../kube/transport.ts'
 import type { Outgoing } from './bundle.ts'
-import { valueBelow } from './objects.ts'
 import {
   Lane,
   type LaneState,
@@ -26,7 +28,6 @@ import {
   readUnresolved,
 } from './pod-reports.ts'
 import { isBelievable } from './sequences.ts'
-import type { Answer, Transport } from './transport.ts'
 
 export interface LinkOptions {
   readonly transport: Pick<Transport, 'call'>

@@ -1,11 +1,11 @@
 /** Judges a large configuration in a thread that can be ended: the operator's loop, and the keys of others, do not wait. */
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { isMap } from '../dataplane/config/document/tree.ts'
-import { refuse } from '../dataplane/config/judgement/problems.ts'
+import { isMap } from '../../dataplane/config/document/tree.ts'
+import { refuse } from '../../dataplane/config/judgement/problems.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { messageOf } from '../log.ts'
 import { type Judged, judgeGateway } from './compile.ts'
-import { messageOf } from './log.ts'
-import type { KubeObject } from './objects.ts'
 
 /** Characters of `gw`. What is smaller takes some ten milliseconds; a thread takes two hundred to begin. */
 const LARGE = 64 * 1024

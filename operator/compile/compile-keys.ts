@@ -5,10 +5,10 @@ import {
   type Path,
   refuse,
   showPath,
-} from '../dataplane/config/judgement/problems.ts'
-import { ApiKey, type ApiKeyRecord } from '../dataplane/config/schema/keys.ts'
-import type { KeyRecord } from '../dataplane/delivery/signed.ts'
-import { isObject, type KubeObject, keyOf, valueBelow } from './objects.ts'
+} from '../../dataplane/config/judgement/problems.ts'
+import { ApiKey, type ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
+import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
+import { isObject, type KubeObject, keyOf, valueBelow } from '../kube/objects.ts'
 
 export type KeyState = 'ACTIVE' | 'EXPIRED' | 'REVOKED' | 'ROTATED'
 

@@ -1,8 +1,8 @@
 /** Pods as they are told of by the API server, to where documents are pushed. */
-import { PUSH_PORT } from '../dataplane/delivery/signed.ts'
-import { isObject, type KubeObject, valueBelow } from './objects.ts'
+import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
+import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
+import { PUSH_ADDRESS_ANNOTATION } from '../workload/names.ts'
 import type { Target } from './pusher.ts'
-import { PUSH_ADDRESS_ANNOTATION } from './workload/names.ts'
 
 /** Pods that run and are not on their way out. `honoursAnnotation` is for tests, in which pods are processes of one host. */
 export function targetsOf(pods: readonly KubeObject[], honoursAnnotation: boolean): Target[] {

@@ -1,7 +1,7 @@
 /** Where a configuration makes a pod connect to, as far as its text tells. */
 import { isIP } from 'node:net'
-import { parseRedisUrl } from '../dataplane/config/redis-url.ts'
-import { isObject, valueBelow } from './objects.ts'
+import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
+import { isObject, valueBelow } from '../kube/objects.ts'
 
 export interface Destination {
   /** Absent: somewhere outside, by a name of the provider's own. */

@@ -1,6 +1,6 @@
 /** The two documents of a gateway: signed, and stored in the ConfigMap that its pods mount. */
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { proofOf } from '../dataplane/delivery/push-proof.ts'
+import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import {
   type ConfigurationDocument,
   type Envelope,
@@ -12,10 +12,10 @@ import {
   sign,
   trustOf,
   verify,
-} from '../dataplane/delivery/signed.ts'
-import { digestOf, digestOfOne, legacyDigestOf } from './key-digests.ts'
-import { type Needs, needsOf } from './needs.ts'
-import { isObject, type KubeObject, valueBelow } from './objects.ts'
+} from '../../dataplane/delivery/signed.ts'
+import { digestOf, digestOfOne, legacyDigestOf } from '../compile/key-digests.ts'
+import { type Needs, needsOf } from '../compile/needs.ts'
+import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** One document as it goes to a pod, and what the pod answers when it has it. */

@@ -1,8 +1,8 @@
 /** Events beside the status: one for each change that somebody may want to be told of. */
-import type { Condition } from '../crds/conditions.ts'
+import type { Condition } from '../../crds/conditions.ts'
+import { MANAGER } from '../workload/names.ts'
 import type { ApiClient } from './api.ts'
 import { type KubeObject, RESOURCES } from './objects.ts'
-import { MANAGER } from './workload/names.ts'
 
 export interface EventOptions {
   readonly api: Pick<ApiClient, 'create'>

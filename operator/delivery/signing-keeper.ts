@@ -1,6 +1,6 @@
 /** Holds the signing keys of this process, and looks now and then whether they were replaced. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ApiClient } from './api.ts'
+import type { ApiClient } from '../kube/api.ts'
 import { loadSigningKeys, type SigningKeys, type SigningPlace } from './signing-keys.ts'
 
 export interface KeeperOptions {

@@ -4,7 +4,7 @@ import {
   legacyHashOf,
   recordDigest,
   setHashOf,
-} from '../dataplane/delivery/signed.ts'
+} from '../../dataplane/delivery/signed.ts'
 
 /** A set is asked for its hash where it is made and where it is signed. */
 const hashes = new WeakMap<readonly KeyRecord[], string>()

@@ -1,7 +1,7 @@
 /** Which pods are a gateway's own: made by a ReplicaSet of its Deployment, whatever labels others wear. */
-import type { ApiClient } from './api.ts'
-import { type KubeObject, RESOURCES } from './objects.ts'
-import { isOwnedBy } from './workload/names.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { type KubeObject, RESOURCES } from '../kube/objects.ts'
+import { isOwnedBy } from '../workload/names.ts'
 
 /** Looked up at once; more unknown ReplicaSets than a roll-out has wait for the next look. */
 const LOOKUPS_MAX = 20
