@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Argument, Command, type Option } from 'commander'
-import { addPlace } from './place.ts'
+import { addPlace } from './asking/place.ts'
 import { makeProgram } from './program.ts'
 
 const FILE = join(import.meta.dirname, 'README.md')

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { Command } from 'commander'
 import { VERSION } from '../dataplane/base/version.ts'
 import { COMMANDS } from './commands/index.ts'
-import { AnswerIsNo, EXIT, endUsageWith64, printRemark } from './output.ts'
+import { AnswerIsNo, EXIT, endUsageWith64, printRemark } from './printing/output.ts'
 
 export function makeProgram(name: string): Command {
   const program = new Command(name)

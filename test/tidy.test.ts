@@ -114,7 +114,7 @@ const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bas any\b(?! )|[a-z]: any[,;)>\]]|Array<any>/, 'use unknown and narrow it'],
   [/@ts-(ignore|expect-error|nocheck)/, 'make the types say it'],
   [/\b(test|it|describe)\.(skip|todo|only)\b/, 'a test runs, or it is not there'],
-  [/\bconsole\.(log|error|warn)\b/, 'write through telemetry/log.ts or cli/output.ts'],
+  [/\bconsole\.(log|error|warn)\b/, 'write through telemetry/log.ts or cli/printing/output.ts'],
   [/export default\b/, 'export by name'],
   [/^\s*enum\s/m, 'use a union of literals'],
 ]

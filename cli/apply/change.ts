@@ -7,7 +7,7 @@ import {
 } from '../../dataplane/config/shown/differences.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
-import type { ClusterAccess } from '../cluster-access.ts'
+import type { ClusterAccess } from '../asking/cluster-access.ts'
 
 /** Owns what `gw apply` writes. */
 export const MANAGER = 'gw'

@@ -9,7 +9,7 @@ import {
 } from '../../dataplane/config/judgement/problems.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import { isObject, type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
-import { EXIT, printRemark } from '../output.ts'
+import { EXIT, printRemark } from '../printing/output.ts'
 
 export interface Written {
   /** As people are shown it. */

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
-import type { ClusterAccess } from '../cluster-access.ts'
-import { AnswerIsNo, printRemark } from '../output.ts'
+import type { ClusterAccess } from '../asking/cluster-access.ts'
+import { AnswerIsNo, printRemark } from '../printing/output.ts'
 
 const LOOK_MS = 400
 /** Whoever waits longer is told what for. */

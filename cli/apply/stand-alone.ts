@@ -1,10 +1,10 @@
 /** Gives a stand-alone gateway another configuration, and says for how long that holds. */
 import { realpathSync } from 'node:fs'
-import { readVerdict, type Taken } from '../admin-words.ts'
-import { askAdmin } from '../connection.ts'
-import { printDifferences } from '../differences-text.ts'
-import { EXIT, type Format, printLine, printRemark, printValue } from '../output.ts'
-import type { StandAlone } from '../place.ts'
+import { readVerdict, type Taken } from '../asking/admin-words.ts'
+import { askAdmin } from '../asking/connection.ts'
+import type { StandAlone } from '../asking/place.ts'
+import { printDifferences } from '../printing/differences-text.ts'
+import { EXIT, type Format, printLine, printRemark, printValue } from '../printing/output.ts'
 import type { Written } from './document.ts'
 
 export interface Reloading {

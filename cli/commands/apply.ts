@@ -1,8 +1,8 @@
 /** `gw apply`: a configuration file put into force, in a cluster or in a running stand-alone gateway. */
 import { Command, Option } from 'commander'
+import { addPlace, type PlaceOptions, placeOf } from '../asking/place.ts'
 import { durationMs } from '../option-values.ts'
-import { endUsageWith64, type Format, formatOption, printRemark } from '../output.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { endUsageWith64, type Format, formatOption, printRemark } from '../printing/output.ts'
 
 interface ApplyOptions extends PlaceOptions {
   readonly file: string

@@ -1,6 +1,6 @@
 /** `gw completion`: what a shell needs to complete the tool's commands and options. */
 import { Argument, Command } from 'commander'
-import { endUsageWith64, printText } from '../output.ts'
+import { endUsageWith64, printText } from '../printing/output.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -17,7 +17,7 @@ export const completion = endUsageWith64(
 )
 
 async function printScript(shell: Shell, _options: object, command: Command): Promise<void> {
-  const { completionScript } = await import('../completion.ts')
+  const { completionScript } = await import('../printing/completion.ts')
   const root = command.parent ?? command
   printText(completionScript(shell, root))
 }

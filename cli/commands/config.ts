@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Loaded } from '../../dataplane/config/load.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -11,8 +12,7 @@ import {
   printRemark,
   printText,
   printValue,
-} from '../output.ts'
-import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
+} from '../printing/output.ts'
 
 interface ValidateOptions {
   readonly file: string
@@ -70,7 +70,7 @@ async function validateFile(options: ValidateOptions): Promise<void> {
     const value = explanation === undefined ? summary : { ...summary, explanation }
     return await printValue(value, options.output)
   }
-  const { printProblems } = await import('../problems-text.ts')
+  const { printProblems } = await import('../printing/problems-text.ts')
   printProblems(problems)
   if (explanation !== undefined) printText(`${explanation}\n`)
   const counts = countWords(loaded)
@@ -82,7 +82,7 @@ async function validateFile(options: ValidateOptions): Promise<void> {
 async function showConfiguration(options: ShowOptions, command: Command): Promise<void> {
   const { file, output } = options
   if (file !== undefined) return await showFile(file, output)
-  const { withDoors } = await import('../doors.ts')
+  const { withDoors } = await import('../asking/doors.ts')
   const { name, status, body } = await withDoors(
     await askedPlace(options, command),
     async ([door]) => ({ name: door.name, ...(await door.ask('/config')) }),
@@ -94,7 +94,7 @@ async function showConfiguration(options: ShowOptions, command: Command): Promis
 async function showFile(file: string, output: Format): Promise<void> {
   const loaded = await load(file)
   if (loaded === undefined) return
-  const { printProblems } = await import('../problems-text.ts')
+  const { printProblems } = await import('../printing/problems-text.ts')
   printProblems(loaded.problems)
   if (loaded.configuration === undefined) {
     process.exitCode = EXIT.no
@@ -121,7 +121,7 @@ async function load(path: string): Promise<Loaded | undefined> {
     return undefined
   }
   const { loadConfiguration } = await import('../../dataplane/config/load.ts')
-  const { withSpecProblems } = await import('../spec-check.ts')
+  const { withSpecProblems } = await import('../apply/spec-check.ts')
   const host = { env: process.env, readText, now: Date.now }
   return withSpecProblems(loadConfiguration(text, name, host, 'validate'), text)
 }

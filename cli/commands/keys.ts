@@ -1,6 +1,7 @@
 /** `gw keys`: makes the keys with which clients call, and says and changes what they may. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { isKeyPart } from '../key.ts'
+import { addPlace, type Place, type PlaceOptions, placeOf, writtenPlace } from '../asking/place.ts'
+import { isKeyPart } from '../keys/key.ts'
 import type { Made } from '../keys/making.ts'
 import { commaList, durationMs, futureMoment } from '../option-values.ts'
 import {
@@ -12,8 +13,7 @@ import {
   printRemark,
   printText,
   printValue,
-} from '../output.ts'
-import { addPlace, type Place, type PlaceOptions, placeOf, writtenPlace } from '../place.ts'
+} from '../printing/output.ts'
 
 interface Common extends PlaceOptions {
   readonly file?: string
@@ -161,7 +161,7 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
     const message = 'error: --apply stores a GatewayKey in a cluster; give -n and --gateway'
     command.error(message, { exitCode: EXIT.usage })
   }
-  const { withCluster } = await import('../cluster-access.ts')
+  const { withCluster } = await import('../asking/cluster-access.ts')
   const { createKey: create } = await import('../keys/cluster.ts')
   const { inCluster } = await import('../keys/changes.ts')
   await withCluster(place, (access) => create(access, inCluster(record)))

@@ -1,6 +1,6 @@
 /** `gw run`: the gateway itself, in the foreground. */
 import { Command, Option } from 'commander'
-import { endUsageWith64 } from '../output.ts'
+import { endUsageWith64 } from '../printing/output.ts'
 
 export const run = endUsageWith64(
   new Command('run')

@@ -9,8 +9,8 @@ import {
   printLine,
   printRemark,
   printValue,
-} from '../output.ts'
-import type { SimulatorOptions } from '../simulator.ts'
+} from '../printing/output.ts'
+import type { SimulatorOptions } from '../simulator/simulator.ts'
 
 type SimulateOptions = SimulatorOptions & { readonly output: Format }
 
@@ -43,7 +43,7 @@ export const simulate = endUsageWith64(
 )
 
 async function simulateUpstream({ output, ...options }: SimulateOptions): Promise<void> {
-  const { startSimulator } = await import('../simulator.ts')
+  const { startSimulator } = await import('../simulator/simulator.ts')
   const simulator = await startSimulator(options).catch((error: NodeJS.ErrnoException) => {
     printRemark(`error: ${whyNotListening(error, options)}`)
     process.exitCode = EXIT.unanswered

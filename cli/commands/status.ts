@@ -1,7 +1,7 @@
 /** `gw status`: how a gateway stands. */
 import { Command } from 'commander'
-import { EXIT, endUsageWith64, type Format, formatOption } from '../output.ts'
-import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../asking/place.ts'
+import { EXIT, endUsageWith64, type Format, formatOption } from '../printing/output.ts'
 
 interface StatusOptions extends PlaceOptions {
   readonly watch?: true

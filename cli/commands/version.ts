@@ -1,8 +1,14 @@
 /** `gw version`: of the tool, and of the gateways that it can ask. */
 import { Command } from 'commander'
 import { VERSION } from '../../dataplane/base/version.ts'
-import { endUsageWith64, type Format, formatOption, printTable, printValue } from '../output.ts'
-import { addPlace, askedPlace, type PlaceOptions } from '../place.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
+import {
+  endUsageWith64,
+  type Format,
+  formatOption,
+  printTable,
+  printValue,
+} from '../printing/output.ts'
 
 interface VersionOptions extends PlaceOptions {
   readonly client?: true
@@ -28,7 +34,7 @@ async function showVersion(options: VersionOptions, command: Command): Promise<v
 
 /** Without a gateway the version of the tool is an answer all the same. */
 async function versionsOf(options: VersionOptions, command: Command) {
-  const { withDoors } = await import('../doors.ts')
+  const { withDoors } = await import('../asking/doors.ts')
   try {
     const place = await askedPlace(options, command)
     return await withDoors(place, (doors) =>
@@ -40,7 +46,7 @@ async function versionsOf(options: VersionOptions, command: Command) {
       ),
     )
   } catch (error) {
-    const { printRemark } = await import('../output.ts')
+    const { printRemark } = await import('../printing/output.ts')
     printRemark(error instanceof Error ? error.message : String(error))
     return []
   }

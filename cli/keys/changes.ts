@@ -1,9 +1,9 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 import type { ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import { valueBelow } from '../../operator/kube/objects.ts'
-import { withCluster } from '../cluster-access.ts'
-import { AnswerIsNo, printRemark } from '../output.ts'
-import type { Place } from '../place.ts'
+import { withCluster } from '../asking/cluster-access.ts'
+import type { Place } from '../asking/place.ts'
+import { AnswerIsNo, printRemark } from '../printing/output.ts'
 import { createKey, endKey, findKey, recordOf, revokeKey } from './cluster.ts'
 import { keysSequenceOf, untilPodsKnow } from './enforcement.ts'
 import { openKeysFile } from './file.ts'

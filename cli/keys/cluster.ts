@@ -3,8 +3,8 @@
 import { gatewayOf, isPermitted } from '../../operator/compile/compile-keys.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
-import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../cluster-access.ts'
-import { AnswerIsNo, printRemark } from '../output.ts'
+import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../asking/cluster-access.ts'
+import { AnswerIsNo, printRemark } from '../printing/output.ts'
 
 const MANAGER = 'gw'
 /** Managers of their own: what they set stays when the writer of the key applies it again. */

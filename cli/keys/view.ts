@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ApiKey } from '../../dataplane/config/schema/keys.ts'
 import { stateOf } from '../../operator/compile/compile-keys.ts'
-import { type Colour, paint, printLine, printTable } from '../output.ts'
+import { type Colour, paint, printLine, printTable } from '../printing/output.ts'
 
 export const KeyView = z.object({
   id: z.string(),

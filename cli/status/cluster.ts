@@ -1,10 +1,10 @@
 /** How a gateway of a cluster stands: conditions, address, replicas, and what each pod enforces. */
 import { GatewayStatus, type PodStatus } from '../../crds/gateway-config.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { type ClusterAccess, findGateway, listAll, withCluster } from '../cluster-access.ts'
-import { narrowTable } from '../narrow-table.ts'
-import { paint, printLine } from '../output.ts'
-import type { InCluster } from '../place.ts'
+import { type ClusterAccess, findGateway, listAll, withCluster } from '../asking/cluster-access.ts'
+import type { InCluster } from '../asking/place.ts'
+import { narrowTable } from '../printing/narrow-table.ts'
+import { paint, printLine } from '../printing/output.ts'
 import { storesOf } from './pod-stores.ts'
 import type { Seen } from './show.ts'
 

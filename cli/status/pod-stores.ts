@@ -1,8 +1,8 @@
 /** Whether the shared store answers each pod, by the pods' own word: a status is some seconds old. */
 import { type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
-import type { ClusterAccess } from '../cluster-access.ts'
-import { withDoors } from '../doors.ts'
-import type { InCluster } from '../place.ts'
+import type { ClusterAccess } from '../asking/cluster-access.ts'
+import { withDoors } from '../asking/doors.ts'
+import type { InCluster } from '../asking/place.ts'
 
 export interface PodStore {
   readonly pod: string

@@ -1,8 +1,8 @@
 /** Shows a status once, or again whenever it has changed. */
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { EXIT, type Format, printLine, printValue } from '../output.ts'
-import type { Place } from '../place.ts'
+import type { Place } from '../asking/place.ts'
+import { EXIT, type Format, printLine, printValue } from '../printing/output.ts'
 import { clusterStatus } from './cluster.ts'
 import { standAloneStatus } from './stand-alone.ts'
 

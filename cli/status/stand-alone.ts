@@ -1,9 +1,9 @@
 /** How a stand-alone gateway stands: configuration, store, upstreams, objectives. */
 import { z } from 'zod'
-import { BREAKER, breakerLines } from '../breakers-text.ts'
-import { askAdmin } from '../connection.ts'
-import { paint, printLine, printTable } from '../output.ts'
-import type { StandAlone } from '../place.ts'
+import { askAdmin } from '../asking/connection.ts'
+import type { StandAlone } from '../asking/place.ts'
+import { BREAKER, breakerLines } from '../printing/breakers-text.ts'
+import { paint, printLine, printTable } from '../printing/output.ts'
 import type { Seen } from './show.ts'
 
 const Upstream = z.looseObject({

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const ROOT = join(import.meta.dirname, '../..')
-export const QUICKSTART = join(ROOT, 'cli/quickstart.ts')
+export const QUICKSTART = join(ROOT, 'cli/quickstart/quickstart.ts')
 const END = 'Press Ctrl-C to stop.\n'
 const FLAGS = ['port', 'metrics-port', 'simulator-port']
 

@@ -1,7 +1,7 @@
 /** Tables on a terminal of 80 columns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { narrowTable } from '../../cli/narrow-table.ts'
+import { narrowTable } from '../../cli/printing/narrow-table.ts'
 
 test('a table that fits stays as it is', () => {
   assert.deepEqual(narrowTable(['A', 'LONG'], [['x', undefined]]), ['A  LONG', 'x  -'])

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { Command } from 'commander'
-import { askAdmin, isGatewayAt } from '../../cli/connection.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../../cli/place.ts'
+import { askAdmin, isGatewayAt } from '../../cli/asking/connection.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../../cli/asking/place.ts'
 import { adminFolder, socketIn } from '../../dataplane/admin/place.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { startSimulator } from '../../cli/simulator.ts'
+import { startSimulator } from '../../cli/simulator/simulator.ts'
 import { gw, TOOL } from './gw.ts'
 
 async function firstLineOf(...args: readonly string[]) {

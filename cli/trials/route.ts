@@ -1,8 +1,8 @@
 /** `gw gateway test`: lets the gateway follow a request on its routes, and shows each attempt. */
 import { z } from 'zod'
-import { type Door, withDoors } from './doors.ts'
-import { EXIT, type Format, paint, printLine, printValue, telling } from './output.ts'
-import type { Place } from './place.ts'
+import { type Door, withDoors } from '../asking/doors.ts'
+import type { Place } from '../asking/place.ts'
+import { EXIT, type Format, paint, printLine, printValue, telling } from '../printing/output.ts'
 
 const Attempt = z.looseObject({
   upstream: z.string(),

@@ -1,7 +1,7 @@
 /** A port of loopback that leads to a port of a pod, through the API server, as long as the command runs. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { type Forward, openForward, type PodPort } from '../operator/kube/cluster.ts'
+import { type Forward, openForward, type PodPort } from '../../operator/kube/cluster.ts'
 import type { InCluster } from './place.ts'
 
 export interface Tunnel {

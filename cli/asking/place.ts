@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type Command, Option } from 'commander'
-import { adminFolder } from '../dataplane/admin/place.ts'
+import { adminFolder } from '../../dataplane/admin/place.ts'
+import { EXIT } from '../printing/output.ts'
 import { ADMIN_DEFAULT, adminOption, isGatewayAt } from './connection.ts'
-import { EXIT } from './output.ts'
 
 export interface PlaceOptions {
   readonly admin?: string

@@ -1,6 +1,6 @@
 /** One decision of a gateway as a tree: who asked, what was decided, each attempt with its timing. */
 import { z } from 'zod'
-import { paint, printLine } from '../output.ts'
+import { paint, printLine } from './output.ts'
 
 const Attempt = z.looseObject({
   upstream: z.string(),

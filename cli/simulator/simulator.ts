@@ -2,13 +2,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { chat } from './simulator/chat.ts'
-import { Exchange } from './simulator/exchange.ts'
-import { listModels, renderMetrics, tokenize } from './simulator/models.ts'
-import { seededRandom } from './simulator/random.ts'
-import { Refusal } from './simulator/refusal.ts'
-import { Slots } from './simulator/slots.ts'
-import type { Counts, SimulatorSettings, World } from './simulator/world.ts'
+import { chat } from './chat.ts'
+import { Exchange } from './exchange.ts'
+import { listModels, renderMetrics, tokenize } from './models.ts'
+import { seededRandom } from './random.ts'
+import { Refusal } from './refusal.ts'
+import { Slots } from './slots.ts'
+import type { Counts, SimulatorSettings, World } from './world.ts'
 
 export interface SimulatorOptions extends Partial<SimulatorSettings> {
   /** 0, the default, takes a free one. */

@@ -1,6 +1,6 @@
 /** The gateways that this user runs on this machine, found by their admin sockets, and the tokens of those on TCP. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { adminFolder, folderFault, socketIn, tokenIn } from '../dataplane/admin/place.ts'
+import { adminFolder, folderFault, socketIn, tokenIn } from '../../dataplane/admin/place.ts'
 import { type AdminAnswer, ask } from './admin-call.ts'
 
 export interface LocalGateway {

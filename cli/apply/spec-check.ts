@@ -1,10 +1,10 @@
 /** `spec` as the API server and the operator will judge it, so that a file that is right here is right there, too. */
-import { specProblems } from '../crds/spec-problems.ts'
-import { parseDocument } from '../dataplane/config/document/document.ts'
-import { isMap } from '../dataplane/config/document/tree.ts'
-import { problemAt, showPath, sortProblems } from '../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../dataplane/config/load.ts'
-import { KIND } from '../dataplane/config/schema/index.ts'
+import { specProblems } from '../../crds/spec-problems.ts'
+import { parseDocument } from '../../dataplane/config/document/document.ts'
+import { isMap } from '../../dataplane/config/document/tree.ts'
+import { problemAt, showPath, sortProblems } from '../../dataplane/config/judgement/problems.ts'
+import type { Loaded } from '../../dataplane/config/load.ts'
+import { KIND } from '../../dataplane/config/schema/index.ts'
 
 export function withSpecProblems(loaded: Loaded, text: string): Loaded {
   const { document } = parseDocument(text, loaded.file)

@@ -1,12 +1,12 @@
 /** `gw limits test`: requests at a steady rate, and what became of them beside what the limit allows. */
 import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Called, type Calling, chat, listModels } from './client-call.ts'
-import { findGateway, withCluster } from './cluster-access.ts'
-import type { TestOptions } from './commands/limits.ts'
-import { type Doors, withDoors } from './doors.ts'
-import { EXIT, printLine, printRemark, printTable, printValue } from './output.ts'
-import type { Place } from './place.ts'
+import { type Called, type Calling, chat, listModels } from '../asking/client-call.ts'
+import { findGateway, withCluster } from '../asking/cluster-access.ts'
+import { type Doors, withDoors } from '../asking/doors.ts'
+import type { Place } from '../asking/place.ts'
+import type { TestOptions } from '../commands/limits.ts'
+import { EXIT, printLine, printRemark, printTable, printValue } from '../printing/output.ts'
 
 const TELL_EVERY_MS = 1000
 

@@ -1,6 +1,6 @@
 /** Scripts that complete the tool in a shell, made from the tree of its commands. */
 import type { Command, Option } from 'commander'
-import type { Shell } from './commands/completion.ts'
+import type { Shell } from '../commands/completion.ts'
 
 interface Node {
   /** Words after the name of the tool. */

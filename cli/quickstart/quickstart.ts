@@ -5,16 +5,16 @@ import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { EXIT, printRemark, printText } from './output.ts'
-import { instructions } from './quickstart/instructions.ts'
-import { choosePorts, PORT_NAMES, type Ports, wantedPorts, withPorts } from './quickstart/ports.ts'
-import { startSimulator } from './simulator.ts'
+import { EXIT, printRemark, printText } from '../printing/output.ts'
+import { startSimulator } from '../simulator/simulator.ts'
+import { instructions } from './instructions.ts'
+import { choosePorts, PORT_NAMES, type Ports, wantedPorts, withPorts } from './ports.ts'
 
 const HOST = '127.0.0.1'
-const EXAMPLE = join(import.meta.dirname, 'example.yaml')
+const EXAMPLE = join(import.meta.dirname, '..', 'example.yaml')
 /** Of the example, where other ports had to be put in. */
 const COPY = 'example.yaml'
-const TOOL = join(import.meta.dirname, 'main.ts')
+const TOOL = join(import.meta.dirname, '..', 'main.ts')
 /** Public on purpose: its hash is in the example, and it opens nothing but simulated models. */
 const DEMO_KEY = 'gw_demo_quickstart_EybL4RXJV0SSvvDyoPl7mJB0Q2Kq7sVLJJV7nWiocei3DP8Yb'
 /** Slow enough that a stream can be seen to be one. */

@@ -1,6 +1,6 @@
 /** What the admin API says of documents it is given, as far as the tool reads it. */
 import { z } from 'zod'
-import type { Difference } from '../dataplane/config/shown/differences.ts'
+import type { Difference } from '../../dataplane/config/shown/differences.ts'
 
 const DifferenceShape = z.object({
   path: z.string(),

@@ -1,6 +1,7 @@
 /** `gw upstream test`: asks the gateway to try its upstreams, and shows what came of it. */
 import { z } from 'zod'
-import { withDoors } from './doors.ts'
+import { withDoors } from '../asking/doors.ts'
+import type { Place } from '../asking/place.ts'
 import {
   EXIT,
   type Format,
@@ -10,8 +11,7 @@ import {
   printTable,
   printValue,
   telling,
-} from './output.ts'
-import type { Place } from './place.ts'
+} from '../printing/output.ts'
 
 const Step = z.looseObject({
   step: z.string(),

@@ -1,5 +1,5 @@
 /** Problems of a configuration as people read them, on standard error. */
-import { type Problem, renderProblem } from '../dataplane/config/judgement/problems.ts'
+import { type Problem, renderProblem } from '../../dataplane/config/judgement/problems.ts'
 import { paint, printRemark } from './output.ts'
 
 export function printProblems(problems: readonly Problem[]): void {
