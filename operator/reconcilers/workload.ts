@@ -138,7 +138,7 @@ export class WorkloadReconciler {
   async #apply(
     resource: Resource,
     applying: Applying,
-    generation = nextGeneration(applying),
+    generation = nextGeneration(resource, applying),
   ): Promise<void> {
     const { desired, hash, before, isTouched } = applying
     const wasTouched = isTouched || before?.metadata.annotations?.[RESTORED_ANNOTATION]
@@ -202,8 +202,10 @@ interface Applying {
 }
 
 /** An apply of something else makes the next generation, and one of the same makes none. */
-function nextGeneration({ hash, before }: Applying): number {
+function nextGeneration(resource: Resource, { hash, before }: Applying): number {
   const { generation = 0, annotations } = before?.metadata ?? {}
+  // Of a Deployment an annotation counts as well, and the number that is written here is one.
+  if (resource === RESOURCES.deployments) return generation + 1
   return annotations?.[APPLIED_ANNOTATION] === hash ? generation : generation + 1
 }
 

@@ -143,6 +143,11 @@ test('what was changed by hand is put right again', async () => {
     '--timeout=120s',
   ])
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
+  // One that does not know its own write again would write for ever.
+  const { metadata } = JSON.parse(
+    await kubectl(['get', 'deployment', 'production', '-n', 'ai', '-o', 'json']),
+  )
+  assert.equal(metadata.annotations['inference.gw/applied-generation'], `${metadata.generation}`)
 })
 
 test('a paused gateway is left alone until it goes on', async () => {
