@@ -1,7 +1,8 @@
 /** Judges one object as the operator itself does, by the same functions. What may heal by itself later is only warned of. */
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
-import { compile, showFinding } from '../compile/compile.ts'
+import { combine, compile, showFinding, tenantsOf } from '../compile/compile.ts'
 import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile/compile-keys.ts'
+import { isLarge, judgeApart, TIMED_OUT } from '../compile/judge-apart.ts'
 import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../kube/objects.ts'
 import type { Question, Verdict } from './review.ts'
 
@@ -13,13 +14,17 @@ export interface Known {
   readonly keysOf: (gateway: string) => readonly KubeObject[]
 }
 
-export function judgeQuestion({ kind, object, before }: Question, known: Known): Verdict {
+export async function judgeQuestion(
+  { kind, object, before }: Question,
+  known: Known,
+): Promise<Verdict> {
   if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
-  const found = problemsOf(object, known)
-  const isError = ({ severity }: Finding) => severity === 'error'
+  const found = await problemsOf(object, known)
+  // What took too long may be in order.
+  const isError = ({ severity, code }: Finding) => severity === 'error' && code !== TIMED_OUT
   const errors = found.filter(isError)
   // What was stored with this mistake must remain editable; and of a paused gateway nothing is taken.
-  const old = before === undefined || errors.length === 0 ? [] : problemsOf(before, known)
+  const old = before === undefined || errors.length === 0 ? [] : await problemsOf(before, known)
   const isPaused = valueBelow(object, 'spec', 'paused') === true
   const isNew = (finding: Finding) => !isPaused && !old.some((one) => isSame(one, finding))
   return {
@@ -28,8 +33,23 @@ export function judgeQuestion({ kind, object, before }: Question, known: Known):
   }
 }
 
-function problemsOf(gateway: KubeObject, { now, keysOf }: Known): readonly Finding[] {
-  return compile({ gateway, keys: keysOf(keyOf(gateway)), now }).problems
+/** The API server waits five seconds for an answer. */
+const DEADLINE_MS = 4000
+
+/** One thread at a time: each may take hundreds of megabytes. */
+let lastApart: Promise<unknown> = Promise.resolve()
+
+async function problemsOf(
+  gateway: KubeObject,
+  { now, keysOf }: Known,
+): Promise<readonly Finding[]> {
+  const keys = keysOf(keyOf(gateway))
+  if (!isLarge(gateway)) return compile({ gateway, keys, now }).problems
+  const compiled = compileKeys({ gateway, keys, now, keptKeys: [] })
+  const order = { gateway, now, tenants: [...tenantsOf(compiled)] }
+  const judged = lastApart.then(() => judgeApart(order, DEADLINE_MS))
+  lastApart = judged
+  return combine(await judged, compiled).problems
 }
 
 function isSame(one: Finding, other: Finding): boolean {

@@ -11,7 +11,7 @@ export interface Reply {
 }
 
 export interface ReviewServerOptions {
-  readonly answer: (body: unknown) => Reply
+  readonly answer: (body: unknown) => Reply | Promise<Reply>
   /** Of every request, with how long it took. */
   readonly onAnswer: (status: number, seconds: number) => void
   readonly timings?: { readonly headersMs: number; readonly requestMs: number }

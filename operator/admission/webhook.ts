@@ -51,9 +51,9 @@ const NAMED_MAX = 10
 export function startWebhook(options: WebhookOptions, parts: WebhookParts): Webhook {
   const { telemetry, listen, drainMs } = options
   const reviews = createReviewServer({
-    answer(body) {
+    async answer(body) {
       try {
-        return reply(body, options, parts.world)
+        return await reply(body, options, parts.world)
       } catch (error) {
         options.log.event('error', 'admission', messageOf(error))
         return {
@@ -113,7 +113,11 @@ function keep(
   })
 }
 
-function reply(body: unknown, { log, telemetry, wallClock }: WebhookOptions, world: World): Reply {
+async function reply(
+  body: unknown,
+  { log, telemetry, wallClock }: WebhookOptions,
+  world: World,
+): Promise<Reply> {
   const read = readReview(body)
   if (read.is === 'malformed') return { status: 400, body: read.message }
   if (read.is === 'nothing') {
@@ -121,7 +125,7 @@ function reply(body: unknown, { log, telemetry, wallClock }: WebhookOptions, wor
     return { status: 200, body: allow(read.uid) }
   }
   const { question } = read
-  const verdict = judgeQuestion(question, {
+  const verdict = await judgeQuestion(question, {
     now: wallClock(),
     gateway: (key) => world.stores.gatewayConfigs.get(key),
     keysOf: (gateway) => world.keysOf.get(gateway),

@@ -22,13 +22,13 @@ function aReview(request: object) {
   }
 }
 
-function judged(
+async function judged(
   object: KubeObject,
   { before, known = NOTHING }: { before?: KubeObject; known?: Known } = {},
 ) {
   const kind = String(object.kind)
   const question = { uid: 'review-1', kind, isDryRun: false, object, before }
-  const verdict = judgeQuestion(question, known)
+  const verdict = await judgeQuestion(question, known)
   // What is answered is JSON, as the API server gets it.
   const { response } = JSON.parse(JSON.stringify(answerOf(question, verdict)))
   return { ...verdict, response }
@@ -36,8 +36,8 @@ function judged(
 
 const bad = aGateway({ gw: { aliases: { a: 'nowhere', b: 'nowhere' } } })
 
-test('every error is a cause with its field, and a line of the message with path and fix', () => {
-  const { response, errors } = judged(bad)
+test('every error is a cause with its field, and a line of the message with path and fix', async () => {
+  const { response, errors } = await judged(bad)
   const { problems } = compile({ gateway: bad, keys: [], now: NOTHING.now })
   assert.deepEqual(
     errors,
@@ -60,8 +60,8 @@ test('every error is a cause with its field, and a line of the message with path
   )
 })
 
-test('warnings are said of what is let through', () => {
-  const { response, errors, warnings } = judged(aGateway())
+test('warnings are said of what is let through', async () => {
+  const { response, errors, warnings } = await judged(aGateway())
   assert.deepEqual(errors, [])
   assert.equal(response.allowed, true)
   assert.ok(
@@ -73,38 +73,38 @@ test('warnings are said of what is let through', () => {
     warnings.map((warning) => warning.slice(0, 256)),
   )
   const known = { ...NOTHING, keysOf: () => [aGatewayKey('one')] }
-  assert.ok(!judged(aGateway(), { known }).warnings.join().includes('gw.api_keys'))
+  assert.ok(!(await judged(aGateway(), { known })).warnings.join().includes('gw.api_keys'))
 })
 
-test('a mistake that was stored before is only warned of, and a new one is refused', () => {
+test('a mistake that was stored before is only warned of, and a new one is refused', async () => {
   const mended = aGateway({ gw: { aliases: { a: 'nowhere' } } })
-  const still = judged(mended, { before: bad })
+  const still = await judged(mended, { before: bad })
   assert.equal(still.response.allowed, true)
   assert.ok(still.warnings.some((warning) => warning.startsWith('gw.aliases.a: ')))
-  const worse = judged(bad, { before: mended })
+  const worse = await judged(bad, { before: mended })
   assert.deepEqual(
     worse.errors.map(({ path }) => path),
     [['gw', 'aliases', 'b']],
   )
 })
 
-test('of a paused gateway nothing is taken, so nothing is refused', () => {
-  const paused = judged({ ...bad, spec: { paused: true } })
+test('of a paused gateway nothing is taken, so nothing is refused', async () => {
+  const paused = await judged({ ...bad, spec: { paused: true } })
   assert.equal(paused.response.allowed, true)
   assert.ok(paused.warnings.some((warning) => warning.startsWith('gw.aliases.b: ')))
 })
 
-test('what may come later is let through: a Secret, an environment variable', () => {
+test('what may come later is let through: a Secret, an environment variable', async () => {
   const upstreams = [
     { name: 'local', provider: 'openai', model: 'm', api_key: '${secret:nowhere/key}' },
   ]
   const gateway = aGateway({ gw: { upstreams, http_proxy: '${env:NOT_THERE}' } })
-  assert.equal(judged(gateway).response.allowed, true)
+  assert.equal((await judged(gateway)).response.allowed, true)
 })
 
-test('a key is refused for what is wrong in itself, with the names of its own fields', () => {
+test('a key is refused for what is wrong in itself, with the names of its own fields', async () => {
   const key = aGatewayKey('one', { hash: 'md5:1', expiresAt: 'soon', revoked: { at: 'now' } })
-  const { errors, response } = judged(key)
+  const { errors, response } = await judged(key)
   assert.deepEqual(
     errors.map(({ path }) => path.join('.')),
     ['spec.hash', 'spec.expiresAt', 'spec.revoked.at'],
@@ -112,32 +112,38 @@ test('a key is refused for what is wrong in itself, with the names of its own fi
   assert.equal(response.status.details.kind, 'GatewayKey')
 })
 
-test('of a key that waits for something, or counts for nothing, a warning says so', () => {
+test('of a key that waits for something, or counts for nothing, a warning says so', async () => {
   const gateway = aGateway({
     gw: { api_keys: [{ id: 'own', tenant: 't', hash: aHash('own'), routes: ['*'] }] },
   })
   const older = aGatewayKey('older')
   const known = { ...NOTHING, gateway: () => gateway, keysOf: () => [older] }
-  const warningsOf = (key: KubeObject, of: Known = known) => {
-    const { errors, warnings } = judged(key, { known: of })
+  const warningsOf = async (key: KubeObject, of: Known = known) => {
+    const { errors, warnings } = await judged(key, { known: of })
     assert.deepEqual(errors, [])
     return warnings.join()
   }
   const young = { creationTimestamp: '2026-02-01T00:00:00Z' }
-  assert.equal(warningsOf(aGatewayKey('new')), '')
-  assert.match(warningsOf(aGatewayKey('new'), NOTHING), /^spec\.gateway: .+ yet\. /)
-  assert.match(warningsOf(aGatewayKey('new', { hash: aHash('older') }, young)), /An older record/)
-  assert.match(warningsOf(aGatewayKey('new', { hash: aHash('own') })), /An older record/)
-  assert.match(warningsOf(aGatewayKey('new', { routes: ['x'] })), /has no route "x"/)
+  assert.equal(await warningsOf(aGatewayKey('new')), '')
+  assert.match(await warningsOf(aGatewayKey('new'), NOTHING), /^spec\.gateway: .+ yet\. /)
+  assert.match(
+    await warningsOf(aGatewayKey('new', { hash: aHash('older') }, young)),
+    /An older record/,
+  )
+  assert.match(await warningsOf(aGatewayKey('new', { hash: aHash('own') })), /An older record/)
+  assert.match(await warningsOf(aGatewayKey('new', { routes: ['x'] })), /has no route "x"/)
   // The record itself, as it is edited.
-  assert.equal(warningsOf(aGatewayKey('older', { tenant: 'other' })), '')
+  assert.equal(await warningsOf(aGatewayKey('older', { tenant: 'other' })), '')
 })
 
-test('a stranger hears the same words whether the gateway is there or not', () => {
+test('a stranger hears the same words whether the gateway is there or not', async () => {
   const foreign = aGatewayKey('new', { gateway: 'ai/production' }, { namespace: 'team-a' })
   const there = { ...NOTHING, gateway: () => aGateway() }
-  assert.deepEqual(judged(foreign, { known: there }).warnings, judged(foreign).warnings)
-  assert.match(judged(foreign).warnings.join(), /No gateway of that name takes this key/)
+  assert.deepEqual(
+    (await judged(foreign, { known: there })).warnings,
+    (await judged(foreign)).warnings,
+  )
+  assert.match((await judged(foreign)).warnings.join(), /No gateway of that name takes this key/)
 })
 
 test('status, deletions, what is going, and edits that leave the body as it is are not judged', () => {
@@ -186,11 +192,11 @@ test('what is no review, or of another kind, is malformed in words', () => {
   assert.match(says(aReview({ object: { metadata: {} } })), /object with a name/)
 })
 
-test('answers are bounded, however much is wrong', () => {
+test('answers are bounded, however much is wrong', async () => {
   const aliases = Object.fromEntries(
     Array.from({ length: 900 }, (_, index) => [`a${index}`, `r${'x'.repeat(200)}${index}`]),
   )
-  const { response } = judged(aGateway({ gw: { aliases } }))
+  const { response } = await judged(aGateway({ gw: { aliases } }))
   assert.equal(response.status.details.causes.length, 50)
   assert.match(response.status.message, /\nand 850 more$/)
   assert.ok(JSON.stringify(response).length < 120_000)
@@ -199,4 +205,17 @@ test('answers are bounded, however much is wrong', () => {
   )
   assert.equal(allowed.warnings.length, 20)
   assert.ok(allowed.warnings.every((warning: string) => warning.length <= 256))
+})
+
+test('a large object is judged in a thread: others are answered meanwhile', async () => {
+  const aliases = Object.fromEntries(
+    Array.from({ length: 4000 }, (_, index) => [`alias-${index}`, 'nowhere']),
+  )
+  const large = judged(aGateway({ gw: { aliases } }))
+  const small = judged(bad)
+  const first = await Promise.race([large.then(() => 'large'), small.then(() => 'small')])
+  assert.equal(first, 'small')
+  const { errors, response } = await large
+  assert.ok(errors.length > 0)
+  assert.equal(response.allowed, false)
 })
