@@ -1,6 +1,7 @@
 # One image for the operator, the data plane and the tool `gw`. `make image` builds it.
-# BASE_IMAGE: anything with Node 26 and npm; for a release by its digest, NAME@sha256:DIGEST (`make image RELEASE=1` asks for it). It is the only thing that is fetched besides the packages of the lock file.
-ARG BASE_IMAGE=docker.io/library/node:26-slim
+# BASE_IMAGE: anything with Node 26 and npm, by its digest: a tag is what its registry says today. It is the only thing that is
+# fetched besides the packages of the lock file.
+ARG BASE_IMAGE=docker.io/library/node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 FROM ${BASE_IMAGE} AS build
 ARG SOURCE_DATE_EPOCH=0

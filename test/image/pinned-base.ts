@@ -1,6 +1,6 @@
 /** A tag is what its registry says today, a digest one image for ever: what a release is built on. */
 
-const PINNED = /@sha256:[0-9a-f]{64}$/
+export const PINNED = /@sha256:[0-9a-f]{64}$/
 
 export interface BaseChoice {
   readonly base?: string | undefined
@@ -14,7 +14,8 @@ export function baseFault({
   release,
   'allow-tag': allowsTag,
 }: BaseChoice): string | undefined {
-  if (release !== true || allowsTag === true || PINNED.test(base ?? '')) return undefined
-  const named = base === undefined ? 'the base of the Dockerfile' : base
-  return `a release is built on one image: ${named} has no digest. Give --base NAME@sha256:DIGEST, or --allow-tag.`
+  // The Dockerfile's own has a digest.
+  const isPinned = base === undefined || PINNED.test(base)
+  if (release !== true || allowsTag === true || isPinned) return undefined
+  return `a release is built on one image: ${base} has no digest. Give --base NAME@sha256:DIGEST, or --allow-tag.`
 }
