@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { GatewayError } from './base/errors.ts'
-import type { KeyEntry } from './config/snapshot.ts'
+import type { KeyEntry } from './config/key-entry.ts'
 
 /** One HTTP request on its way through the gateway. */
 export interface Call {

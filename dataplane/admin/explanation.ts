@@ -1,6 +1,8 @@
 /** What would happen now to a request of somebody on a route: the body of GET /explain. Charges nothing. */
+
+import type { KeyEntry } from '../config/key-entry.ts'
 import { explain } from '../config/shown/explain.ts'
-import type { KeyEntry, Route } from '../config/snapshot.ts'
+import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import { unusable } from '../stages/authenticate.ts'

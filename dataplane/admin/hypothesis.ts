@@ -3,7 +3,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { parseChat } from '../body/chat.ts'
 import type { Caller, ChatRequest } from '../call.ts'
-import type { KeyEntry } from '../config/snapshot.ts'
+import type { KeyEntry } from '../config/key-entry.ts'
 import type { Gateway, Visit } from '../gateway.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { promptTokensMax } from '../tokens/count.ts'

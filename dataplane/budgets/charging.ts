@@ -21,7 +21,7 @@ export function charge(lease: Lease, gateway: Gateway): void {
 }
 
 function announce(crossing: Crossing, gateway: Gateway): void {
-  const { metrics, log } = gateway
+  const { active, metrics, log, webhook } = gateway
   const alert = alertOf(crossing)
   const { tenant, window, threshold, kind } = alert
   metrics.budgetAlerts.at(tenant, window, String(threshold)).value++
@@ -34,5 +34,5 @@ function announce(crossing: Crossing, gateway: Gateway): void {
       ...alert,
     },
   )
-  sendAlert(alert, gateway)
+  sendAlert(alert, webhook, active.snapshot.section.alerts)
 }

@@ -1,6 +1,6 @@
 /** Delivers alerts in the background, one after the other, each at least once or dropped with a word about it. */
 import type { Clock, Deadline } from '../base/clock.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Section } from '../config/schema/index.ts'
 
 /** Alerts that wait at most; they are rare, so a full queue means that nobody takes them. */
 const QUEUE_MAX = 100
@@ -102,8 +102,8 @@ export class AlertWebhook implements Deadline {
   }
 }
 
-/** To the webhook of the present configuration, if it has one. */
-export function sendAlert(alert: Alert, { active, webhook }: Gateway): void {
-  const { webhook_url, headers } = active.snapshot.section.alerts ?? {}
+/** Sends it to the webhook of the present configuration, if that has one. */
+export function sendAlert(alert: Alert, webhook: AlertWebhook, alerts: Section['alerts']): void {
+  const { webhook_url, headers } = alerts ?? {}
   if (webhook_url !== undefined) webhook.send(alert, webhook_url, headers ?? {})
 }

@@ -9,8 +9,8 @@ import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
+import { type KeyEntry, keyOf } from './key-entry.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from './schema/index.ts'
-import type { ApiKeyRecord } from './schema/keys.ts'
 import { keepaliveSeconds } from './schema/listener.ts'
 import { FIRST_CONTENT_SECONDS } from './schema/upstreams.ts'
 
@@ -55,17 +55,6 @@ export interface Route {
   readonly silenceMs: number
   /** Bound of all attempts of one request. */
   readonly attemptsMax: number
-}
-
-export interface KeyEntry {
-  readonly record: ApiKeyRecord
-  /** Milliseconds since the epoch; Infinity when the key does not expire. */
-  readonly expiresAt: number
-  readonly usable: boolean
-  readonly invokes: boolean
-  readonly lists: boolean
-  /** undefined: every route. */
-  readonly routes: ReadonlySet<string> | undefined
 }
 
 /** What tenants may use, and what it costs. */
@@ -218,17 +207,6 @@ function silenceMsBefore(idleSeconds: number | undefined): number {
   if (idleSeconds === undefined) return Number.POSITIVE_INFINITY
   const idleMs = idleSeconds * 1000
   return idleMs - Math.min(SILENCE_MARGIN_MS, idleMs / 20)
-}
-
-export function keyOf(record: ApiKeyRecord): KeyEntry {
-  return Object.freeze({
-    record,
-    expiresAt: record.expires_at ? Date.parse(record.expires_at) : Number.POSITIVE_INFINITY,
-    usable: record.revoked_at === undefined && record.rotated_to === undefined,
-    invokes: record.scopes.includes('models:invoke'),
-    lists: record.scopes.includes('models:list'),
-    routes: record.routes.includes('*') ? undefined : new Set(record.routes),
-  })
 }
 
 /** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */

@@ -2,8 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { isMap } from '../config/document/tree.ts'
 import { type PointedProblem, pointerOf } from '../config/judgement/pointer.ts'
+import { type KeyEntry, keyOf } from '../config/key-entry.ts'
 import { ApiKey, SCOPES } from '../config/schema/keys.ts'
-import { type KeyEntry, keyOf } from '../config/snapshot.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'
 
 /** So many records are read at a time; requests run in between. */

@@ -23,9 +23,9 @@ import {
 } from '../config/judgement/problems.ts'
 import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
+import type { KeyEntry } from '../config/key-entry.ts'
 import { type Loaded, referencesFrom } from '../config/load.ts'
 import { GatewayConfig } from '../config/schema/index.ts'
-import type { KeyEntry } from '../config/snapshot.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
 import { hashOf } from './signed.ts'
 

@@ -197,7 +197,8 @@ async function createGateway(snapshot: Snapshot, format: string | undefined): Pr
     metrics.alertsDropped.at(reason).value++
   const post = postThrough(() => gateway.active.snapshot.section)
   const webhook = new AlertWebhook({ post, clock, random, onDrop })
-  const alert = (breach: SloBreach) => sendAlert(breach, gateway)
+  const alert = (breach: SloBreach) =>
+    sendAlert(breach, webhook, gateway.active.snapshot.section.alerts)
   const objectives = new Objectives({ clock, metrics, log, alert })
   objectives.follow(snapshot.section)
   deadlines.add(leases)

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../base/errors.ts'
 import type { Caller } from '../call.ts'
-import type { KeyEntry } from '../config/snapshot.ts'
+import type { KeyEntry } from '../config/key-entry.ts'
 import type { Visit } from '../gateway.ts'
 
 const KEY_LENGTH_MAX = 512

@@ -3,7 +3,8 @@
 import { GatewayError } from '../base/errors.ts'
 import { shownName } from '../base/shown-text.ts'
 import type { Caller } from '../call.ts'
-import type { KeyEntry, Route, Snapshot } from '../config/snapshot.ts'
+import type { KeyEntry } from '../config/key-entry.ts'
+import type { Route, Snapshot } from '../config/snapshot.ts'
 import type { Visit } from '../gateway.ts'
 
 const NAMES_SHOWN_MAX = 20
