@@ -45,7 +45,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
     ['dataplane/delivery/', 'dataplane/config/', 'dataplane/providers/', 'dataplane/base/'],
   ],
   ['dataplane/base/', ['dataplane/base/', 'package.json']],
-  ['dataplane/json/', ['dataplane/json/', 'dataplane/call.ts']],
+  ['dataplane/json/', ['dataplane/json/', 'dataplane/call.ts', 'dataplane/base/errors.ts']],
   [
     'dataplane/stages/',
     [

@@ -1,9 +1,9 @@
 /** Every API of the client listener. */
 import type { Api } from './contract.ts'
-import { echoHeaders } from './echo-headers.ts'
-import { healthz, readyz } from './health.ts'
-import { openAiChat } from './openai-chat.ts'
-import { openAiModel, openAiModels } from './openai-models.ts'
+import { echoHeaders } from './health/echo-headers.ts'
+import { healthz, readyz } from './health/health.ts'
+import { openAiChat } from './openai-chat/api.ts'
+import { openAiModel, openAiModels } from './openai-models/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,

@@ -1,14 +1,14 @@
 /** Every provider there is, by the name a configuration gives it. */
-import { anthropic } from './anthropic.ts'
+import { anthropic } from './anthropic/provider.ts'
 import type { Provider } from './contract.ts'
-import { llamacpp } from './llamacpp.ts'
+import { llamacpp } from './llamacpp/provider.ts'
 import type { ProviderName } from './names.ts'
-import { ollama } from './ollama.ts'
-import { openai } from './openai.ts'
-import { sglang } from './sglang.ts'
-import { tgi } from './tgi.ts'
-import { triton } from './triton.ts'
-import { vllm } from './vllm.ts'
+import { ollama } from './ollama/provider.ts'
+import { openai } from './openai/provider.ts'
+import { sglang } from './sglang/provider.ts'
+import { tgi } from './tgi/provider.ts'
+import { triton } from './triton/provider.ts'
+import { vllm } from './vllm/provider.ts'
 
 export const PROVIDERS: Readonly<Partial<Record<ProviderName, Provider>>> = {
   vllm,

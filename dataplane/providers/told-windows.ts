@@ -1,5 +1,5 @@
 /** Where a runtime tells how many tokens its model may hold: questions, and how their answers are read. */
-import { listOf, parsed, recordOf, textOf } from './json-values.ts'
+import { listOf, parsed, recordOf, textOf } from '../json/values.ts'
 
 export interface WindowQuestion {
   readonly method: 'GET' | 'POST'

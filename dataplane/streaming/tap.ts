@@ -1,9 +1,9 @@
 /** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
 
 import type { ChatRequest } from '../call.ts'
+import { parsed } from '../json/values.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import type { Failure, Provider, StreamReader } from '../providers/contract.ts'
-import { parsed } from '../providers/json-values.ts'
 import { parseEvent, splitEvents } from './sse.ts'
 
 /** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isWithinBounds } from '../../dataplane/json/bounds.ts'
-import { openai } from '../../dataplane/providers/openai.ts'
-import { tgi } from '../../dataplane/providers/tgi.ts'
+import { openai } from '../../dataplane/providers/openai/provider.ts'
+import { tgi } from '../../dataplane/providers/tgi/provider.ts'
 import { aRequest } from '../conformance/a-request.ts'
 
 const PAD = 'x'.repeat(20_000)

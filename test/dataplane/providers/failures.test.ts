@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { classifyAnswer, classifyError } from '../../../dataplane/providers/failures.ts'
+import { classifyAnswer, classifyError } from '../../../dataplane/providers/failures/classify.ts'
 
 function classify(status: number, body: unknown, headers: Record<string, unknown> = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)

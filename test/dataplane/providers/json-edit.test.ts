@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { editMembers } from '../../../dataplane/json/edit.ts'
 import { scanMembers } from '../../../dataplane/json/members.ts'
-import { editMembers } from '../../../dataplane/providers/json-edit.ts'
 
 const NAMES = ['model', 'user', 'a"b', 'a\\', 'ä', '', '{', ',', 'x:y', '__proto__']
 /** "N" is refused: it could be read as "n". */

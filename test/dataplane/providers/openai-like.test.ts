@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openai } from '../../../dataplane/providers/openai.ts'
-import { openAiLike } from '../../../dataplane/providers/openai-like.ts'
-import { sglang } from '../../../dataplane/providers/sglang.ts'
-import { triton } from '../../../dataplane/providers/triton.ts'
-import { vllm } from '../../../dataplane/providers/vllm.ts'
+import { openai } from '../../../dataplane/providers/openai/provider.ts'
+import { openAiLike } from '../../../dataplane/providers/openai-like/provider.ts'
+import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
+import { triton } from '../../../dataplane/providers/triton/provider.ts'
+import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
 import { aDialect, aRequest, aRequestOf } from '../../conformance/a-request.ts'
 
 const messages = [{ role: 'user', content: 'Hi 🌦 "quoted" \\ back' }]

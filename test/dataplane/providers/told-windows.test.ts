@@ -1,8 +1,8 @@
 /** What runtimes tell of the context they serve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { llamacpp } from '../../../dataplane/providers/llamacpp.ts'
-import { ollama } from '../../../dataplane/providers/ollama.ts'
+import { llamacpp } from '../../../dataplane/providers/llamacpp/provider.ts'
+import { ollama } from '../../../dataplane/providers/ollama/provider.ts'
 import type { WindowQuestion } from '../../../dataplane/providers/told-windows.ts'
 import { windowFrom } from '../../../dataplane/providers/told-windows.ts'
 

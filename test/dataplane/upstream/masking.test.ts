@@ -1,7 +1,7 @@
 /** What is shown of an upstream's words: never what it was sent as a credential, and never much. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openai } from '../../../dataplane/providers/openai.ts'
+import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { masked } from '../../../dataplane/upstream/attempt/masking.ts'
 
 const CREDENTIAL = 'sk-4f2a91c07be35d68-of-the-upstream'

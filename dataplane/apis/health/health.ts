@@ -1,0 +1,23 @@
+/** GET /healthz and /readyz: for load balancers and the kubelet, without a key. */
+import type { Api } from '../contract.ts'
+
+export const healthz: Api = {
+  method: 'GET',
+  path: '/healthz',
+  quiet: true,
+  summary: '200 while the process serves.',
+  run: ({ response }) => response.send(200, 'application/json', '{"status":"ok"}'),
+}
+
+export const readyz: Api = {
+  method: 'GET',
+  path: '/readyz',
+  quiet: true,
+  summary: '200 when a configuration is active and the gateway is not draining, else 503.',
+  run({ response, gateway }) {
+    if (gateway.draining) response.send(503, 'application/json', '{"status":"draining"}')
+    else if (gateway.lacksKeys)
+      response.send(503, 'application/json', '{"status":"waiting for keys"}')
+    else response.send(200, 'application/json', '{"status":"ready"}')
+  },
+}

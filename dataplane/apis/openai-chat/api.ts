@@ -1,0 +1,10 @@
+/** POST /v1/chat/completions: the whole pipeline. */
+import { handle } from '../../pipeline.ts'
+import type { Api } from '../contract.ts'
+
+export const openAiChat: Api = {
+  method: 'POST',
+  path: '/v1/chat/completions',
+  summary: 'A chat completion through a route.',
+  run: handle,
+}

@@ -1,0 +1,144 @@
+/** Turns OpenAI's messages into the turns of Anthropic's conversation. */
+import { createHash } from 'node:crypto'
+import { GatewayError } from '../../base/errors.ts'
+import type { ChatMessage } from '../../call.ts'
+import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+
+type Json = Readonly<Record<string, unknown>>
+interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly content: readonly Json[]
+}
+
+const SYSTEM = new Set(['system', 'developer'])
+
+/** The texts before the conversation, and one more if there is any. */
+export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
+  const leading = messages.slice(0, conversationStart(messages))
+  const blocks = leading.flatMap((message, index) => blocksOf(message.content, index))
+  return more === undefined ? blocks : [...blocks, { type: 'text', text: more }]
+}
+
+/** Turns alternate and begin with the user's; within one, answers of tools come first. */
+export function conversationOf(messages: readonly ChatMessage[]): Turn[] {
+  const start = conversationStart(messages)
+  const turns: Turn[] = []
+  for (const [index, message] of messages.entries()) {
+    if (index < start) continue
+    const { role, content } = turnOf(message, index)
+    const last = turns.at(-1)
+    if (content.length === 0) continue
+    if (last?.role === role)
+      turns[turns.length - 1] = { role, content: [...last.content, ...content] }
+    else turns.push({ role, content })
+  }
+  // The API refuses a conversation that the assistant opens.
+  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [textBlock('.')] })
+  return turns.map((turn, index) => finished(turn, index === turns.length - 1))
+}
+
+function conversationStart(messages: readonly ChatMessage[]): number {
+  const start = messages.findIndex(({ role }) => !SYSTEM.has(role))
+  // Where nothing but instructions were sent, the last of them is what to answer.
+  return start === -1 ? messages.length - 1 : start
+}
+
+function finished({ role, content }: Turn, last: boolean): Turn {
+  if (role === 'user') {
+    const results = content.filter(({ type }) => type === 'tool_result')
+    return { role, content: [...results, ...content.filter(({ type }) => type !== 'tool_result')] }
+  }
+  const end = content.at(-1)
+  if (!last || typeof end?.text !== 'string') return { role, content }
+  // White space at the end of a beginning that is to be continued is refused.
+  return { role, content: [...content.slice(0, -1), { ...end, text: end.text.trimEnd() }] }
+}
+
+function turnOf(message: ChatMessage, index: number): Turn {
+  if (message.role === 'assistant') {
+    const calls = listOf(message.tool_calls).map((call) => toolUse(recordOf(call), index))
+    return { role: 'assistant', content: [...blocksOf(message.content, index), ...calls] }
+  }
+  if (message.role === 'tool') return { role: 'user', content: [toolResult(message, index)] }
+  if (message.role === 'user' || SYSTEM.has(message.role)) {
+    return { role: 'user', content: blocksOf(message.content, index) }
+  }
+  throw refused(`messages.${index}.role`, `The role "${message.role}" has no counterpart here.`)
+}
+
+function toolUse(call: Json, index: number): Json {
+  const called = recordOf(call.function)
+  if (textOf(called.name) === undefined) {
+    throw refused(`messages.${index}.tool_calls`, 'This model takes only calls of functions.')
+  }
+  const input = parsed(textOf(called.arguments) ?? '{}')
+  return { type: 'tool_use', id: toolId(call.id), name: called.name, input: recordOf(input) }
+}
+
+function toolResult(message: ChatMessage, index: number): Json {
+  const id = toolId(message.tool_call_id)
+  const content = Array.isArray(message.content)
+    ? blocksOf(message.content, index)
+    : (textOf(message.content) ?? '')
+  return { type: 'tool_result', tool_use_id: id, content }
+}
+
+/** Derived from the id alone, because the same one stands at the call and at its answer. */
+function toolId(id: unknown): string {
+  const own = textOf(id) ?? ''
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(own)) return own
+  return `call_${createHash('sha256').update(own).digest('hex').slice(0, 24)}`
+}
+
+function blocksOf(content: unknown, index: number): Json[] {
+  if (typeof content === 'string') return content === '' ? [] : [textBlock(content)]
+  return listOf(content).flatMap((part) => {
+    const block = blockOf(recordOf(part), index)
+    if (block === undefined) return []
+    const marked = isRecord(recordOf(part).prompt_cache_breakpoint)
+    return [marked ? { ...block, cache_control: { type: 'ephemeral' } } : block]
+  })
+}
+
+function blockOf(part: Json, index: number): Json | undefined {
+  const param = `messages.${index}.content`
+  if (part.type === 'text' || part.type === 'refusal') {
+    const text = textOf(part.text) ?? textOf(part.refusal)
+    return text === undefined ? undefined : textBlock(text)
+  }
+  if (part.type === 'image_url') {
+    const source = sourceOf(textOf(recordOf(part.image_url).url))
+    if (source !== undefined) return { type: 'image', source }
+    throw refused(param, 'An image must be an https URL or a base64 data URL.')
+  }
+  if (part.type === 'file') {
+    const { file_data: data, filename } = recordOf(part.file)
+    const source = sourceOf(textOf(data))
+    if (source?.media_type === 'application/pdf') {
+      return { type: 'document', source, ...(textOf(filename) && { title: filename }) }
+    }
+    throw refused(param, 'A file must be a PDF, sent as base64 data URL in file_data.')
+  }
+  throw refused(param, `Parts of type "${textOf(part.type) ?? ''}" have no counterpart here.`)
+}
+
+function sourceOf(url: string | undefined): Json | undefined {
+  if (url === undefined) return undefined
+  if (/^https?:/i.test(url)) return { type: 'url', url }
+  const comma = url.indexOf(',')
+  const media = /^data:([a-z]+\/[a-z0-9.+-]+);base64$/i.exec(
+    url.slice(0, Math.min(comma, 100)),
+  )?.[1]
+  if (media === undefined) return undefined
+  // Only the one spelling is accepted.
+  const type = media.toLowerCase().replace('image/jpg', 'image/jpeg')
+  return { type: 'base64', media_type: type, data: url.slice(comma + 1) }
+}
+
+function textBlock(text: string): Json {
+  return { type: 'text', text }
+}
+
+function refused(param: string, message: string): GatewayError {
+  return new GatewayError('ERR_GW_INVALID_REQUEST', message, { param })
+}

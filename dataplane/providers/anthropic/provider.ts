@@ -1,0 +1,45 @@
+/** Anthropic's Messages API. */
+
+import type { Provider } from '../contract.ts'
+import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { readMessage } from './answer.ts'
+import { messagesRequest } from './request.ts'
+import { openMessageStream } from './stream.ts'
+
+/** Later versions refuse more of what clients send. */
+const API_VERSION = '2023-06-01'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'quota', code: 'enforced_spend_limit_reached' },
+  { class: 'quota', type: 'billing_error' },
+  { class: 'quota', status: [400], says: /credit balance is too low/ },
+  { class: 'context', status: [400], says: /^prompt is too long|exceed context limit/ },
+  // A conflict passes by itself, so it is no mistake of the client.
+  { class: 'server', status: [409] },
+]
+
+export const anthropic: Provider = {
+  name: 'anthropic',
+  summary: "Anthropic's Messages API.",
+  hosted: true,
+  defaultEndpoint: 'https://api.anthropic.com/v1',
+  passesBytes: false,
+  encode(request, dialect, maxTokens) {
+    const version = dialect.apiVersion ?? API_VERSION
+    return {
+      path: '/messages',
+      headers: {
+        'content-type': 'application/json',
+        accept: request.stream ? 'text/event-stream' : 'application/json',
+        // Compressed events would arrive in blocks.
+        'accept-encoding': 'identity',
+        'anthropic-version': version,
+        ...(dialect.credential !== '' && { 'x-api-key': dialect.credential }),
+      },
+      body: JSON.stringify(messagesRequest(request, dialect, version, maxTokens)),
+    }
+  },
+  decode: (body, request) => readMessage(body, request, RECOGNISERS),
+  openStream: (request) => openMessageStream(request, RECOGNISERS),
+  classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
+}

@@ -1,0 +1,131 @@
+/**
+ * Decides what an upstream's error means; a dialect adds recognisers of its own in front of these.
+ */
+
+import { rowOf } from '../../json/values.ts'
+import type { Failure, FailureClass } from '../contract.ts'
+import { readError, readErrorBody, type Told } from './bodies.ts'
+import { retryAfterMs } from './delay.ts'
+
+/** An error is of this class when everything the recogniser states is so. */
+export interface Recogniser {
+  readonly class: FailureClass
+  readonly status?: readonly number[]
+  readonly type?: string
+  readonly code?: string
+  readonly says?: RegExp
+}
+
+/** The first that recognises an error decides; more special ones stand before more general ones. */
+const GENERAL: readonly Recogniser[] = [
+  { class: 'context', code: 'context_length_exceeded' },
+  { class: 'quota', code: 'insufficient_quota' },
+  { class: 'quota', type: 'insufficient_quota' },
+  { class: 'quota', status: [402] },
+  { class: 'credential', status: [401, 403, 407] },
+  // A path or method that is unknown there is our configuration's mistake, like an unknown model.
+  { class: 'missing', status: [404, 405] },
+  // Not 504: it is an answer, of whoever stands in front of the model, and may be asked for again.
+  { class: 'timeout', status: [408, 499] },
+  { class: 'rate_limited', status: [429] },
+  { class: 'overloaded', status: [503, 529] },
+  { class: 'server', status: [424] },
+]
+
+/** What kinds of error inside a stream would have had as their status, when they name none. */
+const STATUS_OF_KIND: Readonly<Record<string, number>> = {
+  context_length_exceeded: 400,
+  exceed_context_size_error: 400,
+  content_filter: 400,
+  invalid_request_error: 400,
+  BadRequestError: 400,
+  validation: 422,
+  authentication_error: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  NotFoundError: 404,
+  request_too_large: 413,
+  insufficient_quota: 429,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  overloaded: 503,
+  overloaded_error: 503,
+  unavailable_error: 503,
+  ServiceUnavailableError: 503,
+  timeout_error: 504,
+}
+
+const OF_THE_CLIENT = { type: 'invalid_request_error', code: null } as const
+
+export function classifyAnswer(
+  own: readonly Recogniser[],
+  status: number,
+  headers: Readonly<Record<string, unknown>>,
+  body: Buffer,
+): Failure {
+  const told = readErrorBody(body)
+  // An error under 2xx is judged by the status it names itself.
+  if (status >= 200 && status < 300) return classifyTold(own, told, headers)
+  return failureOf(own, status, told, headers)
+}
+
+/** Classifies an error object that came where an answer or an event was expected. */
+export function classifyError(own: readonly Recogniser[], error: unknown): Failure {
+  return classifyTold(own, readError(error), {})
+}
+
+export function malformed(message: string): Failure {
+  return { class: 'malformed', message }
+}
+
+function classifyTold(
+  own: readonly Recogniser[],
+  told: Told,
+  headers: Readonly<Record<string, unknown>>,
+): Failure {
+  const kind = rowOf(STATUS_OF_KIND, told.code) ?? rowOf(STATUS_OF_KIND, told.type)
+  const status = told.status ?? kind
+  if (status !== undefined) return failureOf(own, status, told, headers)
+  const { status: assumed, ...failure } = failureOf(own, 500, told, headers)
+  return failure
+}
+
+function failureOf(
+  own: readonly Recogniser[],
+  status: number,
+  told: Told,
+  headers: Readonly<Record<string, unknown>>,
+): Failure {
+  const delay = retryAfterMs(headers, told)
+  const kind = classOf(own, status, told)
+  // What it calls its own failure is the client's: its words stay, its labels would say the opposite.
+  const { type, code } = kind === 'client' && status >= 500 ? OF_THE_CLIENT : told
+  return {
+    class: kind,
+    status,
+    message: told.message ?? `The upstream answered ${status} without saying why.`,
+    type,
+    param: told.param,
+    code,
+    ...(delay !== undefined && { retryAfterMs: delay }),
+  }
+}
+
+function classOf(own: readonly Recogniser[], status: number, told: Told): FailureClass {
+  for (const recogniser of [...own, ...GENERAL]) {
+    if (recognises(recogniser, status, told)) return recogniser.class
+  }
+  if (status >= 500) return 'server'
+  // A redirect is never followed, so it is no answer.
+  return status >= 400 ? 'client' : 'malformed'
+}
+
+function recognises(recogniser: Recogniser, status: number, told: Told): boolean {
+  if (recogniser.status && !recogniser.status.includes(status)) return false
+  if (recogniser.type !== undefined && recogniser.type !== told.type) return false
+  if (recogniser.code !== undefined && recogniser.code !== told.code) return false
+  return !recogniser.says || recogniser.says.test(told.message ?? '')
+}

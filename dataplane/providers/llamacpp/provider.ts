@@ -1,0 +1,44 @@
+/** llama.cpp's server. */
+import type { ChatBody } from '../../call.ts'
+import type { Recogniser } from '../failures/classify.ts'
+import { openAiLike } from '../openai-like/provider.ts'
+import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { OF_LLAMACPP } from '../told-windows.ts'
+
+/** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
+export const OF_THE_REQUEST = new RegExp(
+  [
+    String.raw`\bis not supported\b`,
+    String.raw`Jinja Exception|raise_exception\(|^\s*-+\s*While executing `,
+    '^Failed to (?:parse|load|decode|download) |^Unable to generate parser for this template',
+  ].join('|'),
+)
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'context', type: 'exceed_context_size_error' },
+  // Every path answers so while the model is being loaded.
+  { class: 'overloaded', type: 'unavailable_error' },
+  // What it finds wrong with a request while it reads it is an exception like any other there.
+  { class: 'client', status: [500, 501], says: OF_THE_REQUEST },
+]
+
+export const llamacpp = openAiLike({
+  name: 'llamacpp',
+  summary: "llama.cpp's server.",
+  hosted: false,
+  healthPath: '/health',
+  // Older builds know no other.
+  maxTokens: 'max_tokens',
+  maxTokensOnly: true,
+  developerRole: false,
+  drop: HOSTED_MEMBERS,
+  rewrite: parallelByDefault,
+  windows: OF_LLAMACPP,
+  recognisers: RECOGNISERS,
+})
+
+/** Several tool calls at once are the default at OpenAI, and not here. */
+function parallelByDefault(body: ChatBody): Record<string, unknown> {
+  const asked = Array.isArray(body.tools) && body.tools.length > 0
+  return asked && (body.parallel_tool_calls ?? null) === null ? { parallel_tool_calls: true } : {}
+}

@@ -1,0 +1,65 @@
+/** Members of OpenAI's answers that runtimes write in several ways: usage, reasoning, log probabilities. */
+import type { Usage } from '../../call.ts'
+import { countOf, isRecord, listOf, recordOf } from '../../json/values.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Usage as far as its numbers make sense, else undefined. `extras` is the answer around it. */
+export function readUsage(
+  usage: unknown,
+  extras: Readonly<Record<string, unknown>> = {},
+): Usage | undefined {
+  if (!isRecord(usage)) return undefined
+  const prompt = countOf(usage.prompt_tokens)
+  const completion = countOf(usage.completion_tokens)
+  if (prompt === undefined && completion === undefined) return undefined
+  // Older llama.cpp tells cached tokens only beside the usage.
+  const cached =
+    countOf(recordOf(usage.prompt_tokens_details).cached_tokens) ??
+    countOf(recordOf(extras.timings).cache_n)
+  // SGLang tells reasoning tokens one level higher than OpenAI.
+  const reasoning =
+    countOf(recordOf(usage.completion_tokens_details).reasoning_tokens) ??
+    countOf(usage.reasoning_tokens)
+  return {
+    promptTokens: prompt ?? 0,
+    completionTokens: completion ?? 0,
+    cachedTokens: Math.min(cached ?? 0, prompt ?? 0),
+    reasoningTokens: Math.min(reasoning ?? 0, completion ?? 0),
+    estimated: false,
+  }
+}
+
+/** Stands in every event and answer that uses the other name. */
+export const OTHER_NAME = '"reasoning"'
+
+/** A message or a delta; the same object where nothing has to change. */
+export function withReasoning(message: Json): Json {
+  if (typeof message.reasoning !== 'string' || 'reasoning_content' in message) return message
+  const { reasoning, ...rest } = message
+  return { ...rest, reasoning_content: reasoning }
+}
+
+/** An answer or a chunk of one; the same object where nothing has to change. */
+export function withReasonings(answer: Json, member: 'message' | 'delta'): Json {
+  let renamed = false
+  const choices = listOf(answer.choices).map((choice) => {
+    const before = recordOf(recordOf(choice)[member])
+    const after = withReasoning(before)
+    if (after === before) return choice
+    renamed = true
+    return { ...recordOf(choice), [member]: after }
+  })
+  return renamed ? { ...answer, choices } : answer
+}
+
+export function withBytes(logprobs: unknown): unknown {
+  if (!isRecord(logprobs) || !Array.isArray(logprobs.content)) return logprobs
+  return { ...logprobs, content: logprobs.content.map(withTokenBytes) }
+}
+
+function withTokenBytes(token: unknown): unknown {
+  if (!isRecord(token)) return token
+  const top = listOf(token.top_logprobs)
+  return { bytes: null, ...token, ...(top.length > 0 && { top_logprobs: top.map(withTokenBytes) }) }
+}

@@ -1,0 +1,106 @@
+/**
+ * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
+ */
+
+import { GatewayError } from '../../base/errors.ts'
+import type { ChatBody, ChatMessage, ChatRequest } from '../../call.ts'
+import { editMembers } from '../../json/edit.ts'
+import { isRecord } from '../../json/values.ts'
+import type { Dialect } from '../contract.ts'
+import type { OpenAiLike } from './provider.ts'
+
+/**
+ * Proxies behind an upstream's name would obey these: a client must not choose hosts or
+ * credentials.
+ */
+const ROUTING = new Set(['api_base', 'base_url', 'api_key', 'extra_headers', 'organization'])
+
+/** Members that mean something only at OpenAI's own API: elsewhere without effect, or refused. */
+export const HOSTED_MEMBERS: readonly string[] = [
+  'user',
+  'metadata',
+  'store',
+  'safety_identifier',
+  'prompt_cache_key',
+  'service_tier',
+  'verbosity',
+  'prediction',
+  'modalities',
+  'audio',
+  'web_search_options',
+]
+
+type Edits = Map<string, string | undefined>
+type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
+
+export function encodeBody(
+  request: ChatRequest,
+  dialect: Dialect,
+  maxTokens: number | undefined,
+  options: OpenAiLike,
+): Buffer {
+  const { body, spans } = request
+  const edits: Edits = new Map()
+  if (body.model !== dialect.model) edits.set('model', JSON.stringify(dialect.model))
+  if (options.oneChoice) refuseChoices(body)
+  const heard = options.developerRole ? body : withoutDevelopers(body)
+  if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
+  if (request.stream) askUsage(edits, body)
+  boundTokens(edits, request, maxTokens, options)
+  for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
+    edits.set(name, value === undefined ? undefined : JSON.stringify(value))
+  }
+  for (const name of spans.keys()) {
+    if (ROUTING.has(name) || !isUnderstood(name, options)) edits.set(name, undefined)
+  }
+  return editMembers(request.bytes, spans, edits)
+}
+
+function isUnderstood(name: string, { allow, drop }: OpenAiLike): boolean {
+  if (drop?.includes(name)) return false
+  return allow === undefined || allow.includes(name)
+}
+
+/**
+ * Usage is always asked for, because it is what gets metered; the reader hides it where the client
+ * did not ask.
+ */
+function askUsage(edits: Edits, body: ChatBody): void {
+  // Something that is no object is a client's mistake, which the upstream explains best.
+  const options: unknown = body.stream_options ?? {}
+  if (!isRecord(options) || options.include_usage === true) return
+  edits.set('stream_options', JSON.stringify({ ...options, include_usage: true }))
+}
+
+function boundTokens(
+  edits: Edits,
+  { body, spans }: ChatRequest,
+  maxTokens: number | undefined,
+  { maxTokens: member, maxTokensOnly, maxTokensDefault }: Bounds,
+): void {
+  const other = member === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+  const given = body.max_completion_tokens ?? body.max_tokens ?? undefined
+  const moves = maxTokensOnly === true && spans.has(other)
+  if (moves) edits.set(other, undefined)
+  if (given === undefined) {
+    const bound = maxTokens ?? maxTokensDefault
+    if (bound !== undefined) edits.set(member, String(bound))
+  } else if (moves && body[member] !== given) {
+    edits.set(member, JSON.stringify(given))
+  }
+}
+
+function refuseChoices({ n }: ChatBody): void {
+  if (typeof n !== 'number' || n <= 1) return
+  throw new GatewayError('ERR_GW_INVALID_REQUEST', 'This model gives one choice; send n: 1.', {
+    param: 'n',
+  })
+}
+
+function withoutDevelopers(body: ChatBody): ChatBody {
+  const isDeveloper = (message: ChatMessage) => message.role === 'developer'
+  if (!body.messages.some(isDeveloper)) return body
+  const heard = (message: ChatMessage) =>
+    isDeveloper(message) ? { ...message, role: 'system' } : message
+  return { ...body, messages: body.messages.map(heard) }
+}

@@ -1,0 +1,24 @@
+/** OpenAI's hosted API, and everything else that speaks exactly like it. */
+import type { Recogniser } from '../failures/classify.ts'
+import { bearer, openAiLike } from '../openai-like/provider.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  // Servers that imitate OpenAI often leave out the code.
+  { class: 'context', status: [400], says: /maximum context length is/ },
+]
+
+export const openai = openAiLike({
+  name: 'openai',
+  summary: "OpenAI's hosted API, or any service that speaks exactly like it.",
+  hosted: true,
+  defaultEndpoint: 'https://api.openai.com/v1',
+  // Reasoning models refuse `max_tokens`; a client that sends it all the same gets their
+  // explanation.
+  maxTokens: 'max_completion_tokens',
+  developerRole: true,
+  authentication: (dialect) => ({
+    ...bearer(dialect),
+    ...(dialect.project !== undefined && { 'openai-project': dialect.project }),
+  }),
+  recognisers: RECOGNISERS,
+})

@@ -1,0 +1,26 @@
+/** SGLang's OpenAI-compatible server. */
+import type { Recogniser } from '../failures/classify.ts'
+import { openAiLike } from '../openai-like/provider.ts'
+import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  // In a stream this is the first event of an answer that is 200.
+  { class: 'overloaded', says: /request queue is full|aborted by a higher priority request/ },
+  {
+    class: 'context',
+    status: [400],
+    says: /longer than the model's context length|maximum context length/,
+  },
+]
+
+export const sglang = openAiLike({
+  name: 'sglang',
+  summary: "SGLang's OpenAI-compatible server.",
+  hosted: false,
+  healthPath: '/health',
+  maxTokens: 'max_tokens',
+  developerRole: false,
+  drop: HOSTED_MEMBERS,
+  failing: ['abort', 'error'],
+  recognisers: RECOGNISERS,
+})

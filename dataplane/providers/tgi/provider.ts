@@ -1,0 +1,70 @@
+/** Hugging Face's Text Generation Inference. */
+
+import { GatewayError } from '../../base/errors.ts'
+import type { ChatBody, ChatMessage } from '../../call.ts'
+import { isRecord, recordOf } from '../../json/values.ts'
+import type { Recogniser } from '../failures/classify.ts'
+import { openAiLike } from '../openai-like/provider.ts'
+import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  {
+    class: 'context',
+    status: [422],
+    says: /`inputs` tokens \+ `max_new_tokens` must be <=|`inputs` must have less than/,
+  },
+]
+
+export const tgi = openAiLike({
+  name: 'tgi',
+  summary: "Hugging Face's Text Generation Inference.",
+  hosted: false,
+  healthPath: '/health',
+  // The one is an alias of the other, and both together are a duplicate that is refused.
+  maxTokens: 'max_tokens',
+  maxTokensOnly: true,
+  developerRole: false,
+  oneChoice: true,
+  drop: [
+    ...HOSTED_MEMBERS,
+    'reasoning_effort',
+    // Typed as a list there, so that OpenAI's object is refused.
+    'logit_bias',
+    // Turned into a repetition penalty two too large.
+    'presence_penalty',
+  ],
+  rewrite: asTyped,
+  repair: { newIds: true, finishReasons: { stop_sequence: 'stop', eos_token: 'stop' } },
+  recognisers: RECOGNISERS,
+})
+
+/** Its types are strict where OpenAI's are wide. */
+function asTyped(body: ChatBody): Record<string, unknown> {
+  const { stop, top_p: topP, response_format: format } = body
+  return {
+    ...(typeof stop === 'string' && { stop: [stop] }),
+    ...(typeof topP === 'number' && topP >= 1 && { top_p: undefined }),
+    ...(isRecord(format) && { response_format: grammar(format) }),
+    ...(body.messages.some(saysAndCalls) && { messages: body.messages.map(onlyCalls) }),
+  }
+}
+
+function grammar(format: Readonly<Record<string, unknown>>): unknown {
+  if (format.type === 'text') return undefined
+  const schema = recordOf(format.json_schema).schema
+  if (format.type === 'json_schema' && isRecord(schema)) return { type: 'json', value: schema }
+  throw new GatewayError(
+    'ERR_GW_INVALID_REQUEST',
+    'This model forms JSON only after a schema; send response_format.json_schema.schema.',
+    { param: 'response_format' },
+  )
+}
+
+/** Of a message with both, it would keep the text and lose the calls. */
+function saysAndCalls(message: ChatMessage): boolean {
+  return Array.isArray(message.tool_calls) && (message.content ?? null) !== null
+}
+
+function onlyCalls(message: ChatMessage): ChatMessage {
+  return saysAndCalls(message) ? { ...message, content: null } : message
+}

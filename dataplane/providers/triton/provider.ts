@@ -1,0 +1,74 @@
+/** The OpenAI frontend of Triton with TensorRT-LLM. */
+
+import { GatewayError } from '../../base/errors.ts'
+import type { ChatBody } from '../../call.ts'
+import type { Recogniser } from '../failures/classify.ts'
+import { openAiLike } from '../openai-like/provider.ts'
+
+/** Its schema forbids every other member. */
+const UNDERSTOOD = [
+  'messages',
+  'model',
+  'frequency_penalty',
+  'ignore_eos',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'min_tokens',
+  'n',
+  'presence_penalty',
+  'response_format',
+  'seed',
+  'stop',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
+  'tools',
+  'tool_choice',
+  'user',
+  'function_call',
+  'functions',
+]
+/** Its own default is 16 tokens. */
+const MAX_TOKENS_DEFAULT = 4_096
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'missing', status: [400], says: /^Unknown model/ },
+  { class: 'context', status: [400, 500], says: /exceeds maximum input length|max_seq_len/ },
+]
+
+export const triton = openAiLike({
+  name: 'triton',
+  summary: "Triton's OpenAI frontend with TensorRT-LLM.",
+  hosted: false,
+  healthPath: '/v2/health/ready',
+  maxTokens: 'max_tokens',
+  maxTokensDefault: MAX_TOKENS_DEFAULT,
+  developerRole: false,
+  allow: UNDERSTOOD,
+  rewrite: explicit,
+  failing: ['abort', 'error'],
+  repair: {
+    newIds: false,
+    // TensorRT-LLM numbers its reasons.
+    finishReasons: { 1: 'stop', 2: 'stop', 3: 'length' },
+    lengthAtBound: { withoutBound: MAX_TOKENS_DEFAULT },
+  },
+  recognisers: RECOGNISERS,
+})
+
+function explicit(body: ChatBody): Record<string, unknown> {
+  if (body.tool_choice === 'required' && Array.isArray(body.tools) && body.tools.length > 1) {
+    // It would silently force the first of them.
+    throw new GatewayError(
+      'ERR_GW_INVALID_REQUEST',
+      'This model cannot choose among required tools; name one in tool_choice, or send auto.',
+      { param: 'tool_choice' },
+    )
+  }
+  // Its own default is 0.7.
+  return (body.temperature ?? null) === null ? { temperature: 1 } : {}
+}

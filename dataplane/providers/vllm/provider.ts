@@ -1,0 +1,25 @@
+/** vLLM's OpenAI-compatible server. */
+import type { Recogniser } from '../failures/classify.ts'
+import { openAiLike } from '../openai-like/provider.ts'
+import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  {
+    class: 'context',
+    status: [400],
+    says: /context length is|longer than the maximum model length of/,
+  },
+]
+
+export const vllm = openAiLike({
+  name: 'vllm',
+  summary: "vLLM's OpenAI-compatible server.",
+  hosted: false,
+  healthPath: '/health',
+  maxTokens: 'max_tokens',
+  developerRole: false,
+  drop: HOSTED_MEMBERS,
+  failing: ['abort', 'error'],
+  renamesReasoning: true,
+  recognisers: RECOGNISERS,
+})
