@@ -5,7 +5,7 @@ import { type Called, type Calling, chat, listModels } from '../asking/client-ca
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import { type Doors, withDoors } from '../asking/doors.ts'
 import type { Place } from '../asking/place.ts'
-import type { TestOptions } from '../commands/limits.ts'
+import type { TestOptions } from '../commands/tenants/limits.ts'
 import { EXIT, printLine, printRemark, printTable, printValue } from '../printing/output.ts'
 
 const TELL_EVERY_MS = 1000

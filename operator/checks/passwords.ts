@@ -3,7 +3,7 @@ import {
   literalPasswords,
   PASSWORD_FIX,
   PASSWORD_MESSAGE,
-} from '../../dataplane/config/checks/credentials.ts'
+} from '../../dataplane/config/checks/upstreams/credentials.ts'
 import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck } from './contract.ts'
 

@@ -1,10 +1,10 @@
 /** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
 
 import type { CheckContext } from '../checks/contract.ts'
+import { check, checkChoices, checkFacts } from '../checks/index.ts'
 import { startsWith, valueAt } from '../document/tree.ts'
 import { type Configuration, GatewayConfig } from '../schema/index.ts'
 import type { Place } from '../schema/listener.ts'
-import { check, checkChoices, checkFacts } from './check.ts'
 import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'

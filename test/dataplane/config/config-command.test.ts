@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { aDocument } from './documents.ts'
 
-const command = new URL('../../../cli/commands/config.ts', import.meta.url).href
+const command = new URL('../../../cli/commands/documents/config.ts', import.meta.url).href
 const program = `import { config } from ${JSON.stringify(command)}
 await config.parseAsync(process.argv.slice(1), { from: 'user' })`
 

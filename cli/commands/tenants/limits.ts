@@ -1,8 +1,8 @@
 /** `gw limits`: how a tenant stands, and whether its limit holds under load. */
 import { Command, Option } from 'commander'
-import { keyOption, routeOption, urlFlag } from '../asking/client-options.ts'
-import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../asking/place.ts'
-import { durationMs, numberBetween } from '../option-values.ts'
+import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
+import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../../asking/place.ts'
+import { durationMs, numberBetween } from '../../option-values.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -11,7 +11,7 @@ import {
   printLine,
   printRemark,
   printValue,
-} from '../printing/output.ts'
+} from '../../printing/output.ts'
 
 interface ShowOptions extends PlaceOptions {
   readonly tenant: string
@@ -70,9 +70,9 @@ export const limits = endUsageWith64(
 
 async function showLimits(options: ShowOptions, command: Command): Promise<void> {
   const { tenant, output } = options
-  const { withDoors } = await import('../asking/doors.ts')
+  const { withDoors } = await import('../../asking/doors.ts')
   const place = await askedPlace(options, command)
-  const { Standing, Unknown, printStanding } = await import('../printing/limits-table.ts')
+  const { Standing, Unknown, printStanding } = await import('../../printing/limits-table.ts')
   const { name, status, body } = await withDoors(place, async ([door]) => {
     const answer = await door.ask(`/limits/${encodeURIComponent(tenant)}`)
     return { name: door.name, ...answer }
@@ -93,7 +93,7 @@ async function testLimits(options: TestOptions, command: Command): Promise<void>
     const message = `error: give a key of tenant "${tenant}" in GW_KEY: keys are stored as hashes`
     return command.error(message, { exitCode: EXIT.usage })
   }
-  const { testOfLimits } = await import('../trials/limits.ts')
+  const { testOfLimits } = await import('../../trials/limits.ts')
   // Somewhere else than where this machine's gateways are: only what was said is asked for its limits.
   const place =
     options.url === undefined ? await askedPlace(options, command) : saidPlace(options, command)

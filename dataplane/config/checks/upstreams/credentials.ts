@@ -1,9 +1,9 @@
 /** Credentials are references, never literals: the file is copied, mailed and committed. */
 
-import { isReference, splitReferences } from '../document/reference-syntax.ts'
-import { isMap, listAt, valueAt } from '../document/tree.ts'
-import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
-import { at, type Check } from './contract.ts'
+import { isReference, splitReferences } from '../../document/reference-syntax.ts'
+import { isMap, listAt, valueAt } from '../../document/tree.ts'
+import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import { at, type Check } from '../contract.ts'
 import { hasControls } from './egress.ts'
 
 const CREDENTIAL_HEADERS = new Set([

@@ -1,7 +1,7 @@
 /** Who may call. */
-import { refuse, warn } from '../judgement/problems.ts'
-import { at, type Check, quoted } from './contract.ts'
-import { unknownName } from './names.ts'
+import { refuse, warn } from '../../judgement/problems.ts'
+import { at, type Check, quoted } from '../contract.ts'
+import { unknownName } from '../names.ts'
 
 /** A whole key ends in 43 random characters and a checksum of 6; a prefix is a few characters. */
 const WHOLE_KEY = /^gw_.+_[0-9A-Za-z]{49}$/

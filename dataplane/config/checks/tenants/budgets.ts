@@ -1,8 +1,8 @@
 /** Budgets of tenants. */
-import { ANSWER_TOKENS_RESERVED } from '../../budgets/reserve.ts'
-import { refuse, warn } from '../judgement/problems.ts'
-import { at, type Check, quoted } from './contract.ts'
-import { unknownName } from './names.ts'
+import { ANSWER_TOKENS_RESERVED } from '../../../budgets/reserve.ts'
+import { refuse, warn } from '../../judgement/problems.ts'
+import { at, type Check, quoted } from '../contract.ts'
+import { unknownName } from '../names.ts'
 import { routesByTenant } from './prices.ts'
 
 const budgetHasCap: Check = ({ budgets }) =>

@@ -1,7 +1,7 @@
 /** The semantic strategy and its classifier. */
-import { type Finding, type Path, refuse } from '../judgement/problems.ts'
-import type { RouteSection } from '../schema/index.ts'
-import { at, type Check } from './contract.ts'
+import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
+import type { RouteSection } from '../../schema/index.ts'
+import { at, type Check } from '../contract.ts'
 
 const semanticGoesWithItsStrategy: Check = ({ routes }) =>
   routes.flatMap(({ strategy, semantic }, index) => {

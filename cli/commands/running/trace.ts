@@ -1,7 +1,7 @@
 /** `gw trace`: what was decided about a request, and why. */
 import { Command, Option } from 'commander'
-import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
-import { wholeNumber } from '../option-values.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { wholeNumber } from '../../option-values.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -11,7 +11,7 @@ import {
   printRemark,
   printTable,
   printValue,
-} from '../printing/output.ts'
+} from '../../printing/output.ts'
 
 interface GetOptions extends PlaceOptions {
   readonly format: 'tree' | 'json'
@@ -48,7 +48,7 @@ export const trace = endUsageWith64(
 )
 
 async function getTrace(id: string, options: GetOptions, command: Command): Promise<void> {
-  const { withDoors } = await import('../asking/doors.ts')
+  const { withDoors } = await import('../../asking/doors.ts')
   const place = await askedPlace(options, command)
   const found = await withDoors(place, async (doors) => {
     // Pods do not know of each other, so all are asked.
@@ -67,14 +67,14 @@ async function getTrace(id: string, options: GetOptions, command: Command): Prom
     )
   }
   if (options.format === 'json') return await printValue(found.body, 'json')
-  const { Trace, printTree } = await import('../printing/trace-tree.ts')
+  const { Trace, printTree } = await import('../../printing/trace-tree.ts')
   printTree(Trace.parse(found.body), place.kind === 'cluster' ? found.name : undefined)
 }
 
 async function listTraces(options: ListOptions, command: Command): Promise<void> {
   const { limit, output } = options
-  const { withDoors } = await import('../asking/doors.ts')
-  const { Trace } = await import('../printing/trace-tree.ts')
+  const { withDoors } = await import('../../asking/doors.ts')
+  const { Trace } = await import('../../printing/trace-tree.ts')
   const { z } = await import('zod')
   const Listing = z.object({ traces: z.array(Trace) })
   const all = await withDoors(await askedPlace(options, command), (doors) =>

@@ -1,9 +1,9 @@
 /** `gw auth`: which answer a key gets. */
 import { hash } from 'node:crypto'
 import { Command } from 'commander'
-import { keyOption, routeOption, urlFlag } from '../asking/client-options.ts'
-import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
-import { wholeNumber } from '../option-values.ts'
+import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { wholeNumber } from '../../option-values.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -11,7 +11,7 @@ import {
   formatOption,
   printLine,
   printValue,
-} from '../printing/output.ts'
+} from '../../printing/output.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly key?: string
@@ -57,11 +57,11 @@ async function judged(key: string, options: TestOptions, command: Command) {
     key_hash: hash('sha256', key),
     ...(route !== undefined && { model: route }),
   })
-  const { withDoors } = await import('../asking/doors.ts')
+  const { withDoors } = await import('../../asking/doors.ts')
   const { status, body } = await withDoors(await askedPlace(options, command), ([door]) =>
     door.ask(`/explain?${query}`),
   )
-  const { Explanation, Refusal } = await import('../printing/explanation.ts')
+  const { Explanation, Refusal } = await import('../../printing/explanation.ts')
   if (status === 404) return { status: 404, why: Refusal.parse(body).error.message }
   const verdict = status === 200 ? Explanation.parse(body).key : undefined
   if (verdict === undefined) throw new Error(`The gateway answered with ${status}.`)
@@ -70,7 +70,7 @@ async function judged(key: string, options: TestOptions, command: Command) {
 
 /** Through everything that lies between: a proxy may take the header away. */
 async function sent(calling: { url: string; key: string }, route: string | undefined) {
-  const { chat, listModels } = await import('../asking/client-call.ts')
+  const { chat, listModels } = await import('../../asking/client-call.ts')
   const called = await (route === undefined ? listModels(calling) : chat(route, calling))
   const { status, code, message } = called
   return { status, why: code === undefined ? 'it was answered' : `${code}: ${message}` }

@@ -1,7 +1,7 @@
 /** `gw upstream`: whether upstreams can be reached from the gateway, and answer. */
 import { Command, Option } from 'commander'
-import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
-import { endUsageWith64, type Format, formatOption } from '../printing/output.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly name?: string
@@ -28,6 +28,6 @@ export const upstream = endUsageWith64(
 
 async function testUpstreams(options: TestOptions, command: Command): Promise<void> {
   const { name, verbose = false, output } = options
-  const { testUpstreams: run } = await import('../trials/upstream.ts')
+  const { testUpstreams: run } = await import('../../trials/upstream.ts')
   await run({ name, verbose, output }, await askedPlace(options, command))
 }

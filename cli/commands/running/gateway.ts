@@ -1,7 +1,7 @@
 /** `gw gateway`: whether routes lead to an answer, also when an upstream fails. */
 import { Command, Option } from 'commander'
-import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
-import { endUsageWith64, type Format, formatOption } from '../printing/output.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly route?: string
@@ -34,7 +34,7 @@ export const gateway = endUsageWith64(
 
 async function testRoutes(options: TestOptions, command: Command): Promise<void> {
   const { route, simulateFailure, simulateRateLimit, output } = options
-  const { testRoutes: run } = await import('../trials/route.ts')
+  const { testRoutes: run } = await import('../../trials/route.ts')
   const fail = simulateRateLimit ? 'rate_limited' : simulateFailure && 'server'
   await run({ route, fail, output }, await askedPlace(options, command))
 }

@@ -1,7 +1,7 @@
 /** Addresses the gateway is told to dial. */
-import { type Path, refuse } from '../judgement/problems.ts'
-import type { Section } from '../schema/index.ts'
-import { at, type Check } from './contract.ts'
+import { type Path, refuse } from '../../judgement/problems.ts'
+import type { Section } from '../../schema/index.ts'
+import { at, type Check } from '../contract.ts'
 
 interface Dialled {
   readonly path: Path

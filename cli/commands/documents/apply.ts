@@ -1,8 +1,8 @@
 /** `gw apply`: a configuration file put into force, in a cluster or in a running stand-alone gateway. */
 import { Command, Option } from 'commander'
-import { addPlace, type PlaceOptions, placeOf } from '../asking/place.ts'
-import { durationMs } from '../option-values.ts'
-import { endUsageWith64, type Format, formatOption, printRemark } from '../printing/output.ts'
+import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
+import { durationMs } from '../../option-values.ts'
+import { endUsageWith64, type Format, formatOption, printRemark } from '../../printing/output.ts'
 
 interface ApplyOptions extends PlaceOptions {
   readonly file: string
@@ -50,16 +50,16 @@ export const apply = endUsageWith64(
 async function applyFile(options: ApplyOptions, command: Command): Promise<void> {
   const place = await placeOf(options, command)
   const { file, reload, drainTimeout, wait, timeout, forceConflicts, output } = options
-  const { readWritten } = await import('../apply/document.ts')
+  const { readWritten } = await import('../../apply/document.ts')
   if (place.kind === 'stand-alone') {
     if (drainTimeout !== undefined)
       printRemark('--drain-timeout is for pods that end: this gateway goes on, and drains nothing.')
-    const { applyToGateway } = await import('../apply/stand-alone.ts')
+    const { applyToGateway } = await import('../../apply/stand-alone.ts')
     const written = readWritten(file)
     if (written === undefined) return
     return await applyToGateway(written, place, { onlyLimits: reload === true, path: file, output })
   }
-  const { applyToCluster } = await import('../apply/cluster.ts')
+  const { applyToCluster } = await import('../../apply/cluster.ts')
   const written = readWritten(file)
   if (written === undefined) return
   await applyToCluster(written, place, {

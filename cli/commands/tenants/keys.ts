@@ -1,9 +1,15 @@
 /** `gw keys`: makes the keys with which clients call, and says and changes what they may. */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { addPlace, type Place, type PlaceOptions, placeOf, writtenPlace } from '../asking/place.ts'
-import { isKeyPart } from '../keys/key.ts'
-import type { Made } from '../keys/making.ts'
-import { commaList, durationMs, futureMoment } from '../option-values.ts'
+import {
+  addPlace,
+  type Place,
+  type PlaceOptions,
+  placeOf,
+  writtenPlace,
+} from '../../asking/place.ts'
+import { isKeyPart } from '../../keys/key.ts'
+import type { Made } from '../../keys/making.ts'
+import { commaList, durationMs, futureMoment } from '../../option-values.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -13,7 +19,7 @@ import {
   printRemark,
   printText,
   printValue,
-} from '../printing/output.ts'
+} from '../../printing/output.ts'
 
 interface Common extends PlaceOptions {
   readonly file?: string
@@ -137,7 +143,7 @@ export const keys = endUsageWith64(
 )
 
 async function createKey(options: CreateOptions, command: Command): Promise<void> {
-  const { idFor, make, WishError } = await import('../keys/making.ts')
+  const { idFor, make, WishError } = await import('../../keys/making.ts')
   let made: Made
   try {
     made = make({ ...options, id: options.id ?? idFor(options.tenant).toLowerCase() })
@@ -147,7 +153,7 @@ async function createKey(options: CreateOptions, command: Command): Promise<void
   }
   const { file } = options
   if (file !== undefined) {
-    const { storeInFile } = await import('../keys/changes.ts')
+    const { storeInFile } = await import('../../keys/changes.ts')
     return await printMade(made, options, storeInFile(made.record, file))
   }
   if (options.apply) await storeKey(made, options, command)
@@ -161,9 +167,9 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
     const message = 'error: --apply stores a GatewayKey in a cluster; give -n and --gateway'
     command.error(message, { exitCode: EXIT.usage })
   }
-  const { withCluster } = await import('../asking/cluster-access.ts')
-  const { createKey: create } = await import('../keys/cluster.ts')
-  const { inCluster } = await import('../keys/changes.ts')
+  const { withCluster } = await import('../../asking/cluster-access.ts')
+  const { createKey: create } = await import('../../keys/cluster.ts')
+  const { inCluster } = await import('../../keys/changes.ts')
   await withCluster(place, (access) => create(access, inCluster(record)))
 }
 
@@ -194,7 +200,7 @@ async function found(
   { file, prefix, tenant, id }: Partial<FindOptions & TestOptions>,
   place: () => Promise<Place>,
 ) {
-  const { findKeys } = await import('../keys/source.ts')
+  const { findKeys } = await import('../../keys/source.ts')
   // A file needs nobody to be asked.
   const where = file === undefined ? await place() : NOWHERE
   return await findKeys({ id, prefix, tenant }, file, where)
@@ -203,7 +209,7 @@ async function found(
 async function listKeys(options: FindOptions, command: Command): Promise<void> {
   const { keys: all } = await found(options, () => placeOf(options, command))
   if (options.output !== 'table') return await printValue({ keys: all }, options.output)
-  const { printKeys } = await import('../keys/view.ts')
+  const { printKeys } = await import('../../keys/view.ts')
   printKeys(all)
 }
 
@@ -215,7 +221,7 @@ async function inspectKey(options: FindOptions, command: Command): Promise<void>
   }
   if (options.output !== 'table')
     return await printValue(all.length === 1 ? all[0] : all, options.output)
-  const { printKey } = await import('../keys/view.ts')
+  const { printKey } = await import('../../keys/view.ts')
   for (const [index, key] of all.entries()) {
     if (index > 0) printLine('')
     printKey(key)
@@ -225,7 +231,7 @@ async function inspectKey(options: FindOptions, command: Command): Promise<void>
 async function testKey(options: TestOptions, command: Command): Promise<void> {
   const { id, scope, route, output } = options
   const { keys: all, aliases } = await found({ ...options }, () => placeOf(options, command))
-  const { verdictOn } = await import('../keys/verdict.ts')
+  const { verdictOn } = await import('../../keys/verdict.ts')
   const [key] = all
   const verdict =
     key === undefined
@@ -239,7 +245,7 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
 
 async function revokeKey(options: RevokeOptions, command: Command): Promise<void> {
   const { id, reason, file, output } = options
-  const { revoke: end } = await import('../keys/changes.ts')
+  const { revoke: end } = await import('../../keys/changes.ts')
   const view = await end({ id, reason }, file, writtenPlace(options, command) ?? NOWHERE)
   if (output !== 'table') return await printValue(view, output)
   printLine(`key ${id} is revoked since ${view.revoked_at}`)
@@ -247,7 +253,7 @@ async function revokeKey(options: RevokeOptions, command: Command): Promise<void
 
 async function rotateKey(options: RotateOptions, command: Command): Promise<void> {
   const { id, newId, grace, file } = options
-  const { rotate: replace } = await import('../keys/changes.ts')
+  const { rotate: replace } = await import('../../keys/changes.ts')
   const place = writtenPlace(options, command) ?? NOWHERE
   const made = await replace({ id, newId, graceMs: grace }, file, place)
   await printMade(made, options, file ?? 'the cluster')

@@ -1,10 +1,10 @@
 /** Rate limits and the store that counts them. */
 
-import { valueAt } from '../document/tree.ts'
-import { type Path, refuse, warn } from '../judgement/problems.ts'
-import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../redis-url.ts'
-import type { Section } from '../schema/index.ts'
-import { at, type Check, quoted } from './contract.ts'
+import { valueAt } from '../../document/tree.ts'
+import { type Path, refuse, warn } from '../../judgement/problems.ts'
+import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../../redis-url.ts'
+import type { Section } from '../../schema/index.ts'
+import { at, type Check, quoted } from '../contract.ts'
 
 type Limits = NonNullable<Section['rate_limits']>
 type Rule = NonNullable<Limits['default']>

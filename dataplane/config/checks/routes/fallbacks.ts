@@ -1,6 +1,6 @@
 /** How attempts are repeated and passed on. */
-import { warn } from '../judgement/problems.ts'
-import { at, type Check, quoted } from './contract.ts'
+import { warn } from '../../judgement/problems.ts'
+import { at, type Check, quoted } from '../contract.ts'
 
 const ATTEMPTS_ADVISED_MAX = 3
 

@@ -1,9 +1,9 @@
 /** `gw explain`: what a running gateway would do now with a request. */
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
-import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
-import { wholeNumber } from '../option-values.ts'
-import type { Explanation } from '../printing/explanation.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { wholeNumber } from '../../option-values.ts'
+import type { Explanation } from '../../printing/explanation.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -14,7 +14,7 @@ import {
   printTable,
   printText,
   printValue,
-} from '../printing/output.ts'
+} from '../../printing/output.ts'
 
 interface ExplainOptions extends PlaceOptions {
   readonly route: string
@@ -45,14 +45,14 @@ export const explain = endUsageWith64(
 async function explainRequest(options: ExplainOptions, command: Command): Promise<void> {
   const { output } = options
   const query = queryOf(options)
-  const { withDoors } = await import('../asking/doors.ts')
+  const { withDoors } = await import('../../asking/doors.ts')
   const { name, status, body } = await withDoors(
     await askedPlace(options, command),
     async ([door]) => {
       return { name: door.name, ...(await door.ask(`/explain?${query}`)) }
     },
   )
-  const { Explanation, Refusal, wordsOf } = await import('../printing/explanation.ts')
+  const { Explanation, Refusal, wordsOf } = await import('../../printing/explanation.ts')
   if (status === 404) {
     process.exitCode = EXIT.no
     const { error, verdict } = Refusal.parse(body)
@@ -97,11 +97,11 @@ async function printExplanation({ text, key, upstreams, limits }: Explanation): 
       one.queue,
     ])
     printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE'], rows)
-    const { breakerLines } = await import('../printing/breakers-text.ts')
+    const { breakerLines } = await import('../../printing/breakers-text.ts')
     for (const line of breakerLines(upstreams)) printLine(line)
   }
   if (limits === undefined) return
-  const { printStanding } = await import('../printing/limits-table.ts')
+  const { printStanding } = await import('../../printing/limits-table.ts')
   printLine(`\nlimits of tenant ${limits.tenant} now`)
   printStanding(limits)
 }

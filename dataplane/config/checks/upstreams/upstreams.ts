@@ -1,11 +1,11 @@
 /** What a provider needs, and what it would ignore. */
-import { HOSTED, SELF_HOSTED } from '../../providers/names.ts'
-import { knownWindow } from '../../providers/windows.ts'
-import { valueAt } from '../document/tree.ts'
-import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
-import type { UpstreamSection } from '../schema/index.ts'
-import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
-import { at, type Check } from './contract.ts'
+import { HOSTED, SELF_HOSTED } from '../../../providers/names.ts'
+import { knownWindow } from '../../../providers/windows.ts'
+import { valueAt } from '../../document/tree.ts'
+import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import type { UpstreamSection } from '../../schema/index.ts'
+import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
+import { at, type Check } from '../contract.ts'
 
 type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 

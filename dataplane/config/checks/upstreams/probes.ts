@@ -1,7 +1,7 @@
 /** Health probes. */
-import { HOSTED } from '../../providers/names.ts'
-import { refuse, warn } from '../judgement/problems.ts'
-import { at, type Check } from './contract.ts'
+import { HOSTED } from '../../../providers/names.ts'
+import { refuse, warn } from '../../judgement/problems.ts'
+import { at, type Check } from '../contract.ts'
 
 const HOSTED_NAMES: readonly string[] = HOSTED
 

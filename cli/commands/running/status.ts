@@ -1,7 +1,7 @@
 /** `gw status`: how a gateway stands. */
 import { Command } from 'commander'
-import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../asking/place.ts'
-import { EXIT, endUsageWith64, type Format, formatOption } from '../printing/output.ts'
+import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
+import { EXIT, endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
 
 interface StatusOptions extends PlaceOptions {
   readonly watch?: true
@@ -31,7 +31,7 @@ async function showStatus(options: StatusOptions, command: Command): Promise<voi
       exitCode: EXIT.usage,
     })
   }
-  const { showOnce, showChanges } = await import('../status/show.ts')
+  const { showOnce, showChanges } = await import('../../status/show.ts')
   if (watch) await showChanges({ place, isWide, output })
   else await showOnce({ place, isWide, output })
 }

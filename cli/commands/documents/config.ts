@@ -1,8 +1,8 @@
 /** `gw config`: is a file right, what does it mean, what is it, or what a gateway enforces, in full. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import type { Loaded } from '../../dataplane/config/load.ts'
-import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
+import type { Loaded } from '../../../dataplane/config/load.ts'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -12,7 +12,7 @@ import {
   printRemark,
   printText,
   printValue,
-} from '../printing/output.ts'
+} from '../../printing/output.ts'
 
 interface ValidateOptions {
   readonly file: string
@@ -62,7 +62,7 @@ async function validateFile(options: ValidateOptions): Promise<void> {
     problems.some(({ severity }) => severity === 'error') ||
     (options.strict === true && problems.length > 0)
   process.exitCode = isRefused ? EXIT.no : EXIT.ok
-  const { explain } = await import('../../dataplane/config/shown/explain.ts')
+  const { explain } = await import('../../../dataplane/config/shown/explain.ts')
   const explanation =
     options.explain === true && configuration !== undefined ? explain(configuration) : undefined
   if (options.output !== 'table') {
@@ -70,7 +70,7 @@ async function validateFile(options: ValidateOptions): Promise<void> {
     const value = explanation === undefined ? summary : { ...summary, explanation }
     return await printValue(value, options.output)
   }
-  const { printProblems } = await import('../printing/problems-text.ts')
+  const { printProblems } = await import('../../printing/problems-text.ts')
   printProblems(problems)
   if (explanation !== undefined) printText(`${explanation}\n`)
   const counts = countWords(loaded)
@@ -82,7 +82,7 @@ async function validateFile(options: ValidateOptions): Promise<void> {
 async function showConfiguration(options: ShowOptions, command: Command): Promise<void> {
   const { file, output } = options
   if (file !== undefined) return await showFile(file, output)
-  const { withDoors } = await import('../asking/doors.ts')
+  const { withDoors } = await import('../../asking/doors.ts')
   const { name, status, body } = await withDoors(
     await askedPlace(options, command),
     async ([door]) => ({ name: door.name, ...(await door.ask('/config')) }),
@@ -94,14 +94,14 @@ async function showConfiguration(options: ShowOptions, command: Command): Promis
 async function showFile(file: string, output: Format): Promise<void> {
   const loaded = await load(file)
   if (loaded === undefined) return
-  const { printProblems } = await import('../printing/problems-text.ts')
+  const { printProblems } = await import('../../printing/problems-text.ts')
   printProblems(loaded.problems)
   if (loaded.configuration === undefined) {
     process.exitCode = EXIT.no
     return printRemark(`refused: ${loaded.file}: ${countWords(loaded)}`)
   }
   const { printResolved, resolvedDocument } = await import(
-    '../../dataplane/config/shown/resolved.ts'
+    '../../../dataplane/config/shown/resolved.ts'
   )
   if (output === 'json') return await printValue(resolvedDocument(loaded), 'json')
   printText(printResolved(loaded))
@@ -120,8 +120,8 @@ async function load(path: string): Promise<Loaded | undefined> {
     process.exitCode = EXIT.unanswered
     return undefined
   }
-  const { loadConfiguration } = await import('../../dataplane/config/load.ts')
-  const { withSpecProblems } = await import('../apply/spec-check.ts')
+  const { loadConfiguration } = await import('../../../dataplane/config/load.ts')
+  const { withSpecProblems } = await import('../../apply/spec-check.ts')
   const host = { env: process.env, readText, now: Date.now }
   return withSpecProblems(loadConfiguration(text, name, host, 'validate'), text)
 }

@@ -1,7 +1,7 @@
 /** Money needs prices: a spend budget over a model without one would never bind. */
-import { refuse, warn } from '../judgement/problems.ts'
-import type { RouteSection, Section } from '../schema/index.ts'
-import { at, type Check, listed, quoted } from './contract.ts'
+import { refuse, warn } from '../../judgement/problems.ts'
+import type { RouteSection, Section } from '../../schema/index.ts'
+import { at, type Check, listed, quoted } from '../contract.ts'
 
 const spendBudgetsHavePrices: Check = (section) => {
   const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
