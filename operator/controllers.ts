@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { Compilations, isSameSpec } from './compile/compilations.ts'
 import { gatewayOf } from './compile/compile-keys.ts'
 import { PodOwners } from './delivery/pod-owners.ts'
-import { Pusher } from './delivery/pusher.ts'
+import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
@@ -11,16 +11,32 @@ import { Events } from './kube/events.ts'
 import { type KubeObject, keyOf } from './kube/objects.ts'
 import { type Outcome, WorkQueue } from './kube/queue.ts'
 import type { Transport } from './kube/transport.ts'
-import { messageOf } from './log.ts'
-import type { OperatorOptions } from './program.ts'
+import { type Log, messageOf } from './log.ts'
 import { SIGNING_SECRET_NAME } from './rbac.ts'
 import { ConfigReconciler } from './reconcilers/config.ts'
-import { GatewayReconciler } from './reconcilers/gateway.ts'
+import { GatewayReconciler, type GatewayTimings } from './reconcilers/gateway.ts'
 import { KeysReconciler } from './reconcilers/keys.ts'
 import { MountKeeper } from './reconcilers/mounts.ts'
 import { StatusReconciler } from './reconcilers/status.ts'
 import { WorkloadReconciler } from './reconcilers/workload.ts'
+import type { Telemetry } from './telemetry.ts'
+import type { Release } from './workload/settings.ts'
 import { gatewayOfChild, type World } from './world.ts'
+
+export interface ControllerOptions {
+  /** The namespace of the Lease and the signing key. */
+  readonly namespace: string
+  readonly identity: string
+  readonly release: Release
+  readonly rolloutsMax: number
+  readonly honoursPushAddress: boolean
+  readonly log: Log
+  readonly telemetry: Telemetry
+  readonly timings?: {
+    readonly pusher?: PusherOptions['timings']
+    readonly gateway?: Partial<GatewayTimings>
+  }
+}
 
 export interface ControllerParts {
   readonly api: ApiClient
@@ -38,7 +54,7 @@ export interface Controllers {
 
 const CONCURRENCY = 4
 
-export function makeControllers(options: OperatorOptions, parts: ControllerParts): Controllers {
+export function makeControllers(options: ControllerOptions, parts: ControllerParts): Controllers {
   const { api, world } = parts
   const compilations = new Compilations({
     world,
@@ -100,7 +116,7 @@ export function makeControllers(options: OperatorOptions, parts: ControllerParts
   }
 }
 
-function makeEvents({ log, identity }: OperatorOptions, api: ApiClient): Events {
+function makeEvents({ log, identity }: ControllerOptions, api: ApiClient): Events {
   return new Events({
     api,
     instance: identity,
@@ -111,7 +127,7 @@ function makeEvents({ log, identity }: OperatorOptions, api: ApiClient): Events 
 }
 
 function writersOf(
-  { telemetry, rolloutsMax, log }: OperatorOptions,
+  { telemetry, rolloutsMax, log }: ControllerOptions,
   { api, world, signing, events }: ControllerParts & { signing: SigningKeeper; events: Events },
 ) {
   return {
@@ -138,7 +154,7 @@ function writersOf(
 }
 
 function makePusher(
-  { telemetry, timings }: OperatorOptions,
+  { telemetry, timings }: ControllerOptions,
   transport: Transport,
   onChange: (gateway: string) => void,
 ): Pusher {
@@ -190,7 +206,7 @@ function addBoth(
 
 function makeQueue(
   controller: string,
-  { telemetry, log }: OperatorOptions,
+  { telemetry, log }: ControllerOptions,
   reconcile: (key: string) => Promise<Outcome>,
 ): WorkQueue {
   const queue: WorkQueue = new WorkQueue({

@@ -1,41 +1,27 @@
 /** Puts the parts together: every replica watches, the one that holds the lease writes. */
 
 import type { Webhook, WebhookParts } from './admission/webhook.ts'
-import { makeControllers } from './controllers.ts'
-import type { PusherOptions } from './delivery/pusher.ts'
+import { type ControllerOptions, makeControllers } from './controllers.ts'
 import { ApiClient, type ApiOptions } from './kube/api.ts'
-import type { Cluster } from './kube/cluster.ts'
+import type { Cluster } from './kube/credentials.ts'
 import { Lease, type LeaseTimings } from './kube/lease.ts'
 import type { ReflectorOptions } from './kube/reflector.ts'
 import { Transport } from './kube/transport.ts'
-import { type Log, messageOf } from './log.ts'
+import { messageOf } from './log.ts'
 import { LEASE_NAME } from './rbac.ts'
-import type { GatewayTimings } from './reconcilers/gateway.ts'
 import { tallyOf } from './tally.ts'
-import type { Telemetry } from './telemetry.ts'
-import type { Release } from './workload/settings.ts'
 import { World } from './world.ts'
 
-export interface OperatorOptions {
+export interface OperatorOptions extends ControllerOptions {
   readonly cluster: Cluster
-  /** Where the Lease and the signing key are. */
-  readonly namespace: string
-  /** Whose gateways are looked after; empty: all. */
+  /** The namespaces whose gateways this operator runs; empty: all. */
   readonly watchNamespaces: readonly string[]
-  readonly identity: string
-  readonly release: Release
-  readonly rolloutsMax: number
-  readonly honoursPushAddress: boolean
-  readonly log: Log
-  readonly telemetry: Telemetry
   /** The admission webhook, where there is one: it sees what is watched, and writes as the leader. */
   readonly startWebhook?: (parts: WebhookParts) => Webhook
   readonly onAsked?: ApiOptions['onAsked']
-  readonly timings?: {
+  readonly timings?: ControllerOptions['timings'] & {
     readonly reflector?: ReflectorOptions['timings']
     readonly lease?: LeaseTimings
-    readonly pusher?: PusherOptions['timings']
-    readonly gateway?: Partial<GatewayTimings>
   }
 }
 

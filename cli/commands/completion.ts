@@ -1,9 +1,9 @@
 /** `gw completion`: what a shell needs to complete the tool's commands and options. */
 import { Argument, Command } from 'commander'
+import type { Shell } from '../printing/completion.ts'
 import { endUsageWith64, printText } from '../printing/output.ts'
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
+const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish']
 
 export const completion = endUsageWith64(
   new Command('completion')

@@ -1,6 +1,7 @@
 /** Scripts that complete the tool in a shell, made from the tree of its commands. */
 import type { Command, Option } from 'commander'
-import type { Shell } from '../commands/completion.ts'
+
+export type Shell = 'bash' | 'zsh' | 'fish'
 
 interface Node {
   /** Words after the name of the tool. */

@@ -6,7 +6,7 @@ import type { InCluster } from '../asking/place.ts'
 import { narrowTable } from '../printing/narrow-table.ts'
 import { paint, printLine } from '../printing/output.ts'
 import { storesOf } from './pod-stores.ts'
-import type { Seen } from './show.ts'
+import type { Seen } from './seen.ts'
 
 const HASH_LENGTH = 12
 

@@ -4,17 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Place } from '../asking/place.ts'
 import { EXIT, type Format, printLine, printValue } from '../printing/output.ts'
 import { clusterStatus } from './cluster.ts'
+import type { Seen } from './seen.ts'
 import { standAloneStatus } from './stand-alone.ts'
-
-/** A status that has been asked for. */
-export interface Seen {
-  readonly ready: boolean
-  /** For programs. */
-  readonly value: unknown
-  /** What counts as a change; times and counters that always run do not. */
-  readonly essence: unknown
-  print(): void
-}
 
 export interface Showing {
   readonly place: Place

@@ -4,7 +4,7 @@ import { askAdmin } from '../asking/connection.ts'
 import type { StandAlone } from '../asking/place.ts'
 import { BREAKER, breakerLines } from '../printing/breakers-text.ts'
 import { paint, printLine, printTable } from '../printing/output.ts'
-import type { Seen } from './show.ts'
+import type { Seen } from './seen.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),

@@ -5,14 +5,32 @@ import { type Called, type Calling, chat, listModels } from '../asking/client-ca
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import { type Doors, withDoors } from '../asking/doors.ts'
 import type { Place } from '../asking/place.ts'
-import type { TestOptions } from '../commands/tenants/limits.ts'
-import { EXIT, printLine, printRemark, printTable, printValue } from '../printing/output.ts'
+import {
+  EXIT,
+  type Format,
+  printLine,
+  printRemark,
+  printTable,
+  printValue,
+} from '../printing/output.ts'
+
+export interface LimitsTest {
+  readonly tenant: string
+  /** Requests a minute. */
+  readonly rate: number
+  /** Milliseconds. */
+  readonly duration: number
+  readonly viaLoadBalancer?: true
+  readonly route?: string
+  readonly url?: string
+  readonly output: Format
+}
 
 const TELL_EVERY_MS = 1000
 
 /** Without a place only the URL is known. */
 export async function testOfLimits(
-  options: TestOptions,
+  options: LimitsTest,
   key: string,
   place: Place | undefined,
 ): Promise<void> {
@@ -34,7 +52,7 @@ async function addressOf(place: Place): Promise<string> {
   return address
 }
 
-async function testAt(calling: Calling, options: TestOptions, doors: Doors | undefined) {
+async function testAt(calling: Calling, options: LimitsTest, doors: Doors | undefined) {
   const { tenant, rate, duration, output } = options
   const route = options.route ?? (await listModels(calling)).ids[0]
   if (route === undefined) throw new Error('The key may list no route; say which with --route.')

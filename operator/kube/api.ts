@@ -1,7 +1,7 @@
 /** The verbs of the API server that the operator uses, with deadlines, patience and a fence for writers. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
-import type { Cluster, Credentials } from './cluster.ts'
+import type { Cluster, Credentials } from './credentials.ts'
 import {
   apiVersionOf,
   isObject,

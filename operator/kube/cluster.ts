@@ -5,28 +5,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Duplex, PassThrough } from 'node:stream'
 import type { KubeConfig } from '@kubernetes/client-node'
+import type { Cluster, ClusterOptions, Credentials } from './credentials.ts'
 import { readPlainKubeconfig } from './kubeconfig.ts'
 import type { TlsSettings } from './transport.ts'
-
-export interface Credentials {
-  /** The whole header, with its scheme. */
-  readonly authorization?: string
-  readonly tls: TlsSettings
-}
-
-export interface Cluster {
-  readonly server: string
-  /** The namespace of the context or of the pod we run in. */
-  readonly namespace: string
-  /** Asked again when the old ones are refused, and every minute. */
-  credentials(): Promise<Credentials>
-}
-
-export interface ClusterOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly kubeconfig?: string | undefined
-  readonly context?: string | undefined
-}
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 

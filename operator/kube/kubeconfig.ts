@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { parse } from 'yaml'
-import type { Cluster, ClusterOptions, Credentials } from './cluster.ts'
+import type { Cluster, ClusterOptions, Credentials } from './credentials.ts'
 import { isObject, valueBelow } from './objects.ts'
 
 type Entry = Readonly<Record<string, unknown>>

@@ -12,21 +12,15 @@ import {
   printRemark,
   printValue,
 } from '../../printing/output.ts'
+import type { LimitsTest } from '../../trials/limits.ts'
 
 interface ShowOptions extends PlaceOptions {
   readonly tenant: string
   readonly output: Format
 }
 
-export interface TestOptions extends PlaceOptions {
-  readonly tenant: string
-  readonly rate: number
-  readonly duration: number
-  readonly viaLoadBalancer?: true
+interface TestOptions extends PlaceOptions, LimitsTest {
   readonly key?: string
-  readonly route?: string
-  readonly url?: string
-  readonly output: Format
 }
 
 const RATE_MAX = 600_000
