@@ -2,7 +2,7 @@
  * The running requests by id. A Map would do, but each table that a Map outgrows points to the next one: under a load of
  * short requests, once such a table is old, the collector keeps what all later ones held (60 MB where 1 is in use).
  */
-import type { Held } from './tenant.ts'
+import type { Held } from './held.ts'
 
 export class Holds {
   #chains: (Held | undefined)[] = new Array<Held | undefined>(64).fill(undefined)

@@ -1,7 +1,8 @@
 /** May it run? Looks at every limit, charges none, and names the one that takes longest to give way. */
 import { type Amount, BUSY_RETRY_MS, type Refusal, type Rules } from '../contract.ts'
+import type { Held } from './held.ts'
 import type { Ledger } from './ledger.ts'
-import type { Held, Tenant } from './tenant.ts'
+import type { Tenant } from './tenant.ts'
 
 export interface Obstacle {
   readonly by: Refusal

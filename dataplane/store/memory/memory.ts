@@ -19,10 +19,11 @@ import {
   type Settling,
   type Store,
 } from '../contract.ts'
+import { type Held, rate, take, update } from './held.ts'
 import { Holds } from './holds.ts'
 import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
 import type { Ledger } from './ledger.ts'
-import { type Held, Tenant, take } from './tenant.ts'
+import { Tenant } from './tenant.ts'
 
 /** Expired holds that are remembered, so that a late settlement corrects what they were charged. */
 const EXPIRED_MAX = 10_000
@@ -42,6 +43,13 @@ export interface MemoryOptions {
   readonly restored?: ReadonlyMap<string, readonly Ledger[]>
   /** Told of each ledger whose `used` or `alerted` has changed. */
   readonly onChange?: (ledger: Ledger) => void
+}
+
+/** How another store has admitted a request. */
+export interface Adopted {
+  readonly reserved: Amount
+  readonly downgradedBy: Held['downgradedBy']
+  readonly isRated: boolean
 }
 
 export class MemoryStore implements Store {
@@ -69,7 +77,8 @@ export class MemoryStore implements Store {
     const { rules, id } = request
     const now = this.#now()
     const wall = this.#clock.wall()
-    const tenant = this.#enter(request.tenant, rules, now, wall)
+    const tenant = this.#enter(request.tenant, now, wall)
+    tenant.obey(rules, now)
     const again = this.#held.get(id)
     if (again !== undefined) return admitted(again, rules, now)
     const spent = spentBudget(tenant, rules)
@@ -87,14 +96,21 @@ export class MemoryStore implements Store {
       return { outcome: 'refused', by, retryAfterMs, figures: tenant.figures(rules, now) }
     }
     const held = take(tenant, id, reserved, cheaper === undefined ? undefined : spent)
-    tenant.requests.charge(1, now)
-    if (rules.tokensPerMinute !== undefined) {
-      tenant.tokens?.charge(reserved.tokens, now)
-      held.rated = reserved.tokens
-    }
+    rate(held, rules, now)
     this.#lease(held, now)
     this.#held.add(held)
     return admitted(held, rules, now)
+  }
+
+  /** Counts a request that another store has admitted: its slot, its hold and, if `isRated`, what it takes of the rates. */
+  adopt({ tenant, id, rules }: AdmitRequest, { reserved, downgradedBy, isRated }: Adopted): void {
+    const now = this.#now()
+    const entered = this.#enter(tenant, now, this.#clock.wall())
+    if (this.#held.get(id) !== undefined) return
+    const held = take(entered, id, sane(reserved), downgradedBy)
+    if (isRated) rate(held, rules, now)
+    this.#lease(held, now)
+    this.#held.add(held)
   }
 
   extend({ id, budget, estimate }: Extension): boolean {
@@ -141,9 +157,15 @@ export class MemoryStore implements Store {
     const now = this.#now()
     this.#toPresent(now, this.#clock.wall())
     // Asking leaves nothing behind: a scrape asks for every tenant with a budget, and there may be ten thousand.
-    const asked = this.#tenants.get(tenant) ?? this.#begin(tenant, rules)
-    asked.enter(rules, this.#present, now)
+    const asked = this.#tenants.get(tenant) ?? this.#begin(tenant)
+    asked.moveTo(this.#present)
+    asked.obey(rules, now)
     return asked.figures(rules, now)
+  }
+
+  /** A tenant, in its windows of now. */
+  tenant(name: string): Tenant {
+    return this.#enter(name, this.#now(), this.#clock.wall())
   }
 
   /** Whole milliseconds, so that the buckets' arithmetic is exact. */
@@ -151,20 +173,20 @@ export class MemoryStore implements Store {
     return Math.floor(this.#clock.now())
   }
 
-  #enter(name: string, rules: Rules, now: number, wall: number): Tenant {
+  #enter(name: string, now: number, wall: number): Tenant {
     this.#toPresent(now, wall)
     let tenant = this.#tenants.get(name)
     if (tenant === undefined) {
-      tenant = this.#begin(name, rules)
+      tenant = this.#begin(name)
       this.#restored.delete(name)
       this.#tenants.set(name, tenant)
     }
-    tenant.enter(rules, this.#present, now)
+    tenant.moveTo(this.#present)
     return tenant
   }
 
-  #begin(name: string, rules: Rules): Tenant {
-    return new Tenant(name, rules, this.#present, this.#restored.get(name) ?? [])
+  #begin(name: string): Tenant {
+    return new Tenant(name, this.#present, this.#restored.get(name) ?? [])
   }
 
   #toPresent(now: number, wall: number): void {
@@ -262,14 +284,6 @@ export class MemoryStore implements Store {
       if (tenant.isIdle(this.#present, now)) this.#tenants.delete(name)
     }
   }
-}
-
-function update(held: Held, reserved: Amount, used: Amount): void {
-  const { day, month } = held
-  day.adjust(reserved.tokens - held.reserved.tokens, used.tokens - held.used.tokens)
-  month.adjust(reserved.nanos - held.reserved.nanos, used.nanos - held.used.nanos)
-  held.reserved = reserved
-  held.used = used
 }
 
 function admitted({ tenant, downgradedBy }: Held, rules: Rules, now: number): AdmitResult {

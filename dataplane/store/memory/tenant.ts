@@ -1,8 +1,7 @@
 /** What the memory knows of one tenant: two buckets, the running requests, and a ledger for each window. */
 import type { Present, Window } from '../../budgets/windows.ts'
 import { Bucket } from '../../limits/bucket.ts'
-import { NOTHING } from '../amounts.ts'
-import type { Amount, BudgetFigure, Figures, Rules } from '../contract.ts'
+import type { BudgetFigure, Figures, Rules } from '../contract.ts'
 import { Ledger } from './ledger.ts'
 
 /** This window and the one used before: what a clock that steps back over midnight finds again. */
@@ -10,7 +9,8 @@ const LEDGERS_MAX = 2
 
 export class Tenant {
   readonly name: string
-  readonly requests: Bucket
+  /** Empty until its rules come with the first request. */
+  readonly requests = new Bucket({ perMinute: 1, capacity: 1 }, 0)
   tokens: Bucket | undefined
   running = 0
   /** Expired holds whose settlement may still come. */
@@ -20,21 +20,22 @@ export class Tenant {
   readonly #days: Ledger[]
   readonly #months: Ledger[]
 
-  constructor(name: string, rules: Rules, present: Present, restored: readonly Ledger[]) {
+  constructor(name: string, present: Present, restored: readonly Ledger[]) {
     this.name = name
-    this.requests = new Bucket(requestRule(rules), 0)
     this.#days = restored.filter(({ window }) => window.kind === 'day')
     this.#months = restored.filter(({ window }) => window.kind === 'month')
     this.day = this.#ledgerOf(this.#days, present.day)
     this.month = this.#ledgerOf(this.#months, present.month)
   }
 
-  /** Brings windows and buckets to the present and its rules; charges nothing. */
-  enter(rules: Rules, present: Present, now: number): void {
-    if (this.day.window.startsAt !== present.day.startsAt) {
-      this.day = this.#ledgerOf(this.#days, present.day)
-      this.month = this.#ledgerOf(this.#months, present.month)
-    }
+  moveTo(present: Present): void {
+    if (this.day.window.startsAt === present.day.startsAt) return
+    this.day = this.#ledgerOf(this.#days, present.day)
+    this.month = this.#ledgerOf(this.#months, present.month)
+  }
+
+  /** Brings the buckets to the present and its rules; charges nothing. */
+  obey(rules: Rules, now: number): void {
     this.requests.obey({ perMinute: rules.requestsPerMinute, capacity: rules.burst }, now)
     const { tokensPerMinute } = rules
     if (tokensPerMinute === undefined) return
@@ -75,58 +76,6 @@ export class Tenant {
     ledgers.length = Math.min(ledgers.length, LEDGERS_MAX)
     return ledger
   }
-}
-
-/** A running request: its slot, what it holds in which windows, and what it has told to have used. */
-export interface Held {
-  readonly id: string
-  readonly tenant: Tenant
-  readonly day: Ledger
-  readonly month: Ledger
-  /** Why it runs on the downgrade route, if it does. */
-  readonly downgradedBy: 'budget_tokens' | 'budget_spend' | undefined
-  expiresAt: number
-  /** Rises with every renewal of any: who was heard of longest ago expires first. */
-  turn: number
-  /** Its neighbour in the table of all. */
-  next: Held | undefined
-  reserved: Amount
-  used: Amount
-  /** What is settled already: nothing before the hold expired. */
-  settled: Amount
-  /** Tokens charged to the bucket of tokens_per_minute, if there was one when it was admitted. */
-  rated: number | undefined
-}
-
-/** Gives a request its slot and what it may use; the caller puts it into its table. */
-export function take(
-  tenant: Tenant,
-  id: string,
-  reserved: Amount,
-  downgradedBy: Held['downgradedBy'],
-): Held {
-  const { day, month } = tenant
-  tenant.running++
-  day.hold(reserved.tokens)
-  month.hold(reserved.nanos)
-  return {
-    id,
-    tenant,
-    day,
-    month,
-    downgradedBy,
-    expiresAt: 0,
-    turn: 0,
-    next: undefined,
-    reserved,
-    used: NOTHING,
-    settled: NOTHING,
-    rated: undefined,
-  }
-}
-
-function requestRule({ requestsPerMinute, burst }: Rules) {
-  return { perMinute: requestsPerMinute, capacity: burst }
 }
 
 function figureOf(bucket: Bucket, limit: number, now: number) {

@@ -1,47 +1,52 @@
-/** The numbers of a local share: where its buckets begin, and what a tenant is told of it. */
+/** The numbers of a local share: its rules, where its buckets begin, and what a tenant sees of it. */
 import type { BucketFigure, BudgetFigure, Figures, Rules } from '../contract.ts'
 import type { Ledger } from '../memory/ledger.ts'
 import type { Tenant } from '../memory/tenant.ts'
 
-/** What the store told last of a tenant, and when. */
+/** How the shared store said last that a tenant stands. */
 export interface LastKnown {
   readonly figures: Figures | undefined
+  /** When it said so, on this process's clock. */
   readonly at: number
 }
 
-/** This replica's part of a tenant's limits: of each at least one request. */
-export function cutRules(
+/** This replica's part of a tenant's limits: at least one request of each. */
+export function scaledRules(
   whole: Rules,
   tenant: Tenant,
   { figures, part }: Pick<LastKnown, 'figures'> & { readonly part: number },
 ): Rules {
-  const cut = (limit: number) => Math.max(1, Math.floor(limit * part))
+  const scaled = (limit: number) => Math.max(1, Math.floor(limit * part))
   const { tokensPerMinute } = whole
   return {
-    requestsPerMinute: cut(whole.requestsPerMinute),
-    burst: cut(whole.burst),
-    concurrentRequests: cut(whole.concurrentRequests),
-    tokensPerMinute: tokensPerMinute === undefined ? undefined : cut(tokensPerMinute),
-    budget: cutBudget(whole.budget, tenant, { figures, part }),
+    requestsPerMinute: scaled(whole.requestsPerMinute),
+    burst: scaled(whole.burst),
+    concurrentRequests: scaled(whole.concurrentRequests),
+    tokensPerMinute: tokensPerMinute === undefined ? undefined : scaled(tokensPerMinute),
+    budget: scaledBudget(whole.budget, tenant, { figures, part }),
   }
 }
 
-/** Of what was last known to remain in the window of now; a new window is whole. */
-export function cutBudget(
+/** The part of what was last known to remain in the present window; a new window is whole. */
+export function scaledBudget(
   whole: Rules['budget'],
   tenant: Tenant,
   { figures, part }: Pick<LastKnown, 'figures'> & { readonly part: number },
 ): Rules['budget'] {
   if (whole === undefined) return undefined
-  const cut = (limit: number | undefined, told: BudgetFigure | undefined, { window }: Ledger) => {
+  const remaining = (
+    limit: number | undefined,
+    told: BudgetFigure | undefined,
+    { window }: Ledger,
+  ) => {
     if (limit === undefined) return undefined
     const settled = told?.resetsAt === window.resetsAt ? told.settled : 0
     return Math.ceil(Math.max(0, limit - settled) * part)
   }
   return {
     ...whole,
-    tokensPerDay: cut(whole.tokensPerDay, figures?.tokens, tenant.day),
-    nanosPerMonth: cut(whole.nanosPerMonth, figures?.spend, tenant.month),
+    tokensPerDay: remaining(whole.tokensPerDay, figures?.tokens, tenant.day),
+    nanosPerMonth: remaining(whole.nanosPerMonth, figures?.spend, tenant.month),
   }
 }
 
@@ -63,13 +68,9 @@ export function takeOver(
   fill(tenant.tokens, rules.tokensPerMinute ?? 0, figures.tokenRate)
 }
 
-/** The tenant is told its own limits, and what this replica has left of them. */
-export function shownOf(
-  tenant: Tenant,
-  whole: Rules,
-  { rules, now }: { readonly rules: Rules; readonly now: number },
-): Figures {
-  const { requests, tokenRate, concurrency, tokens, spend } = tenant.figures(rules, now)
+/** The tenant sees its own limits, and what this replica has left of them. */
+export function shown(figures: Figures, whole: Rules): Figures {
+  const { requests, tokenRate, concurrency, tokens, spend } = figures
   return {
     requests: { ...requests, limit: whole.requestsPerMinute },
     tokenRate: tokenRate && { ...tokenRate, limit: whole.tokensPerMinute ?? 0 },

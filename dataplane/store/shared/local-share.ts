@@ -1,54 +1,41 @@
 /**
  * What one replica may admit while the shared store is away: its fraction of each limit, from the level that was last
- * known. It follows what this replica runs while the store is there, so that it knows its slots and holds the moment it
- * is not. Never more than the whole limit over all replicas, never nothing: at least one request.
+ * known. It is a memory store under scaled rules. While the shared store answers it follows what this replica runs, so
+ * that it knows the slots and holds the moment the shared store is gone. The shares of all replicas add up to at most the
+ * limit, except that each replica may always admit one request.
  */
-
 import type { Clock } from '../../base/clock.ts'
-import { Present } from '../../budgets/windows.ts'
-import { larger, NOTHING, sane } from '../amounts.ts'
-import type { AdmitRequest, AdmitResult, Amount, Extension, Figures, Rules } from '../contract.ts'
-import { Holds } from '../memory/holds.ts'
-import {
-  budgetInTheWay,
-  limitInTheWay,
-  longer,
-  mayRaise,
-  spentBudget,
-} from '../memory/judgement.ts'
-import { type Held, Tenant, take } from '../memory/tenant.ts'
-import { cutBudget, cutRules, shownOf, takeOver } from './local-figures.ts'
+import { NOTHING, sane } from '../amounts.ts'
+import type {
+  AdmitRequest,
+  AdmitResult,
+  Beat,
+  Extension,
+  Figures,
+  Rules,
+  Settling,
+} from '../contract.ts'
+import { limitInTheWay } from '../memory/judgement.ts'
+import { MemoryStore } from '../memory/memory.ts'
+import type { Tenant } from '../memory/tenant.ts'
+import { type LastKnown, scaledBudget, scaledRules, shown, takeOver } from './local-figures.ts'
 
-/** Tenants that are remembered; beyond it those without a running request are forgotten. */
-const TENANTS_MAX = 20_000
-
-/** No bucket takes longer to empty, unless a limit says so that nobody means. */
+/** No bucket takes longer to empty, except under a limit that nobody would set. */
 const REMEMBERED_MS = 600_000
 
-/** A tenant as this replica knows it. */
-interface Standing {
-  readonly tenant: Tenant
-  /** What the store told last, and when. */
+interface TenantKnown extends LastKnown {
   figures: Figures | undefined
   at: number
-  /** The outage whose beginning its buckets have taken over from the store. */
+  /** The outage whose beginning the tenant's buckets have taken over from the shared store. */
   outage: number
-}
-
-interface Share {
-  readonly standing: Standing
-  /** The tenant's rules, cut down to this replica's part. */
-  readonly rules: Rules
-  readonly now: number
-  readonly wall: number
 }
 
 export class LocalShare {
   readonly #clock: Clock
   readonly #fraction: () => number
-  readonly #present: Present
-  readonly #standings = new Map<string, Standing>()
-  readonly #held = new Holds()
+  readonly #memory: MemoryStore
+  /** Forgotten together with the tenants of the memory store. */
+  readonly #known = new WeakMap<Tenant, TenantKnown>()
   #outage = 0
   /** When the last outage ended; infinite while there is none to remember. */
   #endedAt = Number.POSITIVE_INFINITY
@@ -56,16 +43,16 @@ export class LocalShare {
   constructor(clock: Clock, fraction: () => number) {
     this.#clock = clock
     this.#fraction = fraction
-    this.#present = new Present(clock.wall())
+    this.#memory = new MemoryStore({ clock })
   }
 
-  /** The store is away: what it told last is where the shares begin. */
+  /** The shared store is away: the shares begin at what it said last. */
   begin(): void {
     this.#outage++
     this.#endedAt = Number.POSITIVE_INFINITY
   }
 
-  /** The store is back. Its buckets have leaked meanwhile, and know nothing of what was admitted here. */
+  /** The shared store is back. Its buckets have leaked meanwhile, and know nothing of what was admitted here. */
   end(): void {
     // The first connection of all ends no outage.
     if (this.#outage > 0) this.#endedAt = this.#now()
@@ -75,178 +62,121 @@ export class LocalShare {
    * After an outage, for as long as a full bucket takes to empty, requests have to fit this replica's share as well: else a
    * store that comes and goes would let through what leaked from its buckets in addition to what was admitted here.
    */
-  restrain({ tenant: name, rules: whole, estimate }: AdmitRequest): AdmitResult | undefined {
+  restrain({ tenant: name, rules, estimate }: AdmitRequest): AdmitResult | undefined {
     if (this.#endedAt === Number.POSITIVE_INFINITY) return undefined
-    const standing = this.#standings.get(name)
-    if (standing === undefined || !this.#isCareful(standing, whole)) return undefined
-    const share = this.#share(name, whole)
-    const { tenant } = standing
-    const rates = { ...share.rules, concurrentRequests: Number.POSITIVE_INFINITY }
-    const obstacle = limitInTheWay(tenant, rates, sane(estimate), share.now)
+    const tenant = this.#memory.tenant(name)
+    if (!this.#isCareful(tenant, rules)) return undefined
+    const share = this.#share(tenant, rules)
+    const now = this.#now()
+    const rates = { ...share, concurrentRequests: Number.POSITIVE_INFINITY }
+    const obstacle = limitInTheWay(tenant, rates, sane(estimate), now)
     if (obstacle === undefined) return undefined
-    return { outcome: 'refused', ...obstacle, figures: shownOf(tenant, whole, share) }
+    return { outcome: 'refused', ...obstacle, figures: shown(tenant.figures(share, now), rules) }
   }
 
-  /** The store has decided. */
-  follow(
-    { tenant, id, rules, estimate, downgradeEstimate }: AdmitRequest,
-    made: AdmitResult,
-  ): void {
-    const standing = this.#enter(tenant, rules)
-    this.#note(standing, made.figures)
-    if (made.outcome === 'refused' || this.#held.get(id) !== undefined) return
-    const reserved = sane((made.outcome === 'downgraded' ? downgradeEstimate : estimate) ?? NOTHING)
-    this.#held.add(take(standing.tenant, id, reserved, by(made)))
-    if (this.#endedAt === Number.POSITIVE_INFINITY || !this.#isCareful(standing, rules)) return
-    standing.tenant.requests.charge(1, this.#now())
-    standing.tenant.tokens?.charge(reserved.tokens, this.#now())
+  /** The shared store has decided. */
+  follow(request: AdmitRequest, made: AdmitResult): void {
+    const tenant = this.#learn(request.tenant, made.figures)
+    if (made.outcome === 'refused') return
+    const isDowngraded = made.outcome === 'downgraded'
+    this.#memory.adopt(request, {
+      reserved: (isDowngraded ? request.downgradeEstimate : request.estimate) ?? NOTHING,
+      downgradedBy: isDowngraded ? made.by : undefined,
+      isRated: this.#isCareful(tenant, request.rules),
+    })
   }
 
-  /** The store has told how a tenant stands. */
-  learn(tenant: string, rules: Rules, figures: Figures): void {
-    this.#note(this.#enter(tenant, rules), figures)
+  /** The shared store has said how a tenant stands. */
+  learn(tenant: string, figures: Figures): void {
+    this.#learn(tenant, figures)
   }
 
   admit(request: AdmitRequest): AdmitResult {
-    const share = this.#share(request.tenant, request.rules)
-    const { rules, now, wall } = share
-    const { tenant } = share.standing
-    const spent = spentBudget(tenant, rules)
-    const cheaper =
-      spent !== undefined && rules.budget?.onExceeded === 'downgrade'
-        ? request.downgradeEstimate
-        : undefined
-    const reserved = sane(cheaper ?? request.estimate)
-    const downgradedBy = cheaper === undefined ? undefined : spent
-    const obstacle = longer(
-      limitInTheWay(tenant, rules, reserved, now),
-      budgetInTheWay(tenant, rules, cheaper === undefined ? spent : undefined, wall),
-    )
-    if (obstacle !== undefined) {
-      return { outcome: 'refused', ...obstacle, figures: shownOf(tenant, request.rules, share) }
-    }
-    tenant.requests.charge(1, now)
-    if (rules.tokensPerMinute !== undefined) tenant.tokens?.charge(reserved.tokens, now)
-    this.#held.add(take(tenant, request.id, reserved, downgradedBy))
-    const figures = shownOf(tenant, request.rules, share)
-    return downgradedBy === undefined
-      ? { outcome: 'admitted', figures }
-      : { outcome: 'downgraded', by: downgradedBy, figures }
+    const rules = this.#share(this.#memory.tenant(request.tenant), request.rules)
+    const result = this.#memory.admit({ ...request, rules })
+    return { ...result, figures: shown(result.figures, request.rules) }
   }
 
-  /** The store has raised a hold. */
-  raised(id: string, estimate: Amount): void {
-    const held = this.#held.get(id)
-    if (held !== undefined) raise(held, larger(held.reserved, sane(estimate)))
+  /** The shared store has raised a hold. */
+  raised(extension: Extension): void {
+    this.#memory.extend({ ...extension, budget: undefined })
   }
 
-  extend({ id, budget, estimate }: Extension): boolean {
-    const held = this.#held.get(id)
-    if (held === undefined) return false
-    const wanted = larger(held.reserved, sane(estimate))
-    const { tenant } = held
-    const figures = this.#standings.get(tenant.name)?.figures
-    const share = cutBudget(budget, tenant, { figures, part: this.#fraction() })
-    if (!mayRaise(held, wanted, share)) return false
-    raise(held, wanted)
-    return true
+  extend(extension: Extension): boolean {
+    const tenant = this.#memory.tenant(extension.tenant)
+    const { figures } = this.#lastKnownOf(tenant)
+    const part = this.#fraction()
+    const budget = scaledBudget(extension.budget, tenant, { figures, part })
+    return this.#memory.extend({ ...extension, budget })
   }
 
-  settle(id: string, used: Amount): void {
-    const held = this.#held.get(id)
-    if (held === undefined) return
-    this.#held.remove(held)
-    const { tenant, day, month, reserved } = held
-    const { tokens, nanos } = sane(used)
-    tenant.running--
-    day.release(reserved.tokens, 0)
-    month.release(reserved.nanos, 0)
-    day.charge(tokens)
-    month.charge(nanos)
+  /** Keeps the slots and holds of what runs here, as the shared store does. */
+  renew(beats: readonly Beat[]): void {
+    this.#memory.renew(beats)
   }
 
-  read(tenant: string, rules: Rules): Figures {
-    const share = this.#share(tenant, rules)
-    return shownOf(share.standing.tenant, rules, share)
+  settle(settling: Settling): void {
+    // Alerts are the shared store's.
+    this.#memory.settle({ ...settling, budget: undefined })
   }
 
-  /** What the store told last, if it is not older than that. */
+  read(tenant: string, whole: Rules): Figures {
+    const rules = this.#share(this.#memory.tenant(tenant), whole)
+    return shown(this.#memory.read(tenant, rules), whole)
+  }
+
+  /** What the shared store said last, if it is not older than that. */
   lastKnown(tenant: string, ageMsMax: number): Figures | undefined {
-    const standing = this.#standings.get(tenant)
-    if (standing === undefined || this.#clock.now() - standing.at > ageMsMax) return undefined
-    return standing.figures
+    const { figures, at } = this.#lastKnownOf(this.#memory.tenant(tenant))
+    return this.#clock.now() - at > ageMsMax ? undefined : figures
   }
 
-  #note(standing: Standing, figures: Figures): void {
-    standing.figures = figures
-    standing.at = this.#clock.now()
-    // What was settled so far is in the figures; what follows is counted here on top of them.
-    standing.tenant.day.settled = 0
-    standing.tenant.month.settled = 0
+  #learn(name: string, figures: Figures): Tenant {
+    const tenant = this.#memory.tenant(name)
+    const known = this.#lastKnownOf(tenant)
+    known.figures = figures
+    known.at = this.#clock.now()
+    // The figures hold what was settled so far; what follows is counted here on top of them.
+    tenant.day.settled = 0
+    tenant.month.settled = 0
+    return tenant
   }
 
-  #enter(name: string, rules: Rules): Standing {
-    const known = this.#standings.get(name)
-    this.#present.moveTo(this.#clock.wall())
+  #lastKnownOf(tenant: Tenant): TenantKnown {
+    let known = this.#known.get(tenant)
     if (known === undefined) {
-      const tenant = new Tenant(name, rules, this.#present, [])
-      const standing = { tenant, figures: undefined, at: 0, outage: 0 }
-      this.#standings.set(name, standing)
-      if (this.#standings.size > TENANTS_MAX) this.#forget()
-      return standing
-    }
-    const { tenant } = known
-    if (tenant.day.window.startsAt !== this.#present.day.startsAt) {
-      tenant.enter(this.#cut(known, rules), this.#present, this.#now())
+      known = { figures: undefined, at: 0, outage: 0 }
+      this.#known.set(tenant, known)
     }
     return known
   }
 
-  #share(name: string, whole: Rules): Share {
-    const standing = this.#enter(name, whole)
+  /** The tenant's rules scaled to this replica's part; its buckets obey them, from the level that was last known. */
+  #share(tenant: Tenant, whole: Rules): Rules {
+    const known = this.#lastKnownOf(tenant)
     const now = this.#now()
-    const rules = this.#cut(standing, whole)
-    standing.tenant.enter(rules, this.#present, now)
-    if (standing.outage !== this.#outage) {
-      standing.outage = this.#outage
-      takeOver(standing.tenant, standing, { rules, part: this.#fraction(), now })
+    const part = this.#fraction()
+    const rules = scaledRules(whole, tenant, { figures: known.figures, part })
+    tenant.obey(rules, now)
+    if (known.outage !== this.#outage) {
+      known.outage = this.#outage
+      takeOver(tenant, known, { rules, part, now })
     }
-    return { standing, rules, now, wall: this.#clock.wall() }
+    return rules
   }
 
-  #cut({ tenant, figures }: Standing, whole: Rules): Rules {
-    return cutRules(whole, tenant, { figures, part: this.#fraction() })
-  }
-
-  #isCareful({ outage }: Standing, rules: Rules): boolean {
-    const { requestsPerMinute, burst, tokensPerMinute } = rules
-    const emptyAfterMs = tokensPerMinute === undefined ? 0 : 60_000
+  /** Whether the tenant was admitted here in the last outage, and its bucket may still hold some of that. */
+  #isCareful(tenant: Tenant, { requestsPerMinute, burst, tokensPerMinute }: Rules): boolean {
+    if (this.#endedAt === Number.POSITIVE_INFINITY) return false
     const passed = this.#now() - this.#endedAt
     if (passed >= REMEMBERED_MS) this.#endedAt = Number.POSITIVE_INFINITY
-    if (outage !== this.#outage) return false
+    if (this.#lastKnownOf(tenant).outage !== this.#outage) return false
+    const emptyAfterMs = tokensPerMinute === undefined ? 0 : 60_000
     return passed < Math.max(emptyAfterMs, (burst * 60_000) / requestsPerMinute)
-  }
-
-  #forget(): void {
-    for (const [name, { tenant }] of this.#standings) {
-      if (tenant.running > 0) continue
-      this.#standings.delete(name)
-      return
-    }
   }
 
   /** Whole milliseconds, as the buckets count. */
   #now(): number {
     return Math.floor(this.#clock.now())
   }
-}
-
-function raise(held: Held, reserved: Amount): void {
-  held.day.adjust(reserved.tokens - held.reserved.tokens, 0)
-  held.month.adjust(reserved.nanos - held.reserved.nanos, 0)
-  held.reserved = reserved
-}
-
-function by(made: AdmitResult): Held['downgradedBy'] {
-  return made.outcome === 'downgraded' ? made.by : undefined
 }

@@ -92,7 +92,7 @@ export class SharedStore implements Store {
     if (isAway()) return local.extend(extension)
     try {
       const isRaised = await store.extend(extension)
-      if (isRaised) local.raised(extension.id, extension.estimate)
+      if (isRaised) local.raised(extension)
       return isRaised
     } catch {
       return local.extend(extension)
@@ -100,7 +100,8 @@ export class SharedStore implements Store {
   }
 
   async renew(beats: readonly Beat[]): Promise<readonly string[]> {
-    const { isAway, store } = this.#options
+    const { isAway, store, local } = this.#options
+    local.renew(beats)
     if (isAway()) return NO_IDS
     try {
       return await store.renew(beats)
@@ -111,7 +112,7 @@ export class SharedStore implements Store {
 
   settle(settling: Settling): Promise<Settlement> {
     const { isAway, store, local } = this.#options
-    local.settle(settling.id, settling.used)
+    local.settle(settling)
     const ours = this.#ours.get(settling.id)
     if (ours !== undefined) {
       this.#ours.delete(settling.id)
@@ -128,7 +129,7 @@ export class SharedStore implements Store {
       if (known !== undefined) return known
       try {
         const figures = await store.read(tenant, rules)
-        local.learn(tenant, rules, figures)
+        local.learn(tenant, figures)
         return figures
       } catch {
         // As if it had been known to be away.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Held } from '../../../dataplane/store/memory/held.ts'
 import { Holds } from '../../../dataplane/store/memory/holds.ts'
-import type { Held } from '../../../dataplane/store/memory/tenant.ts'
 
 /** Only what the table looks at. */
 function aHold(id: string): Held {

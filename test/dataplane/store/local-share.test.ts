@@ -24,7 +24,9 @@ function aShare(fraction: number, rules: Rules) {
     while (count < most && verdict(admit()) === 'admitted') count++
     return count
   }
-  return { clock, local, aRequest, admit, admitted }
+  const settle = (id: string, used: number) =>
+    local.settle({ tenant: 'acme', id, used: tokens(used), budget: rules.budget })
+  return { clock, local, aRequest, admit, admitted, settle }
 }
 
 /** How the store says a tenant stands. */
@@ -100,27 +102,50 @@ test('B5 after an outage requests have to fit the share as well, until its bucke
 })
 
 test('slots: what runs already counts, and what ends frees one', () => {
-  const { local, aRequest, admit } = aShare(0.5, aRule({ concurrentRequests: 4 }))
+  const { local, aRequest, admit, settle } = aShare(0.5, aRule({ concurrentRequests: 4 }))
   const running = aRequest()
   local.follow(running, told())
   local.begin()
   assert.equal(verdict(admit()), 'admitted')
   assert.equal(verdict(admit()), 'concurrency')
-  local.settle(running.id, tokens(0))
+  settle(running.id, 0)
   assert.equal(verdict(admit()), 'admitted')
+})
+
+test('a request keeps its slot while its lease is renewed, and loses it 15 s after the last renewal', () => {
+  const { clock, local, aRequest, admit } = aShare(1, aRule({ concurrentRequests: 1 }))
+  const running = aRequest()
+  local.follow(running, told())
+  local.begin()
+  clock.pass(10_000)
+  local.renew([{ ...running, used: tokens(0) }])
+  clock.pass(10_000)
+  assert.equal(verdict(admit()), 'concurrency')
+  clock.pass(5_000)
+  assert.equal(verdict(admit()), 'admitted')
+})
+
+test('the token rate is charged the estimate and corrected by what was used', () => {
+  const { local, aRequest, admit, settle } = aShare(0.5, aRule({ tokensPerMinute: 1_000 }))
+  local.begin()
+  const first = aRequest(500)
+  assert.equal(verdict(local.admit(first)), 'admitted')
+  assert.equal(verdict(admit(100)), 'tpm')
+  settle(first.id, 300)
+  assert.equal(verdict(admit(200)), 'admitted')
 })
 
 test('budget: the part of what was left, then 402 or downgrade, and a new window is whole', () => {
   const budget = aBudget({ tokensPerDay: 1_000, onExceeded: 'downgrade' })
-  const { clock, local, aRequest, admit } = aShare(0.5, aRule({ budget }))
+  const { clock, local, aRequest, admit, settle } = aShare(0.5, aRule({ budget }))
   const known = { limit: 1_000, settled: 800, reserved: 0, resetsAt: DAY_END }
   local.follow({ ...aRequest(), id: 'first' }, told({ tokens: known }))
-  local.settle('first', tokens(40))
+  settle('first', 40)
   local.begin()
   const second = aRequest(60)
   assert.equal(verdict(local.admit(second)), 'admitted', '100 are its part, 40 of them are used')
   assert.equal(verdict(admit(10)), 'budget_reserved')
-  local.settle(second.id, tokens(60))
+  settle(second.id, 60)
   assert.equal(verdict(admit(10)), 'budget_tokens')
   assert.equal(verdict(admit(10, 5)), 'downgraded')
   clock.setWall(NOON + 86_400_000)
