@@ -6,15 +6,15 @@ import type { Visit } from './gateway.ts'
 import { chargeRefused } from './limits/decision.ts'
 import { admit, admitsNone } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
-import { authenticate } from './stages/authenticate.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { settle } from './stages/settle.ts'
+import { identify } from './visit.ts'
 
 export async function handle(visit: Visit): Promise<void> {
   const { max_request_bytes } = visit.active.snapshot.section.gateway
-  const caller = authenticate(visit)
+  const caller = identify(visit)
   judgeHead(visit, max_request_bytes)
   permit(caller)
   admitsNone(caller, visit)
@@ -24,7 +24,9 @@ export async function handle(visit: Visit): Promise<void> {
     const received = receive(held, caller, visit, max_request_bytes)
     // Most bodies come with their head.
     const scanned = received instanceof Promise ? await received : received
-    const route = match(scanned.model, caller, visit)
+    const route = match(scanned.model, caller, visit.active.snapshot)
+    visit.trace.model = scanned.model
+    visit.response.route = route.name
     const understood = understand(scanned, secondsOf(visit))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true

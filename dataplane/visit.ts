@@ -1,11 +1,12 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
 import type { Api } from './apis/contract.ts'
-import { GatewayError } from './base/errors.ts'
+import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
-import type { Call } from './call.ts'
+import type { Call, Caller } from './call.ts'
 import type { Gateway, Visit } from './gateway.ts'
-import { describeLimits } from './limits/tenants.ts'
+import { standingOf } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
+import { authenticate } from './stages/authenticate.ts'
 import { correlate } from './telemetry/correlation.ts'
 import { record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
@@ -28,12 +29,35 @@ export async function serve(
   try {
     await api.run(visit)
   } catch (error) {
+    if (error instanceof GatewayError) note(error.details.learnt, visit)
     await describeLimits(visit).catch(() => undefined)
     refuse(error, visit)
   } finally {
     gateway.visits.remove(visit)
     if (!api.quiet) record(visit)
   }
+}
+
+/** Throws ERR_GW_AUTH_INVALID_KEY. From here on the trace names the caller. */
+export function identify({ call, active, gateway, trace }: Visit): Caller {
+  const { keys } = active.snapshot
+  const caller = authenticate(call.incoming.headers, keys, gateway.clock.wall())
+  trace.tenant = caller.tenant
+  trace.key = caller.key.record.id
+  return caller
+}
+
+/** Every answer to an authenticated request says how its tenant stands; admission has said it already where it ran. */
+export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
+  const { tenant } = trace
+  if (tenant === undefined || response.limits !== undefined) return
+  response.limits = await standingOf(tenant, active.snapshot.limits.rules.of(tenant), gateway.store)
+}
+
+/** What a refusal says of the request it ends. */
+function note({ model, route }: Learnt = {}, { trace, response }: Visit): void {
+  if (model !== undefined) trace.model = model
+  if (route !== undefined) response.route = route
 }
 
 /** Formatting a time costs more than a route look-up, and many requests share a second. */

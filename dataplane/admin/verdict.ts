@@ -47,7 +47,7 @@ async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
   const caller = callerOf(asked, gateway.clock.wall())
   const request = requestOf(asked, section.gateway.max_request_bytes)
   permit(caller)
-  const route = match(asked.model, caller, visit)
+  const route = match(asked.model, caller, active.snapshot)
   const isLimited = caller.tenant !== ''
   const rules = limits.rules.of(caller.tenant)
   const budgeted = isLimited && rules.budget !== undefined ? route : undefined

@@ -132,6 +132,14 @@ function row(status: number, type: string, when: string, final = false): ErrorRo
   return { status, type, final, when }
 }
 
+/** What a stage learnt about a request before it refused it: the trace, the headers and the metrics tell it. */
+export interface Learnt {
+  /** The model that the client named, as it may be shown. */
+  readonly model?: string
+  /** The route that the answer may name. */
+  readonly route?: string
+}
+
 export interface ErrorDetails {
   /** Member of the request that is at fault, as OpenAI's `param`. */
   readonly param?: string
@@ -149,6 +157,7 @@ export interface ErrorDetails {
   readonly passedOn?: boolean
   /** Methods that the path takes, where another one was used. */
   readonly allow?: string
+  readonly learnt?: Learnt | undefined
   readonly cause?: unknown
 }
 

@@ -1,18 +1,20 @@
 /** How tenants stand, for those who ask: answers that were not admitted, the admin API, gauges. */
 import { closeHours } from '../budgets/gauges.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
-import type { Gateway, Visit } from '../gateway.ts'
-import type { BucketFigure, BudgetFigure } from '../store/contract.ts'
+import type { Gateway } from '../gateway.ts'
+import type { BucketFigure, BudgetFigure, Rules, Store } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
 
 /** Who sends requests that are refused before they are counted must not make the shared store work for each. */
 const TOLD_AGE_MS = 1_000
 
-/** Every answer to an authenticated request says how its tenant stands; admission has said it already where it ran. */
-export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
-  if (trace.tenant === undefined || response.limits !== undefined) return
-  const rules = active.snapshot.limits.rules.of(trace.tenant)
-  response.limits = limitHeaders(await gateway.store.read(trace.tenant, rules, TOLD_AGE_MS))
+/** The headers of an answer to a tenant whose request was not admitted. */
+export async function standingOf(
+  tenant: string,
+  rules: Rules,
+  store: Pick<Store, 'read'>,
+): Promise<Readonly<Record<string, string>>> {
+  return limitHeaders(await store.read(tenant, rules, TOLD_AGE_MS))
 }
 
 /** Why nothing can be told of a tenant: no key, rule or budget names it. Undefined where one does. */

@@ -8,9 +8,8 @@ import { APIS } from '../apis/index.ts'
 import { GatewayError } from '../base/errors.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import { shownPath } from '../base/shown-text.ts'
-import type { Gateway, Visit } from '../gateway.ts'
-import { authenticate } from '../stages/authenticate.ts'
-import { serve } from '../visit.ts'
+import type { Gateway } from '../gateway.ts'
+import { identify, serve } from '../visit.ts'
 import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { takeOver } from './http1/door.ts'
@@ -172,7 +171,10 @@ const UNKNOWN: Api = {
   path: '*',
   summary: 'Everything that is not an API.',
   run(visit) {
-    identify(visit)
+    // Nobody needs a key to learn that there is nothing here, so a bad one is not refused.
+    try {
+      identify(visit)
+    } catch {}
     const { method, url } = visit.call.incoming
     const path = pathOf(url)
     const shown = shownPath(url).slice(0, 100)
@@ -190,15 +192,6 @@ const UNKNOWN: Api = {
       `There is no ${shown} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
     )
   },
-}
-
-/** Nobody needs a key to hear that there is nothing; whoever sends one hears how its tenant stands, as always. */
-function identify(visit: Visit): void {
-  try {
-    authenticate(visit)
-  } catch {
-    // That the key is bad is no news where there is nothing to use it for.
-  }
 }
 
 /** GET /metrics on its own port. */

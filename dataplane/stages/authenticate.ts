@@ -4,7 +4,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../base/errors.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
-import type { Visit } from '../gateway.ts'
 
 const KEY_LENGTH_MAX = 512
 const BEARER = /^bearer +(\S+)$/i
@@ -25,16 +24,18 @@ const NO_BEARER =
   'other schemes, Basic for example, are not taken.'
 
 /** Throws ERR_GW_AUTH_INVALID_KEY. The credential is only ever hashed and looked up. */
-export function authenticate({ call, trace, gateway, active }: Visit): Caller {
-  const key = presentedKey(call.incoming.headers)
-  if (key === undefined) throw noKey(call.incoming.headers)
+export function authenticate(
+  headers: IncomingHttpHeaders,
+  keys: ReadonlyMap<string, KeyEntry>,
+  wallNow: number,
+): Caller {
+  const key = presentedKey(headers)
+  if (key === undefined) throw noKey(headers)
   if (key.length > KEY_LENGTH_MAX) throw refused('the key is too long')
-  const entry = active.snapshot.keys.get(hash('sha256', key))
+  const entry = keys.get(hash('sha256', key))
   if (entry === undefined) throw refused('unknown key')
-  const reason = unusable(entry, gateway.clock.wall())
+  const reason = unusable(entry, wallNow)
   if (reason !== undefined) throw refused(reason)
-  trace.tenant = entry.record.tenant
-  trace.key = entry.record.id
   return { key: entry, tenant: entry.record.tenant }
 }
 

@@ -1,11 +1,10 @@
 /** Where does it lead? Alias to route first, then the key's permission on that route; its scope before all. */
 
-import { GatewayError } from '../base/errors.ts'
+import { GatewayError, type Learnt } from '../base/errors.ts'
 import { shownName } from '../base/shown-text.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { Route, Snapshot } from '../config/snapshot.ts'
-import type { Visit } from '../gateway.ts'
 
 const NAMES_SHOWN_MAX = 20
 
@@ -14,28 +13,21 @@ export function permit({ key }: Caller): void {
   if (!key.invokes) throw denied(`Key "${key.record.id}" lacks the scope models:invoke.`)
 }
 
+type Names = Pick<Snapshot, 'models' | 'section'>
+
 /** Throws ERR_GW_ROUTE_NOT_FOUND, ERR_GW_AUTH_SCOPE_DENIED. */
-export function match(model: string, caller: Caller, { active, response, trace }: Visit): Route {
-  const { snapshot } = active
-  const route = snapshot.models.get(model)
-  trace.model = route === undefined ? shownName(model) : model
+export function match(model: string, caller: Caller, names: Names): Route {
+  const route = names.models.get(model)
   if (route === undefined) {
-    throw new GatewayError(
-      'ERR_GW_ROUTE_NOT_FOUND',
-      `There is no route "${shownName(model)}". ${offer(caller, snapshot)}`,
-      {
-        param: 'model',
-        final: true,
-      },
-    )
+    const shown = shownName(model)
+    const message = `There is no route "${shown}". ${offer(caller, names)}`
+    const details = { param: 'model', final: true, learnt: { model: shown } }
+    throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', message, details)
   }
-  // Until the key may use it, the answer names what was sent, not what hides behind it.
-  if (model === route.name) response.route = model
-  if (!mayUse(caller.key, route.name)) {
-    throw denied(`Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, snapshot)}`)
-  }
-  response.route = route.name
-  return route
+  if (mayUse(caller.key, route.name)) return route
+  const message = `Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, names)}`
+  // The key may not use the route, so the answer names the route only if the client did.
+  throw denied(message, model === route.name ? { model, route: model } : { model })
 }
 
 export function mayUse(key: KeyEntry, route: string): boolean {
@@ -43,7 +35,7 @@ export function mayUse(key: KeyEntry, route: string): boolean {
 }
 
 /** Aliases first: they are the names that SDKs know. Only what the key may use: an error must not list what others have. */
-function offer(caller: Caller, { section, models }: Snapshot): string {
+function offer(caller: Caller, { section, models }: Names): string {
   const names: string[] = []
   for (const name of [...Object.keys(section.aliases), ...section.routes.map((one) => one.name)]) {
     const route = models.get(name)
@@ -55,6 +47,6 @@ function offer(caller: Caller, { section, models }: Snapshot): string {
   return `This key may name: ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}.`
 }
 
-function denied(message: string): GatewayError {
-  return new GatewayError('ERR_GW_AUTH_SCOPE_DENIED', message, { param: 'model' })
+function denied(message: string, learnt?: Learnt): GatewayError {
+  return new GatewayError('ERR_GW_AUTH_SCOPE_DENIED', message, { param: 'model', learnt })
 }

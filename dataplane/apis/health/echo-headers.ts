@@ -1,8 +1,7 @@
 /** GET /v1/debug/echo-headers: what arrived, to see whether an intermediary stripped or rewrote it. */
 
 import { maskKeys } from '../../base/shown-text.ts'
-import { describeLimits } from '../../limits/tenants.ts'
-import { authenticate } from '../../stages/authenticate.ts'
+import { describeLimits, identify } from '../../visit.ts'
 import type { Api } from '../contract.ts'
 
 /** Headers whose values authenticate nobody. Identity proxies put tokens into headers of any name, so all others are masked. */
@@ -70,7 +69,7 @@ export const echoHeaders: Api = {
   summary:
     'The request headers as received; values of harmless headers, length and first characters of all others.',
   async run(visit) {
-    authenticate(visit)
+    identify(visit)
     await describeLimits(visit)
     const headers = new Map<string, string>()
     const { rawHeaders } = visit.call.incoming

@@ -5,9 +5,8 @@ import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
 import { shownName } from '../../base/shown-text.ts'
 import type { Caller } from '../../call.ts'
 import type { Visit } from '../../gateway.ts'
-import { describeLimits } from '../../limits/tenants.ts'
-import { authenticate } from '../../stages/authenticate.ts'
 import { mayUse } from '../../stages/match.ts'
+import { describeLimits, identify } from '../../visit.ts'
 import type { Api } from '../contract.ts'
 
 export const openAiModels: Api = {
@@ -15,7 +14,7 @@ export const openAiModels: Api = {
   path: '/v1/models',
   summary: "The key's routes and their aliases, as models.",
   async run(visit) {
-    const caller = authenticate(visit)
+    const caller = identify(visit)
     await describeLimits(visit)
     requireScope(caller)
     const data = permitted(caller, visit).map(modelOf)
@@ -28,7 +27,7 @@ export const openAiModel: Api = {
   path: `${MODEL_PREFIX}*`,
   summary: 'One route or alias, as a model; a slash in its name may be written %2F.',
   async run(visit) {
-    const caller = authenticate(visit)
+    const caller = identify(visit)
     await describeLimits(visit)
     requireScope(caller)
     const asked = decodeName(visit.call.incoming.url)

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
-import { aSnapshot, aVisit, NOW } from './visits.ts'
+import { aSnapshot, NOW } from './snapshots.ts'
 
 const at = (milliseconds: number) => new Date(NOW + milliseconds).toISOString()
 const snapshot = aSnapshot([
@@ -15,10 +15,8 @@ const snapshot = aSnapshot([
 ])
 
 function caller(headers: IncomingHttpHeaders): string {
-  const visit = aVisit(snapshot, headers)
-  const { key, tenant } = authenticate(visit)
-  assert.equal(visit.trace.tenant, tenant)
-  assert.equal(visit.trace.key, key.record.id)
+  const { key, tenant } = authenticate(headers, snapshot.keys, NOW)
+  assert.equal(tenant, 'acme')
   return key.record.id
 }
 

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
+import type { Caller } from '../../../dataplane/call.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
 import { match, permit } from '../../../dataplane/stages/match.ts'
-import { aSnapshot, aVisit } from './visits.ts'
+import { aSnapshot, NOW } from './snapshots.ts'
 
 const snapshot = aSnapshot([
   { id: 'all' },
@@ -13,15 +14,17 @@ const snapshot = aSnapshot([
   { id: 'lists-only', scopes: ['models:list'] },
 ])
 
-function matched(model: string, id = 'all', of = snapshot) {
-  const visit = aVisit(of, { 'x-api-key': `key-${id}` })
-  const caller = authenticate(visit)
-  return { visit, route: () => match(model, caller, visit).name }
+function callerWith(id: string, { keys }: Snapshot): Caller {
+  return authenticate({ 'x-api-key': `key-${id}` }, keys, NOW)
+}
+
+function matched(model: string, id = 'all', of = snapshot): string {
+  return match(model, callerWith(id, of), of).name
 }
 
 function refusal(model: string, id?: string, of?: Snapshot): GatewayError {
   try {
-    matched(model, id, of).route()
+    matched(model, id, of)
   } catch (error) {
     assert.ok(error instanceof GatewayError)
     return error
@@ -29,13 +32,8 @@ function refusal(model: string, id?: string, of?: Snapshot): GatewayError {
   return assert.fail(`${model} was matched`)
 }
 
-test('a route and an alias lead to the route, and the answer names it', () => {
-  for (const model of ['chat', 'gpt-4o']) {
-    const { visit, route } = matched(model)
-    assert.equal(route(), 'chat')
-    assert.equal(visit.response.route, 'chat')
-    assert.equal(visit.trace.model, model)
-  }
+test('a route and an alias lead to the route', () => {
+  for (const model of ['chat', 'gpt-4o']) assert.equal(matched(model), 'chat')
 })
 
 for (const model of [
@@ -72,10 +70,9 @@ test('an unknown model offers aliases first, then routes, so many and no more', 
 
 test('an unknown model that looks like a key is shown without it, in the answer and in the trace', () => {
   const key = 'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v'
-  const { visit, route } = matched(key)
-  assert.throws(route)
-  assert.equal(visit.trace.model, 'gw_***')
-  assert.match(refusal(key).message, /"gw_\*\*\*"/)
+  const { message, details } = refusal(key)
+  assert.deepEqual(details.learnt, { model: 'gw_***' })
+  assert.match(message, /"gw_\*\*\*"/)
 })
 
 test('a route that the key may not use is denied by the name that was sent, and the answer names no other', () => {
@@ -83,23 +80,19 @@ test('a route that the key may not use is denied by the name that was sent, and 
     const error = refusal(model, 'batch-only')
     assert.equal(error.code, 'ERR_GW_AUTH_SCOPE_DENIED')
     assert.match(error.message, new RegExp(`may not use "${model}"\\. .*: batch\\.`))
-    const { visit, route } = matched(model, 'batch-only')
-    assert.throws(route)
-    assert.equal(visit.response.route, model === 'chat' ? 'chat' : 'none')
+    assert.deepEqual(error.details.learnt, model === 'chat' ? { model, route: model } : { model })
     if (model !== 'chat') assert.doesNotMatch(error.message, /chat/)
   }
-  assert.equal(matched('batch', 'batch-only').route(), 'batch')
+  assert.equal(matched('batch', 'batch-only'), 'batch')
 })
 
 test('a key that may only list invokes nothing, whatever the body says', () => {
-  const caller = authenticate(aVisit(snapshot, { 'x-api-key': 'key-lists-only' }))
-  assert.throws(() => permit(caller), /lacks the scope models:invoke/)
+  assert.throws(() => permit(callerWith('lists-only', snapshot)), /lacks the scope models:invoke/)
 })
 
 test('a model that nobody configured is shown short, and without what a terminal would obey', () => {
-  const { visit, route } = matched(`\x1b[31m\r\n\u009b\u2028${'m'.repeat(1000)}`)
-  assert.throws(route)
-  assert.equal(visit.trace.model?.length, 101)
-  assert.doesNotMatch(String(visit.trace.model), /[\p{Cc}\u2028]/u)
+  const { learnt } = refusal(`\x1b[31m\r\n\u009b\u2028${'m'.repeat(1000)}`).details
+  assert.equal(learnt?.model?.length, 101)
+  assert.doesNotMatch(String(learnt?.model), /[\p{Cc}\u2028]/u)
   assert.doesNotMatch(refusal('\x1b\n').message, /\p{Cc}/u)
 })

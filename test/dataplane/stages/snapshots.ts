@@ -1,9 +1,7 @@
-/** Visits for stages: of a caller with a key, on a configuration that is compiled like any other. */
+/** Configurations for stages, compiled like any other. */
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
-import type { Visit } from '../../../dataplane/gateway.ts'
 
 export const NOW = Date.UTC(2026, 10, 21)
 
@@ -31,17 +29,4 @@ export function aSnapshot(
   const loaded = loadConfiguration(JSON.stringify(document), 'test.yaml', host)
   if (loaded.configuration === undefined) throw new Error(JSON.stringify(loaded.problems))
   return compile(loaded.configuration)
-}
-
-/** As far as the stages before admission look at one. */
-export function aVisit(snapshot: Snapshot, headers: IncomingHttpHeaders = {}): Visit {
-  const visit = {
-    call: { incoming: { headers } },
-    response: { route: 'none' },
-    trace: {} as { tenant?: string; key?: string; model?: string },
-    gateway: { clock: { wall: () => NOW } },
-    active: { snapshot },
-  }
-  // These stages read no more of it than what is there.
-  return visit as unknown as Visit
 }
