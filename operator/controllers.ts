@@ -5,6 +5,7 @@ import { gatewayOf } from './compile/compile-keys.ts'
 import { PodOwners } from './delivery/pod-owners.ts'
 import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
+import { CLUSTER_NETWORK, type PodNetwork } from './delivery/targets.ts'
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
 import { Events } from './kube/events.ts'
@@ -29,7 +30,8 @@ export interface ControllerOptions {
   readonly identity: string
   readonly release: Release
   readonly rolloutsMax: number
-  readonly honoursPushAddress: boolean
+  /** Absent: the cluster's. */
+  readonly network?: PodNetwork
   readonly log: Log
   readonly telemetry: Telemetry
   readonly timings?: {
@@ -86,7 +88,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     owners: new PodOwners(api),
     random: Math.random,
     release: options.release,
-    honoursPushAddress: options.honoursPushAddress,
+    network: options.network ?? CLUSTER_NETWORK,
     signingKeys: () => signing.keys,
     onCompiled(gateway) {
       const isGone = world.stores.gatewayConfigs.get(gateway) === undefined

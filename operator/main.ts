@@ -1,7 +1,8 @@
 /** The program: `node operator/main.ts`. What it composes is in run.ts. */
+import type { PodNetwork } from './delivery/targets.ts'
 import { startFrugally } from './frugal.ts'
 
-/** Listened for before anything else: as the first process of a container it would not be ended by default. */
+/** Listens before anything else: the first process of a container does not end by default. */
 function terminated(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGTERM', () => resolve())
@@ -9,14 +10,16 @@ function terminated(): Promise<void> {
   })
 }
 
-if (import.meta.main) {
+export async function main(network?: PodNetwork): Promise<never> {
   startFrugally(process.env)
   const ending = terminated()
   try {
     const program = await import('./run.ts')
-    process.exit(await program.run(process.env, ending))
+    process.exit(await program.run(process.env, ending, network))
   } catch (error) {
     process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(error instanceof TypeError ? 64 : 1)
   }
 }
+
+if (import.meta.main) await main()

@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
 import type { WebhookOptions } from './admission/webhook.ts'
+import type { PodNetwork } from './delivery/targets.ts'
 import { serveHealth } from './health.ts'
 import { openCluster } from './kube/cluster.ts'
 import { createLog } from './log.ts'
@@ -28,9 +29,6 @@ Usage: node operator/main.ts [options]
   --kubeconfig FILE         where the cluster is                    (KUBECONFIG, else the pod's account)
   --context NAME            context of the kubeconfig
   --help                    this text
-
-GW_OPERATOR_PUSH_ADDRESS=annotation takes the address of a pod's push port from its annotation
-inference.gw/push-address. For tests in which pods are processes of one machine; never in a cluster.
 `
 
 /** How long nothing may be heard of the API server until the process asks to be restarted. */
@@ -110,8 +108,12 @@ function wholeNumber(name: string, text: string, least: number): number {
   throw new TypeError(`${name} is "${text}"; it must be a whole number from ${least} to 65535`)
 }
 
-/** Resolves with the exit code. */
-export async function run(env: Environment, ending: Promise<void>): Promise<number> {
+/** Resolves with the exit code. The network of the pods is the cluster's if absent. */
+export async function run(
+  env: Environment,
+  ending: Promise<void>,
+  network?: PodNetwork,
+): Promise<number> {
   const wanted = readArguments(env)
   if (wanted.help) {
     process.stdout.write(HELP)
@@ -134,7 +136,7 @@ export async function run(env: Environment, ending: Promise<void>): Promise<numb
       operatorNamespace: namespace,
     },
     rolloutsMax: wanted.rolloutsMax,
-    honoursPushAddress: env.GW_OPERATOR_PUSH_ADDRESS === 'annotation',
+    ...(network && { network }),
     log,
     telemetry,
     ...(startWebhook && { startWebhook }),

@@ -1,28 +1,35 @@
-/** Pods as they are told of by the API server, to where documents are pushed. */
+/** Turns the pods that the API server reports into the targets that documents are pushed to. */
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
-import { PUSH_ADDRESS_ANNOTATION } from '../workload/names.ts'
 import type { Target } from './pusher.ts'
 
-/** Pods that run and are not on their way out. `honoursAnnotation` is for tests, in which pods are processes of one host. */
-export function targetsOf(pods: readonly KubeObject[], honoursAnnotation: boolean): Target[] {
+/** How the operator reaches pods, and whether Services do. */
+export interface PodNetwork {
+  /** Where a pod takes documents; undefined while it has no address. */
+  originOf(pod: KubeObject): string | undefined
+  readonly hasServices: boolean
+}
+
+/** Every pod takes documents at the push port of the address that the cluster gave it. */
+export const CLUSTER_NETWORK: PodNetwork = {
+  originOf({ status }) {
+    const address = valueBelow(status, 'podIP')
+    if (typeof address !== 'string' || address === '') return undefined
+    return `http://${address.includes(':') ? `[${address}]` : address}:${PUSH_PORT}`
+  },
+  hasServices: true,
+}
+
+/** Leaves out pods that do not run and pods that are being deleted. */
+export function targetsOf(pods: readonly KubeObject[], originOf: PodNetwork['originOf']): Target[] {
   return pods.flatMap((pod) => {
     const { metadata, status } = pod
     const isRunning = valueBelow(status, 'phase') === 'Running'
     if (!isRunning || metadata.deletionTimestamp !== undefined) return []
-    const annotated = honoursAnnotation
-      ? metadata.annotations?.[PUSH_ADDRESS_ANNOTATION]
-      : undefined
-    const origin = annotated === undefined ? originOf(status) : `http://${annotated}`
+    const origin = originOf(pod)
     if (origin === undefined) return []
     return [{ uid: metadata.uid ?? '', name: metadata.name, origin, ready: isReady(pod) }]
   })
-}
-
-function originOf(status: unknown): string | undefined {
-  const address = valueBelow(status, 'podIP')
-  if (typeof address !== 'string' || address === '') return undefined
-  return `http://${address.includes(':') ? `[${address}]` : address}:${PUSH_PORT}`
 }
 
 function isReady({ status }: KubeObject): boolean {

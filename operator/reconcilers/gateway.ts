@@ -7,7 +7,7 @@ import type { Stored } from '../delivery/bundle.ts'
 import type { PodOwners } from '../delivery/pod-owners.ts'
 import type { Pusher } from '../delivery/pusher.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
-import { targetsOf } from '../delivery/targets.ts'
+import { type PodNetwork, targetsOf } from '../delivery/targets.ts'
 import { type KubeObject, keyOf, splitKey, valueBelow } from '../kube/objects.ts'
 import type { Outcome } from '../kube/queue.ts'
 import { messageOf } from '../log.ts'
@@ -31,8 +31,7 @@ export interface GatewayOptions {
   readonly signingKeys: () => SigningKeys
   readonly release: Release
   readonly random: () => number
-  /** Pods are where an annotation says: only in tests. */
-  readonly honoursPushAddress: boolean
+  readonly network: PodNetwork
   /** The gateway was compiled anew: keys may have another verdict. */
   readonly onCompiled: (key: string) => void
   readonly timings?: Partial<GatewayTimings>
@@ -113,9 +112,9 @@ export class GatewayReconciler {
   }
 
   async #program(gateway: KubeObject, { configuration, keys }: Stored): Promise<void> {
-    const { pusher, honoursPushAddress } = this.#options
+    const { pusher, network } = this.#options
     const key = keyOf(gateway)
-    const targets = targetsOf(await this.#podsOf(gateway), honoursPushAddress)
+    const targets = targetsOf(await this.#podsOf(gateway), network.originOf)
     pusher.program(key, targets, { configuration, keys })
   }
 
@@ -164,10 +163,10 @@ export class GatewayReconciler {
     return [soak, again, mounts].filter((waitMs) => waitMs !== undefined)
   }
 
-  /** Pods that are where an annotation says are behind no Service. */
+  /** Undefined where no Service reaches the pods. */
   #endpointsOf(key: string): number | undefined {
-    const { world, honoursPushAddress } = this.#options
-    if (honoursPushAddress) return undefined
+    const { world, network } = this.#options
+    if (!network.hasServices) return undefined
     const slices = world.endpointSlicesOf.get(key)
     return slices.reduce((sum, { ready }) => sum + Number(ready ?? 0), 0)
   }

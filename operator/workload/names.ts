@@ -18,8 +18,6 @@ export const RESTORED_ANNOTATION = 'inference.gw/restored'
 export const TEMPLATE_ANNOTATION = 'inference.gw/template-hash'
 /** On a pod: when its mounts were last asked to be renewed. */
 export const MOUNTS_ANNOTATION = 'inference.gw/mounts-renewed-at'
-/** Where a pod takes documents, when it is not at its own address. Honoured in tests only. */
-export const PUSH_ADDRESS_ANNOTATION = 'inference.gw/push-address'
 
 export const names = {
   config: (gateway: string) => `${gateway}-config`,

@@ -9,7 +9,8 @@ import { openCluster } from '../../operator/kube/cluster.ts'
 import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
-import { GATEWAY_LABEL, PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
+import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
+import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 
 const MANAGER = 'hollow-pods'
 

@@ -7,7 +7,7 @@ import type { GatewayStatus } from '../../crds/gateway-config.ts'
 import { answers, until } from '../integration/gateway-process.ts'
 import type { ControlPlane } from './control-plane.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../operator/main.ts')
+const PROGRAM = join(import.meta.dirname, 'operator-main.ts')
 
 export interface OperatorProcess {
   readonly child: ChildProcess
@@ -29,10 +29,7 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
   const child = spawn(
     process.execPath,
     [PROGRAM, '--namespace', namespace, '--health-port', '0', '--kubeconfig', kubeconfig, ...args],
-    {
-      env: { ...process.env, GW_OPERATOR_PUSH_ADDRESS: 'annotation' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
+    { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const pieces: string[] = []
   for (const stream of [child.stdout, child.stderr]) {

@@ -11,6 +11,7 @@ import { createTelemetry } from '../../operator/telemetry.ts'
 import { aKey, until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { recordFigure } from './figures.ts'
+import { LOCAL_PODS } from './local-pods.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey } from './operator-rig.ts'
 import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
@@ -46,7 +47,7 @@ before(async () => {
     identity: 'test',
     release: { image: 'gw:test', version: 'test', operatorNamespace: NAMESPACE },
     rolloutsMax: 1,
-    honoursPushAddress: true,
+    network: LOCAL_PODS,
     log,
     telemetry,
     startWebhook: (parts) =>

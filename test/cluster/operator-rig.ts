@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
 import { until } from '../integration/gateway-process.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 import {
   type OperatorProcess,
   startOperatorProcess,

@@ -17,9 +17,10 @@ import {
 } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
-import { GATEWAY_LABEL, PUSH_ADDRESS_ANNOTATION } from '../../operator/workload/names.ts'
+import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
 import { answers, until } from '../integration/gateway-process.ts'
 import { freePort } from './free-port.ts'
+import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 import { listOf, type Mountable, mountAll } from './pod-mounts.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')

@@ -1,0 +1,12 @@
+/** Pods that are processes of this machine: each says in an annotation where it takes documents, and no Service reaches it. */
+import { CLUSTER_NETWORK, type PodNetwork } from '../../operator/delivery/targets.ts'
+
+export const PUSH_ADDRESS_ANNOTATION = 'inference.gw/push-address'
+
+export const LOCAL_PODS: PodNetwork = {
+  originOf(pod) {
+    const address = pod.metadata.annotations?.[PUSH_ADDRESS_ANNOTATION]
+    return address === undefined ? CLUSTER_NETWORK.originOf(pod) : `http://${address}`
+  },
+  hasServices: false,
+}
