@@ -20,6 +20,8 @@ export interface FaultyServer {
   fault: Fault | undefined
   /** Times of the lists of each kind, in milliseconds; the further pages of a list are the same list. */
   readonly lists: ReadonlyMap<string, readonly number[]>
+  /** Watches of this kind hear nothing from now on, and all of it when what this returns is called. */
+  hold(plural: string): () => void
   /** Requests that were answered with a fault. */
   faults(): number
   stop(): Promise<void>
@@ -40,6 +42,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
   const watches = new Set<Exchange>()
   const silenced = new WeakSet<ServerResponse>()
   let fault: Fault | undefined
+  let held: { readonly plural: string; readonly said: (() => void)[] } | undefined
   let count = 0
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', cluster.url)
@@ -78,14 +81,19 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
 
   function forward({ request, response, isWatch, isWrite }: Exchange, url: URL): void {
     const { method, headers } = request
+    const say = (piece: () => void) => {
+      if (isWatch && held !== undefined && url.pathname.endsWith(`/${held.plural}`)) {
+        held.said.push(piece)
+      } else piece()
+    }
     const onward = ask(url, { agent, method, headers: { ...headers, host: url.host } })
     onward.on('response', (answer) => {
       // It was carried out, and nobody learns of it.
       if (fault === 'broken' && isWrite && count % 4 === 0) return void request.socket.destroy()
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       if (isWatch) response.flushHeaders()
-      answer.on('data', (chunk) => silenced.has(response) || response.write(chunk))
-      answer.on('end', () => silenced.has(response) || response.end())
+      answer.on('data', (chunk) => silenced.has(response) || say(() => response.write(chunk)))
+      answer.on('end', () => silenced.has(response) || say(() => response.end()))
       answer.on('error', () => response.destroy())
     })
     onward.on('error', () => response.destroy())
@@ -108,6 +116,14 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
         if (next === 'silent') silenced.add(response)
         if (next === 'expired') response.end(EXPIRED)
         if (next === 'broken') response.destroy()
+      }
+    },
+    hold(plural) {
+      const said: (() => void)[] = []
+      held = { plural, said }
+      return () => {
+        held = undefined
+        for (const piece of said) piece()
       }
     },
     lists,
