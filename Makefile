@@ -41,8 +41,9 @@ test-unit: ready ## run the tests that need nothing but Node
 test-simulation: ready ## run thousands of histories of several gateways and one Redis in virtual time
 	@npm run --silent test:simulation
 
-simulate-long: ready ## the same with a hundred thousand; make simulate-long SEEDS=1-1000000 for more
+simulate-long: ready ## the same with a hundred thousand, and random tests at length; SEEDS=1-1000000 for more
 	@GW_SEEDS=$(or $(SEEDS),1-100000) npm run --silent test:simulation
+	@GW_LONG=1 npm run --silent test:random
 
 results: ready ## measure what is promised and write test/integration/results.md
 	@npm run --silent test:results

@@ -4,10 +4,13 @@
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
 const REPORTER = join(import.meta.dirname, 'failed-files.ts')
+
+/** The runner itself would leave one core idle, though tests wait more than they work. */
+const FILES_AT_ONCE = Math.max(2, availableParallelism())
 
 /** More than that is no accident. */
 const UNSTEADY_MAX = 3
@@ -30,7 +33,8 @@ function runOnce(args: readonly string[], env: NodeJS.ProcessEnv) {
   const flags = reporters.map((value, index) =>
     index % 2 === 0 ? `--test-reporter=${value}` : `--test-reporter-destination=${value}`,
   )
-  const { status } = spawnSync(process.execPath, ['--test', ...flags, ...args], {
+  const concurrency = `--test-concurrency=${FILES_AT_ONCE}`
+  const { status } = spawnSync(process.execPath, ['--test', concurrency, ...flags, ...args], {
     stdio: 'inherit',
     env,
   })

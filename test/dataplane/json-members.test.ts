@@ -10,6 +10,7 @@ import {
   VALUES_MAX,
 } from '../../dataplane/json/members.ts'
 import { splice } from '../../dataplane/json/splice.ts'
+import { cases } from '../helpers/cases.ts'
 
 const SINGLE = [
   'model',
@@ -50,7 +51,7 @@ test('the spans of random objects hold what JSON.parse reads', () => {
         assert.deepEqual(JSON.parse(bytes.toString('utf8', span.start, span.end)), normal(item))
       }
     }),
-    { numRuns: 5000 },
+    { numRuns: cases(1000, 5000) },
   )
 })
 
@@ -81,7 +82,7 @@ test('splicing one value leaves every other byte alone', () => {
       ])
       assert.deepEqual(JSON.parse(spliced.toString()), normal(Object.fromEntries(expected)))
     }),
-    { numRuns: 5000 },
+    { numRuns: cases(1000, 5000) },
   )
 })
 
@@ -117,7 +118,7 @@ test('random bytes and mutated objects end in spans or a MembersError, and never
         assert.ok(error instanceof MembersError)
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: cases(2000, 20_000) },
   )
 })
 
@@ -314,7 +315,7 @@ test('a reading that stops anywhere finds what one in a single go finds', () => 
       while (!scan.run(until)) until += 1 + step
       assert.deepEqual(scan.spans, scanMembers(bytes))
     }),
-    { numRuns: 3000 },
+    { numRuns: cases(1000, 3000) },
   )
 })
 

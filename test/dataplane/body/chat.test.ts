@@ -14,6 +14,7 @@ import {
 import { VALUES_MAX } from '../../../dataplane/json/members.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { aDialect } from '../../conformance/a-request.ts'
+import { cases } from '../../helpers/cases.ts'
 
 const MESSAGES = [{ role: 'user', content: 'hi' }]
 
@@ -92,7 +93,7 @@ test('random JSON in every member ends in a request or a refusal of the client',
         }
       }
     }),
-    { numRuns: 5000 },
+    { numRuns: cases(1000, 5000) },
   )
 })
 

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { Gathered } from '../../../dataplane/body/gathered.ts'
+import { cases } from '../../helpers/cases.ts'
 
 const MEBIBYTE = 1_048_576
 setFlagsFromString('--expose-gc')
@@ -64,6 +65,6 @@ test('what was sent is what is there, however it is cut and whatever length was 
       assert.equal(gathered.length, all.length)
       assert.ok(gathered.whole().equals(all))
     }),
-    { numRuns: 300 },
+    { numRuns: cases(100, 300) },
   )
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { parseInPieces } from '../../../dataplane/body/pieces.ts'
 import { atOnce } from '../../../dataplane/body/steps.ts'
 import { MembersError, MembersScan } from '../../../dataplane/json/members.ts'
+import { cases } from '../../helpers/cases.ts'
 
 /** Small enough that many a value of a random body is long for it, and no number. */
 const PIECE_BYTES = 32
@@ -53,7 +54,7 @@ test('the pieces make the value that JSON.parse makes', () => {
         JSON.stringify(JSON.parse(json)),
       )
     }),
-    { numRuns: 1500 },
+    { numRuns: cases(300, 1500) },
   )
 })
 
@@ -81,7 +82,7 @@ test('what JSON.parse refuses is refused, and what it takes is taken', () => {
         assert.throws(() => new MembersScan(bytes).run(bytes.length), MembersError, json)
       }
     }),
-    { numRuns: 4000 },
+    { numRuns: cases(500, 4000) },
   )
 })
 

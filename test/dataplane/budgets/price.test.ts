@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/budgets/price.ts'
 import type { Usage } from '../../../dataplane/call.ts'
+import { cases } from '../../helpers/cases.ts'
 
 interface Listed {
   readonly input: number
@@ -93,7 +94,7 @@ test('a cost is the exact product rounded up, whatever the price and the usage',
         assert.equal(BigInt(costOf(usage, price)), (exact + 999n) / 1000n)
       },
     ),
-    { numRuns: 5000 },
+    { numRuns: cases(1000, 5000) },
   )
 })
 
@@ -135,6 +136,6 @@ test('an estimate is never below what the same tokens can cost', () => {
       const price = priceOf(one)
       assert.ok(estimateOf(promptTokens, completionTokens, price).nanos >= costOf(usage, price))
     }),
-    { numRuns: 5000 },
+    { numRuns: cases(1000, 5000) },
   )
 })

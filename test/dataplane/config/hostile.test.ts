@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse, stringify } from 'yaml'
 import { listAt, valueAt } from '../../../dataplane/config/document/tree.ts'
+import { cases } from '../../helpers/cases.ts'
 import { aDocument, hashOf, load } from './documents.ts'
 
 const SPECIFIED: unknown = parse(readFileSync(new URL('./specified.yaml', import.meta.url), 'utf8'))
@@ -53,7 +54,7 @@ test('any value in any place is judged, on a line of the file', () => {
         assert.ok(message !== '' && fix !== '')
       }
     }),
-    { numRuns: 400 },
+    { numRuns: cases(100, 400) },
   )
 })
 

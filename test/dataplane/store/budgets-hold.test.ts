@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { cases } from '../../helpers/cases.ts'
 import { aBudget, aClock, aRule, nanos, tokens, verdict, World } from './world.ts'
 
 /** A small generator with a seed that a failure can name. */
@@ -84,7 +85,7 @@ test('D1: estimates that are the truth overshoot by less than one request, over 
         assert.ok(settled + reserved < 1000 + Math.max(...sizes))
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(1000, 2000) },
   )
 })
 
@@ -198,7 +199,7 @@ test('D3: a client that waits as long as it was told is admitted', () => {
         world.settle(result.id, amount)
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: cases(1000, 2000) },
   )
 })
 

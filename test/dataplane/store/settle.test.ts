@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { LEASE_MS } from '../../../dataplane/store/contract.ts'
+import { cases } from '../../helpers/cases.ts'
 import { aBudget, aClock, aRule, tokens, verdict, World } from './world.ts'
 
 const BUDGET = aBudget({ tokensPerDay: 1_000_000_000, nanosPerMonth: 1_000_000_000 })
@@ -45,7 +46,7 @@ test('D6: settled one to five times, in any order, even after expiry, a request 
       assert.deepEqual([day?.settled, spend?.settled], [sum('tokens'), sum('nanos')])
       assert.deepEqual([day?.reserved, spend?.reserved, concurrency.used], [0, 0, 0])
     }),
-    { numRuns: 5000 },
+    { numRuns: cases(1000, 5000) },
   )
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { EVENT_BYTES_MAX, SseFramer } from '../../../dataplane/streaming/sse.ts'
+import { cases } from '../../helpers/cases.ts'
 import { cut, eventsOf, frame, recorded, WRITTEN } from './streams.ts'
 
 for (const { name, bytes } of [...recorded(), ...WRITTEN]) {
@@ -50,7 +51,7 @@ test('random streams, cut at random places, keep bytes and events', () => {
       assert.ok(framed.bytes.equals(bytes))
       assert.deepEqual(framed.events.filter(hasData), eventsOf(bytes).filter(hasData))
     }),
-    { numRuns: 20_000 },
+    { numRuns: cases(2000, 20_000) },
   )
 })
 
@@ -66,7 +67,7 @@ test('random bytes come out as they went in', () => {
       const buffers = drawn.map((bytes) => Buffer.from(bytes))
       assert.ok(frame(buffers).bytes.equals(Buffer.concat(buffers)))
     }),
-    { numRuns: 20_000 },
+    { numRuns: cases(2000, 20_000) },
   )
 })
 
