@@ -1,8 +1,9 @@
 /** `gw` in Kubernetes' clothes: how its lists merge, which nodes have two forms, and what CEL can say. */
-import { canonicalProvider, PROVIDER_SPELLINGS } from '../dataplane/config/document/canonical.ts'
+import { PROVIDER_SPELLINGS, providerNamed } from '../dataplane/config/document/canonical.ts'
 import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
 import { GatewaySection } from '../dataplane/config/schema/index.ts'
-import { PROVIDER_NAMES, SELF_HOSTED } from '../dataplane/providers/names.ts'
+import { PROVIDER_FACTS } from '../dataplane/providers/facts.ts'
+import { PROVIDER_NAMES } from '../dataplane/providers/names.ts'
 import { STRATEGY_NAMES } from '../dataplane/strategies/names.ts'
 import { listMap, type Rule, rules } from './fields.ts'
 import { makeStructural } from './structural.ts'
@@ -36,10 +37,10 @@ const TWO_FORMS = [
 ]
 
 const LETTERS = "lowerAscii().replace('-', '').replace('_', '').replace('.', '').replace(' ', '')"
-const SELF_HOSTED_NAMES: readonly string[] = SELF_HOSTED
-const selfHosted = PROVIDER_SPELLINGS.filter((letters) =>
-  SELF_HOSTED_NAMES.includes(canonicalProvider(letters)),
-)
+const selfHosted = PROVIDER_SPELLINGS.filter((letters) => {
+  const name = providerNamed(letters)
+  return name !== undefined && !PROVIDER_FACTS[name].hosted
+})
 
 const credential: Rule = {
   rule: "self.matches('^[$][{](env|secret):[^{}]+[}]$')",

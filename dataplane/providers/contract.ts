@@ -1,7 +1,6 @@
 /** What a provider is: pure translation between OpenAI's chat completions and one upstream dialect. */
 import type { ChatRequest, Usage } from '../call.ts'
-import type { ProviderName } from './names.ts'
-import type { WindowQuestion } from './told-windows.ts'
+import type { ProviderFacts } from './facts-contract.ts'
 
 /** The settings of an upstream that a translation may depend on. */
 export interface Dialect {
@@ -89,16 +88,7 @@ export type Answer =
   | { readonly kind: 'answer'; readonly body: Buffer | string; readonly usage: Usage | undefined }
   | { readonly kind: 'failure'; readonly failure: Failure }
 
-export interface Provider {
-  readonly name: ProviderName
-  readonly summary: string
-  readonly hosted: boolean
-  /** Base URL of the hosted API when the configuration gives none. */
-  readonly defaultEndpoint?: string
-  /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
-  readonly healthPath?: string
-  /** Where it tells how many tokens its model may hold, the best first; absent: in its list of models. */
-  readonly windows?: readonly WindowQuestion[]
+export interface Provider extends ProviderFacts {
   /** Whether bytes of events and answers pass untouched (OpenAI's own wire). */
   readonly passesBytes: boolean
   /** Where bytes pass: what stands in events that have to be read all the same. */

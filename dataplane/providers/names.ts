@@ -1,6 +1,11 @@
-/** Every provider name a configuration may hold, in canonical spelling. */
-export const SELF_HOSTED = ['vllm', 'sglang', 'tgi', 'ollama', 'llamacpp', 'triton'] as const
-export const HOSTED = [
+/** Every provider name a configuration may hold, in canonical spelling: runtimes first, then hosted APIs. */
+export const PROVIDER_NAMES = [
+  'vllm',
+  'sglang',
+  'tgi',
+  'ollama',
+  'llamacpp',
+  'triton',
   'openai',
   'azure_openai',
   'anthropic',
@@ -9,5 +14,7 @@ export const HOSTED = [
   'mistral',
   'cohere',
 ] as const
-export const PROVIDER_NAMES = [...SELF_HOSTED, ...HOSTED] as const
 export type ProviderName = (typeof PROVIDER_NAMES)[number]
+
+/** Replaces a provider that the schema refused while the rest of the document is checked. */
+export const STAND_IN_PROVIDER: ProviderName = 'openai'

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import OpenAI from 'openai'
-import { hasQueueGauges, queueOf } from '../../dataplane/upstream/target/queue-gauges.ts'
+import { facts as vllm } from '../../dataplane/providers/vllm/facts.ts'
+import { queueOf } from '../../dataplane/upstream/target/queue-gauges.ts'
 import { until } from '../integration/gateway-process.ts'
 import { aSimulator, hello } from './a-simulator.ts'
 
@@ -38,8 +39,7 @@ test('above its slots requests wait, and the gauges say so as those of vLLM do',
   leaving.catch(() => undefined)
   const gauges = async () => {
     const text = await (await fetch(`${simulator.url}/metrics`)).text()
-    assert.ok(hasQueueGauges('vllm'))
-    return queueOf('vllm', text)
+    return queueOf(vllm.queueGauges!, text)
   }
   await until('two wait', () => simulator.state().waiting === 2)
   assert.deepEqual(await gauges(), { running: 1, waiting: 2 })

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'
+import { providerNamed } from '../../dataplane/config/document/canonical.ts'
 import type { EventMeaning, Provider, SseEvent } from '../../dataplane/providers/contract.ts'
+import { PROVIDER_FACTS } from '../../dataplane/providers/facts.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
-import { HOSTED, PROVIDER_NAMES, SELF_HOSTED } from '../../dataplane/providers/names.ts'
+import { PROVIDER_NAMES } from '../../dataplane/providers/names.ts'
 import { aDialect, aRequest, aRequestOf } from './a-request.ts'
 import {
   type AnswerCase,
@@ -41,6 +43,20 @@ const HEADERS = [
   ...AUTHENTICATION,
 ]
 
+test('the facts of every provider stand under its name', () => {
+  for (const [name, facts] of Object.entries(PROVIDER_FACTS)) assert.equal(facts.name, name)
+})
+
+test('no two providers understand the same name', () => {
+  const aliases = Object.values(PROVIDER_FACTS).flatMap(({ aliases = [] }) => aliases)
+  const names = PROVIDER_NAMES.map((name) => name.replaceAll('_', ''))
+  assert.equal(new Set([...names, ...aliases]).size, names.length + aliases.length)
+  for (const { name, spellings = [] } of Object.values(PROVIDER_FACTS)) {
+    for (const spelling of spellings) assert.equal(providerNamed(spelling), name)
+  }
+  for (const alias of aliases) assert.match(alias, /^[a-z0-9]+$/)
+})
+
 test('the registry is in the order of the names, each under its own, and each has fixtures', () => {
   const names = Object.keys(PROVIDERS)
   assert.deepEqual(
@@ -54,8 +70,6 @@ test('the registry is in the order of the names, each under its own, and each ha
 for (const provider of Object.values(PROVIDERS)) {
   test(`${provider.name}: hosted or self-hosted, and reachable accordingly`, () => {
     assert.match(provider.summary, /^[A-Z].*\.$|^v?[A-Za-z].*\.$/)
-    const known: readonly string[] = provider.hosted ? HOSTED : SELF_HOSTED
-    assert.ok(known.includes(provider.name))
     assert.equal(provider.healthPath === undefined, provider.hosted)
     if (!provider.hosted) assert.equal(provider.defaultEndpoint, undefined)
   })
@@ -95,7 +109,7 @@ function testRequests(provider: Provider): void {
     assert.equal(path.includes(SECRET) || String(body).includes(SECRET), false)
     const holders = Object.entries(headers).filter(([, value]) => value.includes(SECRET))
     assert.equal(holders.length, 1)
-    assert.ok(AUTHENTICATION.includes(holders[0]?.[0] ?? ''))
+    assert.equal(holders[0]?.[0], provider.credentialHeader ?? 'authorization')
     const bare = provider.encode(aRequest(CANONICAL), aDialect({ credential: '' }), undefined)
     assert.equal(
       AUTHENTICATION.some((name) => name in bare.headers),

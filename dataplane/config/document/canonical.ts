@@ -1,5 +1,6 @@
 /** Tolerant input to the one canonical form, remembering where each canonical field was written. */
-import { PROVIDER_NAMES } from '../../providers/names.ts'
+import { PROVIDER_FACTS } from '../../providers/facts.ts'
+import { PROVIDER_NAMES, type ProviderName } from '../../providers/names.ts'
 import type { Path } from '../judgement/problems.ts'
 import { isMap, startsWith, type Tree } from './tree.ts'
 
@@ -65,7 +66,7 @@ function canonicalUpstream(upstream: unknown): unknown {
   if (!isMap(upstream)) return upstream
   const canonical: Tree = { ...upstream }
   if (typeof canonical.provider === 'string') {
-    canonical.provider = canonicalProvider(canonical.provider)
+    canonical.provider = providerNamed(canonical.provider) ?? canonical.provider
   }
   if ('tls' in canonical) canonical.tls = canonicalTls(canonical.tls)
   return canonical
@@ -93,33 +94,19 @@ function canonicalTlsVersion(version: unknown): unknown {
   return digits === undefined ? version : `TLSv${digits}`
 }
 
-const PROVIDER_SYNONYMS: Record<string, string> = {
-  azure: 'azure_openai',
-  claude: 'anthropic',
-  awsbedrock: 'bedrock',
-  amazonbedrock: 'bedrock',
-  googlegemini: 'gemini',
-  mistralai: 'mistral',
-  huggingfacetgi: 'tgi',
-  textgenerationinference: 'tgi',
-  nvidiatriton: 'triton',
-  tritoninferenceserver: 'triton',
-}
-
-const PROVIDERS_BY_LETTERS = new Map<string, string>(
-  PROVIDER_NAMES.map((name) => [lettersOf(name), name]),
-)
+const PROVIDERS_BY_LETTERS = new Map<string, ProviderName>([
+  ...PROVIDER_NAMES.map((name) => [lettersOf(name), name] as const),
+  ...Object.values(PROVIDER_FACTS).flatMap(({ name, aliases = [] }) =>
+    aliases.map((alias) => [alias, name] as const),
+  ),
+])
 
 /** Each understood spelling, in lower case and by its letters and digits alone. */
-export const PROVIDER_SPELLINGS: readonly string[] = [
-  ...PROVIDERS_BY_LETTERS.keys(),
-  ...Object.keys(PROVIDER_SYNONYMS),
-]
+export const PROVIDER_SPELLINGS: readonly string[] = [...PROVIDERS_BY_LETTERS.keys()]
 
-/** `Azure-OpenAI`, `llama.cpp` and kin; what is not recognised stays for the schema to refuse. */
-export function canonicalProvider(written: string): string {
-  const letters = lettersOf(written)
-  return PROVIDERS_BY_LETTERS.get(letters) ?? PROVIDER_SYNONYMS[letters] ?? written
+/** Whatever the case, dashes and dots; undefined: the schema refuses it. */
+export function providerNamed(written: string): ProviderName | undefined {
+  return PROVIDERS_BY_LETTERS.get(lettersOf(written))
 }
 
 function lettersOf(written: string): string {

@@ -3,6 +3,7 @@
  * at once. Objects that had to be touched are named: what the checks say of them is not trusted.
  */
 import type { z } from 'zod'
+import { STAND_IN_PROVIDER } from '../../providers/names.ts'
 import { isMap, type Tree, valueAt } from '../document/tree.ts'
 import { API_VERSION, type Configuration, GatewayConfig, KIND } from '../schema/index.ts'
 import { type Finding, type Path, showPath } from './problems.ts'
@@ -98,7 +99,7 @@ function replace(parent: Tree, key: string, unique: string): void {
 const STAND_INS: Record<string, ((unique: string) => unknown) | undefined> = {
   apiVersion: () => API_VERSION,
   kind: () => KIND,
-  provider: () => 'openai',
+  provider: () => STAND_IN_PROVIDER,
   model: () => 'unknown',
   strategy: () => 'round_robin',
   name: (unique) => `unnamed-${unique}`,

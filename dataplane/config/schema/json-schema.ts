@@ -1,11 +1,12 @@
 /** The JSON schema of the file, for editors: what the validator accepts, both forms of a union. */
 import { z } from 'zod'
+import { PROVIDER_FACTS } from '../../providers/facts.ts'
 import { isMap, type Tree, valueAt } from '../document/tree.ts'
 import { GatewayConfig } from './index.ts'
 
 const TITLE = 'Configuration of the inference gateway'
 
-const PROVIDER_SPELLINGS = ['azure', 'azure-openai', 'llama.cpp', 'llama-cpp', 'llama_cpp']
+const PROVIDER_SPELLINGS = Object.values(PROVIDER_FACTS).flatMap(({ spellings = [] }) => spellings)
 const TLS_VERSIONS = ['1.2', '1.3', 1.2, 1.3]
 
 export function makeJsonSchema(): Tree {

@@ -1,6 +1,6 @@
 /** What holds where a file says nothing and the schema cannot say it for each: defaults by provider, strategy and tenant. */
 import { compileRules } from '../../limits/rules.ts'
-import { PROVIDERS } from '../../providers/index.ts'
+import { PROVIDER_FACTS } from '../../providers/facts.ts'
 import {
   GatewaySection,
   type RouteSection,
@@ -11,10 +11,6 @@ import { keepaliveSeconds, type Place } from '../schema/listener.ts'
 import { CircuitBreaker, HealthCheck } from '../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
-
-const HEALTH_PATHS: ReadonlyMap<string, string | undefined> = new Map(
-  Object.entries(PROVIDERS).map(([name, provider]) => [name, provider.healthPath]),
-)
 
 /** Means the same, and says all of it. */
 export function effectiveSection(section: Section, place: Place): Section {
@@ -34,7 +30,7 @@ export function effectiveSection(section: Section, place: Place): Section {
 /** Hosted APIs are probed only where a health check is written. */
 function effectiveUpstream(upstream: UpstreamSection): UpstreamSection {
   const { health_check, circuit_breaker = CircuitBreaker.parse({}) } = upstream
-  const usualPath = HEALTH_PATHS.get(upstream.provider)
+  const { healthPath: usualPath } = PROVIDER_FACTS[upstream.provider]
   if (health_check === undefined && usualPath === undefined) return { ...upstream, circuit_breaker }
   const path = health_check?.path ?? usualPath ?? '/health'
   const settings = health_check ?? HealthCheck.parse({})

@@ -3,6 +3,7 @@
 import type { Provider } from '../contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { readMessage } from './answer.ts'
+import { facts } from './facts.ts'
 import { messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
 
@@ -19,10 +20,7 @@ const RECOGNISERS: readonly Recogniser[] = [
 ]
 
 export const anthropic: Provider = {
-  name: 'anthropic',
-  summary: "Anthropic's Messages API.",
-  hosted: true,
-  defaultEndpoint: 'https://api.anthropic.com/v1',
+  ...facts,
   passesBytes: false,
   encode(request, dialect, maxTokens) {
     const version = dialect.apiVersion ?? API_VERSION

@@ -3,7 +3,7 @@ import type { ChatBody } from '../../call.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
-import { OF_LLAMACPP } from '../told-windows.ts'
+import { facts } from './facts.ts'
 
 /** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
 export const OF_THE_REQUEST = new RegExp(
@@ -22,18 +22,13 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'client', status: [500, 501], says: OF_THE_REQUEST },
 ]
 
-export const llamacpp = openAiLike({
-  name: 'llamacpp',
-  summary: "llama.cpp's server.",
-  hosted: false,
-  healthPath: '/health',
+export const llamacpp = openAiLike(facts, {
   // Older builds know no other.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   developerRole: false,
   drop: HOSTED_MEMBERS,
   rewrite: parallelByDefault,
-  windows: OF_LLAMACPP,
   recognisers: RECOGNISERS,
 })
 

@@ -5,7 +5,7 @@ import type { Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../llamacpp/provider.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
-import { OF_OLLAMA } from '../told-windows.ts'
+import { facts } from './facts.ts'
 
 const OF_PICTURES_AND_TEMPLATES =
   /missing data required for image input|chat template prompt error|^template: /
@@ -21,11 +21,7 @@ const RECOGNISERS: readonly Recogniser[] = [
 /** Efforts it does not know, by the nearest that it does. */
 const EFFORTS: Readonly<Record<string, string>> = { minimal: 'low', xhigh: 'max' }
 
-export const ollama = openAiLike({
-  name: 'ollama',
-  summary: 'Ollama, by its OpenAI-compatible paths.',
-  hosted: false,
-  healthPath: '/api/version',
+export const ollama = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   developerRole: false,
@@ -34,7 +30,6 @@ export const ollama = openAiLike({
   rewrite: emulated,
   // Its ids are one of a thousand.
   repair: { newIds: true, finishReasons: { load: 'stop', unload: 'stop' } },
-  windows: OF_OLLAMA,
   recognisers: RECOGNISERS,
 })
 

@@ -3,9 +3,8 @@
  */
 import type { ChatBody } from '../../call.ts'
 import type { Dialect, Provider } from '../contract.ts'
+import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
-import type { ProviderName } from '../names.ts'
-import type { WindowQuestion } from '../told-windows.ts'
 import { readAnswer } from './answer.ts'
 import { OTHER_NAME } from './members.ts'
 import type { Repair } from './repair.ts'
@@ -13,11 +12,6 @@ import { encodeBody } from './request.ts'
 import { openReader } from './stream.ts'
 
 export interface OpenAiLike {
-  readonly name: ProviderName
-  readonly summary: string
-  readonly hosted: boolean
-  readonly defaultEndpoint?: string
-  readonly healthPath?: string
   /** The member that bounds a completion when the gateway sets the bound. */
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
   /** The other of the two is not understood, or not beside it: a client's value moves. */
@@ -45,8 +39,6 @@ export interface OpenAiLike {
   readonly dropsEmptyChoices?: boolean
   /** What has to be put right in answers; every event is read then. */
   readonly repair?: Repair
-  /** Where it tells its context window, if not in the usual way. */
-  readonly windows?: readonly WindowQuestion[]
   /** Tried before those of every upstream. */
   readonly recognisers: readonly Recogniser[]
   /** Path and authentication where they are not OpenAI's. */
@@ -54,16 +46,11 @@ export interface OpenAiLike {
   readonly authentication?: (dialect: Dialect) => Readonly<Record<string, string>>
 }
 
-export function openAiLike(options: OpenAiLike): Provider {
-  const { name, summary, hosted, defaultEndpoint, healthPath, recognisers } = options
+export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider {
+  const { recognisers } = options
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
-    name,
-    summary,
-    hosted,
-    ...(defaultEndpoint !== undefined && { defaultEndpoint }),
-    ...(healthPath !== undefined && { healthPath }),
-    ...(options.windows !== undefined && { windows: options.windows }),
+    ...facts,
     ...(options.renamesReasoning && { marks: [OTHER_NAME] }),
     passesBytes: options.repair === undefined && options.dropsEmptyChoices !== true,
     encode: (request, dialect, maxTokens) => ({

@@ -1,17 +1,14 @@
 /** OpenAI's hosted API, and everything else that speaks exactly like it. */
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
+import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often leave out the code.
   { class: 'context', status: [400], says: /maximum context length is/ },
 ]
 
-export const openai = openAiLike({
-  name: 'openai',
-  summary: "OpenAI's hosted API, or any service that speaks exactly like it.",
-  hosted: true,
-  defaultEndpoint: 'https://api.openai.com/v1',
+export const openai = openAiLike(facts, {
   // Reasoning models refuse `max_tokens`; a client that sends it all the same gets their
   // explanation.
   maxTokens: 'max_completion_tokens',

@@ -2,6 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // In a stream this is the first event of an answer that is 200.
@@ -13,11 +14,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
-export const sglang = openAiLike({
-  name: 'sglang',
-  summary: "SGLang's OpenAI-compatible server.",
-  hosted: false,
-  healthPath: '/health',
+export const sglang = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
   drop: HOSTED_MEMBERS,

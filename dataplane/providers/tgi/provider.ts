@@ -6,6 +6,7 @@ import { isRecord, recordOf } from '../../json/values.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   {
@@ -15,11 +16,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
-export const tgi = openAiLike({
-  name: 'tgi',
-  summary: "Hugging Face's Text Generation Inference.",
-  hosted: false,
-  healthPath: '/health',
+export const tgi = openAiLike(facts, {
   // The one is an alias of the other, and both together are a duplicate that is refused.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,

@@ -4,6 +4,7 @@ import { GatewayError } from '../../base/errors.ts'
 import type { ChatBody } from '../../call.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
+import { facts } from './facts.ts'
 
 /** Its schema forbids every other member. */
 const UNDERSTOOD = [
@@ -40,11 +41,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'context', status: [400, 500], says: /exceeds maximum input length|max_seq_len/ },
 ]
 
-export const triton = openAiLike({
-  name: 'triton',
-  summary: "Triton's OpenAI frontend with TensorRT-LLM.",
-  hosted: false,
-  healthPath: '/v2/health/ready',
+export const triton = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensDefault: MAX_TOKENS_DEFAULT,
   developerRole: false,

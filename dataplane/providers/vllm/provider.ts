@@ -2,6 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   {
@@ -11,11 +12,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
-export const vllm = openAiLike({
-  name: 'vllm',
-  summary: "vLLM's OpenAI-compatible server.",
-  hosted: false,
-  healthPath: '/health',
+export const vllm = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
   drop: HOSTED_MEMBERS,

@@ -1,7 +1,7 @@
 /** How many tokens a runtime's model may hold, where the configuration does not say: read where its provider says. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { LISTED, type WindowQuestion, windowFrom } from '../../providers/told-windows.ts'
+import { LISTED, type WindowQuestion, windowFrom } from '../../providers/window-questions.ts'
 import { readBounded } from './bounded-body.ts'
 
 const READ_TIMEOUT_MS = 5_000
@@ -43,7 +43,7 @@ export async function readModelWindow(
   pool: Dispatcher,
   settings: UpstreamSettings,
 ): Promise<number | undefined> {
-  for (const question of settings.provider.windows ?? LISTED) {
+  for (const question of settings.provider.windowQuestions ?? LISTED) {
     const tokens = await ask(pool, question, settings)
     if (tokens !== undefined) return tokens
   }

@@ -57,12 +57,13 @@ export async function scrapeQueue(
   pool: Dispatcher,
   { provider, credential }: UpstreamSettings,
 ): Promise<number | undefined> {
+  const { queueGauges } = provider
+  if (queueGauges === undefined) return undefined
   const { statusCode, body } = await pool.request({
     path: '/metrics',
     method: 'GET',
-    // Only llama.cpp asks for its key here; nobody else is shown it.
     headers:
-      provider.name === 'llamacpp' && credential !== ''
+      queueGauges.needsCredential && credential !== ''
         ? { authorization: `Bearer ${credential}` }
         : {},
     signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS),
@@ -72,7 +73,7 @@ export async function scrapeQueue(
     return undefined
   }
   const text = await readBounded(body, SCRAPE_BYTES_MAX, 'the metrics are too large')
-  const { waiting, running } = queueOf(provider.name, text.toString())
+  const { waiting, running } = queueOf(queueGauges, text.toString())
   if (waiting === undefined && running === undefined) return undefined
   return (waiting ?? 0) + (running ?? 0)
 }

@@ -4,7 +4,6 @@ import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
 import type { Candidate } from '../../strategies/contract.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
-import { hasQueueGauges } from './queue-gauges.ts'
 import { TargetState, type World } from './target-state.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -145,7 +144,7 @@ function steeringUpstreams({ routes }: Snapshot): ReadonlySet<string> {
 
 function queueIntervalMs(settings: UpstreamSettings): number | undefined {
   const { provider, section, disabled } = settings
-  if (section.queue_metrics?.enabled === false || !hasQueueGauges(provider.name)) return undefined
+  if (section.queue_metrics?.enabled === false || !provider.queueGauges) return undefined
   if (disabled !== undefined) return undefined
   return (section.queue_metrics?.interval_seconds ?? QUEUE_INTERVAL_SECONDS) * 1000
 }

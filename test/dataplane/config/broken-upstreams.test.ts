@@ -47,6 +47,13 @@ const PROVIDERS: Row[] = [
     fix: `Use one of: ${working.join(', ')}.`,
   },
   {
+    name: 'a provider with the name of what every object has',
+    yaml: upstream('provider: constructor # here\nendpoint: http://a'),
+    path: 'gw.upstreams[0].provider',
+    says: 'unknown provider "constructor"',
+    fix: `Use one of: ${working.join(', ')}.`,
+  },
+  {
     name: 'a provider that does not work yet',
     yaml: upstream('provider: cohere # here\napi_key: ${env:KEY}'),
     path: 'gw.upstreams[0].provider',

@@ -1,7 +1,7 @@
 /** Tolerant spellings and their canonical form. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalize, canonicalProvider } from '../../../dataplane/config/document/canonical.ts'
+import { canonicalize, providerNamed } from '../../../dataplane/config/document/canonical.ts'
 import { aDocument, load } from './documents.ts'
 
 const SPELLINGS: [string, string][] = [
@@ -14,14 +14,20 @@ const SPELLINGS: [string, string][] = [
   ['VLLM', 'vllm'],
   ['SGLang', 'sglang'],
   ['amazon-bedrock', 'bedrock'],
-  ['nonsense', 'nonsense'],
 ]
 
 for (const [written, canonical] of SPELLINGS) {
   test(`the provider ${written} is read as ${canonical}`, () => {
-    assert.equal(canonicalProvider(written), canonical)
+    assert.equal(providerNamed(written), canonical)
   })
 }
+
+test('a provider that nobody knows stays as it was written', () => {
+  for (const provider of ['nonsense', 'constructor', '__proto__']) {
+    const { tree } = canonicalize({ gw: { upstreams: [{ provider }] } })
+    assert.deepEqual(tree, { gw: { upstreams: [{ provider }] } })
+  }
+})
 
 for (const written of ['1.2', '"1.2"', 'TLSv1.2', 'tls1.2', 'TLS 1.2', 'v1.2']) {
   test(`min_version ${written} is read as TLSv1.2, for all and for one upstream`, () => {

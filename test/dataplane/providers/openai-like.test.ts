@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { PROVIDER_FACTS } from '../../../dataplane/providers/facts.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { openAiLike } from '../../../dataplane/providers/openai-like/provider.ts'
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
@@ -155,10 +156,7 @@ test('the usage key goes, wherever it stands and however it is written', () => {
 })
 
 test('events without choices are noise only where a dialect says so', () => {
-  const noisy = openAiLike({
-    name: 'azure_openai',
-    summary: 'Test.',
-    hosted: true,
+  const noisy = openAiLike(PROVIDER_FACTS.azure_openai, {
     maxTokens: 'max_tokens',
     developerRole: true,
     dropsEmptyChoices: true,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hasQueueGauges, queueOf } from '../../../dataplane/upstream/target/queue-gauges.ts'
+import { PROVIDER_FACTS } from '../../../dataplane/providers/facts.ts'
+import type { QueueGauges } from '../../../dataplane/providers/facts-contract.ts'
+import type { ProviderName } from '../../../dataplane/providers/names.ts'
+import { queueOf } from '../../../dataplane/upstream/target/queue-gauges.ts'
 
 const VLLM = `# HELP vllm:num_requests_waiting Number of requests waiting to be processed.
 # TYPE vllm:num_requests_waiting gauge
@@ -53,8 +56,6 @@ const texts = [
   ],
   ['triton', 'the type is a label', TRITON, { waiting: 2, running: 6 }],
   ['triton', 'the generic count is second', TRITON.split('\n')[0]!, { waiting: 9 }],
-  ['ollama', 'there are no gauges', VLLM, {}],
-  ['openai', 'there are no gauges', VLLM, {}],
   ['vllm', 'missing is unknown', 'other 1\n', {}],
   ['vllm', 'an empty text is unknown', '', {}],
   ['vllm', 'an HTML page is unknown', `<html>${WAITING} 5</html>`, {}],
@@ -86,17 +87,17 @@ const texts = [
 
 for (const [provider, sentence, text, expected] of texts) {
   test(`${provider}: ${sentence}: ${JSON.stringify(text.slice(0, 60))}`, () => {
-    assert.deepEqual(queueOf(provider, text), expected)
+    assert.deepEqual(queueOf(gaugesOf(provider), text), expected)
   })
 }
 
 test('a text that is too long is unknown, not half a sum', () => {
-  assert.deepEqual(queueOf('vllm', VLLM + '#'.repeat(8 * 1024 * 1024)), {})
+  assert.deepEqual(queueOf(gaugesOf('vllm'), VLLM + '#'.repeat(8 * 1024 * 1024)), {})
 })
 
 test('more lines than any runtime has end in bounded time', () => {
   const lines = `${WAITING}{engine="0"} 1\n`.repeat(150_000)
-  assert.deepEqual(queueOf('vllm', lines), { waiting: 1 })
+  assert.deepEqual(queueOf(gaugesOf('vllm'), lines), { waiting: 1 })
 })
 
 test('any text gives numbers or nothing', () => {
@@ -117,7 +118,7 @@ test('any text gives numbers or nothing', () => {
   )
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-      const { waiting = 0, running } = queueOf('vllm', pieces.join(''))
+      const { waiting = 0, running } = queueOf(gaugesOf('vllm'), pieces.join(''))
       assert.ok(Number.isFinite(waiting) && waiting >= 0)
       assert.equal(running, undefined)
     }),
@@ -125,7 +126,8 @@ test('any text gives numbers or nothing', () => {
   )
 })
 
-test('only runtimes with gauges are worth a scrape', () => {
-  assert.equal(hasQueueGauges('vllm'), true)
-  assert.equal(hasQueueGauges('ollama'), false)
-})
+function gaugesOf(provider: ProviderName): QueueGauges {
+  const { queueGauges } = PROVIDER_FACTS[provider]
+  assert.ok(queueGauges, `${provider} reports its queue`)
+  return queueGauges
+}

@@ -1,5 +1,6 @@
 /** Credentials are references, never literals: the file is copied, mailed and committed. */
 
+import { PROVIDER_FACTS } from '../../../providers/facts.ts'
 import { isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { isMap, listAt, valueAt } from '../../document/tree.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
@@ -9,10 +10,8 @@ import { hasControls } from './egress.ts'
 const CREDENTIAL_HEADERS = new Set([
   'authorization',
   'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
   'cookie',
+  ...Object.values(PROVIDER_FACTS).flatMap(({ credentialHeader = [] }) => credentialHeader),
 ])
 
 /** Lists whose entries may have `api_key`. */

@@ -1,4 +1,5 @@
 /** TLS, proxies and headers on the way out. */
+import { PROVIDER_FACTS } from '../../../providers/facts.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
 import type { Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
@@ -80,7 +81,7 @@ const credentialIsGivenOnce: Check = ({ upstreams }) =>
     upstream.api_key === undefined
       ? []
       : Object.keys(upstream.headers ?? {}).flatMap((name) => {
-          if (!credentialHeadersOf(upstream).includes(name.toLowerCase())) return []
+          if (!carriesCredential(upstream, name.toLowerCase())) return []
           const message = 'contradicts api_key, which the gateway sends in this header'
           const finding = refuse(
             at('upstreams', index, 'headers', name),
@@ -141,8 +142,7 @@ export function hasControls(value: string): boolean {
   return [...value].some((character) => character < ' ' && character !== '\t')
 }
 
-function credentialHeadersOf({ provider }: UpstreamSection): string[] {
-  if (provider === 'azure_openai') return ['api-key', 'authorization']
-  if (provider === 'anthropic') return ['x-api-key', 'authorization']
-  return provider === 'gemini' ? ['x-goog-api-key', 'authorization'] : ['authorization']
+/** `authorization` counts everywhere: a provider with another header may read both. */
+function carriesCredential({ provider }: UpstreamSection, header: string): boolean {
+  return header === 'authorization' || header === PROVIDER_FACTS[provider].credentialHeader
 }

@@ -1,13 +1,11 @@
 /** Health probes. */
-import { HOSTED } from '../../../providers/names.ts'
+import { PROVIDER_FACTS } from '../../../providers/facts.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 
-const HOSTED_NAMES: readonly string[] = HOSTED
-
 const hostedProbeHasPath: Check = ({ upstreams }) =>
   upstreams.flatMap(({ provider, health_check }, index) =>
-    health_check !== undefined && health_check.path === undefined && HOSTED_NAMES.includes(provider)
+    health_check !== undefined && health_check.path === undefined && PROVIDER_FACTS[provider].hosted
       ? [
           refuse(
             at('upstreams', index, 'health_check', 'path'),

@@ -1,5 +1,6 @@
 /** What a provider needs, and what it would ignore. */
-import { HOSTED, SELF_HOSTED } from '../../../providers/names.ts'
+import { PROVIDER_FACTS } from '../../../providers/facts.ts'
+import { PROVIDER_SETTINGS } from '../../../providers/facts-contract.ts'
 import { knownWindow } from '../../../providers/windows.ts'
 import { valueAt } from '../../document/tree.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
@@ -9,13 +10,11 @@ import { at, type Check } from '../contract.ts'
 
 type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 
-const SELF_HOSTED_NAMES: readonly string[] = SELF_HOSTED
-const HOSTED_NAMES: readonly string[] = HOSTED
 /** What `connect_timeout_seconds` is when nobody wrote it. */
 const CONNECT_SECONDS_DEFAULT = 2
 
 const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
-  SELF_HOSTED_NAMES.includes(provider) && endpoint === undefined
+  !PROVIDER_FACTS[provider].hosted && endpoint === undefined
     ? [
         refuse(
           [...path, 'endpoint'],
@@ -25,54 +24,35 @@ const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
       ]
     : []
 
-const azureHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
-  provider === 'azure_openai' && endpoint === undefined
-    ? [
-        refuse(
-          [...path, 'endpoint'],
-          'required: azure_openai has an address for each resource',
-          'Add endpoint: https://<resource>.openai.azure.com.',
-        ),
-      ]
-    : []
-
-const bedrockHasRegion: UpstreamCheck = ({ provider, endpoint, region }, path) =>
-  provider === 'bedrock' && endpoint === undefined && region === undefined
-    ? [
-        refuse(
-          [...path, 'region'],
-          'required: bedrock has an address for each region',
-          'Add region:, such as eu-central-1, or endpoint:.',
-        ),
-      ]
-    : []
+const hostedHasAddress: UpstreamCheck = (upstream, path) => {
+  const { requires } = PROVIDER_FACTS[upstream.provider]
+  if (requires === undefined || upstream.endpoint !== undefined) return []
+  const { setting, message, fix } = requires
+  return upstream[setting] === undefined ? [refuse([...path, setting], message, fix)] : []
+}
 
 const hostedHasCredential: UpstreamCheck = (upstream, path) => {
   const { provider, endpoint, api_key, headers } = upstream
-  if (!HOSTED_NAMES.includes(provider) || provider === 'bedrock') return []
+  const { hosted, keyless } = PROVIDER_FACTS[provider]
+  if (!hosted || keyless) return []
   if (api_key !== undefined || headers !== undefined || endpoint !== undefined) return []
   const message = `required: ${provider} refuses every request without a credential`
   return [refuse([...path, 'api_key'], message, 'Add api_key: ${env:NAME} or a secret reference.')]
 }
 
-/** Which provider has which of the settings that only some have. */
-const PROVIDER_SETTINGS = {
-  region: ['bedrock', 'gemini'],
-  project: ['openai', 'gemini'],
-  deployment: ['azure_openai'],
-  api_version: ['azure_openai', 'anthropic', 'gemini'],
-} as const satisfies Record<string, readonly string[]>
-
 const providerSettingsAreUsed: UpstreamCheck = (upstream, path) =>
-  Object.entries(PROVIDER_SETTINGS).flatMap(([field, providers]) => {
-    const isWritten = Object.hasOwn(upstream, field)
-    if (!isWritten || providers.some((name) => name === upstream.provider)) return []
+  PROVIDER_SETTINGS.flatMap((field) => {
+    if (!Object.hasOwn(upstream, field)) return []
+    const users = Object.values(PROVIDER_FACTS)
+      .filter(({ settings }) => settings?.includes(field))
+      .map(({ name }) => name)
+    if (users.includes(upstream.provider)) return []
     const message = `cannot take effect: ${upstream.provider} has no ${field}`
-    return [refuse([...path, field], message, `Remove it; ${providers.join(', ')} use it.`)]
+    return [refuse([...path, field], message, `Remove it; ${users.join(', ')} use it.`)]
   })
 
 const runtimeSettingsAreUsed: UpstreamCheck = (upstream, path) => {
-  if (!HOSTED_NAMES.includes(upstream.provider)) return []
+  if (!PROVIDER_FACTS[upstream.provider].hosted) return []
   const fields: Path[] = []
   if (upstream.queue_metrics !== undefined) fields.push(['queue_metrics'])
   if (upstream.tokenizer?.upstream === true) fields.push(['tokenizer', 'upstream'])
@@ -103,7 +83,7 @@ const connectFitsTimeout: UpstreamCheck = (upstream, path) => {
 
 const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   if (knownWindow(upstream) !== undefined) return []
-  const message = HOSTED_NAMES.includes(upstream.provider)
+  const message = PROVIDER_FACTS[upstream.provider].hosted
     ? 'no context window known: the context check is off for this upstream'
     : 'no context window known here: the context check is off while the runtime does not tell it'
   const fix = 'Add context_window: with the tokens that prompt and answer may hold together.'
@@ -128,8 +108,7 @@ const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
 
 const PER_UPSTREAM: readonly UpstreamCheck[] = [
   selfHostedHasEndpoint,
-  azureHasEndpoint,
-  bedrockHasRegion,
+  hostedHasAddress,
   hostedHasCredential,
   providerSettingsAreUsed,
   runtimeSettingsAreUsed,

@@ -1,10 +1,10 @@
 /** What runtimes tell of the context they serve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { llamacpp } from '../../../dataplane/providers/llamacpp/provider.ts'
-import { ollama } from '../../../dataplane/providers/ollama/provider.ts'
-import type { WindowQuestion } from '../../../dataplane/providers/told-windows.ts'
-import { windowFrom } from '../../../dataplane/providers/told-windows.ts'
+import { facts as llamacpp } from '../../../dataplane/providers/llamacpp/facts.ts'
+import { facts as ollama } from '../../../dataplane/providers/ollama/facts.ts'
+import type { WindowQuestion } from '../../../dataplane/providers/window-questions.ts'
+import { windowFrom } from '../../../dataplane/providers/window-questions.ts'
 
 /** By path, in the order they are asked. */
 function told(questions: readonly WindowQuestion[] | undefined, answers: Record<string, unknown>) {
@@ -21,10 +21,13 @@ const META = { n_ctx: 4096, n_ctx_train: 131_072 }
 test('of llama.cpp it is what a slot holds, not what the model was trained on', () => {
   const list = (meta: unknown) => ({ '/models': { data: [{ id: 'm.gguf', meta }] } })
   const props = { '/props': { default_generation_settings: { n_ctx: 2048 } } }
-  assert.equal(told(llamacpp.windows, { ...list(META), ...props }), 4096)
-  assert.equal(told(llamacpp.windows, { ...list({ n_ctx_train: 131_072 }), ...props }), 2048)
-  assert.equal(told(llamacpp.windows, list({ n_ctx_train: 131_072 })), undefined)
-  assert.equal(told(llamacpp.windows, list(null)), undefined)
+  assert.equal(told(llamacpp.windowQuestions, { ...list(META), ...props }), 4096)
+  assert.equal(
+    told(llamacpp.windowQuestions, { ...list({ n_ctx_train: 131_072 }), ...props }),
+    2048,
+  )
+  assert.equal(told(llamacpp.windowQuestions, list({ n_ctx_train: 131_072 })), undefined)
+  assert.equal(told(llamacpp.windowQuestions, list(null)), undefined)
 })
 
 test('of Ollama it is what the loaded model was given, else what it would be given, else what it could hold', () => {
@@ -32,15 +35,18 @@ test('of Ollama it is what the loaded model was given, else what it would be giv
   const parameters = 'stop "<|eot|>"\nnum_ctx                        16384\ntemperature 0.5'
   const model_info = { 'general.architecture': 'llama', 'llama.context_length': 131_072 }
   const shown = { '/api/show': { parameters, model_info } }
-  assert.equal(told(ollama.windows, { ...loaded('llama3:latest'), ...shown }), 8192)
-  assert.equal(told(ollama.windows, { ...loaded('llama3'), ...shown }), 8192)
-  assert.equal(told(ollama.windows, { ...loaded('llama3:70b'), ...shown }), 16_384)
-  assert.equal(told(ollama.windows, { '/api/show': { model_info } }), 131_072)
-  assert.equal(told(ollama.windows, { '/api/show': { parameters: 'stop "num_ctx 1"' } }), undefined)
+  assert.equal(told(ollama.windowQuestions, { ...loaded('llama3:latest'), ...shown }), 8192)
+  assert.equal(told(ollama.windowQuestions, { ...loaded('llama3'), ...shown }), 8192)
+  assert.equal(told(ollama.windowQuestions, { ...loaded('llama3:70b'), ...shown }), 16_384)
+  assert.equal(told(ollama.windowQuestions, { '/api/show': { model_info } }), 131_072)
+  assert.equal(
+    told(ollama.windowQuestions, { '/api/show': { parameters: 'stop "num_ctx 1"' } }),
+    undefined,
+  )
 })
 
 test('what makes no sense tells nothing', () => {
-  for (const questions of [llamacpp.windows, ollama.windows]) {
+  for (const questions of [llamacpp.windowQuestions, ollama.windowQuestions]) {
     for (const answer of [
       null,
       [],

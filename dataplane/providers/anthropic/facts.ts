@@ -1,0 +1,24 @@
+/** What is known about Anthropic's hosted API. */
+import type { ProviderFacts } from '../facts-contract.ts'
+
+export const facts: ProviderFacts = {
+  name: 'anthropic',
+  summary: "Anthropic's Messages API.",
+  hosted: true,
+  aliases: ['claude'],
+  defaultEndpoint: 'https://api.anthropic.com/v1',
+  settings: ['api_version'],
+  credentialHeader: 'x-api-key',
+  modelWindows: {
+    'claude-3-haiku': 200_000,
+    'claude-3-opus': 200_000,
+    'claude-3-5-haiku': 200_000,
+    'claude-3-5-sonnet': 200_000,
+    'claude-3-7-sonnet': 200_000,
+    'claude-sonnet-4': 200_000,
+    'claude-opus-4': 200_000,
+    'claude-opus-4-1': 200_000,
+    'claude-sonnet-4-5': 200_000,
+    'claude-haiku-4-5': 200_000,
+  },
+}

@@ -1,0 +1,59 @@
+/** What the rest of the gateway may know about a provider without loading its translation. */
+import type { ProviderName } from './names.ts'
+import type { WindowQuestion } from './window-questions.ts'
+
+/** Settings of an upstream that only some providers understand. */
+export const PROVIDER_SETTINGS = ['region', 'project', 'deployment', 'api_version'] as const
+type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
+
+/** A setting without which the provider has no address, and what the refusal says. */
+export interface Requirement {
+  /** An `endpoint` always satisfies it too. */
+  readonly setting: 'endpoint' | 'region'
+  readonly message: string
+  readonly fix: string
+}
+
+export interface Gauge {
+  readonly metric: string
+  /** Only series with these labels count; a label that a series lacks is empty. */
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+/** How a runtime reports its queue on `/metrics`. */
+export interface QueueGauges {
+  /** The first one reported is taken. */
+  readonly waiting: readonly Gauge[]
+  readonly running: readonly Gauge[]
+  /** Whether `/metrics` needs the credential; no other runtime is shown it. */
+  readonly needsCredential?: boolean
+}
+
+export interface ProviderFacts {
+  readonly name: ProviderName
+  /** One sentence for the table of providers. */
+  readonly summary: string
+  /** An API on the internet; else a runtime that you run. */
+  readonly hosted: boolean
+  /** Other names that a configuration may use, by their letters and digits alone, in lower case. */
+  readonly aliases?: readonly string[]
+  /** Spellings that editors accept beside the name. */
+  readonly spellings?: readonly string[]
+  /** Base URL of the hosted API when the configuration gives none. */
+  readonly defaultEndpoint?: string
+  /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
+  readonly healthPath?: string
+  readonly settings?: readonly ProviderSetting[]
+  /** What gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */
+  readonly requires?: Requirement
+  /** Whether the hosted API can be reached without `api_key`. */
+  readonly keyless?: boolean
+  /** The header that carries the credential; absent: `authorization`. */
+  readonly credentialHeader?: string
+  /** Context windows of its models that have one published size, by name without date or version. */
+  readonly modelWindows?: Readonly<Record<string, number>>
+  /** How a runtime is asked for its context window, the best question first; absent: by its list of models. */
+  readonly windowQuestions?: readonly WindowQuestion[]
+  /** Absent where the runtime does not report its queue. */
+  readonly queueGauges?: QueueGauges
+}

@@ -1,0 +1,33 @@
+/** What is known about llama.cpp's server. */
+import { recordOf } from '../../json/values.ts'
+import type { ProviderFacts } from '../facts-contract.ts'
+import { entryOf, tokensOf } from '../window-questions.ts'
+
+export const facts: ProviderFacts = {
+  name: 'llamacpp',
+  summary: "llama.cpp's server.",
+  hosted: false,
+  spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
+  healthPath: '/health',
+  // What a slot holds; `n_ctx_train` is what the model could hold, and no request gets that much.
+  // Older builds report it in their properties alone.
+  windowQuestions: [
+    {
+      method: 'GET',
+      path: '/models',
+      isNative: false,
+      read: (list, model) => tokensOf(recordOf(entryOf(list, model).meta).n_ctx),
+    },
+    {
+      method: 'GET',
+      path: '/props',
+      isNative: true,
+      read: (props) => tokensOf(recordOf(recordOf(props).default_generation_settings).n_ctx),
+    },
+  ],
+  queueGauges: {
+    waiting: [{ metric: 'llamacpp:requests_deferred' }],
+    running: [{ metric: 'llamacpp:requests_processing' }],
+    needsCredential: true,
+  },
+}

@@ -1,0 +1,44 @@
+/** What is known about Ollama. */
+import { listOf, recordOf, textOf } from '../../json/values.ts'
+import type { ProviderFacts } from '../facts-contract.ts'
+import { tokensOf } from '../window-questions.ts'
+
+export const facts: ProviderFacts = {
+  name: 'ollama',
+  summary: 'Ollama, by its OpenAI-compatible paths.',
+  hosted: false,
+  healthPath: '/api/version',
+  // What the loaded model was given, else what it would be given, else what it could hold.
+  windowQuestions: [
+    {
+      method: 'GET',
+      path: '/api/ps',
+      isNative: true,
+      read(loaded, model) {
+        const models = listOf(recordOf(loaded).models).map(recordOf)
+        const one = models.find(
+          ({ name, model: id }) => isTagged(name, model) || isTagged(id, model),
+        )
+        return tokensOf(one?.context_length)
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/show',
+      isNative: true,
+      body: (model) => JSON.stringify({ model }),
+      read(shown) {
+        const { parameters, model_info } = recordOf(shown)
+        const asked = /^num_ctx\s+(\d{1,12})\s*$/m.exec(textOf(parameters) ?? '')?.[1]
+        if (asked !== undefined) return tokensOf(Number(asked))
+        const info = Object.entries(recordOf(model_info))
+        return tokensOf(info.find(([name]) => name.endsWith('.context_length'))?.[1])
+      },
+    },
+  ],
+}
+
+/** A name without a tag means `latest`. */
+function isTagged(name: unknown, model: string): boolean {
+  return name === model || name === `${model}:latest`
+}

@@ -1,0 +1,27 @@
+/** What is known about OpenAI's hosted API. */
+import type { ProviderFacts } from '../facts-contract.ts'
+
+export const facts: ProviderFacts = {
+  name: 'openai',
+  summary: "OpenAI's hosted API, or any service that speaks exactly like it.",
+  hosted: true,
+  defaultEndpoint: 'https://api.openai.com/v1',
+  settings: ['project'],
+  modelWindows: {
+    'gpt-5': 400_000,
+    'gpt-5-mini': 400_000,
+    'gpt-5-nano': 400_000,
+    'gpt-4.1': 1_047_576,
+    'gpt-4.1-mini': 1_047_576,
+    'gpt-4.1-nano': 1_047_576,
+    'gpt-4o': 128_000,
+    'gpt-4o-mini': 128_000,
+    'gpt-4-turbo': 128_000,
+    'gpt-4': 8_192,
+    'gpt-3.5-turbo': 16_385,
+    o1: 200_000,
+    o3: 200_000,
+    'o3-mini': 200_000,
+    'o4-mini': 200_000,
+  },
+}

@@ -1,0 +1,17 @@
+/** What is known about Triton with TensorRT-LLM. */
+import type { ProviderFacts } from '../facts-contract.ts'
+
+export const facts: ProviderFacts = {
+  name: 'triton',
+  summary: "Triton's OpenAI frontend with TensorRT-LLM.",
+  hosted: false,
+  aliases: ['nvidiatriton', 'tritoninferenceserver'],
+  healthPath: '/v2/health/ready',
+  queueGauges: {
+    waiting: [
+      { metric: 'nv_trt_llm_request_metrics', labels: { request_type: 'waiting' } },
+      { metric: 'nv_inference_pending_request_count' },
+    ],
+    running: [{ metric: 'nv_trt_llm_request_metrics', labels: { request_type: 'active' } }],
+  },
+}

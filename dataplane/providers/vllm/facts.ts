@@ -1,0 +1,13 @@
+/** What is known about vLLM's server. */
+import type { ProviderFacts } from '../facts-contract.ts'
+
+export const facts: ProviderFacts = {
+  name: 'vllm',
+  summary: "vLLM's OpenAI-compatible server.",
+  hosted: false,
+  healthPath: '/health',
+  queueGauges: {
+    waiting: [{ metric: 'vllm:num_requests_waiting' }],
+    running: [{ metric: 'vllm:num_requests_running' }],
+  },
+}

@@ -1,0 +1,39 @@
+/** How a runtime is asked for the context window of its model, and how its answers are read. */
+import { listOf, parsed, recordOf } from '../json/values.ts'
+
+export interface WindowQuestion {
+  readonly method: 'GET' | 'POST'
+  /** Below the base URL without its API version where `isNative`, else with it. */
+  readonly path: string
+  readonly isNative: boolean
+  readonly body?: (model: string) => string
+  /** Undefined where the answer does not say. */
+  read(answer: unknown, model: string): number | undefined
+}
+
+/** What runtimes call it in their list of models. */
+const NAMES = ['max_model_len', 'max_context_length', 'context_length', 'context_window'] as const
+
+/** For every runtime without questions of another kind. */
+export const LISTED: readonly WindowQuestion[] = [
+  { method: 'GET', path: '/models', isNative: false, read: (list, model) => windowIn(list, model) },
+]
+
+/** The window of the model with that name, or of the only model in the list. */
+export function windowIn(list: unknown, model: string): number | undefined {
+  const entry = entryOf(list, model)
+  return NAMES.map((name) => tokensOf(entry[name])).find((tokens) => tokens !== undefined)
+}
+
+export function windowFrom(question: WindowQuestion, text: string, model: string) {
+  return question.read(parsed(text), model)
+}
+
+export function entryOf(list: unknown, model: string): Readonly<Record<string, unknown>> {
+  const data = listOf(recordOf(list).data).map(recordOf)
+  return data.find(({ id }) => id === model) ?? (data.length === 1 ? recordOf(data[0]) : {})
+}
+
+export function tokensOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
+}
