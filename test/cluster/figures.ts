@@ -10,6 +10,7 @@ const PROMISES = {
     'refused at apply with path and fix, not stored',
   ],
   hangs: ['a pod that hangs is named', 'within 15 s; the others enforce the edit'],
+  store_away: ['the store of a gateway is away', 'not ready within 5 s'],
   refuses: [
     'a pod that refuses is named with its error',
     'within 15 s; the others enforce the edit',
