@@ -11,6 +11,7 @@ import { openClient, type RedisClient } from '../../dataplane/store/redis/redis-
 import { RedisStore } from '../../dataplane/store/redis/store.ts'
 import { LocalShare } from '../../dataplane/store/shared/local-share.ts'
 import { SharedStore } from '../../dataplane/store/shared/shared.ts'
+import { atTime } from '../dataplane/store/script-time.ts'
 import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
 
 /** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */
@@ -113,12 +114,10 @@ class RedisBackend implements Backend {
 
   async #apply(script: Script, keys: readonly string[], args: readonly (string | number)[]) {
     for (const key of keys) this.#keys.add(key)
-    // The first argument is the time; a gateway leaves it to the server.
-    const [, ...others] = args
-    const told = [this.#world.wall(), ...others]
-    const reply = await this.#server.run(script.lua, keys, told)
+    const link: Link = { run: (timed, ...call) => this.#server.run(timed.lua, ...call) }
+    const reply = await atTime(link, this.#world.wall).run(script, keys, args)
     // A script's reply is an array of numbers, and of names where it misses windows.
-    note(script.name, told, reply as readonly number[], this.#world.witness)
+    note(script.name, args, reply as readonly number[], this.#world.witness)
     return reply
   }
 }
@@ -144,7 +143,7 @@ function note(
   reply: readonly number[],
   witness: Witness,
 ): void {
-  const own = 4 + Number(args[3])
+  const own = 3 + Number(args[2])
   const [code = 0, , found] = reply
   if (code < 1) return
   if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))

@@ -6,8 +6,8 @@ import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
 const VERSION = 'v1'
 
 /**
- * Fields of replicas that wrote last an hour ago may be folded. Who has written, or was told that he need not since he
- * wrote a third of that ago, can be sure of his for half an hour.
+ * The store may fold the field of a replica that last wrote an hour ago. A replica that wrote, or learnt that it need not
+ * because it wrote 20 minutes ago, can rely on its field for half an hour.
  */
 const FOLDED_AFTER_MS = 30 * 60_000
 
@@ -17,12 +17,12 @@ const DAY_MS = 86_400_000
 const NAME_MAX = 100
 
 /** One window of a tenant as this process knows it. */
-export class Share {
+export class AccountWindow {
   readonly window: Window
   readonly key: string
-  /** All that this process settled in it, told or not. */
+  /** All that this process settled in it, sent or not. */
   total = 0
-  /** The window as last told: which life of its hash, the sum, the part of no living replica, our part of the sum. */
+  /** The last reply: which life of its hash, the sum, the part of no living replica, our part of the sum. */
   #born = 0
   #sum = 0
   #base = 0
@@ -38,15 +38,15 @@ export class Share {
     return this.window.key
   }
 
-  /** Whether there is anything to tell a store that may have lost it. */
+  /** Whether there is anything to restore in a store that may have lost it. */
   get isKnown(): boolean {
     return this.total > 0 || this.#born > 0
   }
 
-  /** Takes note of the four figures of a reply at `at`; whether our part was looked after, even if it is the same. */
+  /** Notes the four figures of a reply from index `at`; `isFresh`: the store wrote our part again, even if it is the same. */
   hear(reply: readonly number[], at: number, now: number, isFresh = false): void {
     const [sum = 0, base = 0, mine = 0, born = 0] = reply.slice(at, at + 4)
-    // Ours is gone and the sum has it: it was folded, and what we are to go on from is what it was.
+    // Our field is gone and the sum still has it: it was folded, so we go on from what it was.
     const isFolded = mine < 0 && this.#mine > 0 && born === this.#born && sum >= this.#sum
     if (!isFolded) {
       const told = Math.max(0, mine)
@@ -64,7 +64,7 @@ export class Share {
     return [this.#born, mayBeFolded ? -this.#mine : this.#mine]
   }
 
-  /** What a window that lost everything has to be told. */
+  /** What restores a window that lost everything. */
   remembered(now: number): readonly number[] {
     const known = this.#sum + Math.max(0, this.total - this.#mine)
     return [this.total, ...this.seen(now), Math.min(known, Number.MAX_SAFE_INTEGER), this.#base]
@@ -74,10 +74,10 @@ export class Share {
 export class Account {
   readonly tenant: string
   readonly keys: readonly string[]
-  /** The present reunion with a store that lost something, so that many calls ask for it once. */
+  /** The repair under way of a store that lost something, so that many calls ask for it once. */
   healing: Promise<void> | undefined
   readonly #root: string
-  readonly #shares = new Map<string, Share>()
+  readonly #windows = new Map<string, AccountWindow>()
 
   constructor(tenant: string, keyPrefix: string) {
     this.tenant = tenant
@@ -85,28 +85,28 @@ export class Account {
     this.keys = [`${this.#root}:state`, `${this.#root}:leases`, `${this.#root}:graves`]
   }
 
-  share(window: Window): Share {
-    const known = this.#shares.get(window.key)
+  windowFor(window: Window): AccountWindow {
+    const known = this.#windows.get(window.key)
     if (known !== undefined) return known
-    const share = new Share(window, `${this.#root}:${window.kind}:${window.key}`)
-    this.#shares.set(window.key, share)
-    return share
+    const made = new AccountWindow(window, `${this.#root}:${window.kind}:${window.key}`)
+    this.#windows.set(window.key, made)
+    return made
   }
 
-  /** By the name that a script told: `2026-11-21` or `2026-11`. */
-  shareNamed(name: string): Share {
+  /** By its name in a reply: `2026-11-21` or `2026-11`. */
+  windowNamed(name: string): AccountWindow {
     const moment = Date.parse(`${name}T00:00:00Z`.replace(/^(\d{4}-\d\d)T/, '$1-01T'))
-    return this.share(name.length === 10 ? dayOf(moment) : monthOf(moment))
+    return this.windowFor(name.length === 10 ? dayOf(moment) : monthOf(moment))
   }
 
-  get shares(): readonly Share[] {
-    return [...this.#shares.values()]
+  get windows(): readonly AccountWindow[] {
+    return [...this.#windows.values()]
   }
 
-  /** Windows that have been over for so long that no request can still end in them. */
+  /** Forgets windows that were over two days ago: no request can still end in them. */
   forget(wall: number): void {
-    for (const [name, { window }] of this.#shares) {
-      if (window.resetsAt + 2 * DAY_MS < wall) this.#shares.delete(name)
+    for (const [name, { window }] of this.#windows) {
+      if (window.resetsAt + 2 * DAY_MS < wall) this.#windows.delete(name)
     }
   }
 }

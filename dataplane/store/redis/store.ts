@@ -4,8 +4,8 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
-import { dayOf, monthOf } from '../../budgets/windows.ts'
-import { NOTHING, sane } from '../amounts.ts'
+import { Present } from '../../budgets/windows.ts'
+import { sane } from '../amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -20,19 +20,17 @@ import type {
 import { type Link, StoreAway } from './link.ts'
 import { Account } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
-import { Owns } from './redis-owns.ts'
 import { admission, figuresOf, type Windows, windowsIn } from './redis-replies.ts'
+import { RunningRequests } from './running-requests.ts'
 import { ADMIT, READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
 
 export interface RedisStoreOptions {
   /** What all keys begin with. */
   readonly keyPrefix: string
-  /** Of this process: no other has it, nor had. */
+  /** Names this process: no other process has the name, nor had it. */
   readonly replica: string
   readonly clock: Clock
-  /** Time for the scripts in milliseconds since the epoch, where it is not to be the server's. */
-  readonly storeTime?: (() => number) | undefined
 }
 
 const NO_CAP = -1
@@ -42,13 +40,13 @@ export class RedisStore implements Store {
   readonly #clock: Clock
   readonly #calls: Calls
   readonly #accounts = new Map<string, Account>()
-  readonly #owns: Owns
+  readonly #running: RunningRequests
 
   constructor(link: Link, options: RedisStoreOptions) {
     this.#keyPrefix = options.keyPrefix
     this.#clock = options.clock
     this.#calls = new Calls(link, options)
-    this.#owns = new Owns(this.#calls, options.clock, this.#accounts)
+    this.#running = new RunningRequests(this.#calls, options.clock, this.#accounts)
   }
 
   /** The store's clock, which goes on while it is away; the process's own until it has answered once. */
@@ -64,82 +62,70 @@ export class RedisStore implements Store {
     const cheaper = mayDowngrade ? sane(downgradeEstimate) : { tokens: NO_CAP, nanos: NO_CAP }
     const own = [id, estimate.tokens, estimate.nanos, cheaper.tokens, cheaper.nanos]
     const sentAt = this.#clock.now()
-    let asked: Asked
+    let answer: Answered
     try {
-      asked = await this.#ask(ADMIT, { account, rules }, own)
+      answer = await this.#ask(ADMIT, { account, rules }, own)
     } catch (error) {
-      if (error instanceof StoreAway && error.maybeApplied) this.#owns.doubt(account, id)
+      if (error instanceof StoreAway && error.maybeApplied) this.#running.doubt(account, id)
       throw error
     }
-    const { reply, present } = asked
+    const { reply, present } = answer
     const result = admission(reply, rules, present)
     if (result.outcome === 'refused') return result
     const reserved = result.outcome === 'downgraded' ? cheaper : estimate
-    this.#owns.add({
+    this.#running.add({
       id,
       account,
-      day: account.share(present.day),
-      month: account.share(present.month),
+      windows: present,
       by: (reply[0] ?? 1) - 1,
       rated: rules.tokensPerMinute === undefined ? -1 : reserved.tokens,
       reserved,
-      used: NOTHING,
       heardAt: sentAt,
-      isLost: false,
-      wasPutBack: false,
-      settled: undefined,
     })
     return result
   }
 
   /**
-   * A request that was admitted without the store, at a moment of the wall clock, is counted here from now on: the next
-   * renewal gives it a lease.
+   * From now on the store counts a request that was admitted without it, at a moment of the wall clock: the next renewal
+   * gives it a lease.
    */
   adopt({ tenant, id, estimate }: AdmitRequest, admittedAt: number): void {
-    const account = this.#account(tenant)
-    this.#owns.add({
+    this.#running.add({
       id,
-      account,
-      day: account.share(dayOf(admittedAt)),
-      month: account.share(monthOf(admittedAt)),
-      by: 0,
-      rated: -1,
+      account: this.#account(tenant),
+      windows: new Present(admittedAt),
       reserved: sane(estimate),
-      used: NOTHING,
       heardAt: Number.NEGATIVE_INFINITY,
-      isLost: false,
       wasPutBack: true,
-      settled: undefined,
     })
   }
 
   async extend({ id, budget, estimate }: Extension): Promise<boolean> {
-    const own = this.#owns.get(id)
-    if (own === undefined || own.settled !== undefined) return false
+    const running = this.#running.get(id)
+    if (running === undefined || running.settled !== undefined) return false
     const { tokens, nanos } = sane(estimate)
     const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP]
     const [, , grew] = await this.#calls.run({
       script: EXTEND,
-      account: own.account,
+      account: running.account,
       isBounded: true,
-      shares: () => [own.day, own.month],
+      windows: () => [running.day, running.month],
       args: () => [id, tokens, nanos, ...caps],
     })
     if (grew !== 1) return false
-    own.reserved = {
-      tokens: Math.max(own.reserved.tokens, tokens),
-      nanos: Math.max(own.reserved.nanos, nanos),
+    running.reserved = {
+      tokens: Math.max(running.reserved.tokens, tokens),
+      nanos: Math.max(running.reserved.nanos, nanos),
     }
     return true
   }
 
   renew(beats: readonly Beat[]): Promise<readonly string[]> {
-    return this.#owns.renew(beats)
+    return this.#running.renew(beats)
   }
 
   settle(settling: Settling): Promise<Settlement> {
-    return this.#owns.settle(settling, this.#account(settling.tenant))
+    return this.#running.settle(settling, this.#account(settling.tenant))
   }
 
   async read(tenant: string, rules: Rules): Promise<Figures> {
@@ -156,13 +142,13 @@ export class RedisStore implements Store {
     return account
   }
 
-  async #ask(script: typeof READ, { account, rules }: About, own: Arguments): Promise<Asked> {
+  async #ask(script: typeof READ, { account, rules }: Tenancy, own: Arguments): Promise<Answered> {
     let at: Windows = this.#calls.present
     const reply = await this.#calls.run({
       script,
       account,
       isBounded: true,
-      shares: ({ day, month }) => [account.share(day), account.share(month)],
+      windows: ({ day, month }) => [account.windowFor(day), account.windowFor(month)],
       args: ({ day, month }) => {
         at = { day, month }
         return [...this.#rulesNow(account, rules, at), ...own]
@@ -170,8 +156,8 @@ export class RedisStore implements Store {
     })
     const [day, month] = windowsIn(rules)
     const now = this.#clock.now()
-    if (day !== undefined) account.share(at.day).hear(reply, day, now)
-    if (month !== undefined) account.share(at.month).hear(reply, month, now)
+    if (day !== undefined) account.windowFor(at.day).hear(reply, day, now)
+    if (month !== undefined) account.windowFor(at.month).hear(reply, month, now)
     return { reply, present: at }
   }
 
@@ -182,20 +168,20 @@ export class RedisStore implements Store {
       ...[day.startsAt, day.resetsAt, month.resetsAt],
       ...[requestsPerMinute, burst, concurrentRequests, tokensPerMinute ?? NO_CAP],
       ...[budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP],
-      ...account.share(day).seen(now),
-      ...account.share(month).seen(now),
+      ...account.windowFor(day).seen(now),
+      ...account.windowFor(month).seen(now),
     ]
   }
 }
 
 type Arguments = readonly (string | number)[]
 
-interface About {
+interface Tenancy {
   readonly account: Account
   readonly rules: Rules
 }
 
-interface Asked {
+interface Answered {
   readonly reply: readonly number[]
   readonly present: Windows
 }

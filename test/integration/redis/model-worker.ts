@@ -18,6 +18,7 @@ import { Calls } from '../../../dataplane/store/redis/redis-calls.ts'
 import { RENEW } from '../../../dataplane/store/redis/scripts/renew.ts'
 import { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { compare, type History, history } from '../../dataplane/store/histories.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
 import { openBatchedLink } from './batched-link.ts'
 import { STILL } from './store-world.ts'
@@ -55,9 +56,10 @@ class Touching implements Store {
   readonly #running = new Set<string>()
 
   constructor(keyPrefix: string, clock: TurnedClock) {
-    const options = { keyPrefix, replica: 'one', clock: STILL, storeTime: clock.wall }
-    this.#store = new RedisStore(link, options)
-    this.#calls = new Calls(link, options)
+    const options = { keyPrefix, replica: 'one', clock: STILL }
+    const timed = atTime(link, clock.wall)
+    this.#store = new RedisStore(timed, options)
+    this.#calls = new Calls(timed, options)
     this.#account = new Account('acme', keyPrefix)
   }
 
@@ -93,7 +95,7 @@ class Touching implements Store {
       script: RENEW,
       account: this.#account,
       isBounded: false,
-      shares: ({ day, month }) => [this.#account.share(day), this.#account.share(month)],
+      windows: ({ day, month }) => [this.#account.windowFor(day), this.#account.windowFor(month)],
       args: () => [],
     })
   }

@@ -1,6 +1,7 @@
 /** What the tests of a store on a real Redis stand on: a server that is empty before each, and a clock that they turn. */
 import { after, before, beforeEach } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 import { aStore, openLink, type TestLink } from './store-world.ts'
@@ -13,7 +14,7 @@ export class StoreBench {
   /** A gateway's store whose server has the same time. */
   replica(name: string): RedisStore {
     const { clock } = this
-    return aStore(this.link, { replica: name, clock, storeTime: clock.wall })
+    return aStore(atTime(this.link, clock.wall), { replica: name, clock })
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { Link } from '../../../dataplane/store/redis/link.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aBudget, aClock, aRule, tokens } from '../../dataplane/store/world.ts'
 import { until } from '../gateway-process.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
@@ -21,7 +22,7 @@ async function useAll(
   flush: () => Promise<unknown> = async () => undefined,
 ): Promise<void> {
   const clock = aClock()
-  const store = aStore(link, { keyPrefix, clock, storeTime: clock.wall })
+  const store = aStore(atTime(link, clock.wall), { keyPrefix, clock })
   const admit = (id: string) => store.admit({ tenant, id, rules: RULES, estimate: tokens(10) })
   for (const id of ['a', 'b', 'c', 'd']) await admit(id)
   await store.extend({ tenant, id: 'a', budget: BUDGET, estimate: tokens(15) })
@@ -56,10 +57,12 @@ test('B10: all keys of a call are in one slot of a cluster, whatever the tenant 
     await until('the cluster has all slots', isWhole)
     const link = openLink(server)
     const calls: (readonly string[])[] = []
+    const clock = aClock()
+    const timed = atTime(link, clock.wall)
     const recording: Link = {
       run: (script, keys, args) => {
         calls.push(keys)
-        return link.run(script, keys, args)
+        return timed.run(script, keys, args)
       },
     }
     for (const tenant of TENANTS) {
@@ -81,14 +84,15 @@ test('every key has a prefix, a version and an end, and is one that the call has
   await on([], async (server) => {
     const link = openLink(server)
     const declared = new Set<string>()
+    const clock = aClock()
+    const timed = atTime(link, clock.wall)
     const recording: Link = {
       run: (script, keys, args) => {
         for (const key of keys) declared.add(key)
-        return link.run(script, keys, args)
+        return timed.run(script, keys, args)
       },
     }
-    const clock = aClock()
-    const store = aStore(recording, { keyPrefix: 'shop', clock, storeTime: clock.wall })
+    const store = aStore(recording, { keyPrefix: 'shop', clock })
     for (const id of ['a', 'b', 'c']) {
       await store.admit({ tenant: 'acme', id, rules: RULES, estimate: tokens(10) })
     }
@@ -152,7 +156,7 @@ test('B11: a key of another kind, a full server and one that only reads change n
     const link = openLink(server)
     const { client } = link
     const clock = aClock()
-    const store = aStore(link, { clock, storeTime: clock.wall })
+    const store = aStore(atTime(link, clock.wall), { clock })
     const admit = (id: string) => {
       return store.admit({ tenant: 'acme', id, rules: RULES, estimate: tokens(1) })
     }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/store/contract.ts'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aBudget, aClock, aRule, NOON, tokens, verdict } from '../../dataplane/store/world.ts'
 import { recordResult } from '../../results.ts'
 import { aStoreBench } from './store-bench.ts'
@@ -114,7 +115,10 @@ test('B4, D6: after 1,000 histories with lost answers at random points the count
     const time = aClock()
     // The store's time stands still, so that nothing leaks from the bucket.
     const stores = ['one', 'two'].map((replica) =>
-      aStore(counting, { replica, clock: time, storeTime: () => NOON }),
+      aStore(
+        atTime(counting, () => NOON),
+        { replica, clock: time },
+      ),
     )
     const tenant = `t${seed}`
     const expected: Expected = { admitted: 0, tokens: 0, nanos: 0, running: new Map() }
@@ -150,7 +154,7 @@ test('B4, D6: after 1,000 histories with lost answers at random points the count
 
 function pair(): readonly [RedisStore, RedisStore] {
   const make = (replica: string) =>
-    aStore(bench.link, { replica, clock: bench.clock, storeTime: bench.clock.wall })
+    aStore(atTime(bench.link, bench.clock.wall), { replica, clock: bench.clock })
   return [make('one'), make('two')]
 }
 
@@ -247,22 +251,23 @@ test('B8: a copy from before the last settlements takes them from the replicas t
 })
 
 test('a call that a frozen server gets to two seconds late changes nothing', async () => {
+  const link = atTime(bench.link, bench.clock.wall)
   const sent: Parameters<Link['run']>[] = []
   const recording: Link = {
     run: (...call) => {
       sent.push(call)
-      return bench.link.run(...call)
+      return link.run(...call)
     },
   }
-  const store = aStore(recording, { clock: bench.clock, storeTime: bench.clock.wall })
+  const store = aStore(recording, { clock: bench.clock })
   const hold = { tenant: 'acme', id: 'a' }
   await store.admit({ ...hold, rules: RULES, estimate: tokens(1) })
   await store.renew([{ ...hold, used: tokens(1) }])
   await store.settle({ ...hold, used: tokens(1), budget: BUDGET })
   const before_ = await store.read('acme', RULES)
   bench.clock.pass(2_001)
-  for (const [script, keys, [, ...args]] of sent) {
-    await bench.link.run(script, keys, [bench.clock.wall(), ...args])
+  for (const [script, keys, args] of sent) {
+    await link.run(script, keys, args)
   }
   const { concurrency, tokens: day, requests } = await store.read('acme', RULES)
   assert.deepEqual(

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { LEASE_MS } from '../../../dataplane/store/contract.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aBudget, aClock, aRule, verdict } from '../../dataplane/store/world.ts'
 import { openBatchedLink } from './batched-link.ts'
 import { debianCommand } from './debian-servers.ts'
@@ -34,7 +35,7 @@ for (const [name, command] of SERVERS) {
       // ioredis adds before it subtracts when it reads a number, and so loses the last digit of these.
       const link = await openBatchedLink(server.socket)
       const clock = aClock()
-      const store = aStore(link, { clock, storeTime: clock.wall })
+      const store = aStore(atTime(link, clock.wall), { clock })
       const budget = aBudget({ tokensPerDay: MOST, nanosPerMonth: MOST })
       const rules = aRule({ budget })
       const estimate = { tokens: MOST - 2, nanos: MOST - 4 }

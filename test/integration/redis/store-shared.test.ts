@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Amount, LEASE_MS, type Rules } from '../../../dataplane/store/contract.ts'
 import type { Link } from '../../../dataplane/store/redis/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aBudget, aClock, aRule, nanos, tokens, verdict } from '../../dataplane/store/world.ts'
 import { aStoreBench } from './store-bench.ts'
 import { aStore } from './store-world.ts'
@@ -113,15 +114,16 @@ test('an alert is told once over all replicas, and again to the request whose an
   ])
   assert.deepEqual(await told(two, 'd', tokens(1)), [])
   bench.clock.pass(12 * 3_600_000)
+  const link = atTime(bench.link, bench.clock.wall)
   let isDeaf = true
   const deaf: Link = {
     run: async (...call) => {
-      const reply = await bench.link.run(...call)
+      const reply = await link.run(...call)
       if (call[0].name === 'settle' && isDeaf) throw new Error('lost')
       return reply
     },
   }
-  const third = aStore(deaf, { replica: 'three', clock: bench.clock, storeTime: bench.clock.wall })
+  const third = aStore(deaf, { replica: 'three', clock: bench.clock })
   await admit(third, 'e', rules)
   await assert.rejects(settle(third, 'e', tokens(500), rules))
   isDeaf = false
@@ -140,10 +142,7 @@ test('D11: a request belongs to the day and the month in which it began, by the 
     const time = aClock(Date.parse(start))
     // The replica's own clock is an hour late, and it learns the store's from its answers alone.
     const own = aClock(Date.parse(start) - 3_600_000)
-    const told: Link = {
-      run: (script, keys, args) => bench.link.run(script, keys, [time.wall(), ...args.slice(1)]),
-    }
-    const store = aStore(told, { clock: own })
+    const store = aStore(atTime(bench.link, time.wall), { clock: own })
     const rules = aRule({ budget: BUDGET })
     for (const id of ['ends', 'dies']) await admit(store, id, rules, { tokens: 100, nanos: 1_000 })
     await store.renew([{ tenant: 'acme', id: 'dies', used: { tokens: 5, nanos: 50 } }])

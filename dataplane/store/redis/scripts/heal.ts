@@ -6,7 +6,7 @@ import { BEGINNING, LEDGERS } from './state.ts'
 const REFRESHED_AFTER_MS = 20 * 60_000
 
 /**
- * Windows: any. Own ARGV from `o`, five for each: the caller's total, the window's birth and the caller's total as last
+ * Windows: any. ARGV after `offset`, five for each: the caller's total, the window's birth and the caller's total as last
  * seen, the last known sum with what the caller settled since, the last known base.
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
@@ -18,30 +18,32 @@ export const HEAL: Script = {
   lua: `${BEGINNING}${LEDGERS}
 local function arg(i) return tonumber(ARGV[i]) end
 local reply = { 1, now }
-for i = 1, o - 4 do
-  local name, at = ARGV[4 + i], o + 5 * i - 4
-  local w = ledger(name)
+for i = 1, offset - 3 do
+  local name, at = ARGV[3 + i], offset + 5 * i - 4
+  local window = ledger(name)
   local whole, born, mine, known, base = arg(at), arg(at + 1), arg(at + 2), arg(at + 3), arg(at + 4)
-  if lost(w, born, mine) then
-    w.changed, w.mineChanged = true, true
-    w.mine = max(w.mine, whole)
-    w.base = max(w.base, base)
-    local sum, all = w.base + w.mine, call('HGETALL', w.key)
+  if lost(window, born, mine) then
+    window.changed, window.mineChanged = true, true
+    window.mine = max(window.mine, whole)
+    window.base = max(window.base, base)
+    local sum, all = window.base + window.mine, call('HGETALL', window.key)
     for j = 1, #all, 2 do
-      if string.sub(all[j], 1, 2) == 'r:' and all[j] ~= MINE then
-        local others = unpack_(all[j + 1])
+      if string.sub(all[j], 1, 2) == 'r:' and all[j] ~= REPLICA then
+        local others = decode(all[j + 1])
         sum = sum + others
       end
     end
-    w.sum = min(SAFE, max(w.sum, known, sum))
+    window.sum = min(SAFE, max(window.sum, known, sum))
   else
-    total(w, whole, mine)
-    -- Who lives is not folded, however long it settles nothing.
-    if w.mine >= 0 and now - w.at > ${REFRESHED_AFTER_MS} then w.changed, w.mineChanged = true, true end
+    total(window, whole, mine)
+    -- A living replica is not folded, however long it settles nothing.
+    if window.mine >= 0 and now - window.writtenAt > ${REFRESHED_AFTER_MS} then
+      window.changed, window.mineChanged = true, true
+    end
   end
 end
 writeWindows()
-for i = 5, o do tell(reply, ARGV[i]) end
+for i = 4, offset do tell(reply, ARGV[i]) end
 return reply
 `,
 }

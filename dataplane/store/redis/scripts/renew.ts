@@ -3,52 +3,53 @@ import type { Script } from '../link.ts'
 import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
 
 /**
- * Windows: all that the leases are in. Own ARGV from `o`, ten for each lease: id, whether it may be put back (1) where it is
- * gone, day, month, tokens and nanos reserved, tokens and nanos used, tokens charged to the rate (-1: none), and what
+ * Windows: all that the leases are in. ARGV after `offset`, ten for each lease: id, whether it may be put back (1) where it
+ * is gone, day, month, tokens and nanos reserved, tokens and nanos used, tokens charged to the rate (-1: none), and what
  * downgraded it (0, 1, 2).
  *
- * A lease that is gone is put back only for a caller that knows why it is gone: the store lost it, or could not be
- * asked for longer than leases last. Else a late call would take back a slot that is somebody else's by now.
+ * A lease that is gone is put back only for a caller that knows why it is gone: the store lost it, or could not be asked
+ * for longer than leases last. Else a late call would take back a slot that another request has by now.
  * Reply: 1, the time, and for each: 1 renewed, 2 expired, 3 unknown.
  */
 export const RENEW: Script = {
   name: 'renew',
   lua: `${BEGINNING}${LEDGERS}${EXPIRY}
-for i = o + 1, #ARGV, 10 do
+for i = offset + 1, #ARGV, 10 do
   if ARGV[i + 1] == '1' then ledger(ARGV[i + 2]) ledger(ARGV[i + 3]) end
 end
 local missing = expire()
 if missing then return missing end
 
 local reply = { 1, now }
-for i = o + 1, #ARGV, 10 do
+for i = offset + 1, #ARGV, 10 do
   local id, back = ARGV[i], ARGV[i + 1] == '1'
   local usedTokens, usedNanos = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7])
   local known = call('HGET', LEASES, id)
   local answer = 1
   if known then
-    local _, _, d, m, tokens, nanos, tokensBefore, nanosBefore, rated, by = unpack_(known)
+    local _, _, dayName, monthName, tokens, nanos, tokensBefore, nanosBefore, rated, by = decode(known)
     usedTokens, usedNanos = max(usedTokens, tokensBefore), max(usedNanos, nanosBefore)
     local newTokens, newNanos = max(tokens, usedTokens), max(nanos, usedNanos)
-    hold(d, newTokens - tokens, m, newNanos - nanos)
-    lease('HSET', id, d, m, newTokens, newNanos, usedTokens, usedNanos, rated, by)
+    hold(dayName, newTokens - tokens, monthName, newNanos - nanos)
+    lease('HSET', id, dayName, monthName, newTokens, newNanos, usedTokens, usedNanos, rated, by)
     changed = true
   else
     local buried = call('HGET', GRAVES, id)
     answer = buried and 2 or 3
     if back and not (buried and #buried == 1) then
-      local d, m, rated, by = ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 8]), tonumber(ARGV[i + 9])
+      local dayName, monthName = ARGV[i + 2], ARGV[i + 3]
+      local rated, by = tonumber(ARGV[i + 8]), tonumber(ARGV[i + 9])
       if buried then
-        local tokens, nanos, ratedLast = unpack_(buried)
+        local tokens, nanos, ratedLast = decode(buried)
         call('HDEL', GRAVES, id)
-        if tokens > 0 then add(ledger(d), -tokens, true) end
-        if nanos > 0 then add(ledger(m), -nanos, true) end
+        if tokens > 0 then add(ledger(dayName), -tokens, true) end
+        if nanos > 0 then add(ledger(monthName), -nanos, true) end
         rated = ratedLast
         usedTokens, usedNanos = max(usedTokens, tokens), max(usedNanos, nanos)
       end
       local tokens = max(tonumber(ARGV[i + 4]), usedTokens)
       local nanos = max(tonumber(ARGV[i + 5]), usedNanos)
-      start(id, d, m, tokens, nanos, usedTokens, usedNanos, rated, by)
+      start(id, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by)
       answer = 1
     end
   end
@@ -62,15 +63,15 @@ return reply
 }
 
 /**
- * Windows: the day and the month of the hold. Own ARGV from `o`: id, tokens and nanos wanted, caps of day and month (-1:
+ * Windows: the day and the month of the hold. ARGV after `offset`: id, tokens and nanos wanted, caps of day and month (-1:
  * none). Reply: 1, the time, 1 if it grew.
  */
 export const EXTEND: Script = {
   name: 'extend',
   lua: `${BEGINNING}${LEDGERS}${EXPIRY}
-local function arg(i) return tonumber(ARGV[o + i]) end
-local known = call('HGET', LEASES, ARGV[o + 1])
-if known then ledger(ARGV[5]) ledger(ARGV[6]) end
+local function arg(i) return tonumber(ARGV[offset + i]) end
+local known = call('HGET', LEASES, ARGV[offset + 1])
+if known then ledger(ARGV[4]) ledger(ARGV[5]) end
 local missing = expire()
 if missing then return missing end
 
@@ -79,28 +80,30 @@ local function heldIn(name, present, held, index)
   if name == present then return held end
   local sum, all = 0, call('HVALS', LEASES)
   for i = 1, #all do
-    local one = { unpack_(all[i]) }
-    if one[index] == name then sum = sum + one[index + 2] end
+    local lease = { decode(all[i]) }
+    if lease[index] == name then sum = sum + lease[index + 2] end
   end
   return sum
 end
 
 local function leavesRoom(name, cap, held, by)
   if cap < 0 then return true end
-  local w = ledger(name)
-  if w.sum >= cap then return by > 0 end
-  return w.sum + held < cap
+  local window = ledger(name)
+  if window.sum >= cap then return by > 0 end
+  return window.sum + held < cap
 end
 
 local grew = 0
-known = known and call('HGET', LEASES, ARGV[o + 1])
+known = known and call('HGET', LEASES, ARGV[offset + 1])
 if known then
-  local ends, at, d, m, tokens, nanos, usedTokens, usedNanos, rated, by = unpack_(known)
+  local expiresAt, leaseTurn, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by = decode(known)
   local newTokens, newNanos = max(tokens, arg(2)), max(nanos, arg(3))
-  if (newTokens == tokens or leavesRoom(d, arg(4), heldIn(d, day, dayHeld, 3), by))
-    and (newNanos == nanos or leavesRoom(m, arg(5), heldIn(m, month, monthHeld, 4), by)) then
-    hold(d, newTokens - tokens, m, newNanos - nanos)
-    call('HSET', LEASES, ARGV[o + 1], pack(ends, at, d, m, newTokens, newNanos, usedTokens, usedNanos, rated, by))
+  if (newTokens == tokens or leavesRoom(dayName, arg(4), heldIn(dayName, day, dayHeld, 3), by))
+    and (newNanos == nanos or leavesRoom(monthName, arg(5), heldIn(monthName, month, monthHeld, 4), by)) then
+    hold(dayName, newTokens - tokens, monthName, newNanos - nanos)
+    local grown =
+      encode(expiresAt, leaseTurn, dayName, monthName, newTokens, newNanos, usedTokens, usedNanos, rated, by)
+    call('HSET', LEASES, ARGV[offset + 1], grown)
     changed = true
     grew = 1
   end

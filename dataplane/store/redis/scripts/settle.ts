@@ -3,20 +3,27 @@ import type { Script } from '../link.ts'
 import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
 
 /**
- * Windows: the day and the month of the hold. Own ARGV from `o`: id; tokens used; what to do (0 settle, 1 settle and leave a
- * grave so that nothing revives it, 2 take back an admission that nobody got); then for each window whether it counts
- * anything (0: no), the caller's total, the window's birth and the caller's total as last seen, the cap (-1: none); then
- * the thresholds.
+ * What to do with the lease: end it; end it and leave a grave, so that nothing revives it; take back an admission that got no
+ * answer.
+ */
+export const SETTLE_ONLY = 0
+export const SETTLE_AND_BURY = 1
+export const TAKE_BACK = 2
+
+/**
+ * Windows: the day and the month of the hold. ARGV after `offset`: id; tokens used; what to do (one of the above); then for
+ * each window whether it counts anything (0: no), the caller's total, the window's birth and the caller's total as last
+ * seen, the cap (-1: none); then the thresholds.
  *
- * An alert is told to the request that was the first to reach it, however often that settles: its answer may get lost.
+ * An alert belongs to the request that was the first to reach it, however often that settles: its answer may get lost.
  * Reply: 1, the time, what was found (0 nothing, 1 the lease, 2 its grave), each window as the caller remembers it, then
  * pairs of window (1, 2) and number of the threshold.
  */
 export const SETTLE: Script = {
   name: 'settle',
   lua: `${BEGINNING}${LEDGERS}${EXPIRY}
-local function arg(i) return tonumber(ARGV[o + i]) end
-local names = { ARGV[5], ARGV[6] }
+local function arg(i) return tonumber(ARGV[offset + i]) end
+local names = { ARGV[4], ARGV[5] }
 for i = 1, 2 do
   local at = 5 * i - 1
   if lost(ledger(names[i]), arg(at + 2), arg(at + 3)) then return { -3, now } end
@@ -24,54 +31,56 @@ end
 local missing = expire()
 if missing then return missing end
 
-local id, used, mode = ARGV[o + 1], arg(2), arg(3)
+local id, used, mode = ARGV[offset + 1], arg(2), arg(3)
 local found = 0
-local running_ = call('HGET', LEASES, id)
-local buried = not running_ and call('HGET', GRAVES, id)
-if running_ then
+local known = call('HGET', LEASES, id)
+local buried = not known and call('HGET', GRAVES, id)
+if known then
   found = 1
   call('HDEL', LEASES, id)
-  local ends, _, d, m, tokens, nanos, _, _, rated = unpack_(running_)
-  hold(d, -tokens, m, -nanos)
+  local expiresAt, _, dayName, monthName, tokens, nanos, _, _, rated = decode(known)
+  hold(dayName, -tokens, monthName, -nanos)
   stop()
   correctTokens(rated, used)
-  if mode == 2 and qp > 0 then
+  if mode == ${TAKE_BACK} and requestRate > 0 then
     -- What may have leaked since then would be given back twice.
-    local kept = max(0, UNIT - (now - (ends - LEASE)) * qp)
-    ql, qa = max(0, levelAt(ql, qa, qp) - kept), now
+    local kept = max(0, UNIT - (now - (expiresAt - LEASE)) * requestRate)
+    requestLevel = max(0, levelAt(requestLevel, requestAt, requestRate) - kept)
+    requestAt = now
   end
   changed = true
 elseif buried and #buried > 1 then
   found = 2
   call('HDEL', GRAVES, id)
-  local tokens, nanos, rated = unpack_(buried)
+  local tokens, nanos, rated = decode(buried)
   if tokens > 0 then add(ledger(names[1]), -tokens, true) end
   if nanos > 0 then add(ledger(names[2]), -nanos, true) end
   correctTokens(rated, used)
   changed = true
 end
-if mode == 1 then
+if mode == ${SETTLE_AND_BURY} then
   call('HSET', GRAVES, id, '-')
   call('PEXPIRE', GRAVES, '86400000')
 end
 
 local crossed = {}
 for i = 1, 2 do
-  local w, at = ledger(names[i]), 5 * i - 1
-  if arg(at) == 1 then total(w, arg(at + 1), arg(at + 3)) end
+  local window, at = ledger(names[i]), 5 * i - 1
+  if arg(at) == 1 then total(window, arg(at + 1), arg(at + 3)) end
   local cap = arg(at + 4)
   if cap >= 0 then
-    for t = o + 14, #ARGV do
-      if w.sum / cap >= tonumber(ARGV[t]) then
-        local by = string.match(w.told, ' ' .. string.gsub(ARGV[t], '%p', '%%%0') .. '=(%S+)')
+    for place = offset + 14, #ARGV do
+      local threshold = ARGV[place]
+      if window.sum / cap >= tonumber(threshold) then
+        local by = string.match(window.alerted, ' ' .. string.gsub(threshold, '%p', '%%%0') .. '=(%S+)')
         if not by then
           by = id
-          w.told = w.told .. ARGV[t] .. '=' .. id .. ' '
-          w.changed, w.toldChanged = true, true
+          window.alerted = window.alerted .. threshold .. '=' .. id .. ' '
+          window.changed, window.alertedChanged = true, true
         end
         if by == id then
           crossed[#crossed + 1] = i
-          crossed[#crossed + 1] = t - o - 14
+          crossed[#crossed + 1] = place - offset - 14
         end
       end
     end

@@ -1,0 +1,68 @@
+/** Admissions that were sent and got no answer: the store may hold something for nobody, until it is taken back. */
+import type { Clock } from '../../base/clock.ts'
+import type { Present } from '../../budgets/windows.ts'
+import type { Account } from './redis-accounts.ts'
+import { type Calls, LATE_MS } from './redis-calls.ts'
+import { SETTLE, SETTLE_ONLY, TAKE_BACK } from './scripts/settle.ts'
+
+/** Beyond this the oldest is forgotten: its lease expires. */
+const UNANSWERED_MAX = 10_000
+
+interface Unanswered {
+  readonly account: Account
+  readonly windows: Pick<Present, 'day' | 'month'>
+  /** After this the admission can no longer arrive, on this process's clock. */
+  readonly until: number
+  /** The request ran all the same: what the rate was charged for it stays charged. */
+  hasRun: boolean
+}
+
+export class UnansweredAdmissions {
+  readonly #calls: Calls
+  readonly #clock: Clock
+  readonly #unanswered = new Map<string, Unanswered>()
+
+  constructor(calls: Calls, clock: Clock) {
+    this.#calls = calls
+    this.#clock = clock
+  }
+
+  add(account: Account, id: string): void {
+    const { day, month } = this.#calls.present
+    const until = this.#clock.now() + 2 * LATE_MS
+    this.#unanswered.set(id, { account, windows: { day, month }, until, hasRun: false })
+    if (this.#unanswered.size <= UNANSWERED_MAX) return
+    for (const oldest of this.#unanswered.keys()) {
+      this.#unanswered.delete(oldest)
+      return
+    }
+  }
+
+  hasRun(id: string): void {
+    const unanswered = this.#unanswered.get(id)
+    if (unanswered !== undefined) unanswered.hasRun = true
+  }
+
+  /** Those whose admission can no longer arrive. */
+  due(): readonly string[] {
+    const now = this.#clock.now()
+    return [...this.#unanswered].filter(([, { until }]) => now > until).map(([id]) => id)
+  }
+
+  /** Frees what the admission holds; nothing is charged. */
+  async takeBack(id: string): Promise<void> {
+    const unanswered = this.#unanswered.get(id)
+    if (unanswered === undefined) return
+    const { account, windows, until } = unanswered
+    const isFinal = this.#clock.now() > until
+    const nothing = [0, 0, 0, 0, -1]
+    const [, , found] = await this.#calls.run({
+      script: SETTLE,
+      account,
+      isBounded: false,
+      windows: () => [account.windowFor(windows.day), account.windowFor(windows.month)],
+      args: () => [id, 0, unanswered.hasRun ? SETTLE_ONLY : TAKE_BACK, ...nothing, ...nothing],
+    })
+    if (isFinal || found !== 0) this.#unanswered.delete(id)
+  }
+}
