@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type Clock, Deadlines, systemClock } from '../../../dataplane/base/clock.ts'
 import { LEASE_MS, type Rules, type Store } from '../../../dataplane/store/contract.ts'
-import type { Link } from '../../../dataplane/store/redis/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { openRedis } from '../../../dataplane/store/shared/open-redis.ts'
 import type { Log } from '../../../dataplane/telemetry/log.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import { atTime } from '../../dataplane/store/script-time.ts'
 import { aBudget, aClock, aRule, NOON, tokens, verdict } from '../../dataplane/store/world.ts'
 import { until } from '../gateway-process.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
@@ -103,10 +103,7 @@ for (const hours of [-25, 25]) {
 function onServerTime(start = NOON) {
   const own = aClock(start)
   const time = aClock(start)
-  const told: Link = {
-    run: (script, keys, args) => link.run(script, keys, [time.wall(), ...args.slice(1)]),
-  }
-  const store: RedisStore = aStore(told, { clock: own })
+  const store: RedisStore = aStore(atTime(link, time.wall), { clock: own })
   const pass = (ms: number) => {
     own.pass(ms)
     time.pass(ms)
