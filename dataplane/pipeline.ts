@@ -1,10 +1,9 @@
 /** The life of one chat completion, top-down: a line is a stage, a stage is a file of that name. */
-import { understand } from './body/chat.ts'
-import type { Caller, ChatRequest } from './call.ts'
-import type { Route } from './config/snapshot.ts'
+import { scanChat, understand } from './body/chat.ts'
+import type { Usage } from './call.ts'
 import type { Visit } from './gateway.ts'
-import { chargeRefused } from './limits/decision.ts'
-import { admit, admitsNone } from './stages/admit.ts'
+import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
+import { type Admission, admit } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
@@ -13,50 +12,75 @@ import { settle } from './stages/settle.ts'
 import { identify } from './visit.ts'
 
 export async function handle(visit: Visit): Promise<void> {
-  const { max_request_bytes } = visit.active.snapshot.section.gateway
+  const { call, active, gateway, trace, response } = visit
+  const { snapshot } = active
+  const settings = snapshot.section.gateway
   const caller = identify(visit)
-  judgeHead(visit, max_request_bytes)
+  const { tenant } = caller
+  judgeHead(call.incoming, settings.max_request_bytes)
   permit(caller)
-  admitsNone(caller, visit)
-  const held = visit.gateway.bodies.enter(caller.tenant)
+  const rules = snapshot.limits.rules.of(tenant)
+  refuseKnown(tenant, rules, gateway)
+  const held = gateway.bodies.enter(tenant)
   let isJudged = false
   try {
-    const received = receive(held, caller, visit, max_request_bytes)
-    // Most bodies come with their head.
-    const scanned = received instanceof Promise ? await received : received
-    const route = match(scanned.model, caller, visit.active.snapshot)
-    visit.trace.model = scanned.model
-    visit.response.route = route.name
-    const understood = understand(scanned, secondsOf(visit))
+    const received = receive(call, held, { settings, rules }, gateway)
+    // Most bodies come with their head, and most are scanned at once.
+    const bytes = received instanceof Promise ? await arrival(received, visit) : received
+    const scan = scanChat(bytes)
+    const scanned = scan instanceof Promise ? await scan : scan
+    const route = match(scanned.model, caller, snapshot)
+    trace.model = scanned.model
+    response.route = route.name
+    const understood = understand(scanned, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true
-    await serve(request, caller, route, visit)
+    await serve({ call, request, caller, route, rules }, visit)
   } catch (error) {
-    if (!isJudged && held.isLarge) await chargeRefused(caller, visit)
+    if (!isJudged && held.isLarge) await chargeRefused({ tenant, id: call.id }, rules, gateway)
     throw error
   } finally {
     held.leave()
   }
 }
 
-async function serve(
-  request: ChatRequest,
-  caller: Caller,
-  route: Route,
-  visit: Visit,
-): Promise<void> {
-  const decided = admit(request, caller, route, visit)
+/** Notes how long the body took to come. */
+async function arrival(body: Promise<Buffer>, { gateway, trace }: Visit): Promise<Buffer> {
+  const began = gateway.clock.now()
+  const bytes = await body
+  trace.body_ms = gateway.clock.now() - began
+  return bytes
+}
+
+async function serve(applicant: Applicant, visit: Visit): Promise<void> {
+  const { active, gateway, trace } = visit
+  const { request } = applicant
+  trace.stream = request.stream
+  const decided = admit(applicant, active, gateway)
   // A store in this process answers at once; only a shared one is waited for.
   const admission = decided instanceof Promise ? await decided : decided
+  noteAdmission(admission, visit)
   try {
     const reply = await attempt(request, admission, visit)
     const relayed = relay(reply, visit)
     if (relayed !== undefined) await relayed
   } finally {
-    settle(request, admission, visit)
+    noteUsage(settle(request, admission, gateway), visit)
   }
 }
 
-function secondsOf({ gateway }: Visit): number {
-  return Math.floor(gateway.clock.wall() / 1000)
+function noteAdmission({ route, limitHeaders, maxTokens }: Admission, visit: Visit): void {
+  const { response, trace } = visit
+  response.limits = limitHeaders
+  response.route = route.name
+  trace.strategy = route.strategy.name
+  // Never cut to what the budget leaves: the request that crosses the cap is served whole.
+  if (maxTokens !== undefined) response.headers.push('x-gw-max-tokens', String(maxTokens))
+}
+
+function noteUsage(usage: Usage | undefined, { trace }: Visit): void {
+  if (usage === undefined) return
+  trace.prompt_tokens = usage.promptTokens
+  trace.completion_tokens = usage.completionTokens
+  if (usage.estimated) trace.usage_estimated = true
 }

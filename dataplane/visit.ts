@@ -4,7 +4,7 @@ import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
 import type { Call, Caller } from './call.ts'
 import type { Gateway, Visit } from './gateway.ts'
-import { standingOf } from './limits/tenants.ts'
+import { readLimitHeaders } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { correlate } from './telemetry/correlation.ts'
@@ -34,7 +34,7 @@ export async function serve(
     refuse(error, visit)
   } finally {
     gateway.visits.remove(visit)
-    if (!api.quiet) record(visit)
+    if (!api.quiet) close(visit)
   }
 }
 
@@ -51,13 +51,26 @@ export function identify({ call, active, gateway, trace }: Visit): Caller {
 export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
   const { tenant } = trace
   if (tenant === undefined || response.limits !== undefined) return
-  response.limits = await standingOf(tenant, active.snapshot.limits.rules.of(tenant), gateway.store)
+  const rules = active.snapshot.limits.rules.of(tenant)
+  response.limits = await readLimitHeaders(tenant, rules, gateway.store)
 }
 
 /** What a refusal says of the request it ends. */
-function note({ model, route }: Learnt = {}, { trace, response }: Visit): void {
+function note(learnt: Learnt = {}, { trace, response, gateway }: Visit): void {
+  const { model, route, limitHeaders, limit } = learnt
   if (model !== undefined) trace.model = model
   if (route !== undefined) response.route = route
+  if (limitHeaders !== undefined) response.limits = limitHeaders
+  if (limit !== undefined) gateway.metrics.rejected.at(trace.tenant, limit).value++
+}
+
+function close({ call, response, trace, gateway, active }: Visit): void {
+  trace.duration_ms = gateway.clock.now() - call.receivedAt
+  trace.status = response.status
+  trace.route = response.route
+  trace.upstream = response.upstream
+  const { access_log } = active.snapshot.section.telemetry
+  record({ trace, left: response.left, isLogged: access_log }, gateway)
 }
 
 /** Formatting a time costs more than a route look-up, and many requests share a second. */

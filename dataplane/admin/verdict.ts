@@ -54,8 +54,8 @@ async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
   const quote = quoteOf(request, laneOf(route, visit), budgeted)
   const wish: Wish = { request, caller, route, quote, limits }
   if (!isLimited) return served(wish, visit)
-  const own = offerOf(route, quote, wish, visit)
-  const downgrade = downgradeOffer(wish, visit)
+  const own = offerOf(route, quote, wish, active.lanes)
+  const downgrade = downgradeOffer(wish, active.lanes, gateway.clock)
   const figures = await gateway.store.read(caller.tenant, rules)
   if (figures.isOld === true) throw unavailable()
   const wall = gateway.clock.wall()

@@ -138,6 +138,10 @@ export interface Learnt {
   readonly model?: string
   /** The route that the answer may name. */
   readonly route?: string
+  /** How the tenant stands, by header name. */
+  readonly limitHeaders?: Readonly<Record<string, string>>
+  /** The limit of the tenant that is reached, as the metrics name it. */
+  readonly limit?: string
 }
 
 export interface ErrorDetails {

@@ -5,8 +5,14 @@ import type { Crossing, Settlement } from '../store/contract.ts'
 import { alertOf } from './alerts.ts'
 import { sendAlert } from './webhook.ts'
 
+/** The parts of the gateway that a charge reads and moves. */
+export type Charger = Pick<
+  Gateway,
+  'active' | 'infra' | 'leases' | 'log' | 'metrics' | 'store' | 'webhook'
+>
+
 /** Never throws; a store that answers later is not waited for. */
-export function charge(lease: Lease, gateway: Gateway): void {
+export function charge(lease: Lease, gateway: Charger): void {
   gateway.leases.remove(lease)
   const used = lease.used()
   gateway.infra.add(lease.hold.tenant, used.tokens)
@@ -20,7 +26,7 @@ export function charge(lease: Lease, gateway: Gateway): void {
   else tell(settlement)
 }
 
-function announce(crossing: Crossing, gateway: Gateway): void {
+function announce(crossing: Crossing, gateway: Charger): void {
   const { active, metrics, log, webhook } = gateway
   const alert = alertOf(crossing)
   const { tenant, window, threshold, kind } = alert

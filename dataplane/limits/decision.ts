@@ -1,37 +1,45 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
 
-import type { GatewayError } from '../base/errors.ts'
+import type { Clock } from '../base/clock.ts'
 import { estimateOf, type Price } from '../budgets/price.ts'
-import type { Caller, ChatRequest } from '../call.ts'
+import type { Call, Caller, ChatRequest } from '../call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
-import type { Visit } from '../gateway.ts'
+import type { Active, Gateway } from '../gateway.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'
-import type { AdmitResult, Amount, Rules } from '../store/contract.ts'
+import type { AdmitResult, Amount, Hold, Rules } from '../store/contract.ts'
 import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
-import { type Refused, refusalError } from './refusal.ts'
+import { refusalError } from './refusal.ts'
 
-export interface Limited {
+/** A request that asks to be admitted. */
+export interface Applicant {
+  readonly call: Pick<Call, 'id' | 'receivedAt'>
   readonly request: ChatRequest
   readonly caller: Caller
   readonly route: Route
-  readonly quote: Quote
   readonly rules: Rules
+}
+
+export interface Limited extends Applicant {
+  readonly quote: Quote
   readonly limits: Limits
   readonly meter: Meter
 }
 
-/** Of the visit only what decides: a forecast has no client. */
-export type Situation = Pick<Visit, 'active' | 'gateway'>
-export type Wish = Omit<Limited, 'meter' | 'rules'>
+/** As much of it as says what a request would cost. */
+export type Wish = Pick<Limited, 'request' | 'caller' | 'route' | 'quote' | 'limits'>
+
+/** The parts of the gateway that a decision reads and moves. */
+export type Limiter = Pick<Gateway, 'store' | 'clock' | 'metrics' | 'refusals' | 'leases'>
 
 export interface Decision {
   readonly route: Route
   readonly quote: Quote
   readonly lease: Lease
+  readonly limitHeaders: Readonly<Record<string, string>>
 }
 
 /** What the request may cost on a route. */
@@ -42,32 +50,36 @@ export interface Offer {
 }
 
 /** Throws what the client is told when it is refused. */
-export function decide(limited: Limited, visit: Visit): Decision | Promise<Decision> {
-  const { caller, rules } = limited
-  const own = offerOf(limited.route, limited.quote, limited, visit)
-  const downgrade = downgradeOffer(limited, visit)
-  const result = visit.gateway.store.admit({
+export function decide(
+  limited: Limited,
+  lanes: Active['lanes'],
+  gateway: Limiter,
+): Decision | Promise<Decision> {
+  const { call, caller, rules } = limited
+  const own = offerOf(limited.route, limited.quote, limited, lanes)
+  const downgrade = downgradeOffer(limited, lanes, gateway.clock)
+  const result = gateway.store.admit({
     tenant: caller.tenant,
-    id: visit.call.id,
+    id: call.id,
     rules,
     estimate: own.estimate,
     downgradeEstimate: downgrade?.estimate,
   })
   const conclude = (made: AdmitResult) => {
     const offer = made.outcome === 'downgraded' ? (downgrade ?? own) : own
-    return concluded(made, offer, limited, visit)
+    return concluded(made, offer, limited, gateway)
   }
   return result instanceof Promise ? result.then(conclude) : conclude(result)
 }
 
 /** Throws what the store has said of the tenant and would say again, without asking it. */
-export function refuseKnown(caller: Caller, visit: Visit): void {
-  const { gateway, active, response } = visit
-  const rules = active.snapshot.limits.rules.of(caller.tenant)
-  const known = gateway.refusals.of(caller.tenant, rules, gateway.clock.now())
-  if (known === undefined) return
-  response.limits = limitHeaders(known.figures)
-  throw refusal(known, { caller, rules }, visit)
+export function refuseKnown(
+  tenant: string,
+  rules: Rules,
+  { refusals, clock }: Pick<Limiter, 'refusals' | 'clock'>,
+): void {
+  const known = refusals.of(tenant, rules, clock.now())
+  if (known !== undefined) throw refusalError(known, rules, clock.wall())
 }
 
 /**
@@ -75,13 +87,10 @@ export function refuseKnown(caller: Caller, visit: Visit): void {
  * nothing but such bodies and never meet a limit.
  */
 export async function chargeRefused(
-  caller: Caller,
-  { gateway, active, call }: Visit,
+  { tenant, id }: Hold,
+  rules: Rules,
+  { store, refusals, clock }: Pick<Limiter, 'store' | 'refusals' | 'clock'>,
 ): Promise<void> {
-  const { store, refusals, clock } = gateway
-  const { tenant } = caller
-  const rules = active.snapshot.limits.rules.of(tenant)
-  const { id } = call
   try {
     const result = await store.admit({ tenant, id, rules, estimate: NOTHING })
     if (result.outcome === 'refused') refusals.learn(tenant, rules, result, clock.now())
@@ -91,48 +100,34 @@ export async function chargeRefused(
   }
 }
 
-function refusal(
-  refused: Refused,
-  { caller, rules }: Pick<Limited, 'caller' | 'rules'>,
-  { gateway }: Visit,
-): GatewayError {
-  const error = refusalError(refused, rules, gateway.clock.wall())
-  if (error.status === 429) gateway.metrics.rejected.at(caller.tenant, refused.by).value++
-  return error
-}
-
-function concluded(result: AdmitResult, offer: Offer, limited: Limited, visit: Visit): Decision {
-  const { gateway, response, call } = visit
-  const { caller, rules, limits, request, meter } = limited
-  response.limits = limitHeaders(result.figures)
-  const { metrics } = gateway
+function concluded(
+  result: AdmitResult,
+  { route, quote, estimate }: Offer,
+  { caller, call, rules, limits, request, meter }: Limited,
+  gateway: Limiter,
+): Decision {
+  const { metrics, refusals, clock, leases } = gateway
+  const { tenant } = caller
   if (result.outcome === 'refused') {
-    gateway.refusals.learn(caller.tenant, rules, result, gateway.clock.now())
-    throw refusal(result, limited, visit)
+    refusals.learn(tenant, rules, result, clock.now())
+    throw refusalError(result, rules, clock.wall())
   }
-  metrics.admitted.at(caller.tenant).value++
-  if (result.outcome === 'downgraded')
-    metrics.downgrades.at(caller.tenant, offer.route.name).value++
-  const lease = new Lease(
-    { tenant: caller.tenant, id: call.id, budget: rules.budget },
-    offer.estimate,
-    () => limits.chargeOf(meter.charges(request)),
-  )
-  gateway.leases.add(lease)
-  const { route, quote } = offer
-  // Never cut to what the budget leaves: the request that crosses the cap is served whole.
-  if (quote.injected !== undefined) response.headers.push('x-gw-max-tokens', String(quote.injected))
-  return { route, quote, lease }
+  metrics.admitted.at(tenant).value++
+  if (result.outcome === 'downgraded') metrics.downgrades.at(tenant, route.name).value++
+  const hold = { tenant, id: call.id, budget: rules.budget }
+  const lease = new Lease(hold, estimate, () => limits.chargeOf(meter.charges(request)))
+  leases.add(lease)
+  return { route, quote, lease, limitHeaders: limitHeaders(result.figures) }
 }
 
 export function offerOf(
   route: Route,
   quote: Quote,
   { request, limits }: Wish,
-  { active }: Situation,
+  lanes: Active['lanes'],
 ): Offer {
   const prompt = Math.max(quote.prompt, request.promptTokensMax)
-  const price = dearest(active.lanes.get(route.name), limits, prompt, quote.answer)
+  const price = dearest(lanes.get(route.name), limits, prompt, quote.answer)
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
 }
 
@@ -158,17 +153,21 @@ function dearest(
 }
 
 /** Only where the tenant's budget names a route, and one of its upstreams may be tried now and has room. */
-export function downgradeOffer(limited: Wish, visit: Situation): Offer | undefined {
-  const { request, quote, limits, caller } = limited
+export function downgradeOffer(
+  wish: Wish,
+  lanes: Active['lanes'],
+  clock: Pick<Clock, 'now'>,
+): Offer | undefined {
+  const { request, quote, limits, caller } = wish
   const route = limits.downgrades.get(caller.tenant)
-  const lane = route === undefined ? undefined : visit.active.lanes.get(route.name)
+  const lane = route === undefined ? undefined : lanes.get(route.name)
   if (route === undefined || lane === undefined) return undefined
-  const now = visit.gateway.clock.now()
+  const now = clock.now()
   // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
   const needed = quote.prompt + (request.maxTokens ?? 1)
   const yields = limits.rules.yields(caller.tenant)
   const mayServe = (target: Target) =>
     target.standing(now, yields) === 'ready' && needed <= windowOf(target)
   if (!lane.targets.some(mayServe)) return undefined
-  return offerOf(route, quoteOf(request, lane, route), limited, visit)
+  return offerOf(route, quoteOf(request, lane, route), wish, lanes)
 }

@@ -1,5 +1,5 @@
 /** What a refused client is told: which limit, how far it is used, and what to do. */
-import { type ErrorDetails, GatewayError } from '../base/errors.ts'
+import { GatewayError } from '../base/errors.ts'
 import {
   type AdmitResult,
   BUSY_RETRY_MS,
@@ -8,17 +8,17 @@ import {
   type Refusal,
   type Rules,
 } from '../store/contract.ts'
-import { usdText, wholeSeconds } from './headers.ts'
+import { limitHeaders, usdText, wholeSeconds } from './headers.ts'
 
 export type Refused = Extract<AdmitResult, { outcome: 'refused' }>
 
 /** `used` requests of the tenant are running or have bodies on their way in this process. */
-export function crowdedOut(used: number, rules: Rules, wallMs: number): GatewayError {
-  const concurrency = { limit: rules.concurrentRequests, used }
-  const figures = { concurrency } as Figures
-  const refused = { outcome: 'refused', by: 'concurrency', retryAfterMs: BUSY_RETRY_MS, figures }
-  // Its explanation reads no other figure.
-  return refusalError(refused as Refused, rules, wallMs)
+export function crowdedOut(
+  used: number,
+  { concurrentRequests }: Pick<Rules, 'concurrentRequests'>,
+): GatewayError {
+  const explanation = tooMany({ limit: concurrentRequests, used })
+  return rateError('concurrency', explanation, BUSY_RETRY_MS)
 }
 
 /** The bodies that are held leave no room: those of the tenant, or of all. */
@@ -34,7 +34,11 @@ export function noRoom(obstacle: 'process' | 'tenant'): GatewayError {
   return new GatewayError(
     'ERR_GW_RATE_LIMIT_LOCAL',
     `Your requests hold as many bytes here as those of one tenant may. Try again in ${retryAfterSeconds} s.`,
-    { retryAfterSeconds, facts: { reason: 'concurrency', limited_by: 'body_bytes' } },
+    {
+      retryAfterSeconds,
+      facts: { reason: 'concurrency', limited_by: 'body_bytes' },
+      learnt: { limit: 'concurrency' },
+    },
   )
 }
 
@@ -47,19 +51,39 @@ interface Explanation {
 /** 402 for a spent budget, 429 for everything else. `wallMs` is the present. */
 export function refusalError(refused: Refused, rules: Rules, wallMs: number): GatewayError {
   const { by, figures, retryAfterMs } = refused
+  const explanation = EXPLANATIONS[by](figures, rules, wallMs)
+  const headers = limitHeaders(figures)
+  if (by !== 'budget_tokens' && by !== 'budget_spend')
+    return rateError(by, explanation, retryAfterMs, headers)
+  const { limitedBy, message, facts } = explanation
+  const advice = `Wait until it begins anew at ${facts.resets_at}, or have ${limitedBy} raised.`
+  return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${message} ${advice}${notDowngraded(rules)}`, {
+    facts: factsOf(by, explanation),
+    learnt: { limitHeaders: headers },
+  })
+}
+
+function rateError(
+  by: Refusal,
+  explanation: Explanation,
+  retryAfterMs: number,
+  headers?: Readonly<Record<string, string>>,
+): GatewayError {
   const seconds = Math.max(1, wholeSeconds(retryAfterMs))
-  const { limitedBy, message, facts } = EXPLANATIONS[by](figures, rules, wallMs)
-  const details = { facts: { reason: by, limited_by: limitedBy, ...facts } } satisfies ErrorDetails
-  if (by === 'budget_tokens' || by === 'budget_spend') {
-    const advice = `Wait until it begins anew at ${facts.resets_at}, or have ${limitedBy} raised.`
-    const whole = `${message} ${advice}${notDowngraded(rules)}`
-    return new GatewayError('ERR_GW_BUDGET_EXCEEDED', whole, details)
-  }
+  const { limitedBy, message } = explanation
   return new GatewayError(
     'ERR_GW_RATE_LIMIT_LOCAL',
     `${message} Try again in ${seconds} s, or have ${limitedBy} raised.`,
-    { ...details, retryAfterSeconds: seconds },
+    {
+      facts: factsOf(by, explanation),
+      retryAfterSeconds: seconds,
+      learnt: { limit: by, ...(headers && { limitHeaders: headers }) },
+    },
   )
+}
+
+function factsOf(by: Refusal, { limitedBy, facts }: Explanation) {
+  return { reason: by, limited_by: limitedBy, ...facts }
 }
 
 const EXPLANATIONS: Readonly<
@@ -84,17 +108,21 @@ const EXPLANATIONS: Readonly<
       resets_at: iso(wallMs + (tokenRate?.resetMs ?? 0)),
     },
   }),
-  concurrency: ({ concurrency: { limit, used } }) => ({
-    limitedBy: 'concurrent_requests',
-    message: `${used} requests are running and ${limit} may.`,
-    facts: { limit, used },
-  }),
+  concurrency: ({ concurrency }) => tooMany(concurrency),
   budget_reserved: (figures) =>
     isPromised(figures.tokens)
       ? tokenBudget(figures, 'may all be used by requests that are running.')
       : spendBudget(figures, 'may all be spent by requests that are running.'),
   budget_tokens: (figures) => tokenBudget(figures, 'are used.'),
   budget_spend: (figures) => spendBudget(figures, 'are spent.'),
+}
+
+function tooMany({ limit, used }: Figures['concurrency']): Explanation {
+  return {
+    limitedBy: 'concurrent_requests',
+    message: `${used} requests are running and ${limit} may.`,
+    facts: { limit, used },
+  }
 }
 
 function tokenBudget({ tokens }: Figures, state: string): Explanation {

@@ -9,7 +9,7 @@ import { limitHeaders, usdText } from './headers.ts'
 const TOLD_AGE_MS = 1_000
 
 /** The headers of an answer to a tenant whose request was not admitted. */
-export async function standingOf(
+export async function readLimitHeaders(
   tenant: string,
   rules: Rules,
   store: Pick<Store, 'read'>,

@@ -1,8 +1,14 @@
 /** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
 import type { Caller, ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { Visit } from '../gateway.ts'
-import { type Decision, decide, type Limited, refuseKnown } from '../limits/decision.ts'
+import type { Active } from '../gateway.ts'
+import {
+  type Applicant,
+  type Decision,
+  decide,
+  type Limited,
+  type Limiter,
+} from '../limits/decision.ts'
 import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
@@ -25,70 +31,63 @@ export interface Admission {
   readonly yields: boolean
   /** What it holds in the store. */
   readonly lease: Lease
+  /** How the tenant stands, by header name. */
+  readonly limitHeaders: Readonly<Record<string, string>>
   /** Counted down by settle: the series may have been forgotten and made anew by a reload. */
   readonly inFlight: Cell
 }
 
-/** Throws what the store would throw for any request of the tenant, as far as this process knows. */
-export function admitsNone(caller: Caller, visit: Visit): void {
-  refuseKnown(caller, visit)
-}
-
 /** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED; then nothing is held. */
 export function admit(
-  request: ChatRequest,
-  caller: Caller,
-  route: Route,
-  visit: Visit,
+  applicant: Applicant,
+  active: Active,
+  gateway: Limiter,
 ): Admission | Promise<Admission> {
-  const { active, trace } = visit
-  trace.stream = request.stream
-  const meter = new Meter()
+  const { request, route, rules } = applicant
   const { limits } = active.snapshot
-  const rules = limits.rules.of(caller.tenant)
-  const quote = quoteOf(
-    request,
-    laneOf(route, visit),
-    rules.budget !== undefined ? route : undefined,
-  )
-  const limited: Limited = { request, caller, route, quote, rules, limits, meter }
-  const decision = decide(limited, visit)
-  if (decision instanceof Promise) return decision.then((made) => admission(made, limited, visit))
-  return admission(decision, limited, visit)
+  const budgeted = rules.budget !== undefined ? route : undefined
+  const quote = quoteOf(request, laneOf(route, active), budgeted)
+  const meter = new Meter()
+  const limited = { ...applicant, quote, limits, meter }
+  const decision = decide(limited, active.lanes, gateway)
+  return decision instanceof Promise
+    ? decision.then((made) => admission(made, limited, active, gateway))
+    : admission(decision, limited, active, gateway)
 }
 
-function admission(decision: Decision, limited: Limited, visit: Visit): Admission {
-  const { gateway, trace, response, active } = visit
-  const { request, caller, meter } = limited
-  const { route, quote, lease } = decision
-  response.route = route.name
-  trace.strategy = route.strategy.name
-  const inFlight = gateway.metrics.inFlight.at(route.name)
+function admission(
+  { route, quote, lease, limitHeaders }: Decision,
+  { call, request, caller, meter, limits }: Limited,
+  active: Active,
+  { metrics, clock }: Limiter,
+): Admission {
+  const inFlight = metrics.inFlight.at(route.name)
   inFlight.value++
   return {
     caller,
     route,
-    lane: laneOf(route, visit),
+    lane: laneOf(route, active),
     meter,
-    totalAt: totalOf(request, route, visit),
+    totalAt: totalOf(request, route, call.receivedAt, clock.now()),
     maxTokens: quote.injected,
     fits: quote.fitsAll ? fitsAnywhere : (target) => quote.needed <= windowOf(target),
-    yields: active.snapshot.limits.rules.yields(caller.tenant),
+    yields: limits.rules.yields(caller.tenant),
     lease,
+    limitHeaders,
     inFlight,
   }
 }
 
 /** The time in which the body came counts; of an answer that is not a stream the silence begins behind the body. */
-function totalOf({ stream }: ChatRequest, route: Route, { call, gateway }: Visit): number {
-  const total = call.receivedAt + route.timeoutMs
-  return stream ? total : Math.min(total, gateway.clock.now() + route.silenceMs)
+function totalOf({ stream }: ChatRequest, route: Route, receivedAt: number, now: number): number {
+  const total = receivedAt + route.timeoutMs
+  return stream ? total : Math.min(total, now + route.silenceMs)
 }
 
 function fitsAnywhere(): boolean {
   return true
 }
 
-function laneOf(route: Route, { active }: Visit): Lane {
-  return active.lanes.get(route.name) ?? { targets: [], turn: 0 }
+function laneOf(route: Route, { lanes }: Active): Lane {
+  return lanes.get(route.name) ?? { targets: [], turn: 0 }
 }

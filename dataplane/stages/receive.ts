@@ -1,86 +1,71 @@
-/** What is asked? The head first, then the body within its bounds, as far as it tells where the request leads. */
+/** What is asked? The head first, then the bytes of the body within their bounds. */
 
 import { GatewayError } from '../base/errors.ts'
 import type { HeldBody } from '../body/bodies.ts'
-import { type Scanned, scanChat } from '../body/chat.ts'
 import { BodyReader, tooLarge } from '../body/reader.ts'
-import type { Caller, Incoming } from '../call.ts'
-import type { Visit } from '../gateway.ts'
+import type { Call, Incoming } from '../call.ts'
+import type { Section } from '../config/schema/index.ts'
+import type { Gateway } from '../gateway.ts'
 import { crowdedOut, noRoom } from '../limits/refusal.ts'
+import type { Rules } from '../store/contract.ts'
 
 /** A body has so long to come, and never longer than the whole request may take. */
 const BODY_MS_MAX = 60_000
 
+/** What bounds a body: the settings of the process, and the limits of the tenant. */
+export interface BodyBounds {
+  readonly settings: Pick<Section['gateway'], 'max_request_bytes' | 'request_timeout_seconds'>
+  readonly rules: Pick<Rules, 'concurrentRequests'>
+}
+
 /** Throws 413 and 415: what needs no byte of the body. */
-export function judgeHead({ call }: Visit, bytesMax: number): void {
-  const { incoming } = call
+export function judgeHead(incoming: Pick<Incoming, 'headers'>, bytesMax: number): void {
   requireJson(incoming)
   if ((announced(incoming) ?? 0) > bytesMax) throw tooLarge(bytesMax)
 }
 
 /**
- * Throws 429 and 503 before the body is read, 413 and 400 behind it; and ERR_GW_STREAM_ABORTED when the client leaves
- * before its body is complete.
+ * Returns the bytes at once where they came with the head. Throws 429 and 503 before the body is read, 413 and 400 behind
+ * it; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete.
  */
 export function receive(
+  call: Pick<Call, 'incoming' | 'receivedAt'>,
   held: HeldBody,
-  caller: Caller,
-  visit: Visit,
-  bytesMax: number,
-): Scanned | Promise<Scanned> {
-  const { call, trace, gateway } = visit
+  bounds: BodyBounds,
+  { deadlines }: Pick<Gateway, 'deadlines'>,
+): Buffer | Promise<Buffer> {
   const { incoming } = call
   const whole = incoming.takeWhole()
-  if (whole !== undefined) return scanChat(whole)
-  requireRoom(held, caller, visit, bytesMax)
+  if (whole !== undefined) return whole
+  requireRoom(held, bounds)
   if (incoming.headers.expect !== undefined) incoming.askForBody()
-  const { clock } = gateway
-  const began = clock.now()
-  return readBody(held, caller, visit, bytesMax).then((bytes) => {
-    trace.body_ms = clock.now() - began
-    return scanChat(bytes)
+  const { max_request_bytes: bytesMax, request_timeout_seconds } = bounds.settings
+  const reader = new BodyReader({
+    expected: announced(incoming),
+    bytesMax,
+    held,
+    deadlines,
+    dueAt: call.receivedAt + Math.min(BODY_MS_MAX, request_timeout_seconds * 1000),
+    noRoom,
   })
+  incoming.takeBody(reader)
+  return reader.whole
 }
 
-function announced({ headers }: Incoming): number | undefined {
+function announced({ headers }: Pick<Incoming, 'headers'>): number | undefined {
   const length = headers['content-length']
   return length === undefined ? undefined : Number(length)
 }
 
 /** A body that is on its way has a slot of its tenant, as a request that runs has. */
-function requireRoom(held: HeldBody, caller: Caller, visit: Visit, bytesMax: number): void {
-  const { limits } = visit.active.snapshot
-  const rules = limits.rules.of(caller.tenant)
+function requireRoom(held: HeldBody, { rules, settings }: BodyBounds): void {
   const others = held.neighbours - 1
-  if (others >= rules.concurrentRequests) {
-    visit.gateway.metrics.rejected.at(caller.tenant, 'concurrency').value++
-    throw crowdedOut(others, rules, visit.gateway.clock.wall())
-  }
-  const obstacle = held.obstacle(bytesMax)
-  if (obstacle !== undefined) throw full(obstacle, caller, visit)
+  if (others >= rules.concurrentRequests) throw crowdedOut(others, rules)
+  const obstacle = held.obstacle(settings.max_request_bytes)
+  if (obstacle !== undefined) throw noRoom(obstacle)
 }
 
-function full(obstacle: 'process' | 'tenant', caller: Caller, { gateway }: Visit): GatewayError {
-  if (obstacle === 'tenant') gateway.metrics.rejected.at(caller.tenant, 'concurrency').value++
-  return noRoom(obstacle)
-}
-
-function readBody(held: HeldBody, caller: Caller, visit: Visit, bytesMax: number): Promise<Buffer> {
-  const { call, gateway, active } = visit
-  const totalMs = active.snapshot.section.gateway.request_timeout_seconds * 1000
-  const reader = new BodyReader({
-    expected: announced(call.incoming),
-    bytesMax,
-    held,
-    deadlines: gateway.deadlines,
-    dueAt: call.receivedAt + Math.min(BODY_MS_MAX, totalMs),
-    noRoom: (obstacle) => full(obstacle, caller, visit),
-  })
-  call.incoming.takeBody(reader)
-  return reader.whole
-}
-
-function requireJson({ headers }: Incoming): void {
+function requireJson({ headers }: Pick<Incoming, 'headers'>): void {
   const type = headers['content-type'] ?? ''
   if (type === 'application/json' && headers['content-encoding'] === undefined) return
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())

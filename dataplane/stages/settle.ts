@@ -1,24 +1,35 @@
 /** What did it use? Always, exactly once, and never throwing. */
 
-import { charge } from '../budgets/charging.ts'
-import type { ChatRequest } from '../call.ts'
-import type { Visit } from '../gateway.ts'
+import { type Charger, charge } from '../budgets/charging.ts'
+import type { ChatRequest, Usage } from '../call.ts'
 import type { Admission } from './admit.ts'
 
+export type Settled = Pick<Admission, 'lease' | 'route' | 'inFlight' | 'meter'>
+
+/** Returns the sum over all attempts; undefined where none of them used anything. */
 export function settle(
   request: ChatRequest,
-  admission: Admission,
-  { trace, gateway }: Visit,
-): void {
-  charge(admission.lease, gateway)
-  const { metrics } = gateway
-  const route = admission.route.name
-  admission.inFlight.value--
-  for (const { attempt, usage } of admission.meter.charges(request)) {
-    metrics.tokens.at(route, attempt.upstream, 'prompt').value += usage.promptTokens
-    metrics.tokens.at(route, attempt.upstream, 'completion').value += usage.completionTokens
-    trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
-    trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
-    if (usage.estimated) trace.usage_estimated = true
+  { lease, route, inFlight, meter }: Settled,
+  gateway: Charger,
+): Usage | undefined {
+  charge(lease, gateway)
+  inFlight.value--
+  const { tokens } = gateway.metrics
+  let total: Usage | undefined
+  for (const { attempt, usage } of meter.charges(request)) {
+    tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
+    tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
+    total = total === undefined ? usage : sumOf(total, usage)
+  }
+  return total
+}
+
+function sumOf(one: Usage, other: Usage): Usage {
+  return {
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+    cachedTokens: one.cachedTokens + other.cachedTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+    estimated: one.estimated || other.estimated,
   }
 }
