@@ -269,6 +269,16 @@ test('a provider is named in its own folder and in the indexes of providers alon
   }
 })
 
+test('the facts of providers load no translation', () => {
+  const pure =
+    /^dataplane\/(providers\/(\w+\/)?(facts|facts-contract|names|window-questions)|json\/values)\.ts$/
+  for (const { path, text } of product) {
+    if (!/^dataplane\/providers\/(\w+\/)?facts(-contract)?\.ts$/.test(path)) continue
+    for (const target of importsOf(path, text))
+      assert.match(target, pure, `${path} imports ${target}`)
+  }
+})
+
 test('what a request passes through writes no function at its assignment to a property', () => {
   const passed =
     /^dataplane\/(stages|streaming|upstream|apis|limits|budgets)\/|^dataplane\/(response|visit|pipeline)\.ts/

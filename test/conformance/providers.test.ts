@@ -67,12 +67,17 @@ test('the registry is in the order of the names, each under its own, and each ha
   assert.deepEqual(names.toSorted(), fixtureNames().toSorted())
 })
 
-for (const provider of Object.values(PROVIDERS)) {
-  test(`${provider.name}: hosted or self-hosted, and reachable accordingly`, () => {
-    assert.match(provider.summary, /^[A-Z].*\.$|^v?[A-Za-z].*\.$/)
-    assert.equal(provider.healthPath === undefined, provider.hosted)
-    if (!provider.hosted) assert.equal(provider.defaultEndpoint, undefined)
+for (const { name, ...facts } of Object.values(PROVIDER_FACTS)) {
+  test(`${name}: hosted or self-hosted, and reachable accordingly`, () => {
+    assert.match(facts.summary, /^[A-Z].*\.$|^v?[A-Za-z].*\.$/)
+    assert.equal(facts.healthPath === undefined, facts.hosted)
+    if (facts.hosted)
+      assert.deepEqual([facts.queueGauges, facts.windowQuestions], [undefined, undefined])
+    else assert.deepEqual([facts.defaultEndpoint, facts.requires], [undefined, undefined])
   })
+}
+
+for (const provider of Object.values(PROVIDERS)) {
   testRequests(provider)
   testAnswers(provider)
   testStreams(provider)

@@ -55,7 +55,7 @@ export class QueueWatch {
 /** Reads the runtime's metrics once; undefined when they do not tell the queue. */
 export async function scrapeQueue(
   pool: Dispatcher,
-  { provider, credential }: UpstreamSettings,
+  { provider, credential }: Pick<UpstreamSettings, 'provider' | 'credential'>,
 ): Promise<number | undefined> {
   const { queueGauges } = provider
   if (queueGauges === undefined) return undefined

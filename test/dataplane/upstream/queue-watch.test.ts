@@ -1,0 +1,43 @@
+/** What a runtime is shown when its queue is read. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { Pool } from 'undici'
+import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import { scrapeQueue } from '../../../dataplane/upstream/target/queue-watch.ts'
+
+const METRICS = 'vllm:num_requests_waiting 3\nllamacpp:requests_deferred 1\n'
+const requests: string[] = []
+const runtime = createServer(({ url, headers }, response) => {
+  requests.push(`${url} ${headers.authorization}`)
+  response.end(METRICS)
+}).listen(0, '127.0.0.1')
+await once(runtime, 'listening')
+const pool = new Pool(`http://127.0.0.1:${(runtime.address() as AddressInfo).port}`)
+after(async () => {
+  await pool.close()
+  runtime.close()
+})
+
+async function scrape(name: keyof typeof PROVIDERS, credential: string) {
+  requests.length = 0
+  const depth = await scrapeQueue(pool, { provider: PROVIDERS[name]!, credential })
+  return { depth, requests: [...requests] }
+}
+
+test('a runtime that guards its metrics is shown the credential', async () => {
+  const expected = { depth: 1, requests: ['/metrics Bearer secret'] }
+  assert.deepEqual(await scrape('llamacpp', 'secret'), expected)
+  assert.deepEqual((await scrape('llamacpp', '')).requests, ['/metrics undefined'])
+})
+
+test('any other runtime is not shown the credential with its metrics', async () => {
+  const expected = { depth: 3, requests: ['/metrics undefined'] }
+  assert.deepEqual(await scrape('vllm', 'secret'), expected)
+})
+
+test('a runtime without queue gauges is not asked', async () => {
+  assert.deepEqual(await scrape('ollama', 'secret'), { depth: undefined, requests: [] })
+})
