@@ -1,7 +1,8 @@
 /** A CustomResourceDefinition: the names, the schema, the columns that kubectl prints. */
 
-import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
+import type { Tree } from '../dataplane/config/document/tree.ts'
 import { API_VERSION } from '../dataplane/config/schema/index.ts'
+import { isRecord } from '../dataplane/json/values.ts'
 import type { Rule } from './fields.ts'
 import { GatewayStatus, NAME_RULE } from './gateway-config.ts'
 import { GatewayKeySpec, GatewayKeyStatus, KEY_KIND, KEY_TRANSITIONS } from './gateway-key.ts'
@@ -181,8 +182,8 @@ const KEY_COLUMNS: readonly Column[] = [
 /** `/scale` cannot be read where the number is absent, so this one default is the API server's. */
 function withReplicasDefault(spec: Tree): Tree {
   const { properties } = spec
-  const replicas = isMap(properties) ? properties.replicas : undefined
-  if (!isMap(properties) || !isMap(replicas)) throw new Error('spec has no replicas')
+  const replicas = isRecord(properties) ? properties.replicas : undefined
+  if (!isRecord(properties) || !isRecord(replicas)) throw new Error('spec has no replicas')
   return {
     ...spec,
     default: {},

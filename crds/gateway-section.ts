@@ -1,7 +1,9 @@
 /** `gw` in Kubernetes' clothes: how its lists merge, which nodes have two forms, and what CEL can say. */
+
 import { PROVIDER_SPELLINGS, providerNamed } from '../dataplane/config/document/canonical.ts'
-import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
+import type { Tree } from '../dataplane/config/document/tree.ts'
 import { GatewaySection } from '../dataplane/config/schema/index.ts'
+import { isRecord } from '../dataplane/json/values.ts'
 import { PROVIDER_FACTS } from '../dataplane/providers/facts.ts'
 import { PROVIDER_NAMES } from '../dataplane/providers/names.ts'
 import { STRATEGY_NAMES } from '../dataplane/strategies/names.ts'
@@ -231,11 +233,11 @@ const DRESS: Readonly<Record<string, Tree>> = {
 function nodeAt(section: Tree, path: string): Tree {
   let node: unknown = section
   for (const part of path.split(/\.|(?=\[\])/)) {
-    if (part === '' || !isMap(node)) continue
+    if (part === '' || !isRecord(node)) continue
     if (part === '[]') node = node.items
-    else node = isMap(node.properties) ? node.properties[part] : undefined
+    else node = isRecord(node.properties) ? node.properties[part] : undefined
   }
-  if (!isMap(node)) throw new Error(`the section gw has nothing at ${path}`)
+  if (!isRecord(node)) throw new Error(`the section gw has nothing at ${path}`)
   return node
 }
 

@@ -1,6 +1,8 @@
 /** A zod schema as the API server takes it: typed at every node, bounded, without defaults. */
+
 import { z } from 'zod'
-import { isMap, type Tree } from '../dataplane/config/document/tree.ts'
+import type { Tree } from '../dataplane/config/document/tree.ts'
+import { isRecord } from '../dataplane/json/values.ts'
 import { rules } from './fields.ts'
 
 /** What the schema bounds by its form alone, such as a hash, still needs a length. */
@@ -26,7 +28,7 @@ export function makeStructural(schema: z.ZodType, options: StructuralOptions): T
 }
 
 function structural(node: unknown, options: StructuralOptions): Tree {
-  if (!isMap(node)) throw new Error('a schema must be an object')
+  if (!isRecord(node)) throw new Error('a schema must be an object')
   const { default: initial, description, propertyNames: _names, $schema: _url, ...rest } = node
   const meaning = describe(description, { initial, values: rest.enum })
   const typed = withChildren(merged(rest), options)
@@ -59,7 +61,7 @@ function merged(node: Tree): Tree {
   const { anyOf, ...rest } = node
   if (!Array.isArray(anyOf)) return node
   if (rest['x-kubernetes-int-or-string'] === true) return rest
-  const choices = anyOf.filter(isMap)
+  const choices = anyOf.filter(isRecord)
   if (!choices.every(({ type }) => type === 'string')) {
     throw new Error(`alternatives of different types are not structural: ${JSON.stringify(anyOf)}`)
   }
@@ -84,7 +86,7 @@ function withChildren(node: Tree, options: StructuralOptions): Tree {
   if (Array.isArray(rest.required) && rest.required.length === 0) delete rest.required
   return {
     ...rest,
-    ...(isMap(properties)
+    ...(isRecord(properties)
       ? {
           properties: Object.fromEntries(
             Object.entries(properties).map(([name, child]) => [name, structural(child, options)]),
@@ -92,7 +94,7 @@ function withChildren(node: Tree, options: StructuralOptions): Tree {
         }
       : {}),
     ...(items === undefined ? {} : { items: structural(items, options) }),
-    ...(isMap(additionalProperties) && properties === undefined
+    ...(isRecord(additionalProperties) && properties === undefined
       ? { additionalProperties: structural(additionalProperties, options) }
       : {}),
   }

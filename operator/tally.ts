@@ -1,6 +1,8 @@
 /** How many gateways and pods stand how, as their statuses say: the same numbers from whichever operator is asked. */
+
 import { type GatewayStatus, PodStatus } from '../crds/gateway-config.ts'
-import { isObject, type KubeObject, valueBelow } from './kube/objects.ts'
+import { isRecord, valueBelow } from '../dataplane/json/values.ts'
+import type { KubeObject } from './kube/objects.ts'
 
 /** Counts by label. */
 export interface Tally {
@@ -34,5 +36,5 @@ function isReady(gateway: KubeObject): boolean {
 
 function entriesOf(gateway: KubeObject, list: string) {
   const entries = valueBelow(gateway, 'status', list)
-  return Array.isArray(entries) ? entries.filter(isObject) : []
+  return Array.isArray(entries) ? entries.filter(isRecord) : []
 }

@@ -1,11 +1,13 @@
 /** What applying a document to a cluster would change: asked of the API server, which stores nothing yet. */
+
 import { canonicalize } from '../../dataplane/config/document/canonical.ts'
 import {
   type Difference,
   differencesBetween,
   shownAsWritten,
 } from '../../dataplane/config/shown/differences.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
 import type { ClusterAccess } from '../asking/cluster-access.ts'
 

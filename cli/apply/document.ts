@@ -1,4 +1,5 @@
 /** The file that is applied: read once, and judged for a cluster before anything is sent. */
+
 import { readFileSync } from 'node:fs'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import {
@@ -7,8 +8,9 @@ import {
   problemAt,
   showPath,
 } from '../../dataplane/config/judgement/problems.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { compile } from '../../operator/compile/compile.ts'
-import { isObject, type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { EXIT, printRemark } from '../printing/output.ts'
 
 export interface Written {
@@ -47,7 +49,7 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
   const { document, problems } = parseDocument(text, file)
   if (document === undefined) return { problems }
   const { tree } = document
-  const written = isObject(tree) ? tree : {}
+  const written = isRecord(tree) ? tree : {}
   const name = target.name ?? valueBelow(tree, 'metadata', 'name')
   const ownNamespace = valueBelow(tree, 'metadata', 'namespace')
   const at = (path: readonly string[], message: string, fix: string): Problem =>
@@ -94,8 +96,8 @@ function objectOf(
   const annotations = valueBelow(tree, 'metadata', 'annotations')
   const metadata = {
     ...place,
-    ...(isObject(labels) ? { labels } : {}),
-    ...(isObject(annotations) ? { annotations } : {}),
+    ...(isRecord(labels) ? { labels } : {}),
+    ...(isRecord(annotations) ? { annotations } : {}),
   }
   // The texts of labels and annotations are the API server's to check.
   return { ...rest, metadata } as KubeObject

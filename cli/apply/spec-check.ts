@@ -1,17 +1,18 @@
 /** `spec` as the API server and the operator will judge it, so that a file that is right here is right there, too. */
+
 import { specProblems } from '../../crds/spec-problems.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
-import { isMap } from '../../dataplane/config/document/tree.ts'
 import { problemAt, showPath, sortProblems } from '../../dataplane/config/judgement/problems.ts'
 import type { Loaded } from '../../dataplane/config/load.ts'
 import { KIND } from '../../dataplane/config/schema/index.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 
 export function withSpecProblems(loaded: Loaded, text: string): Loaded {
   const { document } = parseDocument(text, loaded.file)
-  if (document === undefined || !isMap(document.tree)) return loaded
+  if (document === undefined || !isRecord(document.tree)) return loaded
   const { kind, spec } = document.tree
   // The schema has said already what it must be; the spec of something else is not this one.
-  if (kind !== KIND || !isMap(spec)) return loaded
+  if (kind !== KIND || !isRecord(spec)) return loaded
   const found = specProblems(spec).map((finding) =>
     problemAt(finding, {
       file: loaded.file,

@@ -1,8 +1,9 @@
 /** The cluster as the tool uses it: its API server, the gateway that is meant, and the gateway's pods. */
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
 import { AnswerIsNo } from '../printing/output.ts'
 import type { InCluster } from './place.ts'

@@ -1,5 +1,6 @@
 /** The gateways that a command may ask: the one behind --admin, or every running pod of a gateway in a cluster. */
-import { type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type AdminAnswer, type Asking, askAdmin } from './connection.ts'
 import type { Place } from './place.ts'
 

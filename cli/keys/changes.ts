@@ -1,6 +1,7 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
+
 import type { ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
-import { valueBelow } from '../../operator/kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { withCluster } from '../asking/cluster-access.ts'
 import type { Place } from '../asking/place.ts'
 import { AnswerIsNo, printRemark } from '../printing/output.ts'

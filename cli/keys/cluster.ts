@@ -1,8 +1,9 @@
 /** Keys in a cluster: GatewayKeys, and those that stand in the GatewayConfig itself. */
 
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { gatewayOf, isPermitted } from '../../operator/compile/compile-keys.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../asking/cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
 

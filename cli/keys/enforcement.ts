@@ -1,8 +1,10 @@
 /** Whether every pod of a gateway has taken a change of its keys, as the status of the gateway tells. */
+
 import { setTimeout as delay } from 'node:timers/promises'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../../operator/kube/api.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 
 type Api = Pick<ApiClient, 'get'>
 

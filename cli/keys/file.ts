@@ -10,6 +10,7 @@ import {
 import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isSeq, parseDocument } from 'yaml'
+import { listBelow } from '../../dataplane/json/values.ts'
 import { insertedText, type Path } from './insertion.ts'
 
 export interface KeysDocument {
@@ -76,7 +77,7 @@ function openPart(path: string, first: string) {
   return {
     path,
     tree,
-    records: listAt(tree, root),
+    records: listBelow(tree, ...root),
     set(index: number, fields: Readonly<Record<string, string>>) {
       for (const [name, value] of Object.entries(fields))
         document.setIn([...root, index, name], value)
@@ -126,11 +127,6 @@ function rootOf(tree: unknown): Path | undefined {
   if (Array.isArray(tree)) return []
   if ('api_keys' in Object(tree)) return ['api_keys']
   return 'gw' in Object(tree) ? ['gw', 'api_keys'] : undefined
-}
-
-function listAt(tree: unknown, root: Path): readonly unknown[] {
-  const list = root.reduce((at: unknown, part) => Object(at)[part], tree)
-  return Array.isArray(list) ? list : []
 }
 
 function append(document: Document, root: Path, record: object): void {

@@ -1,6 +1,7 @@
 /** Where keys are looked for: a file, a cluster, or a running gateway, which can only tell. */
+
 import { z } from 'zod'
-import { valueBelow } from '../../operator/kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import { askAdmin } from '../asking/connection.ts'
 import type { Place } from '../asking/place.ts'

@@ -1,5 +1,6 @@
 /** Whether the shared store answers each pod, by the pods' own word: a status is some seconds old. */
-import { type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import type { ClusterAccess } from '../asking/cluster-access.ts'
 import { withDoors } from '../asking/doors.ts'
 import type { InCluster } from '../asking/place.ts'

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../base/errors.ts'
 import type { ChatBody } from '../call.ts'
+import { isRecord } from '../json/values.ts'
 
 const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
@@ -16,7 +17,7 @@ export function checkShape(body: ChatBody): void {
   }
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]
-    if (!isObject(message) || typeof message.role !== 'string') {
+    if (!isRecord(message) || typeof message.role !== 'string') {
       throw invalid(
         `"messages[${index}]" must be an object with a "role".`,
         `messages[${index}].role`,
@@ -26,7 +27,7 @@ export function checkShape(body: ChatBody): void {
   }
   if (stream != null && typeof stream !== 'boolean')
     throw invalid('"stream" must be true or false.', 'stream')
-  if (options != null && !isObject(options))
+  if (options != null && !isRecord(options))
     throw invalid('"stream_options" must be an object.', 'stream_options')
   checkCount(body, 'max_tokens', TOKENS_MAX)
   checkCount(body, 'max_completion_tokens', TOKENS_MAX)
@@ -46,10 +47,6 @@ function checkCount(body: ChatBody, member: string, most: number): void {
   if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > most) {
     throw invalid(`"${member}" must be a whole number from 1 to ${most}.`, member)
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function invalid(message: string, param?: string): GatewayError {

@@ -1,4 +1,5 @@
 /** Text to a checked configuration: document, references, canonical form, schema, support, checks. */
+import { isRecord, valueBelow } from '../json/values.ts'
 import { canonicalize, type Move, sourceThrough } from './document/canonical.ts'
 import { parseDocument } from './document/document.ts'
 import { type KeysFile, type KeysResult, readKeysFile } from './document/keys-file.ts'
@@ -11,7 +12,6 @@ import {
   resolveReferences,
   type Unresolved,
 } from './document/references.ts'
-import { isMap, valueAt } from './document/tree.ts'
 import { judge } from './judgement/judge.ts'
 import { type Locator, makeLocator } from './judgement/locate.ts'
 import {
@@ -79,7 +79,7 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
   const written = canonicalize(document.tree)
   const keys = keysOf(resolved.tree, file, host)
   const keysFile = keys?.kind === 'read' ? keys.keysFile : undefined
-  const own = valueAt(resolved.tree, ['gw', 'api_keys'])
+  const own = valueBelow(resolved.tree, 'gw', 'api_keys')
   const ownKeys = Array.isArray(own) ? own.length : 0
   const locator = makeLocator(file, document, resolved.sourceOf, {
     file: keysFile,
@@ -151,7 +151,7 @@ function nothingLoaded(file: string, problems: readonly Problem[]): LoadedData {
 }
 
 function keysOf(tree: unknown, file: string, host: Host): KeysResult | undefined {
-  const path = valueAt(tree, ['gw', 'api_keys_file'])
+  const path = valueBelow(tree, 'gw', 'api_keys_file')
   const isPath = typeof path === 'string' && path !== '' && !path.includes('${')
   return isPath ? readKeysFile(besideFile(file, path), host) : undefined
 }
@@ -163,7 +163,7 @@ function keysPath(keys: KeysResult): string {
 
 /** The document with the keys of the file behind its own; a wrong `api_keys` is left to the schema. */
 function withKeys(tree: unknown, keys: readonly unknown[] | undefined): unknown {
-  if (keys === undefined || !isMap(tree) || !isMap(tree.gw)) return tree
+  if (keys === undefined || !isRecord(tree) || !isRecord(tree.gw)) return tree
   const own = tree.gw.api_keys ?? []
   if (!Array.isArray(own)) return tree
   return { ...tree, gw: { ...tree.gw, api_keys: [...own, ...keys] } }

@@ -1,9 +1,10 @@
 /** The keys a pod knows: one live map that requests look into, changed in place by what the operator signs. */
+
 import { setImmediate as turn } from 'node:timers/promises'
-import { isMap } from '../config/document/tree.ts'
 import { type PointedProblem, pointerOf } from '../config/judgement/pointer.ts'
 import { type KeyEntry, keyOf } from '../config/key-entry.ts'
 import { ApiKey, SCOPES } from '../config/schema/keys.ts'
+import { isRecord } from '../json/values.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'
 
 /** So many records are read at a time; requests run in between. */
@@ -97,7 +98,7 @@ async function readRecords(records: readonly unknown[], at: readonly string[]) {
 
 /** Adds the record; of two with one hash the first counts. Returns what is wrong with it. */
 function readRecord(record: unknown, known: Map<string, Known>): string | undefined {
-  if (!isMap(record) || typeof record.hash !== 'string') return 'there is no hash'
+  if (!isRecord(record) || typeof record.hash !== 'string') return 'there is no hash'
   if (known.has(record.hash)) return 'another record has this hash'
   const scopes: readonly string[] = SCOPES
   const readable = Object.fromEntries(

@@ -2,6 +2,7 @@
  * The payload of a signed configuration to a checked one, by a pod's rules: what this release does not know is passed
  * over and told of, and an upstream whose reference leads nowhere is out alone.
  */
+
 import { type Canonical, canonicalize } from '../config/document/canonical.ts'
 import {
   filesReferredTo,
@@ -10,7 +11,7 @@ import {
   resolveReferences,
   type Unresolved,
 } from '../config/document/references.ts'
-import { isMap, type Tree, valueAt } from '../config/document/tree.ts'
+import type { Tree } from '../config/document/tree.ts'
 import { type Judgement, judge } from '../config/judgement/judge.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
 import { type PointedProblem, pointed, pointerOf } from '../config/judgement/pointer.ts'
@@ -27,6 +28,7 @@ import type { KeyEntry } from '../config/key-entry.ts'
 import { type Loaded, referencesFrom } from '../config/load.ts'
 import { GatewayConfig } from '../config/schema/index.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
+import { isRecord, valueBelow } from '../json/values.ts'
 import { hashOf } from './signed.ts'
 
 export interface UnresolvedReference {
@@ -137,7 +139,7 @@ interface Prepared {
 
 /** The document without what has no meaning here, resolved and as it was written. */
 function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared {
-  const sections = Object.entries(isMap(gw) ? gw : {})
+  const sections = Object.entries(isRecord(gw) ? gw : {})
   const meantForFiles = sections.filter(([name]) => MEANT_FOR_FILES.includes(name))
   const kept = sections.filter(([name]) => name !== 'api_keys' && !MEANT_FOR_FILES.includes(name))
   // What is dropped below must stay in the payload, which is loaded again when a secret changes.
@@ -156,8 +158,8 @@ function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared
 
 /** Gateways of one cluster often share a Redis; that they share counters as well has to be said. */
 function keepApart({ gw, metadata }: Tree): void {
-  const redis = valueAt(gw, ['rate_limits', 'redis'])
-  if (!isMap(redis) || redis.key_prefix !== undefined || !isMap(metadata)) return
+  const redis = valueBelow(gw, 'rate_limits', 'redis')
+  if (!isRecord(redis) || redis.key_prefix !== undefined || !isRecord(metadata)) return
   redis.key_prefix = `gw:${metadata.namespace}/${metadata.name}`
 }
 
@@ -173,8 +175,8 @@ function dropUnknown(resolved: unknown, written: unknown): Path[] {
     if (unknown.length === 0) break
     for (const path of unknown) {
       for (const tree of [resolved, written]) {
-        const parent = valueAt(tree, path.slice(0, -1))
-        if (isMap(parent)) delete parent[String(path.at(-1))]
+        const parent = valueBelow(tree, ...path.slice(0, -1))
+        if (isRecord(parent)) delete parent[String(path.at(-1))]
       }
     }
     dropped.push(...unknown)
@@ -208,11 +210,11 @@ function judgeAndPutOut(
 /** What was written stands where there is no value, or a wrong one; an endpoint has to be an address. */
 function standIn(resolved: unknown, written: unknown, places: readonly Unresolved[]): void {
   for (const { path } of places) {
-    const parent = valueAt(resolved, path.slice(0, -1))
+    const parent = valueBelow(resolved, ...path.slice(0, -1))
     const field = path.at(-1)
-    if (!isMap(parent) || typeof field !== 'string') continue
+    if (!isRecord(parent) || typeof field !== 'string') continue
     const isEndpoint = field === 'endpoint' && path.length === 4
-    parent[field] = isEndpoint ? NO_ENDPOINT : valueAt(written, path)
+    parent[field] = isEndpoint ? NO_ENDPOINT : valueBelow(written, ...path)
   }
 }
 
@@ -271,6 +273,6 @@ function outByFile({ path, message }: Finding): Unresolved {
 }
 
 function upstreamAt(written: unknown, path: Path): string {
-  const name = valueAt(written, [...path.slice(0, 3), 'name'])
+  const name = valueBelow(written, ...path.slice(0, 3), 'name')
   return typeof name === 'string' ? name : ''
 }

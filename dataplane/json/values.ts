@@ -4,7 +4,7 @@
  */
 import { isWithinBounds } from './bounds.ts'
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -13,8 +13,27 @@ export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {}
 }
 
+/** The value below these members and entries; undefined where one of them is missing. */
+export function valueBelow(value: unknown, ...path: readonly (string | number)[]): unknown {
+  let below = value
+  for (const part of path) {
+    if (Array.isArray(below) && typeof part === 'number') below = below[part]
+    else if (isRecord(below) && Object.hasOwn(below, part)) below = below[part]
+    else return undefined
+  }
+  return below
+}
+
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
+}
+
+/** The list below these members and entries; empty where there is none. */
+export function listBelow(
+  value: unknown,
+  ...path: readonly (string | number)[]
+): readonly unknown[] {
+  return listOf(valueBelow(value, ...path))
 }
 
 /** A text that says something: the empty one counts as absent. */

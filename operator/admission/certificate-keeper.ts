@@ -1,7 +1,8 @@
 /** Keeps the webhook's certificates in a Secret: every replica reads them, the leader renews them and says whom to trust. */
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus, NotLeaderError } from '../kube/api-error.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../kube/objects.ts'
+import { type KubeObject, RESOURCES } from '../kube/objects.ts'
 import { messageOf } from '../log.ts'
 import { MANAGED_LABEL, MANAGER } from '../workload/names.ts'
 import {

@@ -1,7 +1,9 @@
 /** Which certificates the webhook has, and when it needs others. Pure: the same state and time give the same answer. */
+
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { isObject, type KubeObject } from '../kube/objects.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import { type KeyedCertificate, makeAuthority, makeLeaf } from './certificate.ts'
 
 export interface Certificates {
@@ -116,7 +118,7 @@ export function secretDataOf(certificates: Certificates): Readonly<Record<string
 /** Undefined where the Secret is empty, or holds what does not fit together: then all is made anew. */
 export function readCertificates({ data }: KubeObject): Certificates | undefined {
   const [bundle = '', authorityKey = '', certificate = '', key = ''] = MEMBERS.map((member) => {
-    const encoded = isObject(data) ? data[member] : undefined
+    const encoded = isRecord(data) ? data[member] : undefined
     return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString() : ''
   })
   const authorities = pemsOf(bundle)

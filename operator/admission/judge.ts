@@ -1,9 +1,11 @@
 /** Judges one object as the operator itself does, by the same functions. What may heal by itself later is only warned of. */
+
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { combine, compile, showFinding, tenantsOf } from '../compile/compile.ts'
 import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile/compile-keys.ts'
 import { isLarge, judgeApart, TIMED_OUT } from '../compile/judge-apart.ts'
-import { isObject, type KubeObject, keyOf, RESOURCES, valueBelow } from '../kube/objects.ts'
+import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { Question, Verdict } from './review.ts'
 
 /** What is known of the cluster at the moment. */
@@ -87,7 +89,7 @@ function warningsOf(key: KubeObject, { now, gateway: gatewayNamed, keysOf }: Kno
 
 function withKeysOf(gateway: KubeObject, hash: unknown): KubeObject {
   const own = valueBelow(gateway, 'gw', 'api_keys')
-  if (!Array.isArray(own) || !isObject(gateway.gw)) return gateway
+  if (!Array.isArray(own) || !isRecord(gateway.gw)) return gateway
   const api_keys = own.filter((record) => valueBelow(record, 'hash') === hash)
   return { ...gateway, gw: { ...gateway.gw, api_keys } }
 }

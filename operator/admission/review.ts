@@ -1,8 +1,10 @@
 /** AdmissionReview of Kubernetes, version 1: what is read of the question, and how it is answered. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { countFindings, type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { showFinding } from '../compile/compile.ts'
-import { isKubeObject, isObject, type KubeObject, RESOURCES, valueBelow } from '../kube/objects.ts'
+import { isKubeObject, type KubeObject, RESOURCES } from '../kube/objects.ts'
 
 export interface Question {
   readonly uid: string
@@ -37,7 +39,7 @@ const WARNING_LENGTH_MAX = 256
 export function readReview(body: unknown): Read {
   const request = valueBelow(body, 'request')
   const uid = valueBelow(request, 'uid')
-  const isReview = valueBelow(body, 'kind') === 'AdmissionReview' && isObject(request)
+  const isReview = valueBelow(body, 'kind') === 'AdmissionReview' && isRecord(request)
   if (!isReview || valueBelow(body, 'apiVersion') !== API_VERSION || typeof uid !== 'string') {
     return malformed(
       `the body must be an AdmissionReview of ${API_VERSION} with a request and its uid`,

@@ -2,7 +2,7 @@
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { type Finding, type Path, refuse } from '../../dataplane/config/judgement/problems.ts'
-import { isObject } from '../kube/objects.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
@@ -35,7 +35,7 @@ export function fileReferences(value: unknown, path: Path): Finding[] {
   if (Array.isArray(value)) {
     return value.flatMap((entry, index) => fileReferences(entry, [...path, index]))
   }
-  if (!isObject(value)) return []
+  if (!isRecord(value)) return []
   return Object.entries(value).flatMap(([name, entry]) => fileReferences(entry, [...path, name]))
 }
 

@@ -8,7 +8,8 @@ import {
 } from '../../dataplane/config/judgement/problems.ts'
 import { ApiKey, type ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
-import { isObject, type KubeObject, keyOf, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 export type KeyState = 'ACTIVE' | 'EXPIRED' | 'REVOKED' | 'ROTATED'
 
@@ -167,8 +168,8 @@ function readKey(key: KubeObject): ReadKey {
 }
 
 function parseKey(key: KubeObject, id: string): ReadKey {
-  const spec = isObject(key.spec) ? key.spec : {}
-  const revoked = isObject(spec.revoked) ? spec.revoked : undefined
+  const spec = isRecord(key.spec) ? key.spec : {}
+  const revoked = isRecord(spec.revoked) ? spec.revoked : undefined
   const parsed = ApiKey.safeParse(
     withoutAbsent({
       id,

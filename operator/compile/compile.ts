@@ -13,9 +13,10 @@ import {
   showPath,
 } from '../../dataplane/config/judgement/problems.ts'
 import { hashOf, type KeyRecord, type Payload } from '../../dataplane/delivery/signed.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 import { fileReferences } from '../checks/files.ts'
 import { checkInCluster } from '../checks/index.ts'
-import { isObject, type KubeObject } from '../kube/objects.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import { type CompiledKeys, compileKeys, type KeyVerdict } from './compile-keys.ts'
 import { digestOf } from './key-digests.ts'
 import { type Needs, needsOf } from './needs.ts'
@@ -151,7 +152,7 @@ function documentOf(gateway: KubeObject): Payload {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',
     metadata: { name, namespace },
-    gw: isObject(gateway.gw) ? gateway.gw : {},
+    gw: isRecord(gateway.gw) ? gateway.gw : {},
   }
 }
 

@@ -1,7 +1,8 @@
 /** Where a configuration makes a pod connect to, as far as its text tells. */
+
 import { isIP } from 'node:net'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
-import { isObject, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 
 export interface Destination {
   /** Absent: somewhere outside, by a name of the provider's own. */
@@ -38,7 +39,7 @@ export function destinationsOf(gw: unknown): Destinations {
 function* textsOf(value: unknown): Generator<string> {
   if (Array.isArray(value)) {
     for (const entry of value) yield* textsOf(entry)
-  } else if (isObject(value)) {
+  } else if (isRecord(value)) {
     for (const [name, child] of Object.entries(value)) {
       if (FIELDS.has(name) && typeof child === 'string') yield child
       else yield* textsOf(child)

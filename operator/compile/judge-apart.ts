@@ -1,8 +1,9 @@
 /** Judges a large configuration in a thread that can be ended: the operator's loop, and the keys of others, do not wait. */
+
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { isMap } from '../../dataplane/config/document/tree.ts'
 import { refuse } from '../../dataplane/config/judgement/problems.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { messageOf } from '../log.ts'
 import { type Judged, judgeGateway } from './compile.ts'
@@ -59,7 +60,7 @@ function failed(message: string): Judged {
   return { configuration: undefined, spec: undefined, problems: [problem] }
 }
 
-if (!isMainThread && isMap(workerData) && workerData.isJudge === true) {
+if (!isMainThread && isRecord(workerData) && workerData.isJudge === true) {
   // Only the function above starts it.
   const { gateway, now, tenants } = workerData as unknown as Order
   const known = new Set(tenants)

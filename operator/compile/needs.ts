@@ -1,7 +1,8 @@
 /** What a configuration needs of the pod it runs in: Secrets to mount, variables, ports. */
+
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
-import { isObject, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { type Destinations, destinationsOf } from './destinations.ts'
 
 export interface Ports {
@@ -83,7 +84,7 @@ function* textsOf(value: unknown): Generator<string> {
     if (value.includes('${')) yield value
   } else if (Array.isArray(value)) {
     for (const entry of value) yield* textsOf(entry)
-  } else if (isObject(value)) {
+  } else if (isRecord(value)) {
     for (const entry of Object.values(value)) yield* textsOf(entry)
   }
 }

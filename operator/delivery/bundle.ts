@@ -1,4 +1,5 @@
 /** The two documents of a gateway: signed, and stored in the ConfigMap that its pods mount. */
+
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import {
@@ -13,9 +14,10 @@ import {
   trustOf,
   verify,
 } from '../../dataplane/delivery/signed.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { digestOf, digestOfOne, legacyDigestOf } from '../compile/key-digests.ts'
 import { type Needs, needsOf } from '../compile/needs.ts'
-import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** One document as it goes to a pod, and what the pod answers when it has it. */
@@ -172,7 +174,7 @@ function readKeys(configMap: KubeObject, open: Open, prove: Prove): Stored {
   if (typeof encoded !== 'string') return {}
   const packed = Buffer.from(encoded, 'base64')
   const opened = open(gunzipSync(packed, { maxOutputLength: KEYS_UNPACKED_BYTES_MAX }).toString())
-  if (opened === undefined || !isObject(opened.document)) return {}
+  if (opened === undefined || !isRecord(opened.document)) return {}
   const records = opened.document.keys as readonly KeyRecord[]
   const sequence = Number(opened.document.sequence)
   const legacyHash = legacyDigestOf(records)

@@ -1,5 +1,5 @@
 /** One document on its way to one pod: attempts one after the other until it is there. */
-import { valueBelow } from '../kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { PodProblem } from './pod-reports.ts'
 
 export interface LaneState {

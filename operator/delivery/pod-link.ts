@@ -1,6 +1,6 @@
 /** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
 
-import { valueBelow } from '../kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { Answer, Transport } from '../kube/transport.ts'
 import type { Outgoing } from './bundle.ts'
 import {

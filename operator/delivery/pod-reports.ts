@@ -1,5 +1,5 @@
 /** What a pod says of itself at its push port, read without trusting it. */
-import { isObject, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 
 export interface PodReport {
   readonly configuration: {
@@ -86,7 +86,7 @@ export function readReport(body: unknown): PodReport {
       generation: number(valueBelow(configuration, 'generation')),
       newestSequence: number(valueBelow(configuration, 'newestSequence')),
       isLastKnownGood: valueBelow(configuration, 'origin') === 'last_known_good',
-      refused: isObject(lastError)
+      refused: isRecord(lastError)
         ? {
             documentHash: text(lastError.documentHash) ?? '',
             sequence: number(lastError.sequence),

@@ -1,9 +1,11 @@
 /** The key that signs documents: a Secret beside the operator, the only Secret that it may touch. */
+
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { keyIdOf } from '../../dataplane/delivery/signed.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
-import { isObject, type KubeObject, RESOURCES } from '../kube/objects.ts'
+import { type KubeObject, RESOURCES } from '../kube/objects.ts'
 import { MANAGED_LABEL, MANAGER } from '../workload/names.ts'
 
 /** The member that signs; every other `*.pem` is only trusted, so that a key can be replaced in two steps. */
@@ -41,12 +43,12 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
 
 /** A release makes the Secret without contents, so that it goes with the release. */
 function isEmpty({ data }: KubeObject): boolean {
-  return !isObject(data) || Object.keys(data).length === 0
+  return !isRecord(data) || Object.keys(data).length === 0
 }
 
 export function readSigningKeys(secret: KubeObject): SigningKeys {
   const { namespace, name } = secret.metadata
-  const data = isObject(secret.data) ? secret.data : {}
+  const data = isRecord(secret.data) ? secret.data : {}
   const trusted: Record<string, string> = {}
   let privateKey: KeyObject | undefined
   for (const [member, encoded] of Object.entries(data)) {

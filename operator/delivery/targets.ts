@@ -1,6 +1,8 @@
 /** Turns the pods that the API server reports into the targets that documents are pushed to. */
+
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
-import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { Target } from './pusher.ts'
 
 /** How the operator reaches pods, and whether Services do. */
@@ -36,6 +38,6 @@ function isReady({ status }: KubeObject): boolean {
   const conditions = valueBelow(status, 'conditions')
   if (!Array.isArray(conditions)) return false
   return conditions.some(
-    (condition) => isObject(condition) && condition.type === 'Ready' && condition.status === 'True',
+    (condition) => isRecord(condition) && condition.type === 'Ready' && condition.status === 'True',
   )
 }

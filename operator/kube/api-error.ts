@@ -1,5 +1,5 @@
 /** What the API server refuses with, and what the writer may do about it. */
-import { isObject, valueBelow } from './objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { Answer } from './transport.ts'
 
 export class ApiError extends Error {
@@ -42,7 +42,7 @@ export function errorOf(what: string, { status, headers, body }: Answer): ApiErr
 /** An ERROR event of a watch carries the same object as a refusal. */
 export function errorOfStatus(what: string, status: unknown): ApiError {
   const code = valueBelow(status, 'code')
-  const body = Buffer.from(JSON.stringify(isObject(status) ? status : {}))
+  const body = Buffer.from(JSON.stringify(isRecord(status) ? status : {}))
   return errorOf(what, { status: typeof code === 'number' ? code : 500, headers: {}, body })
 }
 

@@ -1,16 +1,10 @@
 /** The verbs of the API server that the operator uses, with deadlines, patience and a fence for writers. */
+
 import { setTimeout as delay } from 'node:timers/promises'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
 import type { Cluster, Credentials } from './credentials.ts'
-import {
-  apiVersionOf,
-  isObject,
-  type KubeObject,
-  type Place,
-  pathOf,
-  type Resource,
-  valueBelow,
-} from './objects.ts'
+import { apiVersionOf, type KubeObject, type Place, pathOf, type Resource } from './objects.ts'
 import { type Answer, type Request, readStart, type Stream, Transport } from './transport.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete'
@@ -102,7 +96,7 @@ export class ApiClient {
     if (typeof resourceVersion !== 'string') throw new Error(`the list of ${path} has no version`)
     const next = valueBelow(body, 'metadata', 'continue')
     return {
-      items: Array.isArray(items) ? items.filter(isObject).map(withMetadata) : [],
+      items: Array.isArray(items) ? items.filter(isRecord).map(withMetadata) : [],
       resourceVersion,
       next: typeof next === 'string' && next !== '' ? next : undefined,
     }
@@ -274,12 +268,12 @@ function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): bool
 
 function objectOf({ body }: Answer): KubeObject {
   const parsed: unknown = JSON.parse(body.toString())
-  if (!isObject(parsed)) throw new Error('the API server answered with something that is no object')
+  if (!isRecord(parsed)) throw new Error('the API server answered with something that is no object')
   return withMetadata(parsed)
 }
 
 function withMetadata(object: Readonly<Record<string, unknown>>): KubeObject {
-  if (!isObject(object.metadata) || typeof object.metadata.name !== 'string') {
+  if (!isRecord(object.metadata) || typeof object.metadata.name !== 'string') {
     throw new Error('the API server answered with an object that has no name')
   }
   // The name was just looked at; the other members of metadata are the API server's own.

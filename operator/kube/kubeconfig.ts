@@ -1,10 +1,11 @@
 /** Reads kubeconfigs of certificates and tokens by itself; the library takes seconds and 80 MiB to do the same. */
+
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { parse } from 'yaml'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { Cluster, ClusterOptions, Credentials } from './credentials.ts'
-import { isObject, valueBelow } from './objects.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -71,7 +72,7 @@ function named(config: unknown, list: string, member: string, name: unknown): En
     entries.find((entry) => valueBelow(entry, 'name') === name),
     member,
   )
-  return isObject(value) ? value : undefined
+  return isRecord(value) ? value : undefined
 }
 
 function hasOnly(entry: Entry, members: readonly string[]): boolean {

@@ -1,7 +1,9 @@
 /** One of several operators writes: the one that holds the Lease, and only while it surely does. */
+
 import { setTimeout as delay } from 'node:timers/promises'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from './api.ts'
-import { type KubeObject, RESOURCES, valueBelow } from './objects.ts'
+import { type KubeObject, RESOURCES } from './objects.ts'
 
 export interface LeaseOptions {
   readonly api: Pick<ApiClient, 'get' | 'create' | 'update'>

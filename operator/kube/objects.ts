@@ -1,4 +1,5 @@
 /** What the API server stores, as JSON: the members that every object has, and how its path is written. */
+import { isRecord } from '../../dataplane/json/values.ts'
 
 export interface OwnerReference {
   readonly apiVersion: string
@@ -98,15 +99,6 @@ export function splitKey(key: string): { namespace: string; name: string } {
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The value below these members, or undefined where one of them is missing. */
-export function valueBelow(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), value)
-}
-
 export function isKubeObject(value: unknown): value is KubeObject {
-  return isObject(value) && isObject(value.metadata) && typeof value.metadata.name === 'string'
+  return isRecord(value) && isRecord(value.metadata) && typeof value.metadata.name === 'string'
 }

@@ -1,5 +1,6 @@
 /** What is kept of a watched object: thousands of them are held, and most of each is for somebody else. */
-import { type KubeObject, type Metadata, RESOURCES, type Resource, valueBelow } from './objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { type KubeObject, type Metadata, RESOURCES, type Resource } from './objects.ts'
 
 /** `kubectl apply` keeps a second copy of the object there. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'

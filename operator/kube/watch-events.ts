@@ -1,6 +1,7 @@
 /** The lines of a watch as events, in order, at the reader's pace. */
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { errorOfStatus } from './api-error.ts'
-import { isKubeObject, isObject, type KubeObject, valueBelow } from './objects.ts'
+import { isKubeObject, type KubeObject } from './objects.ts'
 
 /** Objects are at most 1.5 MiB in etcd; a line beyond this is not one. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
@@ -22,7 +23,7 @@ export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator
       continue
     }
     const isChange = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED'
-    if (!isChange || !isObject(object) || !isKubeObject(object)) {
+    if (!isChange || !isRecord(object) || !isKubeObject(object)) {
       throw new Error('the watch sent something that is no event')
     }
     yield { type, object }

@@ -1,5 +1,6 @@
 /** One gateway from top to bottom: compile, write the documents, send them, shape the pods, say how it stands. */
 
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { Compilations } from '../compile/compilations.ts'
 import type { Compiled } from '../compile/compile.ts'
 import { joinNeeds } from '../compile/needs.ts'
@@ -8,7 +9,7 @@ import type { PodOwners } from '../delivery/pod-owners.ts'
 import type { Pusher } from '../delivery/pusher.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
 import { type PodNetwork, targetsOf } from '../delivery/targets.ts'
-import { type KubeObject, keyOf, splitKey, valueBelow } from '../kube/objects.ts'
+import { type KubeObject, keyOf, splitKey } from '../kube/objects.ts'
 import type { Outcome } from '../kube/queue.ts'
 import { messageOf } from '../log.ts'
 import { enforces, type StatusFacts } from '../status/facts.ts'

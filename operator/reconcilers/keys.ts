@@ -1,6 +1,8 @@
 /** Says on each GatewayKey whether it counts, and whether it still works. */
+
 import { GatewayKeyStatus } from '../../crds/gateway-key.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { Compilations } from '../compile/compilations.ts'
 import {
   acceptedMessage,
@@ -12,7 +14,7 @@ import {
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
 import type { Events } from '../kube/events.ts'
-import { type KubeObject, keyOf, RESOURCES, valueBelow } from '../kube/objects.ts'
+import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { Outcome } from '../kube/queue.ts'
 import { keyConditions } from '../status/key-conditions.ts'
 import { STATUS_MANAGER } from '../workload/names.ts'

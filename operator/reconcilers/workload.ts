@@ -1,8 +1,10 @@
 /** Makes the objects of a gateway what they should be: facts from the stores, one apply per difference. */
+
 import { hashOf } from '../../dataplane/delivery/signed.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isRefusal } from '../kube/api-error.ts'
-import { type KubeObject, keyOf, RESOURCES, type Resource, valueBelow } from '../kube/objects.ts'
+import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
 import { type Child, childrenOf } from '../workload/children.ts'
 import { covers } from '../workload/covers.ts'
 import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'

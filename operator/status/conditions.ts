@@ -1,10 +1,11 @@
 /** The conditions of a gateway: each is judged alone, the summary follows from them. */
+
 import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
 import { countFindings } from '../../dataplane/config/judgement/problems.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { showFinding } from '../compile/compile.ts'
 import { TIMED_OUT } from '../compile/judge-apart.ts'
-import { valueBelow } from '../kube/objects.ts'
 import { isRolling } from '../workload/rolling.ts'
 import { enforces, type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 import { judgeProgrammed } from './programmed.ts'

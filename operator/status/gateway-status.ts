@@ -1,4 +1,5 @@
 /** The whole status of a gateway. Pure: the same facts give the same status. */
+
 import {
   type GatewayStatus,
   PODS_MAX,
@@ -7,8 +8,8 @@ import {
   type StatusProblem,
 } from '../../crds/gateway-config.ts'
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { PodState } from '../delivery/pusher.ts'
-import { isObject, valueBelow } from '../kube/objects.ts'
 import { GATEWAY_LABEL } from '../workload/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { enforces, type StatusFacts } from './facts.ts'
@@ -57,7 +58,7 @@ function addressOf({ gateway, service }: StatusFacts): string | undefined {
 
 function portOf(service: unknown): unknown {
   const ports = valueBelow(service, 'spec', 'ports')
-  return Array.isArray(ports) && isObject(ports[0]) ? ports[0].port : undefined
+  return Array.isArray(ports) && isRecord(ports[0]) ? ports[0].port : undefined
 }
 
 function problemsOf(findings: readonly Finding[]): StatusProblem[] {

@@ -1,7 +1,8 @@
 /** Whether every ready pod really enforces what was asked for, said by the pods themselves. */
+
 import { hasErrors } from '../../dataplane/config/judgement/problems.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { PodState } from '../delivery/pusher.ts'
-import { valueBelow } from '../kube/objects.ts'
 import { enforces, type Judgement, no, type StatusFacts, unknown, yes } from './facts.ts'
 
 export function judgeProgrammed(facts: StatusFacts): Judgement {

@@ -1,5 +1,6 @@
 /** Why pods are missing or not ready: what Kubernetes says of them, and what they say themselves. */
-import { isObject, type KubeObject, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { StatusFacts } from './facts.ts'
 
 type Facts = Pick<StatusFacts, 'deployment' | 'pods' | 'podObjects'>
@@ -77,7 +78,7 @@ function waitingContainer({ status }: KubeObject): string | undefined {
 
 /** How the container ended last, by its own words where it had some. */
 function endOf(terminated: unknown): string | undefined {
-  if (!isObject(terminated)) return undefined
+  if (!isRecord(terminated)) return undefined
   const reason = text(terminated.reason) || 'Error'
   const [last = ''] = text(terminated.message).trimEnd().split('\n').slice(-1)
   const said = spoken(last)
@@ -99,7 +100,7 @@ function conditionOf(object: KubeObject | undefined, type: string) {
   const found: unknown = Array.isArray(conditions)
     ? conditions.find((condition) => valueBelow(condition, 'type') === type)
     : undefined
-  return isObject(found) ? found : undefined
+  return isRecord(found) ? found : undefined
 }
 
 function isReady(pod: KubeObject): boolean {

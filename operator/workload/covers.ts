@@ -1,5 +1,5 @@
 /** Compares what is there with what is desired, whatever the API server has added. */
-import { isObject } from '../kube/objects.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 
 /** Whether all that is desired is there; a list must have exactly its entries. */
 export function covers(live: unknown, desired: unknown): boolean {
@@ -7,9 +7,9 @@ export function covers(live: unknown, desired: unknown): boolean {
     if (!Array.isArray(live) || live.length !== desired.length) return false
     return desired.every((entry, index) => covers(live[index], entry))
   }
-  if (isObject(desired)) {
+  if (isRecord(desired)) {
     return (
-      isObject(live) && Object.entries(desired).every(([name, value]) => covers(live[name], value))
+      isRecord(live) && Object.entries(desired).every(([name, value]) => covers(live[name], value))
     )
   }
   return live === desired

@@ -1,5 +1,6 @@
 /** What of a gateway's objects is the operator's alone, and the patch that takes away what somebody else put there. */
-import { isObject, type KubeObject, RESOURCES, type Resource, valueBelow } from '../kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
 import { covers } from './covers.ts'
 
 type Path = readonly string[]
@@ -62,7 +63,7 @@ function mapsOf(resource: Resource): Path[] {
 
 /** Lists whole, of maps every entry; what is not desired becomes null, for which the API server puts its default. */
 function replaced(live: unknown, desired: unknown, path: string): unknown {
-  if (!isObject(desired) || !isObject(live)) return desired
+  if (!isRecord(desired) || !isRecord(live)) return desired
   const extra = Object.keys(live).filter((name) => {
     const isLeft = LEFT_ALONE.has(path) || LEFT_ALONE.has(`${path}.${name}`)
     return !(name in desired || isLeft)
@@ -77,6 +78,6 @@ function replaced(live: unknown, desired: unknown, path: string): unknown {
 
 function within(tree: Tree, [first = '', ...rest]: Path, value: unknown): Tree {
   const below = tree[first]
-  const child = rest.length === 0 ? value : within(isObject(below) ? below : {}, rest, value)
+  const child = rest.length === 0 ? value : within(isRecord(below) ? below : {}, rest, value)
   return { ...tree, [first]: child }
 }

@@ -1,5 +1,6 @@
 /** Whether the pods of a Deployment are being replaced, by its own word. */
-import { type KubeObject, valueBelow } from '../kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
 
 export function isRolling(deployment: KubeObject): boolean {
   const observed = valueBelow(deployment, 'status', 'observedGeneration')

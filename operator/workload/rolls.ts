@@ -1,8 +1,10 @@
 /** Whether an edit of a gateway makes its pods anew: the same judgement as the reconciler's, before anything is sent. */
+
 import { WorkloadSpec } from '../../crds/workload.ts'
 import type { Payload } from '../../dataplane/delivery/signed.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 import { needsOf } from '../compile/needs.ts'
-import { isObject, type KubeObject } from '../kube/objects.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import { desiredDeployment, templateHashOf } from './made-with.ts'
 import { drainSecondsOf, type WorkloadSettings } from './settings.ts'
 
@@ -25,7 +27,7 @@ function settingsOf(gateway: KubeObject): WorkloadSettings | undefined {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',
     metadata: { name: gateway.metadata.name, namespace: gateway.metadata.namespace ?? '' },
-    gw: isObject(gateway.gw) ? gateway.gw : {},
+    gw: isRecord(gateway.gw) ? gateway.gw : {},
   }
   const needs = needsOf(payload)
   const drainSeconds = drainSecondsOf(spec.data, needs.requestTimeoutSeconds)

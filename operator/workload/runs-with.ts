@@ -1,6 +1,8 @@
 /** What could read the Secrets that are mounted beside it: the image, its environment, and where it may connect to. */
+
 import { hashOf } from '../../dataplane/delivery/signed.ts'
-import { type KubeObject, valueBelow } from '../kube/objects.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
 
 /** On a Deployment, and on the last good configuration. */
 export const RUNS_WITH_ANNOTATION = 'inference.gw/runs-with'

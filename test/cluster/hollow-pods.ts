@@ -1,12 +1,14 @@
 /** Hundreds of pods in one process: they take documents and say so, and serve nobody. */
+
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { hashOf, type KeyRecord, keysHashOf } from '../../dataplane/delivery/signed.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
-import { type KubeObject, RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'

@@ -1,9 +1,11 @@
 /** A new release of the operator means new pods everywhere: gateways take turns, and none is without pods meanwhile. */
+
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
-import { RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { RESOURCES } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'

@@ -1,12 +1,14 @@
 /** The webhook's certificates over a year: every one is replaced while the API server goes on asking, and no edit is refused. */
+
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { startWebhook, type Webhook } from '../../operator/admission/webhook.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
-import { RESOURCES, valueBelow } from '../../operator/kube/objects.ts'
+import { RESOURCES } from '../../operator/kube/objects.ts'
 import { createLog } from '../../operator/log.ts'
 import { createTelemetry } from '../../operator/telemetry.ts'
 import { World } from '../../operator/world.ts'

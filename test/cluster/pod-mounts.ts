@@ -1,8 +1,10 @@
 /** The volumes of a pod as folders of this machine. */
+
 import { randomInt } from 'node:crypto'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isObject, type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import type { Store } from '../../operator/kube/store.ts'
 
 /** What pods may be given: watched, as a kubelet does, and not asked for again and again. */
@@ -25,7 +27,7 @@ export async function mountAll(
     const volume = listOf(volumes).find(
       (one) => valueBelow(one, 'name') === valueBelow(mount, 'name'),
     )
-    const isSecret = isObject(valueBelow(volume, 'secret'))
+    const isSecret = isRecord(valueBelow(volume, 'secret'))
     const place = isSecret ? join('secrets', path.split('/').at(-1) ?? '') : path.slice(1)
     const target = join(folder, place)
     mounted.set(path, target)
@@ -61,7 +63,7 @@ function sourcesOf(
       valueBelow(one, 'configMap'),
     ),
     valueBelow(volume, 'configMap'),
-  ].filter(isObject)
+  ].filter(isRecord)
   return named.map(({ name, items }) => ({
     object: configMaps.get(`${namespace}/${name}`),
     items: listOf(items),

@@ -1,20 +1,15 @@
 /** Runs the pods of a cluster without nodes: each is a real data plane as a process of this machine, mounted and registered. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
-import {
-  isObject,
-  type KubeObject,
-  keyOf,
-  RESOURCES,
-  type Resource,
-  valueBelow,
-} from '../../operator/kube/objects.ts'
+import { type KubeObject, keyOf, RESOURCES, type Resource } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
@@ -245,7 +240,7 @@ async function look({ api, mountable }: Node, object: KubeObject, pod: RunningPo
   const conditions = valueBelow(object, 'status', 'conditions')
   const was =
     Array.isArray(conditions) &&
-    conditions.some((one) => isObject(one) && one.type === 'Ready' && one.status === 'True')
+    conditions.some((one) => isRecord(one) && one.type === 'Ready' && one.status === 'True')
   if (isReady !== was) await report(api, object, isReady)
 }
 

@@ -1,10 +1,12 @@
 /** What an API server demands of a schema, checked without one. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { isMap, type Tree, valueAt } from '../../dataplane/config/document/tree.ts'
+import type { Tree } from '../../dataplane/config/document/tree.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 
 /** kubectl keeps the whole document in an annotation, which may have 256 KiB. */
 const BYTES_MAX = 200_000
@@ -18,7 +20,7 @@ for (const name of ['gatewayconfigs', 'gatewaykeys']) {
   const file = join(import.meta.dirname, `../../crds/manifests/${name}.yaml`)
   const text = readFileSync(file, 'utf8')
   const versions = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema']
-  const nodes = [...walk(valueAt(parse(text), versions), '')]
+  const nodes = [...walk(valueBelow(parse(text), ...versions), '')]
 
   test(`${name}: every node has a type, or says that it has several forms`, () => {
     for (const { path, node } of nodes) {
@@ -94,9 +96,9 @@ for (const name of ['gatewayconfigs', 'gatewaykeys']) {
 }
 
 function* walk(node: unknown, path: string): Generator<Node> {
-  if (!isMap(node)) return
+  if (!isRecord(node)) return
   yield { path, node }
-  for (const [name, child] of Object.entries(isMap(node.properties) ? node.properties : {})) {
+  for (const [name, child] of Object.entries(isRecord(node.properties) ? node.properties : {})) {
     yield* walk(child, `${path}.${name}`)
   }
   yield* walk(node.items, `${path}[]`)
@@ -108,6 +110,6 @@ function choicesOf(node: Tree): readonly unknown[] {
   if (Array.isArray(node.enum)) return node.enum
   const rules = node['x-kubernetes-validations']
   const [rule] = Array.isArray(rules) ? rules : []
-  const [, names] = /^must be one of: (.*)$/.exec(String(valueAt(rule, ['message']))) ?? []
+  const [, names] = /^must be one of: (.*)$/.exec(String(valueBelow(rule, 'message'))) ?? []
   return names?.split(', ') ?? []
 }

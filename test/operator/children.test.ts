@@ -1,11 +1,13 @@
 /** Objects of a gateway that somebody changed, or that the API server refuses. */
+
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
 import { compile } from '../../operator/compile/compile.ts'
-import { isObject, type KubeObject } from '../../operator/kube/objects.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { WorkloadReconciler } from '../../operator/reconcilers/workload.ts'
 import { childrenOf } from '../../operator/workload/children.ts'
 import type { WorkloadSettings } from '../../operator/workload/settings.ts'
@@ -76,7 +78,7 @@ function serviceAt(settings: WorkloadSettings, port: number): KubeObject {
   )
   assert.ok(child?.desired)
   const { spec, ...rest } = child.desired
-  assert.ok(isObject(spec))
+  assert.ok(isRecord(spec))
   const ports = [{ name: 'http', port, targetPort: 'http', protocol: 'TCP' }]
   return { ...rest, spec: { ...spec, ports } }
 }
@@ -131,7 +133,7 @@ test('a Deployment is what the apply returned until the watch has it', async () 
     metadata: { ...own.metadata, namespace, uid: 'd', resourceVersion, generation },
   })
   world.stores.deployments.put(at('7', 1))
-  answer = (body) => (isObject(body) && body.kind === 'Deployment' ? at('9', 2) : body)
+  answer = (body) => (isRecord(body) && body.kind === 'Deployment' ? at('9', 2) : body)
   await reconciler.reconcile(settings, {})
   const generation = () => reconciler.liveOf(settings.gateway).deployment?.metadata.generation
   assert.equal(generation(), 2)

@@ -1,10 +1,11 @@
 /** Where the network lets the pods of a gateway connect to. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import { joinNeeds } from '../../operator/compile/needs.ts'
-import { isObject, valueBelow } from '../../operator/kube/objects.ts'
 import { networkPolicyOf } from '../../operator/workload/network.ts'
 import { aGateway } from './a-gateway.ts'
 
@@ -87,7 +88,7 @@ test('an address that only the pods can read leaves all but link-local addresses
   for (const gw of [at('${env:URL}'), { rate_limits: { backend: 'redis', redis } }]) {
     const [rule, ...others] = rulesOf(gw)
     assert.deepEqual(others, [])
-    assert.ok(isObject(rule) && !('ports' in rule))
+    assert.ok(isRecord(rule) && !('ports' in rule))
     assert.match(JSON.stringify(rule), new RegExp(LINK_LOCAL))
   }
 })

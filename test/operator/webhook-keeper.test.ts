@@ -1,9 +1,11 @@
 /** Who makes the webhook's certificates, where they are kept, and who is told. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { CertificateKeeper } from '../../operator/admission/certificate-keeper.ts'
 import { type Certificates, readCertificates } from '../../operator/admission/certificates.ts'
-import { type KubeObject, valueBelow } from '../../operator/kube/objects.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
 import { until } from '../integration/gateway-process.ts'
 import { startScriptedApi } from './scripted-api.ts'
 

@@ -1,8 +1,9 @@
 /** Tolerant input to the one canonical form, remembering where each canonical field was written. */
+import { isRecord } from '../../json/values.ts'
 import { PROVIDER_FACTS } from '../../providers/facts.ts'
 import { PROVIDER_NAMES, type ProviderName } from '../../providers/names.ts'
 import type { Path } from '../judgement/problems.ts'
-import { isMap, startsWith, type Tree } from './tree.ts'
+import { startsWith, type Tree } from './tree.ts'
 
 export interface Canonical {
   readonly tree: unknown
@@ -20,7 +21,7 @@ export interface Move {
 }
 
 export function canonicalize(tree: unknown): Canonical {
-  if (!isMap(tree) || !isMap(tree.gw)) return { tree, moves: [], sourceOf: (path) => path }
+  if (!isRecord(tree) || !isRecord(tree.gw)) return { tree, moves: [], sourceOf: (path) => path }
   const moves: Move[] = []
   const gw: Tree = { ...tree.gw }
   if (Array.isArray(gw.upstreams)) gw.upstreams = gw.upstreams.map(canonicalUpstream)
@@ -63,7 +64,7 @@ function move(canonical: Path, written: Path, keepsRest: boolean): Move {
 }
 
 function canonicalUpstream(upstream: unknown): unknown {
-  if (!isMap(upstream)) return upstream
+  if (!isRecord(upstream)) return upstream
   const canonical: Tree = { ...upstream }
   if (typeof canonical.provider === 'string') {
     canonical.provider = providerNamed(canonical.provider) ?? canonical.provider
@@ -73,7 +74,7 @@ function canonicalUpstream(upstream: unknown): unknown {
 }
 
 function canonicalRoute(route: unknown, index: number, moves: Move[]): unknown {
-  if (!isMap(route) || !Array.isArray(route.upstreams)) return route
+  if (!isRecord(route) || !Array.isArray(route.upstreams)) return route
   const upstreams = route.upstreams.map((entry, position) => {
     if (typeof entry !== 'string') return entry
     const written = ['gw', 'routes', index, 'upstreams', position]
@@ -84,7 +85,7 @@ function canonicalRoute(route: unknown, index: number, moves: Move[]): unknown {
 }
 
 function canonicalTls(tls: unknown): unknown {
-  if (!isMap(tls) || !('min_version' in tls)) return tls
+  if (!isRecord(tls) || !('min_version' in tls)) return tls
   return { ...tls, min_version: canonicalTlsVersion(tls.min_version) }
 }
 

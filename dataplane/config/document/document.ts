@@ -1,4 +1,5 @@
 /** Bytes to a tree of plain values that remembers where everything stood. */
+
 import {
   type Document,
   LineCounter,
@@ -6,11 +7,11 @@ import {
   parseAllDocuments,
   type YAMLError,
 } from 'yaml'
+import { isRecord } from '../../json/values.ts'
 import { type Path, type Position, type Problem, problemAt, refuse } from '../judgement/problems.ts'
 import { type JsonDocument, readJson } from './json-document.ts'
 import { offsetOf } from './node-offset.ts'
 import { PlainTree } from './plain-tree.ts'
-import { isMap } from './tree.ts'
 
 /** A hundred thousand keys fit; nothing sane is larger. */
 const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
@@ -75,7 +76,7 @@ export function parseDocument(text: string, file: string, root: Root = 'map'): D
 }
 
 function isRoot(value: unknown, root: Root): boolean {
-  return isMap(value) || (root === 'map or list' && Array.isArray(value))
+  return isRecord(value) || (root === 'map or list' && Array.isArray(value))
 }
 
 function fromJson(text: string, { value, offsetOf }: JsonDocument): ParsedDocument {

@@ -1,5 +1,6 @@
 /** `api_keys_file`: the list of keys in a file of its own. */
 
+import { isRecord, valueBelow } from '../../json/values.ts'
 import {
   type Finding,
   type Path,
@@ -10,7 +11,6 @@ import {
 } from '../judgement/problems.ts'
 import { type ParsedDocument, parseDocument } from './document.ts'
 import { type Host, type Resolution, reasonOf, resolveReferences } from './references.ts'
-import { isMap, valueAt } from './tree.ts'
 
 export interface KeysFile {
   readonly file: string
@@ -39,8 +39,8 @@ export function readKeysFile(file: string, host: Host): KeysResult {
   if (document === undefined) return { kind: 'invalid', problems }
   const resolution = resolveReferences(document.tree, host, { within: [], file })
   const root: Path = Array.isArray(document.tree) ? [] : ['api_keys']
-  const keys = valueAt(resolution.tree, root)
-  const written = valueAt(document.tree, root)
+  const keys = valueBelow(resolution.tree, ...root)
+  const written = valueBelow(document.tree, ...root)
   const found = [...resolution.findings, ...otherFields(document.tree)]
   if (!Array.isArray(keys) || !Array.isArray(written)) {
     const fix = 'Write a list of keys, or api_keys: and the list under it.'
@@ -52,7 +52,7 @@ export function readKeysFile(file: string, host: Host): KeysResult {
 }
 
 function otherFields(tree: unknown): Finding[] {
-  if (!isMap(tree)) return []
+  if (!isRecord(tree)) return []
   return Object.keys(tree).flatMap((key) => {
     if (key === 'api_keys') return []
     const finding = refuse([key], `unknown field ${JSON.stringify(key)}`, 'Keep api_keys: alone.')

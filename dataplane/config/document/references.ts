@@ -1,7 +1,7 @@
 /** Replaces references by what they refer to. The world is an argument: variables and files. */
+import { isRecord } from '../../json/values.ts'
 import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
 import { type Reference, type ReferenceKind, splitReferences } from './reference-syntax.ts'
-import { isMap } from './tree.ts'
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -88,7 +88,7 @@ export function resolveReferences(
 function replaceBelow(tree: unknown, path: Path, replace: (value: unknown) => unknown): unknown {
   const [part, ...rest] = path
   if (part === undefined) return replace(tree)
-  if (!isMap(tree) || !Object.hasOwn(tree, part)) return tree
+  if (!isRecord(tree) || !Object.hasOwn(tree, part)) return tree
   return { ...tree, [part]: replaceBelow(tree[part], rest, replace) }
 }
 
@@ -103,7 +103,7 @@ function resolveBelow(
   if (Array.isArray(value)) {
     return value.map((entry, index) => resolveBelow(entry, [...path, index], resolve))
   }
-  if (!isMap(value)) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [
       key,
@@ -115,7 +115,7 @@ function resolveBelow(
 function mentionsReference(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('${')
   if (Array.isArray(value)) return value.some(mentionsReference)
-  if (!isMap(value)) return false
+  if (!isRecord(value)) return false
   for (const key in value) if (key.includes('${') || mentionsReference(value[key])) return true
   return false
 }
@@ -126,7 +126,7 @@ function refuseInNames(value: unknown, path: Path): Finding[] {
   if (Array.isArray(value)) {
     return value.flatMap((entry, index) => refuseInNames(entry, [...path, index]))
   }
-  if (!isMap(value)) return []
+  if (!isRecord(value)) return []
   return Object.entries(value).flatMap(([key, entry]) => {
     const below = refuseInNames(entry, [...path, key])
     if (!key.includes('${')) return below

@@ -1,29 +1,11 @@
 /** Looking into a document that has no type yet. */
+import { isRecord } from '../../json/values.ts'
 import type { Path } from '../judgement/problems.ts'
 
 export type Tree = Record<string, unknown>
 
 /** Names that would reach what every object has. */
 export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
-
-export function isMap(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function valueAt(tree: unknown, path: Path): unknown {
-  let value = tree
-  for (const part of path) {
-    if (Array.isArray(value) && typeof part === 'number') value = value[part]
-    else if (isMap(value) && Object.hasOwn(value, part)) value = value[part]
-    else return undefined
-  }
-  return value
-}
-
-export function listAt(tree: unknown, path: Path): readonly unknown[] {
-  const value = valueAt(tree, path)
-  return Array.isArray(value) ? value : []
-}
 
 /** A copy in which every string went through `change`; maps and lists keep their shape. */
 export function mapStrings(
@@ -35,7 +17,7 @@ export function mapStrings(
   if (Array.isArray(value)) {
     return value.map((entry, index) => mapStrings(entry, change, [...path, index]))
   }
-  if (!isMap(value)) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [key, mapStrings(entry, change, [...path, key])]),
   )

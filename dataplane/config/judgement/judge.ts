@@ -1,8 +1,9 @@
 /** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
 
+import { valueBelow } from '../../json/values.ts'
 import type { CheckContext } from '../checks/contract.ts'
 import { check, checkChoices, checkFacts } from '../checks/index.ts'
-import { startsWith, valueAt } from '../document/tree.ts'
+import { startsWith } from '../document/tree.ts'
 import { type Configuration, GatewayConfig } from '../schema/index.ts'
 import type { Place } from '../schema/listener.ts'
 import { Suggestions } from './nearest.ts'
@@ -66,7 +67,7 @@ function checkSalvage(trees: Trees, context: CheckContext): Finding[] {
   const touched = saved.touched.filter((path) => path.length > 1)
   const isTouched = ({ path }: Finding) => touched.some((prefix) => startsWith(path, prefix))
   const isWritten = ({ path }: Finding) =>
-    valueAt(trees.written, path) !== undefined &&
+    valueBelow(trees.written, ...path) !== undefined &&
     !touched.some((one) => one.length === path.length && startsWith(path, one))
   const { gw } = saved.configuration
   return withoutStandIns([

@@ -2,9 +2,11 @@
  * Makes a refused document whole enough for the cross-field checks, so that all errors are shown
  * at once. Objects that had to be touched are named: what the checks say of them is not trusted.
  */
+
 import type { z } from 'zod'
+import { isRecord, valueBelow } from '../../json/values.ts'
 import { STAND_IN_PROVIDER } from '../../providers/names.ts'
-import { isMap, type Tree, valueAt } from '../document/tree.ts'
+import type { Tree } from '../document/tree.ts'
 import { API_VERSION, type Configuration, GatewayConfig, KIND } from '../schema/index.ts'
 import { type Finding, type Path, showPath } from './problems.ts'
 import { pathOf } from './shape.ts'
@@ -56,8 +58,8 @@ const SHOWN_NAME = /^\P{C}{1,100}$/u
 /** Names that are not allowed are names all the same: what refers to them leads somewhere. */
 function putBack(configuration: Configuration, names: readonly Name[]): void {
   for (const { path, key, written } of names) {
-    const owner = valueAt(configuration, path)
-    if (isMap(owner)) owner[key] = written
+    const owner = valueBelow(configuration, ...path)
+    if (isRecord(owner)) owner[key] = written
   }
 }
 
@@ -84,8 +86,8 @@ function faultyFields(issue: z.core.$ZodIssue): Path[] {
 function nearestField(tree: unknown, path: Path) {
   const depth = path.findLastIndex((part) => typeof part === 'string')
   const key = path[depth]
-  const parent = valueAt(tree, path.slice(0, depth))
-  if (!isMap(parent) || typeof key !== 'string') return undefined
+  const parent = valueBelow(tree, ...path.slice(0, depth))
+  if (!isRecord(parent) || typeof key !== 'string') return undefined
   return { parent, key, path: path.slice(0, depth) }
 }
 

@@ -1,6 +1,7 @@
 /** The schema's verdict in our words: every issue becomes a finding with a way out. */
+
 import type { z } from 'zod'
-import { valueAt } from '../document/tree.ts'
+import { valueBelow } from '../../json/values.ts'
 import { GatewayConfig } from '../schema/index.ts'
 import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
 import { Suggestions } from './nearest.ts'
@@ -61,7 +62,7 @@ interface Words {
 function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
   const { schema, suggestions } = words
   const path = pathOf(issue)
-  const value = valueAt(shown, path)
+  const value = valueBelow(shown, ...path)
   const meaning = descriptionAt(schema, path)
   if (value === undefined) return missing(path, issue, meaning)
   switch (issue.code) {

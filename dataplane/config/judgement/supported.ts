@@ -1,8 +1,8 @@
 /** Settings that the schema knows and the data plane does not obey yet. A row goes when it does. */
+import { isRecord } from '../../json/values.ts'
 import { PROVIDERS } from '../../providers/index.ts'
 import { PROVIDER_NAMES } from '../../providers/names.ts'
 import { STRATEGY_NAMES } from '../../strategies/names.ts'
-import { isMap } from '../document/tree.ts'
 import { type Finding, type Path, refuse } from './problems.ts'
 
 const SUPPORTED_PROVIDERS = Object.keys(PROVIDERS)
@@ -68,7 +68,7 @@ function descend(value: unknown, path: Path, rest: readonly string[]): Found[] {
     const entries = Array.isArray(value) ? value : []
     return entries.flatMap((entry, index) => descend(entry, [...path, index], further))
   }
-  return isMap(value) ? descend(value[part], [...path, part], further) : []
+  return isRecord(value) ? descend(value[part], [...path, part], further) : []
 }
 
 function judge({ values }: Row, path: Path, value: unknown): Finding[] {
@@ -86,6 +86,6 @@ function judge({ values }: Row, path: Path, value: unknown): Finding[] {
 /** Empty lists and maps change nothing; `config show --resolved` prints them as defaults. */
 function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0
-  if (isMap(value)) return Object.keys(value).length === 0
+  if (isRecord(value)) return Object.keys(value).length === 0
   return value === undefined || value === null
 }

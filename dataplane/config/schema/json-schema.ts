@@ -1,7 +1,9 @@
 /** The JSON schema of the file, for editors: what the validator accepts, both forms of a union. */
+
 import { z } from 'zod'
+import { isRecord, valueBelow } from '../../json/values.ts'
 import { PROVIDER_FACTS } from '../../providers/facts.ts'
-import { isMap, type Tree, valueAt } from '../document/tree.ts'
+import type { Tree } from '../document/tree.ts'
 import { GatewayConfig } from './index.ts'
 
 const TITLE = 'Configuration of the inference gateway'
@@ -11,12 +13,15 @@ const TLS_VERSIONS = ['1.2', '1.3', 1.2, 1.3]
 
 export function makeJsonSchema(): Tree {
   const schema: unknown = z.toJSONSchema(GatewayConfig, { io: 'input' })
-  if (!isMap(schema)) throw new Error('the schema of the document is not an object')
+  if (!isRecord(schema)) throw new Error('the schema of the document is not an object')
   const gw = ['properties', 'gw', 'properties']
   const upstream = [...gw, 'upstreams', 'items', 'properties']
   const route = [...gw, 'routes', 'items', 'properties']
   widen(schema, [...route, 'upstreams', 'items'], (object) => [nameOf(object), object])
-  widen(schema, [...gw, 'pricing'], (object) => [valueAt(object, ['properties', 'models']), object])
+  widen(schema, [...gw, 'pricing'], (object) => [
+    valueBelow(object, 'properties', 'models'),
+    object,
+  ])
   widen(schema, [...gw, 'no_proxy'], (list) => [
     { type: 'string', description: 'The same, separated by commas.' },
     list,
@@ -33,10 +38,10 @@ export function makeJsonSchema(): Tree {
 
 /** Puts alternatives in the place of a schema; its description and default stay outside. */
 function widen(root: Tree, path: readonly string[], choices: (schema: Tree) => unknown[]): void {
-  const parent = valueAt(root, path.slice(0, -1))
+  const parent = valueBelow(root, ...path.slice(0, -1))
   const name = path.at(-1)
-  const schema = valueAt(root, path)
-  if (!isMap(parent) || name === undefined || !isMap(schema)) {
+  const schema = valueBelow(root, ...path)
+  if (!isRecord(parent) || name === undefined || !isRecord(schema)) {
     throw new Error(`the schema has nothing at ${path.join('.')}`)
   }
   const { description, default: initial, ...rest } = schema
@@ -48,5 +53,5 @@ function widen(root: Tree, path: readonly string[], choices: (schema: Tree) => u
 }
 
 function nameOf(object: Tree): unknown {
-  return valueAt(object, ['properties', 'name'])
+  return valueBelow(object, 'properties', 'name')
 }

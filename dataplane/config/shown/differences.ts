@@ -1,6 +1,7 @@
 /** Where two configurations differ: by field, with what may be shown of both sides. */
 
-import { isMap, mapStrings, startsWith, type Tree } from '../document/tree.ts'
+import { isRecord } from '../../json/values.ts'
+import { mapStrings, startsWith, type Tree } from '../document/tree.ts'
 import { type Path, showPath } from '../judgement/problems.ts'
 import { shownText } from './masking.ts'
 
@@ -38,7 +39,7 @@ export function differencesBetween(old: Side, fresh: Side): Difference[] {
 
 /** Whoever writes limits for the first time does not thereby choose another store. */
 function withBackend(tree: unknown): unknown {
-  if (!isMap(tree) || !isMap(tree.gw)) return tree
+  if (!isRecord(tree) || !isRecord(tree.gw)) return tree
   const limits = tree.gw.rate_limits
   return { ...tree, gw: { ...tree.gw, rate_limits: { backend: 'memory', ...mapOf(limits) } } }
 }
@@ -65,7 +66,7 @@ interface Comparison {
 
 function compare(old: Place, fresh: Place, shownPath: string, comparison: Comparison): void {
   // Defaults below an absent section are no difference of the section.
-  if (isSection(old) && isSection(fresh) && (isMap(old.value) || isMap(fresh.value))) {
+  if (isSection(old) && isSection(fresh) && (isRecord(old.value) || isRecord(fresh.value))) {
     const [one, other] = [mapOf(old.value), mapOf(fresh.value)]
     for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {
       const path = join(shownPath, key)
@@ -80,7 +81,7 @@ function compare(old: Place, fresh: Place, shownPath: string, comparison: Compar
 
 /** Maps are entered; a list, too, is entered by the names of its entries. */
 function isSection({ value }: Place): boolean {
-  return isMap(value) || value === undefined
+  return isRecord(value) || value === undefined
 }
 
 function compareEntries(
@@ -131,7 +132,7 @@ function identityOf(old: unknown, fresh: unknown): string | undefined {
   if (old === undefined && fresh === undefined) return undefined
   return IDENTITIES.find((key) =>
     lists.every((list) => {
-      if (!Array.isArray(list) || !list.every(isMap)) return false
+      if (!Array.isArray(list) || !list.every(isRecord)) return false
       const names = list.map((entry: Tree) => entry[key])
       return names.every((name) => typeof name === 'string') && new Set(names).size === names.length
     }),
@@ -149,7 +150,7 @@ function below({ path }: Place, key: string, value: unknown): Place {
 }
 
 function mapOf(value: unknown): Tree {
-  return isMap(value) ? value : {}
+  return isRecord(value) ? value : {}
 }
 
 function join(shown: string, key: string): string {
@@ -162,7 +163,7 @@ function same(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((entry, index) => same(entry, other[index]))
   }
-  if (!isMap(one) || !isMap(other)) return one === other
+  if (!isRecord(one) || !isRecord(other)) return one === other
   const keys = new Set([...Object.keys(one), ...Object.keys(other)])
   return [...keys].every((key) => same(one[key], other[key]))
 }

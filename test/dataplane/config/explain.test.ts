@@ -1,10 +1,11 @@
 /** A configuration in words, and as a JSON schema. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { listAt, valueAt } from '../../../dataplane/config/document/tree.ts'
 import { makeJsonSchema } from '../../../dataplane/config/schema/json-schema.ts'
 import { explain } from '../../../dataplane/config/shown/explain.ts'
+import { listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { aDocument, load } from './documents.ts'
 
 test('an explanation says who reaches what, in which order, and for how long', () => {
@@ -74,7 +75,7 @@ test('the JSON schema accepts both forms of each union', () => {
   ]
   const schema = makeJsonSchema()
   for (const [path, types] of places) {
-    const forms = listAt(schema, [...path, 'anyOf']).map((form) => valueAt(form, ['type']))
+    const forms = listBelow(schema, ...path, 'anyOf').map((form) => valueBelow(form, 'type'))
     assert.deepEqual(forms, types)
   }
 })

@@ -1,10 +1,11 @@
 /** Whatever stands in a document, loading ends with problems and never with an exception. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { parse, stringify } from 'yaml'
-import { listAt, valueAt } from '../../../dataplane/config/document/tree.ts'
+import { listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { cases } from '../../helpers/cases.ts'
 import { aDocument, hashOf, load } from './documents.ts'
 
@@ -44,7 +45,7 @@ test('any value in any place is judged, on a line of the file', () => {
   fc.assert(
     fc.property(fc.constantFrom(...SPOTS), strange, (path, value) => {
       const tree = structuredClone(SPECIFIED)
-      const parent = valueAt(tree, path.slice(0, -1))
+      const parent = valueBelow(tree, ...path.slice(0, -1))
       assert.ok(typeof parent === 'object' && parent !== null)
       Object.assign(parent, { [path.at(-1) ?? '']: value })
       const text = stringify(tree)
@@ -85,6 +86,6 @@ test('ten thousand keys load within seconds', () => {
   const started = performance.now()
   const { configuration, problems } = load(aDocument(`  api_keys:\n${keys.join('')}`))
   assert.deepEqual(problems, [])
-  assert.equal(listAt(configuration, ['gw', 'api_keys']).length, 10_000)
+  assert.equal(listBelow(configuration, 'gw', 'api_keys').length, 10_000)
   assert.ok(performance.now() - started < 60_000)
 })

@@ -1,6 +1,6 @@
 /** Rate limits and the store that counts them. */
 
-import { valueAt } from '../../document/tree.ts'
+import { valueBelow } from '../../../json/values.ts'
 import { type Path, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../../redis-url.ts'
 import type { Section } from '../../schema/index.ts'
@@ -145,6 +145,6 @@ function rulesOf(limits: Limits | undefined): { rule: Rule; path: Path }[] {
 }
 
 function numberAt(tree: unknown, path: Path): number {
-  const value = valueAt(tree, path)
+  const value = valueBelow(tree, ...path)
   return typeof value === 'number' ? value : 0
 }

@@ -1,8 +1,8 @@
 /** Credentials are references, never literals: the file is copied, mailed and committed. */
 
+import { isRecord, listBelow, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/facts.ts'
 import { isReference, splitReferences } from '../../document/reference-syntax.ts'
-import { isMap, listAt, valueAt } from '../../document/tree.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 import { hasControls } from './egress.ts'
@@ -19,17 +19,17 @@ const OWNERS = ['upstreams', 'vector_stores'] as const
 
 const apiKeysAreReferences: Check = (_section, { written }) =>
   OWNERS.flatMap((owner) =>
-    listAt(written, ['gw', owner]).flatMap((entry, index): Finding[] => {
+    listBelow(written, 'gw', owner).flatMap((entry, index): Finding[] => {
       const path = at(owner, index, 'api_key')
-      const key = isMap(entry) ? entry.api_key : undefined
+      const key = isRecord(entry) ? entry.api_key : undefined
       return typeof key === 'string' && key !== '' && !isReference(key) ? [literal(path)] : []
     }),
   )
 
 const credentialHeadersAreReferences: Check = (_section, { written }) =>
   headerPaths(written).flatMap((path) => {
-    const headers = valueAt(written, path)
-    return Object.entries(isMap(headers) ? headers : {}).flatMap(([name, value]) =>
+    const headers = valueBelow(written, ...path)
+    return Object.entries(isRecord(headers) ? headers : {}).flatMap(([name, value]) =>
       CREDENTIAL_HEADERS.has(name.toLowerCase()) &&
       typeof value === 'string' &&
       !value.includes('${')
@@ -56,7 +56,7 @@ export const PASSWORD_FIX =
 /** The URLs of a document, references unresolved, in which a password is written out. */
 export function literalPasswords(written: unknown): readonly Path[] {
   return URLS.filter((path) => {
-    const url = valueAt(written, path)
+    const url = valueBelow(written, ...path)
     return typeof url === 'string' && holdsPassword(url)
   })
 }
@@ -93,8 +93,8 @@ export const credentialChecks = [
 
 function headerPaths(written: unknown): Path[] {
   return [
-    ...listAt(written, ['gw', 'upstreams']).map((_, index) => at('upstreams', index, 'headers')),
-    ...listAt(written, ['gw', 'guardrails']).map((_, index) => at('guardrails', index, 'headers')),
+    ...listBelow(written, 'gw', 'upstreams').map((_, index) => at('upstreams', index, 'headers')),
+    ...listBelow(written, 'gw', 'guardrails').map((_, index) => at('guardrails', index, 'headers')),
     at('alerts', 'headers'),
   ]
 }

@@ -1,8 +1,8 @@
 /** What a provider needs, and what it would ignore. */
+import { valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/facts.ts'
 import { PROVIDER_SETTINGS } from '../../../providers/facts-contract.ts'
 import { knownWindow } from '../../../providers/windows.ts'
-import { valueAt } from '../../document/tree.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
@@ -95,7 +95,7 @@ const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>
     timeout_seconds !== undefined &&
     timeout_seconds > gateway.request_timeout_seconds &&
-    valueAt(written, at('upstreams', index, 'timeout_seconds')) !== undefined
+    valueBelow(written, ...at('upstreams', index, 'timeout_seconds')) !== undefined
       ? [
           warn(
             at('upstreams', index, 'timeout_seconds'),
