@@ -67,7 +67,7 @@ test-image: ready ## build the image twice on a stand-in base, compare, and run 
 	@npm run --silent test:image
 
 image: ready ## build the image; IMAGE=NAME BASE_IMAGE=NAME[@sha256:DIGEST] OUTPUT=FILE.tar RELEASE=1 ALLOW_TAG=1
-	@node_modules/.bin/node test/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(RELEASE),--release) $(if $(ALLOW_TAG),--allow-tag)
+	@node_modules/.bin/node test/helpers/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(RELEASE),--release) $(if $(ALLOW_TAG),--allow-tag)
 
 sbom: ready ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
 	@mkdir -p .cache

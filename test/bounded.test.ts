@@ -6,8 +6,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { runBounded } from './bounded.ts'
-import { until } from './integration/gateway-process.ts'
+import { runBounded } from './helpers/runner/bounded.ts'
+import { until } from './helpers/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-bounded-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { gw } from './cli/gw.ts'
+import { gw } from './helpers/gw.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
@@ -103,7 +103,7 @@ test('make image says in one line that the base image cannot be fetched', () => 
     `[ "$1" = version ] && exit; echo STEP 1; echo '${says}' >&2; exit 125`,
   )
   const env = { ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
-  const args = [join(ROOT, 'test/image/build.ts'), '--tool', 'buildah']
+  const args = [join(ROOT, 'test/helpers/image/build.ts'), '--tool', 'buildah']
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
   assert.deepEqual([status, stdout], [1, ''])
   assert.match(stderr, /^error: buildah ended with 125: .*registry.*BASE_IMAGE=NAME\n$/)

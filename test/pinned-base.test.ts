@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { baseFault, PINNED } from './image/pinned-base.ts'
+import { baseFault, PINNED } from './helpers/image/pinned-base.ts'
 
 test('a release wants a base with a digest, or somebody who asks for a tag', () => {
   const pinned = `registry.example/node:26-slim@sha256:${'a'.repeat(64)}`

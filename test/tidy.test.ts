@@ -337,6 +337,19 @@ test('what a request passes through writes no function at its assignment to a pr
 /** Made once a process, not once a request. */
 const OLD_FUNCTIONS = ['dataplane/upstream/target/targets.ts']
 
+test('a tier of tests imports its own folder, test/helpers and test/fixtures', () => {
+  for (const { path, text } of code) {
+    const [top, folder, ...below] = path.split('/')
+    // What stands in test/ itself runs the tiers.
+    if (top !== 'test' || folder === undefined || below.length === 0) continue
+    const may = [`test/${folder}/`, 'test/helpers/', 'test/fixtures/']
+    for (const target of importsOf(path, text)) {
+      const isFree = !target.startsWith('test/') || may.some((start) => target.startsWith(start))
+      assert.ok(isFree, `${path} imports ${target}; move what two tiers need into test/helpers`)
+    }
+  }
+})
+
 function walk(folder: string): Source[] {
   const start = join(ROOT, folder)
   if (!statSync(start, { throwIfNoEntry: false })?.isDirectory()) return []

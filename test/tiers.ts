@@ -2,8 +2,8 @@
  * Runs every tier of tests this machine can run, and says in one line why another cannot; `node test/tiers.ts NAME...` runs some.
  */
 import { spawnSync } from 'node:child_process'
-import { type Outcome, runBounded } from './bounded.ts'
-import { nodeNeeds } from './node/system.ts'
+import { nodeNeeds } from './e2e/node/system.ts'
+import { type Outcome, runBounded } from './helpers/runner/bounded.ts'
 
 interface Tier {
   readonly name: string
@@ -35,7 +35,7 @@ const inFolder = (folder: string, names: readonly string[]) =>
 
 const PROMTOOL = { 'command -v promtool': 'prometheus' }
 const PROGRAMS_OF_NODE =
-  'node test/cluster/programs.ts --possible kube-apiserver kubelet kube-proxy kubectl coredns helm'
+  'node test/helpers/kubernetes/programs.ts --possible kube-apiserver kubelet kube-proxy kubectl coredns helm'
 
 /** To build the programs of a cluster, where there is no Go. */
 const BUILD = {
@@ -83,7 +83,7 @@ const TIERS: readonly Tier[] = [
       ]),
       minutesMax: 30,
       possible:
-        'node test/cluster/programs.ts --possible kube-apiserver kubectl helm helm4 kube-score',
+        'node test/helpers/kubernetes/programs.ts --possible kube-apiserver kubectl helm helm4 kube-score',
       whole: 'make test-cluster',
     },
   },
@@ -101,7 +101,7 @@ const TIERS: readonly Tier[] = [
     heart: {
       files: inFolder('e2e', ['install', 'metrics', 'limits', 'uninstall']),
       minutesMax: 30,
-      possible: `node test/node/ability.ts && ${PROGRAMS_OF_NODE}`,
+      possible: `node test/e2e/node/ability.ts && ${PROGRAMS_OF_NODE}`,
       cleanUp: 'cluster -- down',
       whole: 'make test-e2e',
     },

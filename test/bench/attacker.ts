@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import type { Attack, Orders } from './attack-list.ts'
+import type { Attack, Orders } from '../helpers/attack-list.ts'
 
 const MEBIBYTE = 1_048_576
 /** Behind each answer: at full speed the attackers would need the processor that is measured. */

@@ -3,8 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { aKey, type GatewayProcess, startGateway } from '../integration/gateway-process.ts'
-import { ATTACKS, type Attack, type Orders } from './attack-list.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { ATTACKS, type Attack, type Orders } from '../helpers/attack-list.ts'
+import { type GatewayProcess, startGateway } from '../helpers/gateway-process.ts'
 
 const SECONDS = Number(process.argv[2] ?? 10)
 const CONNECTIONS = 4

@@ -1,6 +1,7 @@
 /** A new user's hour in four minutes: the defaults, and a real model that writes five tokens a second. */
-import { aKey, startGateway } from '../integration/gateway-process.ts'
-import { startModelServer } from '../integration/model-server.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { startGateway } from '../helpers/gateway-process.ts'
+import { startModelServer } from '../helpers/model/model-server.ts'
 import { startPaced } from './paced.ts'
 
 const TOKENS_PER_SECOND = 5

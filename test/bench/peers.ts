@@ -2,12 +2,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort } from '../helpers/free-port.ts'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
 import { governed, startGateway } from './gateway.ts'
 import { failuresOf, type LoadOptions, runLoad } from './load.ts'
 import { startNginx } from './nginx.ts'
 import { bringLiteLlm, bringPortkey, type Peer } from './peer-programs.ts'
-import { freePort, LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import { LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
 import { compilePrograms, describeMachine, missingTools } from './tools.ts'
 
 const CONNECTIONS = 64
@@ -50,8 +51,7 @@ try {
 }
 
 async function startTargets(): Promise<Target[]> {
-  const taken = new Set<number>()
-  const next = () => freePort(taken)
+  const next = () => freePort()
   const upstreamPort = await next()
   const served = startProcess({
     name: 'upstream',

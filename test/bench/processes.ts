@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const OPEN_FILES = 20_000
@@ -117,24 +117,5 @@ function isAccepting(port: number): Promise<boolean> {
       socket.destroy()
       resolve(true)
     })
-  })
-}
-
-/** A port below the range that the kernel hands to outgoing connections, so that none takes it. */
-export async function freePort(taken: Set<number>): Promise<number> {
-  for (let tries = 0; tries < 1_000; tries++) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    if (taken.has(port) || !(await isFree(port))) continue
-    taken.add(port)
-    return port
-  }
-  throw new Error('no free port between 20000 and 32000 on 127.0.0.1')
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }

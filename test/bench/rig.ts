@@ -1,8 +1,9 @@
 /** What stands while a measurement runs: the upstream, nginx, the gateways in front of it, and the store of one. */
 import { join } from 'node:path'
+import { freePort } from '../helpers/free-port.ts'
 import { startGateway, VARIANTS } from './gateway.ts'
 import { startNginx } from './nginx.ts'
-import { freePort, LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import { LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
 import { startRedis } from './redis.ts'
 
 export interface RigOptions {
@@ -49,13 +50,12 @@ export async function startRig(options: RigOptions): Promise<Rig> {
 
 /** Everything started is pushed to `processes` at once, so that it is stopped in any case. */
 async function startTargets(options: RigOptions, processes: Process[]): Promise<Target[]> {
-  const taken = new Set<number>()
-  const upstreamPort = await freePort(taken)
+  const upstreamPort = await freePort()
   processes.push(await startUpstream(options, upstreamPort))
   const targets: Target[] = [
     { name: 'direct', port: upstreamPort, streamPort: upstreamPort, pid: undefined },
   ]
-  const [port, streamPort] = [await freePort(taken), await freePort(taken)]
+  const [port, streamPort] = [await freePort(), await freePort()]
   const nginx = await startNginx({
     directory: join(options.directory, 'nginx'),
     port,
@@ -66,10 +66,10 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
   processes.push(nginx)
   targets.push({ name: 'nginx', port, streamPort, pid: nginx.workerPid })
   if (options.gatewayMain === undefined) return targets
-  const redisPort = await freePort(taken)
+  const redisPort = await freePort()
   processes.push(await startRedis(options.directory, redisPort))
   for (const [name, settings] of Object.entries(VARIANTS)) {
-    const gatewayPort = await freePort(taken)
+    const gatewayPort = await freePort()
     const gateway = await startGateway({
       name,
       main: options.gatewayMain,
@@ -77,8 +77,8 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
       directory: join(options.directory, name),
       upstreamPort,
       port: gatewayPort,
-      metricsPort: await freePort(taken),
-      adminPort: await freePort(taken),
+      metricsPort: await freePort(),
+      adminPort: await freePort(),
       settings: settings(`redis://127.0.0.1:${redisPort}`),
     })
     processes.push(gateway)

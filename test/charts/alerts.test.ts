@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { METRICS } from '../../dataplane/telemetry/metrics.ts'
 import { createTelemetry } from '../../operator/telemetry.ts'
-import { readChart } from './chart.ts'
+import { readChart } from '../helpers/kubernetes/chart.ts'
 
 interface Rule {
   readonly alert: string

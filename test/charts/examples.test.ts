@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { CHART, readChart } from './chart.ts'
+import { CHART, readChart } from '../helpers/kubernetes/chart.ts'
 
 const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 const examples = readdirSync(join(CHART, 'examples'))

@@ -1,7 +1,7 @@
 /** Writes the chart as plain manifests, for those who use no Helm: the resource types, and all the rest. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CHART, runHelm } from './chart.ts'
+import { CHART, runHelm } from '../helpers/kubernetes/chart.ts'
 
 const FOLDER = join(import.meta.dirname, '../../.cache/manifests')
 const NAMESPACE = 'gw-system'

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readChart } from './chart.ts'
+import { readChart } from '../helpers/kubernetes/chart.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, count: number) => void
 

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
 import { needsOf } from '../../operator/compile/needs.ts'
 import { deploymentOf } from '../../operator/workload/deployment.ts'
-import { aGateway } from '../operator/a-gateway.ts'
-import { CHART } from './chart.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
+import { CHART } from '../helpers/kubernetes/chart.ts'
 
 const TEMPLATE = readFileSync(join(CHART, 'templates/secret-policy.yaml'), 'utf8')
 

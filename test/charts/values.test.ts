@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { readValues } from '../../charts/values.ts'
-import { readChart } from './chart.ts'
+import { readChart } from '../helpers/kubernetes/chart.ts'
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
 import { judge } from '../../cli/apply/document.ts'
-import { aGateway } from '../operator/a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 const target = { name: undefined, namespace: 'ai', isNamespaceSaid: false }
 

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { refusingUrl, startFront, startUpstream } from '../integration/fake-upstream.ts'
-import { aKey, until } from '../integration/gateway-process.ts'
-import { gw } from './gw.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { refusingUrl, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 const upstream = await startUpstream()

@@ -2,15 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { parse } from 'yaml'
-import {
-  failing,
-  refusingUrl,
-  startFront,
-  startUpstream,
-  whole,
-} from '../integration/fake-upstream.ts'
-import { aKey } from '../integration/gateway-process.ts'
-import { gw } from './gw.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { failing, refusingUrl, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw.ts'
 
 const [one, two] = await Promise.all([startUpstream(), startUpstream()])
 const nowhere = await refusingUrl()

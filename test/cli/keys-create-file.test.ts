@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
-import { startFront } from '../integration/fake-upstream.ts'
-import { until } from '../integration/gateway-process.ts'
-import { gw } from './gw.ts'
+import { startFront } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 after(() => rm(folder, { recursive: true }))

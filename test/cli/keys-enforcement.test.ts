@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { keysSequenceOf, untilPodsKnow } from '../../cli/keys/enforcement.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { aGateway, aGatewayKey } from '../operator/a-gateway.ts'
+import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
 
 const key: KubeObject = {
   ...aGatewayKey('made'),

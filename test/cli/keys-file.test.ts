@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { aKey } from '../integration/gateway-process.ts'
-import { gw } from './gw.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { gw } from '../helpers/gw.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 after(() => rm(folder, { recursive: true }))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../cli/commands/index.ts'
 import { VERSION } from '../../dataplane/base/version.ts'
-import { gw, node, TOOL } from './gw.ts'
+import { gw, node, TOOL } from '../helpers/gw.ts'
 
 /** Writes each module that is loaded on a line of standard error. */
 const LIST_MODULES = `data:text/javascript,${encodeURIComponent(`

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { TOOL } from './gw.ts'
+import { TOOL } from '../helpers/gw.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'gw-old-'))

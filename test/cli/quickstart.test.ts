@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { choosePorts, withPorts } from '../../cli/quickstart/ports.ts'
-import { freePort } from '../integration/gateway-process.ts'
-import { paste, QUICKSTART, startQuickstart } from './a-quickstart.ts'
-import { gw, node } from './gw.ts'
+import { paste, QUICKSTART, startQuickstart } from '../helpers/a-quickstart.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { gw, node } from '../helpers/gw.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../cli/example.yaml')
 

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { withPorts } from '../../cli/quickstart/ports.ts'
-import { answers, freePort, until } from '../integration/gateway-process.ts'
-import { gw, TOOL } from './gw.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { gw, TOOL } from '../helpers/gw.ts'
+import { answers, until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 after(() => rm(folder, { recursive: true }))

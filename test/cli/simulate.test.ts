@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { startSimulator } from '../../cli/simulator/simulator.ts'
-import { gw, TOOL } from './gw.ts'
+import { gw, TOOL } from '../helpers/gw.ts'
 
 async function firstLineOf(...args: readonly string[]) {
   const child = spawn(process.execPath, [TOOL, 'simulate', '--port', '0', ...args], {

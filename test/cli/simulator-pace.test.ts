@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import OpenAI from 'openai'
 import { facts as vllm } from '../../dataplane/providers/vllm/facts.ts'
 import { queueOf } from '../../dataplane/upstream/target/queue-gauges.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { aSimulator, hello } from './a-simulator.ts'
 
 test('the first token and the others come when they are due', async (t) => {

@@ -5,9 +5,10 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { VERSION } from '../../dataplane/base/version.ts'
-import { refusingUrl, startFront, startUpstream } from '../integration/fake-upstream.ts'
-import { collectOutput, until } from '../integration/gateway-process.ts'
-import { gw, TOOL } from './gw.ts'
+import { refusingUrl, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { collectOutput } from '../helpers/gateway-process.ts'
+import { gw, TOOL } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 
 const upstream = await startUpstream()
 const front = await startFront({

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { CHART, readChart } from '../charts/chart.ts'
+import { CHART, readChart } from '../helpers/kubernetes/chart.ts'
 
 const RULES = join(CHART, 'files/alerts.yaml')
 const UNIT_TESTS = join(import.meta.dirname, '../charts/alerts.rules-test.yaml')

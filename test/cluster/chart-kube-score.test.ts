@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { renderText } from '../charts/chart.ts'
-import { providePrograms } from './programs.ts'
+import { renderText } from '../helpers/kubernetes/chart.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
 
 /** What is decided otherwise, and why. */
 const IGNORED = [

@@ -1,10 +1,10 @@
 /** The chart's admission policies on a real API server: what an author may mount and run, and what the operator may write. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { CHART, runHelm } from '../charts/chart.ts'
-import { until } from '../integration/gateway-process.ts'
+import { CHART, runHelm } from '../helpers/kubernetes/chart.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
+import { until } from '../helpers/until.ts'
 import { type ControlPlane, startControlPlane, untilEstablished } from './control-plane.ts'
-import { refusalOf } from './kubectl.ts'
 import { aGateway } from './operator-rig.ts'
 
 const NAMESPACE = 'gw-system'

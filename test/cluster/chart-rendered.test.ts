@@ -19,8 +19,8 @@ import {
   runHelm,
   VALUE_SETS,
   valuesFlags,
-} from '../charts/chart.ts'
-import { ISOLATION, RULES } from '../charts/manifest-rules.ts'
+} from '../helpers/kubernetes/chart.ts'
+import { ISOLATION, RULES } from '../helpers/kubernetes/manifest-rules.ts'
 
 const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { REVIEW_PATH } from '../../operator/admission/server.ts'
 import { policyRules } from '../../operator/rbac.ts'
-import { CHART, objectsOf, podsOf, render, renderText, runHelm } from '../charts/chart.ts'
+import {
+  CHART,
+  objectsOf,
+  podsOf,
+  render,
+  renderText,
+  runHelm,
+} from '../helpers/kubernetes/chart.ts'
 
 test('the admission webhook is off by default, and nothing of it is there', async () => {
   const text = await renderText('defaults', 'helm', ['--no-hooks'])

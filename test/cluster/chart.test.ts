@@ -17,12 +17,12 @@ import {
   runHelm,
   VALUE_SETS,
   valuesFlags,
-} from '../charts/chart.ts'
-import { until } from '../integration/gateway-process.ts'
+} from '../helpers/kubernetes/chart.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
+import { until } from '../helpers/until.ts'
 import { type ControlPlane, startControlPlane, untilEstablished } from './control-plane.ts'
-import { refusalOf } from './kubectl.ts'
 import { aGateway } from './operator-rig.ts'
-import { providePrograms } from './programs.ts'
 
 const NAMESPACE = 'gw-system'
 const RESTRICTED = ['enforce', 'warn'].map(

@@ -1,7 +1,7 @@
 /** Gateways and keys of several namespaces, as the tool lists, makes and ends them; no operator is needed for that. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { gw } from '../cli/gw.ts'
+import { gw } from '../helpers/gw.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { aGateway } from './operator-rig.ts'
 

@@ -1,8 +1,9 @@
 /** What `gw` asks of pods, through the port-forward of a real API server, and what it does with GatewayKeys. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { gw } from '../cli/gw.ts'
-import { aKey, until } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 import { type ForwardingNode, startForwardingNode } from './forwarding-node.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'

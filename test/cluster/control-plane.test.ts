@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { until } from '../integration/gateway-process.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
+import { until } from '../helpers/until.ts'
 import { startControlPlane } from './control-plane.ts'
-import { refusalOf } from './kubectl.ts'
 import { sweepFormerRuns } from './sweep.ts'
 
 function isAlive(pid: number): boolean {

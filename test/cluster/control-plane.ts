@@ -2,13 +2,18 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../integration/gateway-process.ts'
+import { freePort } from '../helpers/free-port.ts'
+import {
+  type Authority,
+  makeAuthority,
+  makeTokenKeys,
+  type Pair,
+} from '../helpers/kubernetes/authority.ts'
+import { type Kubectl, makeKubectl } from '../helpers/kubernetes/kubectl.ts'
+import { CONTROL_PLANE, providePrograms } from '../helpers/kubernetes/programs.ts'
+import { until } from '../helpers/until.ts'
 import { type Access, get, readAt } from './api-reader.ts'
-import { type Authority, makeAuthority, makeTokenKeys, type Pair } from './certificates.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
-import { freePort } from './free-port.ts'
-import { type Kubectl, makeKubectl } from './kubectl.ts'
-import { CONTROL_PLANE, providePrograms } from './programs.ts'
 import { makeServiceAccount, type ServiceAccount } from './service-account.ts'
 import { sweepFormerRuns } from './sweep.ts'
 

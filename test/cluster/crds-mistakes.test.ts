@@ -7,9 +7,9 @@ import {
   REFUSED_AT_APPLY,
   REFUSED_IN_A_CLUSTER,
   withMistake,
-} from './broken-resources.ts'
+} from '../helpers/kubernetes/broken-resources.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { refusalOf } from './kubectl.ts'
 
 let cluster: ControlPlane
 

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
-import { until } from '../integration/gateway-process.ts'
-import { aGatewayConfig, GOOD } from './broken-resources.ts'
+import { aGatewayConfig, GOOD } from '../helpers/kubernetes/broken-resources.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
+import { until } from '../helpers/until.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { refusalOf } from './kubectl.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../cli/example.yaml')
 const HASH = `sha256:${'c'.repeat(64)}`

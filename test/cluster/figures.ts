@@ -1,5 +1,5 @@
 /** What the tests of this tier measure against what the operator promises, gathered for one table. */
-import { appendRow, type Promises, tableOf } from '../results.ts'
+import { appendRow, type Promises, tableOf } from '../helpers/results.ts'
 
 /** The promises, in the order of the table. */
 const PROMISES = {

@@ -8,7 +8,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { makeAuthority } from './certificates.ts'
+import { makeAuthority } from '../helpers/kubernetes/authority.ts'
 import type { OperatorRig } from './operator-rig.ts'
 
 const NODE = 'forwarding-node'

@@ -1,7 +1,8 @@
 /** What an edit of a gateway does to its pods, and what its status says of it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aKey, until } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { until } from '../helpers/until.ts'
 import { allowed, milliseconds, recordFigure } from './figures.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'

@@ -1,7 +1,8 @@
 /** One GatewayConfig applied: pods, documents, acknowledgement, and all of it gone again. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aKey, until } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { until } from '../helpers/until.ts'
 import { recordFigure } from './figures.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'

@@ -1,7 +1,8 @@
 /** Keys as resources: who may bring them, how fast they count, and that nothing holds up a revocation. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import { aKey, until } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { until } from '../helpers/until.ts'
 import { allowed, milliseconds, type PromiseId, quantile, recordFigure } from './figures.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'

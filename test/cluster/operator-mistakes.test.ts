@@ -1,15 +1,16 @@
 /** Bad edits of a gateway that runs: each is refused at apply, or named by the operator; the pods never see it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aKey, until } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
 import {
   LEFT_TO_THE_OPERATOR,
   type Mistake,
   REFUSED_AT_APPLY,
   withMistake,
-} from './broken-resources.ts'
+} from '../helpers/kubernetes/broken-resources.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
+import { until } from '../helpers/until.ts'
 import { allowed, milliseconds, quantile, recordFigure } from './figures.ts'
-import { refusalOf } from './kubectl.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { GatewayStatus } from '../../crds/gateway-config.ts'
-import { answers, until } from '../integration/gateway-process.ts'
+import { answers, until } from '../helpers/until.ts'
 import type { ControlPlane } from './control-plane.ts'
 
 const PROGRAM = join(import.meta.dirname, 'operator-main.ts')

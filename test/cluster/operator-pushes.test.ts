@@ -15,7 +15,7 @@ import {
 } from '../../dataplane/delivery/signed.ts'
 import { readReport } from '../../operator/delivery/pod-reports.ts'
 import { SIGNING_SECRET_NAME } from '../../operator/rbac.ts'
-import { aKey } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
 import { recordFigure } from './figures.ts'
 import { statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 import {

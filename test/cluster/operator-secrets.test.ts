@@ -1,8 +1,9 @@
 /** Secrets: mounted by the pods, never read by the operator; what is missing costs one upstream and heals by itself. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type FakeUpstream, startUpstream } from '../integration/fake-upstream.ts'
-import { aKey, until } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import { recordFigure } from './figures.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'

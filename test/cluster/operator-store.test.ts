@@ -1,9 +1,9 @@
 /** A gateway that counts in a Redis: what its status says while that one is away, and what the tool says. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { gw } from '../cli/gw.ts'
-import { until } from '../integration/gateway-process.ts'
-import { type RedisServer, startRedis } from '../integration/redis/redis-server.ts'
+import { gw } from '../helpers/gw.ts'
+import { type RedisServer, startRedis } from '../helpers/redis-server.ts'
+import { until } from '../helpers/until.ts'
 import { allowed, milliseconds, recordFigure } from './figures.ts'
 import { type ForwardingNode, startForwardingNode } from './forwarding-node.ts'
 import { conditionIn, startOperatorProcess, statusOf, untilCondition } from './operator-process.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { aKey } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
 import { type Fault, type FaultyServer, startFaultyServer } from './faulty-server.ts'
 import { allowed, milliseconds, type PromiseId, recordFigure } from './figures.ts'
 import { statusOf, untilCondition } from './operator-process.ts'

@@ -1,10 +1,10 @@
 /** The admission webhook behind a real API server: what it refuses, what it lets through, and how it changes its certificates. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { answers, until } from '../integration/gateway-process.ts'
-import { LEFT_TO_THE_OPERATOR, withMistake } from './broken-resources.ts'
+import { LEFT_TO_THE_OPERATOR, withMistake } from '../helpers/kubernetes/broken-resources.ts'
+import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
+import { answers, until } from '../helpers/until.ts'
 import { recordFigure } from './figures.ts'
-import { refusalOf } from './kubectl.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 import { configurationOf, webhookPortIn } from './webhook-configuration.ts'
 

@@ -13,8 +13,8 @@ import { type KubeObject, keyOf, RESOURCES, type Resource } from '../../operator
 import { Reflector } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
-import { answers, until } from '../integration/gateway-process.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { answers, until } from '../helpers/until.ts'
 import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 import { listOf, type Mountable, mountAll } from './pod-mounts.ts'
 

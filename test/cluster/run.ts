@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RESULTS_FILE } from '../results.ts'
-import { runTests } from '../run-tests.ts'
+import { CONTROL_PLANE, providePrograms } from '../helpers/kubernetes/programs.ts'
+import { RESULTS_FILE } from '../helpers/results.ts'
+import { runTests } from '../helpers/runner/run-tests.ts'
 import { figuresTable } from './figures.ts'
-import { CONTROL_PLANE, providePrograms } from './programs.ts'
 
 /** A test that takes longer hangs; it is better to know which one. */
 const TEST_MS_MAX = process.env.GW_LONG === '1' ? 3_600_000 : 1_200_000

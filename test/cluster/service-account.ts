@@ -1,6 +1,7 @@
 /** Accounts with just the rights that a test names. */
-import { until } from '../integration/gateway-process.ts'
-import type { Kubectl } from './kubectl.ts'
+
+import type { Kubectl } from '../helpers/kubernetes/kubectl.ts'
+import { until } from '../helpers/until.ts'
 
 export interface ServiceAccount {
   readonly namespace: string

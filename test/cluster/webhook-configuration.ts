@@ -1,5 +1,5 @@
 /** The webhook configuration of the chart, for a webhook that is a process of this machine. */
-import { render } from '../charts/chart.ts'
+import { render } from '../helpers/kubernetes/chart.ts'
 
 interface Configured {
   readonly webhooks: readonly Readonly<Record<string, unknown>>[]

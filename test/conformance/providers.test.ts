@@ -7,7 +7,7 @@ import type { EventMeaning, Provider, SseEvent } from '../../dataplane/providers
 import { PROVIDER_FACTS } from '../../dataplane/providers/facts.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { PROVIDER_NAMES } from '../../dataplane/providers/names.ts'
-import { aDialect, aRequest, aRequestOf } from './a-request.ts'
+import { aDialect, aRequest, aRequestOf } from '../helpers/providers/a-request.ts'
 import {
   type AnswerCase,
   CANONICAL,
@@ -19,7 +19,7 @@ import {
   readEvents,
   type StreamCase,
   streamNames,
-} from './provider-fixtures.ts'
+} from '../helpers/providers/provider-fixtures.ts'
 
 type Json = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.

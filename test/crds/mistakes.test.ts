@@ -9,7 +9,7 @@ import {
   LEFT_TO_THE_OPERATOR,
   REFUSED_AT_APPLY,
   withMistake,
-} from '../cluster/broken-resources.ts'
+} from '../helpers/kubernetes/broken-resources.ts'
 
 const NO_FILES = {
   env: {},

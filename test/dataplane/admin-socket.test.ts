@@ -23,7 +23,7 @@ import {
   SocketError,
   writeToken,
 } from '../../dataplane/admin/socket.ts'
-import { node } from '../cli/gw.ts'
+import { node } from '../helpers/gw.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'gw-sock-'))
 after(() => rmSync(home, { recursive: true }))

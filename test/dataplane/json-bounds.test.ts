@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { isWithinBounds } from '../../dataplane/json/bounds.ts'
 import { openai } from '../../dataplane/providers/openai/provider.ts'
 import { tgi } from '../../dataplane/providers/tgi/provider.ts'
-import { aRequest } from '../conformance/a-request.ts'
+import { aRequest } from '../helpers/providers/a-request.ts'
 
 const PAD = 'x'.repeat(20_000)
 

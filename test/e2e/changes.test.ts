@@ -1,7 +1,7 @@
 /** What people change while requests run, rightly or by mistake, and what comes of it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { type Load, type LoadReport, startLoad, told } from './load.ts'
 import { gateway, gatewayKey, tellingUpstream } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { providePrograms } from '../cluster/programs.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
 import { ROOT } from './world.ts'
 
 const execute = promisify(execFile)

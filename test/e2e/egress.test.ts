@@ -1,9 +1,9 @@
 /** With the NetworkPolicies enforced everything works, and nobody reaches what is no business of theirs. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { until } from '../integration/gateway-process.ts'
-import { enforcePolicies, liftPolicies } from '../node/policies.ts'
+import { until } from '../helpers/until.ts'
 import { startLoad, told } from './load.ts'
+import { enforcePolicies, liftPolicies } from './node/policies.ts'
 import { clientPod, gateway, gatewayKey } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'

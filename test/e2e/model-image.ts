@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { prepareModel, preparePython } from '../integration/model-server.ts'
-import { importFolder } from '../node/images.ts'
-import { run } from '../node/system.ts'
+import { prepareModel, preparePython } from '../helpers/model/model-server.ts'
+import { importFolder } from './node/images.ts'
+import { run } from './node/system.ts'
 
 const IMAGE = 'localhost/gw-test/llama:1'
 /** The first suite that has it. Its mirrors may lag, which its signature would not allow. */

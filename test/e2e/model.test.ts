@@ -1,7 +1,7 @@
 /** A real model server in a pod, behind the gateway. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { SCRIPTED_TEXT } from '../integration/model-server.ts'
+import { SCRIPTED_TEXT } from '../helpers/model/model-server.ts'
 import { gateway, gatewayKey, server } from './objects.ts'
 import { streamBySdk } from './sdk.ts'
 import { SPACE } from './spaces.ts'

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { aKey } from '../integration/gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
 import { SPACE } from './spaces.ts'
 
 type Fields = Readonly<Record<string, unknown>>

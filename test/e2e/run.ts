@@ -6,13 +6,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeKubectl } from '../cluster/kubectl.ts'
-import { providePrograms } from '../cluster/programs.ts'
-import { inNetwork, KUBECONFIG } from '../node/layout.ts'
-import { ensureNode, isNodeReady } from '../node/node.ts'
-import { removeNode } from '../node/remove.ts'
+import { makeKubectl } from '../helpers/kubernetes/kubectl.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
 import { provideImages, providePrometheusImage, provideRedisImage } from './image.ts'
 import { provideModelImage } from './model-image.ts'
+import { inNetwork, KUBECONFIG } from './node/layout.ts'
+import { ensureNode, isNodeReady } from './node/node.ts'
+import { removeNode } from './node/remove.ts'
 import { MONITORING, SPACE, SYSTEM } from './spaces.ts'
 import { resultTable, TABLE_FILE } from './table.ts'
 
@@ -79,7 +79,7 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
 
 /** First, since this removes the node and starts it again. */
 function testNode(): number {
-  const args = ['--test', '--test-concurrency=1', 'test/node/*.test.ts']
+  const args = ['--test', '--test-concurrency=1', 'test/e2e/node/*.test.ts']
   return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
 }
 

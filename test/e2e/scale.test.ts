@@ -1,7 +1,7 @@
 /** Replicas come and go under load; who decides how many is asked and obeyed. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { type Load, type LoadReport, startLoad, told } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE } from './spaces.ts'

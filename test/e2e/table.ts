@@ -1,6 +1,6 @@
 /** What the end-to-end tests show against what is promised, gathered for one table. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { aligned } from '../results.ts'
+import { aligned } from '../helpers/results.ts'
 
 /** The promises, in the order of the table. */
 const PROMISES = {

@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Kubectl, makeKubectl } from '../cluster/kubectl.ts'
-import { providePrograms } from '../cluster/programs.ts'
+import { type Kubectl, makeKubectl } from '../helpers/kubernetes/kubectl.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
 import { clientPrograms, simulator } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 

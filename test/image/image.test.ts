@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import manifest from '../../package.json' with { type: 'json' }
-import { answers, freePort, until } from '../integration/gateway-process.ts'
-import { provideBase } from './base.ts'
-import { buildImage, importBase } from './build.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { provideBase } from '../helpers/image/base.ts'
+import { buildImage, importBase } from '../helpers/image/build.ts'
+import { answers, until } from '../helpers/until.ts'
 import { makeBill } from './sbom.ts'
 
 const BASE = 'localhost/gw-base:test'

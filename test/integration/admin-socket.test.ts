@@ -16,9 +16,10 @@ import { after, type TestContext, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { ask } from '../../cli/asking/admin-call.ts'
 import { adminFolder, socketIn, tokenIn } from '../../dataplane/admin/place.ts'
-import { gw } from '../cli/gw.ts'
-import { type Front, startFront } from './fake-upstream.ts'
-import { freePort, until } from './gateway-process.ts'
+import { type Front, startFront } from '../helpers/fake-upstream.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 
 /** Also for a gateway that the tool starts. */
 process.env.UPSTREAM_KEY = 'upstream-credential'

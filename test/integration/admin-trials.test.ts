@@ -1,8 +1,8 @@
 /** What the admin API says before it changes something, of keys, and of trials; and who may not start them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { startFront, startUpstream } from './fake-upstream.ts'
-import { aKey } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { startFront, startUpstream } from '../helpers/fake-upstream.ts'
 
 const upstream = await startUpstream()
 const { record } = aKey({ id: 'client', prefix: 'gw_test_client_abcd' })

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { after, beforeEach, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { failing, startFront, startUpstream, textOf, whole } from './fake-upstream.ts'
+import { failing, startFront, startUpstream, textOf, whole } from '../helpers/fake-upstream.ts'
 
 const [one, two] = await Promise.all([startUpstream(), startUpstream()])
 const front = await startFront({

@@ -1,7 +1,6 @@
 /** How alerts leave: through the egress proxy like everything else, and before the process ends. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { startProxy } from './connect-proxy.ts'
 import {
   after as afterwards,
   type FakeUpstream,
@@ -10,8 +9,9 @@ import {
   startFront,
   startUpstream,
   whole,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
+import { startProxy } from './connect-proxy.ts'
 import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
 const [upstream, proxy] = await Promise.all([startUpstream(), startProxy()])

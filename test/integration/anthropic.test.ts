@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI from 'openai'
+import { type Reply, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import {
   type AnswerCase,
   CANONICAL,
   type ErrorCase,
   readCases,
   type StreamCase,
-} from '../conformance/provider-fixtures.ts'
-import { type Reply, startFront, startUpstream, whole } from './fake-upstream.ts'
+} from '../helpers/providers/provider-fixtures.ts'
 
 const [messages, spare] = await Promise.all([
   startUpstream(),

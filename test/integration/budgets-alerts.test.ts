@@ -1,8 +1,9 @@
 /** Alerts: a log line, a metric and a webhook, once for each threshold and window. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Front, failing, startUpstream, whole } from './fake-upstream.ts'
-import { PLENTY, until } from './gateway-process.ts'
+import { type Front, failing, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { keysOf, PRICES, startLimited, windowEnds } from './limits/limited-gateway.ts'
 
 const [upstream, receiver] = await Promise.all([startUpstream(), startUpstream()])

@@ -8,8 +8,9 @@ import {
   startUpstream,
   streaming,
   whole,
-} from './fake-upstream.ts'
-import { PLENTY, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { assertLimited, keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
 const WINDOW = 1000

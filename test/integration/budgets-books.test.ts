@@ -2,9 +2,17 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Asked, event, failing, type Reply, startUpstream, whole } from './fake-upstream.ts'
-import { aRandom } from './faults/random.ts'
-import { PLENTY, until } from './gateway-process.ts'
+import {
+  type Asked,
+  event,
+  failing,
+  type Reply,
+  startUpstream,
+  whole,
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { aRandom } from '../helpers/random.ts'
+import { until } from '../helpers/until.ts'
 import { keysOf, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
 
 const REQUESTS = 3000

@@ -9,9 +9,10 @@ import {
   type Reply,
   startUpstream,
   whole,
-} from './fake-upstream.ts'
-import { aRandom } from './faults/random.ts'
-import { PLENTY, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { aRandom } from '../helpers/random.ts'
+import { until } from '../helpers/until.ts'
 import {
   ANSWER_TOKENS,
   ANSWER_USD,

@@ -1,8 +1,8 @@
 /** A spent budget that downgrades: who is served by which route, and when it is 402 all the same. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { failing, startUpstream, streaming } from './fake-upstream.ts'
-import { PLENTY } from './gateway-process.ts'
+import { failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
 import {
   ANSWER_TOKENS,
   assertSpent,

@@ -4,8 +4,9 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Front, startUpstream, streaming, whole } from './fake-upstream.ts'
-import { PLENTY, until } from './gateway-process.ts'
+import { type Front, startUpstream, streaming, whole } from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import {
   ANSWER_TOKENS,
   assertSpent,

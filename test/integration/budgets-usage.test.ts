@@ -10,8 +10,9 @@ import {
   USAGE,
   whole,
   wordsOf,
-} from './fake-upstream.ts'
-import { PLENTY, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { keysOf, standing, startLimited, untilIdle } from './limits/limited-gateway.ts'
 
 const [first, second] = await Promise.all([startUpstream(), startUpstream()])

@@ -1,7 +1,7 @@
 /** Ids that link what client, gateway and upstream write down: the same whichever reader has the request. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { until } from './gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { answerWhole } from './hostile/fake-upstream.ts'
 import { CHAT_BODY, chatBytes, open, startFront, withKey } from './hostile/front.ts'
 import { sendTo } from './hostile/send.ts'

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setInterval as every } from 'node:timers/promises'
+import { until } from '../helpers/until.ts'
 import { ask, type Seen } from './faults/caller.ts'
 import type { Deed } from './faults/provider.ts'
 import { type Rig, startRig } from './faults/rig.ts'
-import { until } from './gateway-process.ts'
 
 /** Requests a second; fewer on a machine that could not make twice as many. */
 const RATE_MAX = 200

@@ -1,5 +1,6 @@
 /** A gateway with one route for each of the upstreams it is given, and requests through it. */
-import { aKey, startGateway } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { startGateway } from '../helpers/gateway-process.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

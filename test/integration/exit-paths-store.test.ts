@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import type { AdmitResult, Rules, Store } from '../../dataplane/store/contract.ts'
+import { aRandom } from '../helpers/random.ts'
 import { MOMENTS } from './faults/abandoned.ts'
-import { aRandom } from './faults/random.ts'
 import { simulate } from './faults/simulated-gateway.ts'
 
 const BODY = Buffer.from('{"model":"chat","messages":[{"role":"user","content":"hi"}]}')

@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { aRandom } from '../helpers/random.ts'
+import { until } from '../helpers/until.ts'
 import { type Draw, MISTAKES, MOMENTS } from './faults/abandoned.ts'
 import { heapBytes } from './faults/collected.ts'
 import { EXIT_PATHS } from './faults/endings.ts'
-import { aRandom } from './faults/random.ts'
 import { type Gauges, type Rig, startRig } from './faults/rig.ts'
 import { type Simulation, SLOTS, simulate } from './faults/simulated-gateway.ts'
-import { until } from './gateway-process.ts'
 
 const SIMULATED = 20_000
 const ABORTS = process.env.GW_LONG ? 20_000 : 2000

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, test } from 'node:test'
-import { gw } from '../cli/gw.ts'
+import { aKey } from '../helpers/a-key.ts'
 import {
   after as afterwards,
   errorOf,
@@ -12,8 +12,10 @@ import {
   refusingUrl,
   startUpstream,
   whole,
-} from './fake-upstream.ts'
-import { aKey, PLENTY, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 import { ANSWER_TOKENS, keysOf, startLimited } from './limits/limited-gateway.ts'
 
 const WINDOW = 1000

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setInterval as every } from 'node:timers/promises'
+import { aKey } from '../helpers/a-key.ts'
+import { type GatewayProcess, startGateway } from '../helpers/gateway-process.ts'
 import { ask, type Seen } from './faults/caller.ts'
 import {
   FAULTS,
@@ -14,7 +16,6 @@ import {
 } from './faults/catalogue.ts'
 import { type FaultyProvider, startFaultyProvider } from './faults/provider.ts'
 import { type Score, score, table, tally } from './faults/scorecard.ts'
-import { aKey, type GatewayProcess, startGateway } from './gateway-process.ts'
 
 interface Case {
   readonly fault: Fault

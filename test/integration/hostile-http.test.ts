@@ -1,7 +1,7 @@
 /** Hostile bytes at the client's port of the real gateway: one honest answer or none, and never a request upstream. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { until } from './gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { CHUNK_ROWS } from './hostile/chunk-rows.ts'
 import { FRAMING_ROWS } from './hostile/framing-rows.ts'
 import {

@@ -1,8 +1,8 @@
 /** An event that is too large to be held passes in pieces, and no heartbeat falls between them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { event, eventsOf, startFront, startUpstream, streaming } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { event, eventsOf, startFront, startUpstream, streaming } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const [upstream, idle] = await Promise.all([startUpstream(), startUpstream()])
 const front = await startFront({

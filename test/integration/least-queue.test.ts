@@ -1,9 +1,9 @@
 /** `least_queue` by the gauges of real model servers, one of which is slow and has work that the gateway does not see. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type Front, startFront } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
-import { type ModelServer, startModelServer } from './model-server.ts'
+import { type Front, startFront } from '../helpers/fake-upstream.ts'
+import { type ModelServer, startModelServer } from '../helpers/model/model-server.ts'
+import { until } from '../helpers/until.ts'
 
 const REQUESTS = 30
 const AT_ONCE = 2

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { aDocument, anUpstream, errorOf, startFront } from './fake-upstream.ts'
-import { freePort, until } from './gateway-process.ts'
+import { aDocument, anUpstream, errorOf, startFront } from '../helpers/fake-upstream.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { until } from '../helpers/until.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 const folder = await mkdtemp(join(tmpdir(), 'gw-life-'))

@@ -13,8 +13,8 @@ import {
   streaming,
   whole,
   wordsOf,
-} from './fake-upstream.ts'
-import { answers, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { answers, until } from '../helpers/until.ts'
 import { RawSocket } from './hostile/raw-socket.ts'
 
 const upstream = await startUpstream()

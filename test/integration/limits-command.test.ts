@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parse } from 'yaml'
-import { gw } from '../cli/gw.ts'
-import { refusingUrl, startUpstream } from './fake-upstream.ts'
-import { aKey } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { refusingUrl, startUpstream } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw.ts'
 import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
 // What the machines cost is told of the running hour.

@@ -11,8 +11,8 @@ import {
   silent,
   startUpstream,
   streaming,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import { RawSocket } from './hostile/raw-socket.ts'
 import {
   ANSWER_TOKENS,

@@ -1,6 +1,7 @@
 /** How a tenant stands is on every answer to it, exactly, and on no answer to a stranger. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { aKey } from '../helpers/a-key.ts'
 import {
   after as afterwards,
   failing,
@@ -9,8 +10,8 @@ import {
   startUpstream,
   streaming,
   whole,
-} from './fake-upstream.ts'
-import { aKey, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import { assertLimited, keysOf, PRICES, startLimited, told } from './limits/limited-gateway.ts'
 
 /** Requests that fit the bucket of a tenant without a rule of its own. */

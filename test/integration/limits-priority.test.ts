@@ -2,9 +2,16 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { recordResult } from '../results.ts'
-import { after as afterwards, errorOf, type Reply, startUpstream, whole } from './fake-upstream.ts'
-import { PLENTY, until } from './gateway-process.ts'
+import {
+  after as afterwards,
+  errorOf,
+  type Reply,
+  startUpstream,
+  whole,
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { recordResult } from '../helpers/results.ts'
+import { until } from '../helpers/until.ts'
 import { keysOf, startLimited } from './limits/limited-gateway.ts'
 
 const PLACES = 8

@@ -8,8 +8,8 @@ import {
   startUpstream,
   streaming,
   whole,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import {
   ANSWER_TOKENS,
   assertLimited,

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { stringify } from 'yaml'
-import { after as afterwards, startUpstream, whole } from './fake-upstream.ts'
-import { PLENTY, until } from './gateway-process.ts'
+import { after as afterwards, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import {
   ANSWER_TOKENS,
   assertLimited,

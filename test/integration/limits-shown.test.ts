@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { gw } from '../cli/gw.ts'
-import { after as afterwards, startUpstream, whole } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { after as afterwards, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 import {
   keysOf,
   limitedDocument,

@@ -9,8 +9,8 @@ import {
   startUpstream,
   streaming,
   wordsOf,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const IDLE_SECONDS = 3
 const upstream = await startUpstream()

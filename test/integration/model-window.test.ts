@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { startSimulator } from '../../cli/simulator/simulator.ts'
 import { windowIn } from '../../dataplane/providers/window-questions.ts'
-import { errorOf, startFront, startUpstream } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { errorOf, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const CREDENTIAL = 'upstream-credential'
 const runtime = await startSimulator({ apiKey: CREDENTIAL })

@@ -15,16 +15,10 @@ import {
   type SignedDocument,
   sign,
 } from '../../dataplane/delivery/signed.ts'
-import { aDocument, anUpstream, Front } from './fake-upstream.ts'
-import {
-  collectOutput,
-  freePort,
-  isOver,
-  PLENTY,
-  stop,
-  until,
-  untilExit,
-} from './gateway-process.ts'
+import { aDocument, anUpstream, Front } from '../helpers/fake-upstream.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { collectOutput, isOver, PLENTY, stop, untilExit } from '../helpers/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

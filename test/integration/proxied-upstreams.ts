@@ -1,5 +1,5 @@
 /** Gateways behind egress proxies, with the upstreams beyond: plain and secure, whole and endless. */
-import { Certificates } from './certificates.ts'
+import { Certificates } from '../helpers/certificates.ts'
 import { startProxy } from './connect-proxy.ts'
 import { startEgressGateway } from './egress-gateway.ts'
 import { type Reply, startTcpServer, startTlsServer } from './raw-server.ts'

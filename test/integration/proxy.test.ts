@@ -1,8 +1,8 @@
 /** Upstreams through an egress proxy: which ones, in which form, and who is told the proxy's credential. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import { until } from '../helpers/until.ts'
 import { CREDENTIAL } from './egress-gateway.ts'
-import { until } from './gateway-process.ts'
 import {
   direct,
   endless,

@@ -7,8 +7,9 @@ import { connect } from 'node:net'
 import { after, beforeEach, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { hashOf, sign } from '../../dataplane/delivery/signed.ts'
-import { startUpstream, whole } from './fake-upstream.ts'
-import { aKey, until } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import {
   aConfiguration,
   allKeys,

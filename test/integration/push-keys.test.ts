@@ -2,8 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { keysHashOf, legacyHashOf, recordDigest } from '../../dataplane/delivery/signed.ts'
-import { after as afterwards, startUpstream, streaming, whole, wordsOf } from './fake-upstream.ts'
-import { aKey, until } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import {
+  after as afterwards,
+  startUpstream,
+  streaming,
+  whole,
+  wordsOf,
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import {
   aConfiguration,
   allKeys,

@@ -6,8 +6,9 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
-import { after as afterwards, QUESTION, startUpstream, whole } from './fake-upstream.ts'
-import { aKey, until } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { after as afterwards, QUESTION, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import {
   aConfiguration,
   allKeys,

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { startUpstream, whole } from './fake-upstream.ts'
-import { aKey, until } from './gateway-process.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 import {
   aConfiguration,
   allKeys,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { after, test } from 'node:test'
-import { paste, startQuickstart } from '../cli/a-quickstart.ts'
-import { freePort } from './gateway-process.ts'
-import { PYTHON, preparePython } from './model-server.ts'
+import { paste, startQuickstart } from '../helpers/a-quickstart.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { PYTHON, preparePython } from '../helpers/model/model-server.ts'
 
 const { printed, stop } = await startQuickstart(await freePort())
 after(stop)

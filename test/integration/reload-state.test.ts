@@ -3,8 +3,15 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { anUpstream, errorOf, failing, startFront, startUpstream, whole } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import {
+  anUpstream,
+  errorOf,
+  failing,
+  startFront,
+  startUpstream,
+  whole,
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 type Section = Record<string, unknown>
 

@@ -5,6 +5,7 @@ import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { parse, stringify } from 'yaml'
+import { aKey } from '../helpers/a-key.ts'
 import {
   after as afterwards,
   anUpstream,
@@ -14,8 +15,9 @@ import {
   streaming,
   whole,
   wordsOf,
-} from './fake-upstream.ts'
-import { aKey, freePort, until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { until } from '../helpers/until.ts'
 import { RawSocket } from './hostile/raw-socket.ts'
 
 type Section = Record<string, unknown>

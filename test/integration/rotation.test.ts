@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { startFront, startUpstream } from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+import { startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-rotation-'))
 const upstream = await startUpstream()

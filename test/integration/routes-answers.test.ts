@@ -9,7 +9,7 @@ import {
   startFront,
   startUpstream,
   whole,
-} from './fake-upstream.ts'
+} from '../helpers/fake-upstream.ts'
 
 const [first, second] = await Promise.all([startUpstream(), startUpstream(whole('second'))])
 const retries = [1, 2, 3].flatMap((max_attempts) => [

@@ -10,8 +10,8 @@ import {
   startFront,
   startUpstream,
   whole,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const REASONS = ['on_upstream_error', 'on_timeout', 'on_queue_saturated'] as const
 

@@ -10,8 +10,8 @@ import {
   startUpstream,
   streaming,
   whole,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 type Up = FakeUpstream
 /** One for each name. */

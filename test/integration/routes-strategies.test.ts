@@ -10,8 +10,8 @@ import {
   startFront,
   startUpstream,
   whole,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const names = ['a', 'b', 'c', 'd'] as const
 const [a, b, c, d] = await Promise.all(names.map((name) => startUpstream(whole(name))))

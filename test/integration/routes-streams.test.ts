@@ -15,8 +15,8 @@ import {
   USAGE,
   whole,
   wordsOf,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const [first, second] = await Promise.all([startUpstream(), startUpstream()])
 const upstreams = [

@@ -5,8 +5,8 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RESULTS_FILE, resultsTable } from '../results.ts'
-import { runTests } from '../run-tests.ts'
+import { RESULTS_FILE, resultsTable } from '../helpers/results.ts'
+import { runTests } from '../helpers/runner/run-tests.ts'
 
 const TESTS = 'test/integration/**/*.test.ts'
 const MEASURING = 'test/**/*.test.ts'

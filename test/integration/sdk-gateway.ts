@@ -1,6 +1,7 @@
 /** What the SDKs are tried on: a gateway in front of two real model servers, and a key for all of it and one for a part. */
-import { aKey, startGateway } from './gateway-process.ts'
-import { startModelServer } from './model-server.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { startGateway } from '../helpers/gateway-process.ts'
+import { startModelServer } from '../helpers/model/model-server.ts'
 
 /** Routes: `chat` says what is known, `endless` never ends by itself. */
 export async function startSdkGateway() {

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { PYTHON, SCRIPTED_TEXT, SCRIPTED_TOKENS } from './model-server.ts'
+import { PYTHON, SCRIPTED_TEXT, SCRIPTED_TOKENS } from '../helpers/model/model-server.ts'
 import { startSdkGateway } from './sdk-gateway.ts'
 
 const { gateway, allowed, narrow, loop, stop } = await startSdkGateway()
@@ -15,7 +15,10 @@ const seen = await callFromPython()
 const usage = [12, SCRIPTED_TOKENS, 81]
 
 test('the pinned version of the SDK made the calls', async () => {
-  const requirements = await readFile(join(import.meta.dirname, 'requirements.txt'), 'utf8')
+  const requirements = await readFile(
+    join(import.meta.dirname, '../helpers/model/requirements.txt'),
+    'utf8',
+  )
   assert.ok(requirements.includes(`openai==${seen.version}\n`), seen.version)
 })
 

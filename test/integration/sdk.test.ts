@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { aKey, until } from './gateway-process.ts'
-import { SCRIPTED_TEXT, SCRIPTED_TOKENS } from './model-server.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { SCRIPTED_TEXT, SCRIPTED_TOKENS } from '../helpers/model/model-server.ts'
+import { until } from '../helpers/until.ts'
 import { startSdkGateway } from './sdk-gateway.ts'
 
 const { gateway, allowed, narrow, loop, stop } = await startSdkGateway()

@@ -11,9 +11,9 @@ import { setInterval as every, setImmediate as turn } from 'node:timers/promises
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { NodeExchange } from '../../dataplane/listener/node-exchange.ts'
 import { ClientResponse } from '../../dataplane/response.ts'
+import { until } from '../helpers/until.ts'
 import { ask } from './faults/caller.ts'
 import { type Rig, startRig } from './faults/rig.ts'
-import { until } from './gateway-process.ts'
 
 const READERS = 500
 const AT_ONCE = 50

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { Certificates } from './certificates.ts'
+import { Certificates } from '../helpers/certificates.ts'
 import { startProxy } from './connect-proxy.ts'
 import { startEgressGateway } from './egress-gateway.ts'
 import {

@@ -1,7 +1,7 @@
 /** The metrics as Prometheus reads them: the format, the labels, the histograms. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { failing, startFront, startUpstream, streaming, textOf } from './fake-upstream.ts'
+import { failing, startFront, startUpstream, streaming, textOf } from '../helpers/fake-upstream.ts'
 
 const upstream = await startUpstream()
 const front = await startFront({

@@ -9,8 +9,8 @@ import {
   startUpstream,
   streaming,
   whole,
-} from './fake-upstream.ts'
-import { until } from './gateway-process.ts'
+} from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
 
 const [one, two] = await Promise.all([startUpstream(), startUpstream()])
 const front = await startFront({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createSecureContext, type TlsOptions } from 'node:tls'
-import { Certificates } from './certificates.ts'
+import { Certificates } from '../helpers/certificates.ts'
 import { CREDENTIAL, startEgressGateway } from './egress-gateway.ts'
 import { startTcpServer, startTlsServer } from './raw-server.ts'
 

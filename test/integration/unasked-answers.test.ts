@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { startFront } from './fake-upstream.ts'
+import { startFront } from '../helpers/fake-upstream.ts'
 
 interface Question {
   readonly socket: Socket

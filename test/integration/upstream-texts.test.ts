@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { Certificates } from './certificates.ts'
+import { Certificates } from '../helpers/certificates.ts'
+import { until } from '../helpers/until.ts'
 import { startEgressGateway } from './egress-gateway.ts'
-import { until } from './gateway-process.ts'
 import { startTcpServer, startTlsServer } from './raw-server.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'

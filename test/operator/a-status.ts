@@ -11,7 +11,7 @@ import type { PodState } from '../../operator/delivery/pusher.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import type { StatusFacts } from '../../operator/status/facts.ts'
 import { gatewayStatus } from '../../operator/status/gateway-status.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
 export const NOW = '2026-06-01T00:00:00Z'

@@ -5,7 +5,7 @@ import { judge } from '../../dataplane/config/judgement/judge.ts'
 import { COMPARISONS_MAX, Suggestions } from '../../dataplane/config/judgement/nearest.ts'
 import { type Compiled, compile, showFinding } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 const UPSTREAMS = 250
 const ROUTES = 64

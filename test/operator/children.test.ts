@@ -12,7 +12,7 @@ import { WorkloadReconciler } from '../../operator/reconcilers/workload.ts'
 import { childrenOf } from '../../operator/workload/children.ts'
 import type { WorkloadSettings } from '../../operator/workload/settings.ts'
 import { World } from '../../operator/world.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 import { refuses, type ScriptedApi, startScriptedApi } from './scripted-api.ts'
 
 interface Asked {

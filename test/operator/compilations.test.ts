@@ -7,7 +7,7 @@ import { judgeApart, type Order } from '../../operator/compile/judge-apart.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
 import { Store } from '../../operator/kube/store.ts'
 import type { World } from '../../operator/world.ts'
-import { aGateway, aGatewayKey } from './a-gateway.ts'
+import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
 
 function large(generation = 1): KubeObject {
   const aliases = Object.fromEntries(

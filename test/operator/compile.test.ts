@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Compiled, compile, showFinding } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { LEFT_TO_THE_OPERATOR, REFUSED_AT_APPLY, withMistake } from '../cluster/broken-resources.ts'
-import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
+import { aGateway, aGatewayKey, aHash } from '../helpers/kubernetes/a-gateway.ts'
+import {
+  LEFT_TO_THE_OPERATOR,
+  REFUSED_AT_APPLY,
+  withMistake,
+} from '../helpers/kubernetes/broken-resources.ts'
 
 const NOW = Date.parse('2026-06-01T00:00:00Z')
 

@@ -7,7 +7,7 @@ import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import { joinNeeds } from '../../operator/compile/needs.ts'
 import { networkPolicyOf } from '../../operator/workload/network.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 const LINK_LOCAL = '169.254.0.0/16'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileKeys } from '../../operator/compile/compile-keys.ts'
 import { keyConditions } from '../../operator/status/key-conditions.ts'
-import { aGateway, aGatewayKey } from './a-gateway.ts'
+import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
 
 const NOW = '2026-06-01T00:00:00Z'
 

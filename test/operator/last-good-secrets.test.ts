@@ -11,7 +11,7 @@ import type { KubeObject } from '../../operator/kube/objects.ts'
 import { ConfigReconciler } from '../../operator/reconcilers/config.ts'
 import { desiredDeployment } from '../../operator/workload/made-with.ts'
 import type { World } from '../../operator/world.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
 const keys = { privateKey, keyId: 'test', trusted: {} }

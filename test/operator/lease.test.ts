@@ -4,7 +4,7 @@ import { afterEach, test } from 'node:test'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import { Lease } from '../../operator/kube/lease.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 
 const TIMINGS = { durationMs: 1000, renewMs: 400, retryMs: 30 }
 

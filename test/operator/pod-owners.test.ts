@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { PodOwners } from '../../operator/delivery/pod-owners.ts'
 import { isBelievable, isCounted, nextSequence } from '../../operator/delivery/sequences.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 function owner(kind: string, name: string, uid: string, controller = true) {
   const apiVersion = kind === 'GatewayConfig' ? 'inference.gw/v1' : 'apps/v1'

@@ -17,7 +17,7 @@ import {
 import { signConfiguration, signKeys } from '../../operator/delivery/bundle.ts'
 import { Pusher } from '../../operator/delivery/pusher.ts'
 import { Transport } from '../../operator/kube/transport.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 
 const pair = generateKeyPairSync('ed25519')
 const signing = { privateKey: pair.privateKey, keyId: 'test', trusted: {} }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Outcome, WorkQueue } from '../../operator/kube/queue.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 
 function aQueue(process: (key: string) => Promise<Outcome>, concurrency = 2) {
   const failures: number[] = []

@@ -10,7 +10,7 @@ import {
   type Timings,
 } from '../../operator/kube/reflector.ts'
 import { Store } from '../../operator/kube/store.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import {
   anObject,
   lineOf,

@@ -12,7 +12,7 @@ import {
 } from '../../operator/delivery/bundle.ts'
 import { loadSigningKeys, readSigningKeys } from '../../operator/delivery/signing-keys.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { aHash } from './a-gateway.ts'
+import { aHash } from '../helpers/kubernetes/a-gateway.ts'
 import { startScriptedApi } from './scripted-api.ts'
 
 const gateway = { uid: 'u', namespace: 'ai', name: 'production' }

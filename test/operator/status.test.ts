@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import type { StatusFacts } from '../../operator/status/facts.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 import { aPod, conditionOf, deployment, NOW, says, statusOf } from './a-status.ts'
 
 const LATER = '2026-06-01T00:10:00Z'

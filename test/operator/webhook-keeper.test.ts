@@ -6,7 +6,7 @@ import { valueBelow } from '../../dataplane/json/values.ts'
 import { CertificateKeeper } from '../../operator/admission/certificate-keeper.ts'
 import { type Certificates, readCertificates } from '../../operator/admission/certificates.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 import { startScriptedApi } from './scripted-api.ts'
 
 const START = Date.UTC(2026, 0, 1)

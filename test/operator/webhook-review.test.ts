@@ -5,7 +5,7 @@ import { judgeQuestion, type Known } from '../../operator/admission/judge.ts'
 import { allow, answerOf, readReview } from '../../operator/admission/review.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { aGateway, aGatewayKey, aHash } from './a-gateway.ts'
+import { aGateway, aGatewayKey, aHash } from '../helpers/kubernetes/a-gateway.ts'
 
 const NOTHING: Known = { now: Date.UTC(2026, 0, 1), gateway: () => undefined, keysOf: () => [] }
 

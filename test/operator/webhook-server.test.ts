@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
 import { renewed } from '../../operator/admission/certificates.ts'
 import { createReviewServer, type ReviewServerOptions } from '../../operator/admission/server.ts'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../helpers/until.ts'
 
 const OPERATOR = join(import.meta.dirname, '../../operator/main.ts')
 

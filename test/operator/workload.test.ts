@@ -8,7 +8,7 @@ import { childrenOf } from '../../operator/workload/children.ts'
 import { covers } from '../../operator/workload/covers.ts'
 import { desiredDeployment, templateHashOf } from '../../operator/workload/made-with.ts'
 import { drainSecondsOf } from '../../operator/workload/settings.ts'
-import { aGateway } from './a-gateway.ts'
+import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
 const release = { image: 'gw:1', version: '1', operatorNamespace: 'gw-system' }
 

@@ -3,8 +3,8 @@
  * `GW_SEEDS=17` one, with all that happened in it.
  */
 import { after, test } from 'node:test'
-import { startRedis } from '../integration/redis/redis-server.ts'
-import { recordResult } from '../results.ts'
+import { startRedis } from '../helpers/redis-server.ts'
+import { recordResult } from '../helpers/results.ts'
 import { leavingPlanOf } from './plan.ts'
 import { openRedis, Server } from './redis-backend.ts'
 import { assertKept, runSeeds, seedsOf } from './seeds.ts'

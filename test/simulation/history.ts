@@ -1,6 +1,6 @@
 /** Runs one history and tells what went against the promises. */
 
-import { aRandom } from '../integration/faults/random.ts'
+import { aRandom } from '../helpers/random.ts'
 import type { Backend, BackendWorld, OpenBackend, Witness } from './backend.ts'
 import type { Life } from './life.ts'
 import { CALM, Network } from './network.ts'

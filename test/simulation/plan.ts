@@ -1,6 +1,6 @@
 /** What happens in one history, all of it drawn from its seed. */
 import type { BudgetRule, Rules } from '../../dataplane/store/contract.ts'
-import { aRandom } from '../integration/faults/random.ts'
+import { aRandom } from '../helpers/random.ts'
 import { CALM, type Draw, type Weather } from './network.ts'
 
 export interface PlannedRequest {

@@ -11,7 +11,7 @@ import { openClient, type RedisClient } from '../../dataplane/store/redis/redis-
 import { RedisStore } from '../../dataplane/store/redis/store.ts'
 import { LocalShare } from '../../dataplane/store/shared/local-share.ts'
 import { SharedStore } from '../../dataplane/store/shared/shared.ts'
-import { atTime } from '../dataplane/store/script-time.ts'
+import { atTime } from '../helpers/store/script-time.ts'
 import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
 
 /** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */

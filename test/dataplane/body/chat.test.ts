@@ -13,8 +13,8 @@ import {
 } from '../../../dataplane/body/chat.ts'
 import { VALUES_MAX } from '../../../dataplane/json/members.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
-import { aDialect } from '../../conformance/a-request.ts'
 import { cases } from '../../helpers/cases.ts'
+import { aDialect } from '../../helpers/providers/a-request.ts'
 
 const MESSAGES = [{ role: 'user', content: 'hi' }]
 

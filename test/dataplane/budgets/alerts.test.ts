@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alertOf, type BudgetAlert, reachedThresholds } from '../../../dataplane/budgets/alerts.ts'
 import { type Alert, AlertWebhook, type Post } from '../../../dataplane/budgets/webhook.ts'
-import { aBudget, aClock } from '../store/world.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { aBudget } from '../../helpers/store/world.ts'
 
 test('a threshold is reached at its fraction of the cap, and told to nobody twice', () => {
   const rows: readonly [

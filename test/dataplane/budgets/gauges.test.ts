@@ -7,7 +7,8 @@ import { showBudgetsAtScrapes } from '../../../dataplane/budgets/gauges.ts'
 import { InfraCost } from '../../../dataplane/budgets/infra-cost.ts'
 import type { Gateway } from '../../../dataplane/gateway.ts'
 import { createMetrics, createRegistry } from '../../../dataplane/telemetry/metrics.ts'
-import { aBudget, aClock, aRule, NOON, World } from '../store/world.ts'
+import { aClock, NOON } from '../../helpers/clock.ts'
+import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 
 /** Nobody else's reads get through while more are under way. */
 const AT_A_TIME_MAX = 32

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayOf, monthOf, Present } from '../../../dataplane/budgets/windows.ts'
-import { aBudget, aClock, aRule, tokens, verdict, World } from '../store/world.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/world.ts'
 
 test('D11: a moment belongs to the UTC day and month that its date names', () => {
   const rows = [

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
-import { Certificates } from '../../integration/certificates.ts'
+import { Certificates } from '../../helpers/certificates.ts'
 
 export const certificates = new Certificates()
 const authority = certificates.authority()

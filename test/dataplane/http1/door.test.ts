@@ -10,7 +10,7 @@ import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { BodyTaker } from '../../../dataplane/call.ts'
 import { takeOver } from '../../../dataplane/listener/http1/door.ts'
 import type { PlainExchange } from '../../../dataplane/listener/http1/exchange.ts'
-import { until } from '../../integration/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 
 const BODY = 'a body'
 const PLAIN = `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { limitHeaders, usdText } from '../../../dataplane/limits/headers.ts'
 import { type Refused, refusalError } from '../../../dataplane/limits/refusal.ts'
 import type { Rules } from '../../../dataplane/store/contract.ts'
-import { aBudget, aRule, NOON, tokens, World } from '../store/world.ts'
+import { NOON } from '../../helpers/clock.ts'
+import { aBudget, aRule, tokens, World } from '../../helpers/store/world.ts'
 
 test('every answer tells the rate; budgets only a tenant that has them', () => {
   const world = new World(aRule({ requestsPerMinute: 120, burst: 30 }))

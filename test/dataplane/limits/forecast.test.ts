@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { forecast } from '../../../dataplane/limits/forecast.ts'
 import { type AdmitResult, BUSY_RETRY_MS } from '../../../dataplane/store/contract.ts'
 import { cases } from '../../helpers/cases.ts'
-import { aBudget, aRule, World } from '../store/world.ts'
+import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 
 /** Waits are told in whole milliseconds, so a forecast may be one late. */
 const APART_MS = 1

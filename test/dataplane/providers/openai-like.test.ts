@@ -11,7 +11,7 @@ import { openAiLike } from '../../../dataplane/providers/openai-like/provider.ts
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
 import { triton } from '../../../dataplane/providers/triton/provider.ts'
 import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
-import { aDialect, aRequest, aRequestOf } from '../../conformance/a-request.ts'
+import { aDialect, aRequest, aRequestOf } from '../../helpers/providers/a-request.ts'
 
 const messages = [{ role: 'user', content: 'Hi 🌦 "quoted" \\ back' }]
 

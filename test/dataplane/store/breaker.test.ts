@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Breaker } from '../../../dataplane/store/redis/breaker.ts'
-import { aClock } from './world.ts'
+import { aClock } from '../../helpers/clock.ts'
 
 function closed() {
   const clock = aClock()

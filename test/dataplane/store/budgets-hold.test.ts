@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { cases } from '../../helpers/cases.ts'
-import { aBudget, aClock, aRule, nanos, tokens, verdict, World } from './world.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { aBudget, aRule, nanos, tokens, verdict, World } from '../../helpers/store/world.ts'
 
 /** A small generator with a seed that a failure can name. */
 function seeded(seed: number): () => number {

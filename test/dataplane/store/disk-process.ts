@@ -1,6 +1,7 @@
 /** A process that keeps budgets on disk until it is killed: `node disk-process.ts FOLDER once|storm`. */
 import { DiskStore } from '../../../dataplane/store/memory/disk.ts'
-import { aBudget, aClock, aRule } from './world.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { aBudget, aRule } from '../../helpers/store/world.ts'
 
 const [folder = '', mode = ''] = process.argv.slice(2)
 const clock = aClock()

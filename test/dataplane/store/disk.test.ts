@@ -18,7 +18,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { type DiskOptions, DiskStore, FLUSH_MS } from '../../../dataplane/store/memory/disk.ts'
 import { FILE_NAME, StateError } from '../../../dataplane/store/memory/journal.ts'
-import { aBudget, aClock, aRule, NOON, type TurnedClock } from './world.ts'
+import { aClock, NOON, type TurnedClock } from '../../helpers/clock.ts'
+import { aBudget, aRule } from '../../helpers/store/world.ts'
 
 const BUDGET = aBudget({
   tokensPerDay: 1_000_000_000,

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitResult, Figures, Rules } from '../../../dataplane/store/contract.ts'
 import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
-import { aBudget, aClock, aRule, NOON, tokens, verdict } from './world.ts'
+import { aClock, NOON } from '../../helpers/clock.ts'
+import { aBudget, aRule, tokens, verdict } from '../../helpers/store/world.ts'
 
 const DAY_END = Date.parse('2026-11-22T00:00:00Z')
 

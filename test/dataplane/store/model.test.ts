@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { cases } from '../../helpers/cases.ts'
-import { ANSWERS, compare, history } from './histories.ts'
-import { aClock } from './world.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { ANSWERS, compare, history } from '../../helpers/store/histories.ts'
 
 test('over random histories every answer is that of the full history', async () => {
   const reached = new Set<string>()

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { LEASE_MS } from '../../../dataplane/store/contract.ts'
 import { cases } from '../../helpers/cases.ts'
-import { aBudget, aClock, aRule, tokens, verdict, World } from './world.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/world.ts'
 
 const BUDGET = aBudget({ tokensPerDay: 1_000_000_000, nanosPerMonth: 1_000_000_000 })
 

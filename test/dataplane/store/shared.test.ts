@@ -15,7 +15,8 @@ import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
 import { type Adopting, SharedStore } from '../../../dataplane/store/shared/shared.ts'
-import { aClock, aRule, NOON, tokens } from './world.ts'
+import { aClock, NOON } from '../../helpers/clock.ts'
+import { aRule, tokens } from '../../helpers/store/world.ts'
 
 /** Counts in memory, unless it is away; says what it was told. */
 class Behind implements Adopting {

@@ -8,7 +8,7 @@ import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
 import { UpstreamStream } from '../../../dataplane/streaming/upstream-stream.ts'
 import { Exchange } from '../../../dataplane/upstream/attempt/exchange.ts'
-import { aRequest } from '../../conformance/a-request.ts'
+import { aRequest } from '../../helpers/providers/a-request.ts'
 
 const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word"}}]}\n\n'
 const ROLE = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'

@@ -17,7 +17,7 @@ import type {
 } from '../../../dataplane/upstream/connection/http1/contract.ts'
 import type { TargetState } from '../../../dataplane/upstream/target/target-state.ts'
 import { type Target, Targets } from '../../../dataplane/upstream/target/targets.ts'
-import { aRequest } from '../../conformance/a-request.ts'
+import { aRequest } from '../../helpers/providers/a-request.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

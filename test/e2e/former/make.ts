@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { providePrograms } from '../../cluster/programs.ts'
+import { providePrograms } from '../../helpers/kubernetes/programs.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

@@ -1,6 +1,6 @@
 /** Ways in which a request at the real gateway ends before its time, by the ids of the catalogue. */
 import assert from 'node:assert/strict'
-import { until } from '../gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import type { RawSocket } from '../hostile/raw-socket.ts'
 import type { Deed } from './provider.ts'
 import type { Rig } from './rig.ts'

@@ -1,6 +1,8 @@
 /** The real gateway in front of a faulty provider, and its gauges. */
 import assert from 'node:assert/strict'
-import { aKey, type GatewayProcess, startGateway, until } from '../gateway-process.ts'
+import { aKey } from '../../helpers/a-key.ts'
+import { type GatewayProcess, startGateway } from '../../helpers/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { RawSocket } from '../hostile/raw-socket.ts'
 import { type FaultyProvider, type Service, startFaultyProvider } from './provider.ts'
 

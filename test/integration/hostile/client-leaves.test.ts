@@ -1,7 +1,7 @@
 /** Clients that go away: the upstream is let go at once, and nothing is left in flight. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { until } from '../gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { answerWhole } from './fake-upstream.ts'
 import { CHAT_BODY, chatBytes, framedBytes, open, startFront } from './front.ts'
 import type { RawSocket } from './raw-socket.ts'

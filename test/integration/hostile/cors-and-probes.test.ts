@@ -1,7 +1,7 @@
 /** Browsers and load balancers: who may read an answer, and who needs no key. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { until } from '../gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { startFront } from './front.ts'
 import { sendTo } from './send.ts'
 

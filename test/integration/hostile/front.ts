@@ -1,6 +1,7 @@
 /** A gateway in front of a fake upstream, and well-formed requests to it as bytes. */
 import assert from 'node:assert/strict'
-import { aKey, type GatewayProcess, startGateway } from '../gateway-process.ts'
+import { aKey } from '../../helpers/a-key.ts'
+import { type GatewayProcess, startGateway } from '../../helpers/gateway-process.ts'
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts'
 import { RawSocket } from './raw-socket.ts'
 

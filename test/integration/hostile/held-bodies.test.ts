@@ -1,7 +1,9 @@
 /** Bodies on their way count against their tenant, and what needs no body does not wait for one. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { aKey, startGateway, until } from '../gateway-process.ts'
+import { aKey } from '../../helpers/a-key.ts'
+import { startGateway } from '../../helpers/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { startFakeUpstream } from './fake-upstream.ts'
 import { RawSocket } from './raw-socket.ts'
 

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import type { Attack, Orders } from '../../bench/attack-list.ts'
-import { aKey, startGateway } from '../gateway-process.ts'
+import { aKey } from '../../helpers/a-key.ts'
+import type { Attack, Orders } from '../../helpers/attack-list.ts'
+import { startGateway } from '../../helpers/gateway-process.ts'
 import { startFakeUpstream } from './fake-upstream.ts'
 
 const KEYS = {

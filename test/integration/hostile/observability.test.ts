@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, test } from 'node:test'
-import { until } from '../gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { CHAT_BODY, chatBytes, type Front, KEY, open, startFront, withKey } from './front.ts'
 import { sendTo } from './send.ts'
 

@@ -1,7 +1,7 @@
 /** Keys that clients put where they do not belong: neither logs, traces nor answers show them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { until } from '../gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { CHAT_BODY, startFront } from './front.ts'
 import { type Sent, sendTo } from './send.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setInterval as every } from 'node:timers/promises'
-import { answers, until } from '../gateway-process.ts'
+import { answers, until } from '../../helpers/until.ts'
 import {
   CHAT_BODY,
   CHAT_HEADERS,

@@ -1,9 +1,11 @@
 /** A gateway whose tenants have limits, and short ways to ask as one of them and to see how it stands. */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Heard } from '../fake-upstream.ts'
-import { aDocument, anUpstream, errorOf, Front } from '../fake-upstream.ts'
-import { aKey, type GatewayOptions, startGateway, until } from '../gateway-process.ts'
+import { aKey } from '../../helpers/a-key.ts'
+import type { Heard } from '../../helpers/fake-upstream.ts'
+import { aDocument, anUpstream, errorOf, Front } from '../../helpers/fake-upstream.ts'
+import { type GatewayOptions, startGateway } from '../../helpers/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

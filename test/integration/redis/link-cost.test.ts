@@ -1,10 +1,10 @@
 /** What the shared store costs: calls for each request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startUpstream } from '../fake-upstream.ts'
-import { until } from '../gateway-process.ts'
+import { startUpstream } from '../../helpers/fake-upstream.ts'
+import { startRedis } from '../../helpers/redis-server.ts'
+import { until } from '../../helpers/until.ts'
 import { keysOf } from '../limits/limited-gateway.ts'
-import { startRedis } from './redis-server.ts'
 import { pacedChats, startShared, statuses } from './shared-gateways.ts'
 import { bestTry } from './tries.ts'
 

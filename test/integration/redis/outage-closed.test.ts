@@ -1,11 +1,11 @@
 /** `fail_open: false`: while the store is away every request is told so, at once, and never that it did too much. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import { recordResult } from '../../results.ts'
-import { errorOf, startUpstream } from '../fake-upstream.ts'
-import { until } from '../gateway-process.ts'
+import { errorOf, startUpstream } from '../../helpers/fake-upstream.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { recordResult } from '../../helpers/results.ts'
+import { until } from '../../helpers/until.ts'
 import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
 import {
   loggedStates,
   pacedChats,

@@ -1,10 +1,10 @@
 /** How much replicas admit without their store: no more than the limit over all of them, from the level that was known. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Front, startUpstream } from '../fake-upstream.ts'
-import { until } from '../gateway-process.ts'
+import { type Front, startUpstream } from '../../helpers/fake-upstream.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { until } from '../../helpers/until.ts'
 import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
 import {
   pacedChats,
   type SharedOptions,

@@ -1,7 +1,7 @@
 /** Gateways that share one store, and what happens to their clients while something happens to it. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FakeUpstream, Front, Heard } from '../fake-upstream.ts'
-import { until } from '../gateway-process.ts'
+import type { FakeUpstream, Front, Heard } from '../../helpers/fake-upstream.ts'
+import { until } from '../../helpers/until.ts'
 import { type Keys, type Limited, startLimited } from '../limits/limited-gateway.ts'
 
 type Fields = Readonly<Record<string, unknown>>

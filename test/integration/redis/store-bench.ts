@@ -1,9 +1,9 @@
 /** What the tests of a store on a real Redis stand on: a server that is empty before each, and a clock that they turn. */
 import { after, before, beforeEach } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
-import { atTime } from '../../dataplane/store/script-time.ts'
-import { aClock, type TurnedClock } from '../../dataplane/store/world.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
+import { aClock, type TurnedClock } from '../../helpers/clock.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { atTime } from '../../helpers/store/script-time.ts'
 import { aStore, openLink, type TestLink } from './store-world.ts'
 
 export class StoreBench {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { ANSWERS } from '../../dataplane/store/histories.ts'
 import { cases } from '../../helpers/cases.ts'
-import { recordResult } from '../../results.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
+import { recordResult } from '../../helpers/results.ts'
+import { ANSWERS } from '../../helpers/store/histories.ts'
 import type { Order } from './model-worker.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
 
 const HISTORIES = cases(6000, 100_000)
 

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import type { Clock } from '../../../dataplane/base/clock.ts'
 import type { Link, Script } from '../../../dataplane/store/redis/link.ts'
 import { RedisStore } from '../../../dataplane/store/redis/store.ts'
-import type { RedisServer } from './redis-server.ts'
+import type { RedisServer } from '../../helpers/redis-server.ts'
 
 export interface TestLink extends Link {
   readonly client: Redis

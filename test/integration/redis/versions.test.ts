@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
-import { aBudget, aRule } from '../../dataplane/store/world.ts'
+import { aBudget, aRule } from '../../helpers/store/world.ts'
 import { aStoreBench } from './store-bench.ts'
 
 const STATE = 'gw:v1:{acme}:state'

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { recordResult } from '../../results.ts'
 import {
   type Asked,
   event,
@@ -11,9 +10,10 @@ import {
   silent,
   startUpstream,
   whole,
-} from '../fake-upstream.ts'
-import { aRandom } from '../faults/random.ts'
-import { until } from '../gateway-process.ts'
+} from '../../helpers/fake-upstream.ts'
+import { aRandom } from '../../helpers/random.ts'
+import { recordResult } from '../../helpers/results.ts'
+import { until } from '../../helpers/until.ts'
 import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 

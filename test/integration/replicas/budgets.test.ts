@@ -1,9 +1,9 @@
 /** D1 one budget, several real processes and one real Redis: one request over at most, and all of it used. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { recordResult } from '../../results.ts'
-import { errorOf, type Reply, startUpstream, whole } from '../fake-upstream.ts'
-import { aRandom } from '../faults/random.ts'
+import { errorOf, type Reply, startUpstream, whole } from '../../helpers/fake-upstream.ts'
+import { aRandom } from '../../helpers/random.ts'
+import { recordResult } from '../../helpers/results.ts'
 import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 

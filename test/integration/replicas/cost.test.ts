@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../../dataplane/base/clock.ts'
 import type { Rules } from '../../../dataplane/store/contract.ts'
 import { RedisStore } from '../../../dataplane/store/redis/store.ts'
-import { recordResult } from '../../results.ts'
+import { startRedis } from '../../helpers/redis-server.ts'
+import { recordResult } from '../../helpers/results.ts'
 import { aLink } from '../redis/a-link.ts'
-import { startRedis } from '../redis/redis-server.ts'
 
 const IN_FLIGHT = 64
 /** What a request takes at its upstream, about. */

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { recordResult } from '../../results.ts'
-import { startUpstream } from '../fake-upstream.ts'
+import { startUpstream } from '../../helpers/fake-upstream.ts'
+import { recordResult } from '../../helpers/results.ts'
 import { assertLimited, keysOf } from '../limits/limited-gateway.ts'
 import { type Answer, Replicas, type Sections } from './rig.ts'
 

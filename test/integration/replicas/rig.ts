@@ -1,9 +1,9 @@
 /** Real gateway processes that share one real Redis, and a client that asks any of them over connections it keeps. */
 import { Agent, request } from 'node:http'
-import { aDocument, anUpstream, Front } from '../fake-upstream.ts'
-import { PLENTY, startGateway } from '../gateway-process.ts'
+import { aDocument, anUpstream, Front } from '../../helpers/fake-upstream.ts'
+import { PLENTY, startGateway } from '../../helpers/gateway-process.ts'
+import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import type { Keys } from '../limits/limited-gateway.ts'
-import { type RedisServer, startRedis } from '../redis/redis-server.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

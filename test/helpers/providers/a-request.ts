@@ -2,9 +2,9 @@
  * Builds what providers are given: a request as the gateway has understood it, and the settings of
  * an upstream.
  */
-import type { ChatBody, ChatRequest } from '../../dataplane/call.ts'
-import { MembersScan } from '../../dataplane/json/members.ts'
-import type { Dialect } from '../../dataplane/providers/contract.ts'
+import type { ChatBody, ChatRequest } from '../../../dataplane/call.ts'
+import { MembersScan } from '../../../dataplane/json/members.ts'
+import type { Dialect } from '../../../dataplane/providers/contract.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }
 

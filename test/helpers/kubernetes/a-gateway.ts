@@ -1,6 +1,6 @@
 /** Resources with valid defaults, as the API server gives them. */
-import { hashOf } from '../../dataplane/delivery/signed.ts'
-import type { KubeObject } from '../../operator/kube/objects.ts'
+import { hashOf } from '../../../dataplane/delivery/signed.ts'
+import type { KubeObject } from '../../../operator/kube/objects.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -15,7 +15,7 @@ export interface Mistake {
   readonly says: RegExp
 }
 
-export const GOOD = join(import.meta.dirname, '../dataplane/config/specified.yaml')
+export const GOOD = join(import.meta.dirname, '../../dataplane/config/specified.yaml')
 
 export function aGatewayConfig(name: string): Tree {
   return { ...parse(readFileSync(GOOD, 'utf8')), metadata: { name } }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, readlink, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { containerCgroups } from './cgroups.ts'
 import { CONTAINERS } from './containers.ts'
 import { killDaemons, killQuietly } from './daemons.ts'

@@ -1,30 +1,7 @@
-/** A store on a clock that tests turn, and tenants' rules with valid defaults. */
-import type { Clock } from '../../../dataplane/base/clock.ts'
+/** A store on a turned clock, and tenants' rules with valid defaults. */
 import type { AdmitResult, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
-
-export const NOON = Date.parse('2026-11-21T12:00:00Z')
-
-export interface TurnedClock extends Clock {
-  /** Moves both clocks on. */
-  pass(ms: number): void
-  /** Moves only the wall clock, as an operator or NTP does. */
-  setWall(ms: number): void
-}
-
-export function aClock(wall = NOON, now = 1_000): TurnedClock {
-  return {
-    now: () => now,
-    wall: () => wall,
-    pass(ms) {
-      now += ms
-      wall += ms
-    },
-    setWall(ms) {
-      wall = ms
-    },
-  }
-}
+import { aClock, type TurnedClock } from '../clock.ts'
 
 /** Rules that limit nothing, but for what is given. */
 export function aRule(given: Partial<Rules> = {}): Rules {

@@ -1,5 +1,5 @@
 /**
- * Runs test files: `node test/run-tests.ts [flags of the runner] PATTERN...`. Where `CI=true`, a few files that failed beside
+ * Runs test files: `node test/helpers/runner/run-tests.ts [flags of the runner] PATTERN...`. Where `CI=true`, a few files that failed beside
  * the others, which share the machine with them, are run once more by themselves, and named in what is printed.
  */
 import { spawnSync } from 'node:child_process'

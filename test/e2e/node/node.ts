@@ -1,9 +1,9 @@
 /** A real Kubernetes of one node on this machine: started once, used by whoever comes, and removed as a whole. */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { type Kubectl, makeKubectl } from '../cluster/kubectl.ts'
-import { providePrograms } from '../cluster/programs.ts'
-import { until } from '../integration/gateway-process.ts'
+import { type Kubectl, makeKubectl } from '../../helpers/kubernetes/kubectl.ts'
+import { providePrograms } from '../../helpers/kubernetes/programs.ts'
+import { until } from '../../helpers/until.ts'
 import { raiseContainers } from './cgroups.ts'
 import { startContainerd } from './containerd.ts'
 import {

@@ -1,7 +1,7 @@
 /** The container runtime of the node: own folders and socket, so that a containerd of the host is left alone. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { startDaemon } from './daemons.ts'
 import { TOOLS } from './images.ts'
 import { CONTAINERD, CONTAINERD_STATE, FOLDER, NAME, POD_RANGE } from './layout.ts'

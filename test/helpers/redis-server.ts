@@ -9,7 +9,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, until } from '../gateway-process.ts'
+import { freePort } from './free-port.ts'
+import { until } from './until.ts'
 
 export interface TlsFiles {
   readonly cert: string

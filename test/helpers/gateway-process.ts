@@ -1,15 +1,14 @@
-/** The real gateway as a child process on ports of its own, and keys for its configuration. */
+/** The real gateway as a child process on ports of its own. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { hash, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
 import { adminFolder, tokenIn } from '../../dataplane/admin/place.ts'
+import { freePort } from './free-port.ts'
+import { answers, until } from './until.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -55,7 +54,6 @@ process.env.XDG_RUNTIME_DIR = runtimeFolder
 process.once('exit', () => rmSync(runtimeFolder, { recursive: true, force: true }))
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** Starts the gateway and resolves once it is ready; rejects with its output if it never is. */
 export async function startGateway(options: GatewayOptions): Promise<GatewayProcess> {
@@ -95,35 +93,6 @@ async function adminHeaders(listenPort: number): Promise<Record<string, string>>
   return token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
 }
 
-/** Asks again and again whether something has come true, for a time that is bounded, and long for a slow machine. */
-export async function until(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  secondsMax = 60,
-): Promise<void> {
-  const deadline = performance.now() + secondsMax * 1000
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${secondsMax} s: ${what}.`)
-    await delay(20)
-  }
-}
-
-/** Whether a GET of this address is answered with 200. */
-export async function answers(address: string): Promise<boolean> {
-  const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
-  await response?.body?.cancel()
-  return response?.status === 200
-}
-
-/** A new key and its record for `api_keys`; what is not given has a valid default. */
-export function aKey(fields: Fields & { readonly id?: string } = {}) {
-  const { id = `k${randomInt(1_000_000)}` } = fields
-  const secret = Array.from({ length: 43 }, () => BASE62[randomInt(62)]).join('')
-  const key = `gw_test_${id}_${secret}`
-  const digest = `sha256:${hash('sha256', key)}`
-  return { key, record: { id, tenant: 'acme', hash: digest, routes: ['*'], ...fields } }
-}
-
 async function withPorts(config: ConfigDocument | string) {
   const document: ConfigDocument = typeof config === 'string' ? parse(config) : config
   const gateway = {
@@ -135,41 +104,6 @@ async function withPorts(config: ConfigDocument | string) {
   }
   const gw = { rate_limits: { default: PLENTY }, ...document.gw, gateway }
   return { document: { ...document, gw }, gateway }
-}
-
-/** Below the range of outgoing connections, so that none of them takes the port in between. */
-const PORTS = { first: 12_000, blocks: 200, inBlock: 100 }
-let block: Promise<number> | undefined
-let given = 0
-
-/** A port that nobody listens on, and that no other test is given before somebody does. */
-export async function freePort(): Promise<number> {
-  block ??= takeBlock()
-  const first = await block
-  given = 1 + (given % (PORTS.inBlock - 1))
-  const port = first + given
-  const server = await listening(port)
-  if (server === undefined) return freePort()
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-/** Ports for this process alone. It listens on the first of them as long as it lives, which tells all others so. */
-async function takeBlock(): Promise<number> {
-  const first = PORTS.first + PORTS.inBlock * randomInt(PORTS.blocks)
-  const server = await listening(first)
-  if (server === undefined) return takeBlock()
-  server.unref()
-  return first
-}
-
-async function listening(port: number): Promise<Server | undefined> {
-  const server = createServer().listen(port, '127.0.0.1')
-  return await once(server, 'listening').then(
-    () => server,
-    () => undefined,
-  )
 }
 
 export function collectOutput(child: ChildProcessWithoutNullStreams): () => string {

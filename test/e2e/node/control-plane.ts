@@ -1,7 +1,12 @@
 /** etcd, the API server, the controllers and the scheduler, as the node runs them. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Authority, makeAuthority, makeTokenKeys, type Pair } from '../cluster/certificates.ts'
+import {
+  type Authority,
+  makeAuthority,
+  makeTokenKeys,
+  type Pair,
+} from '../../helpers/kubernetes/authority.ts'
 import { startDaemon } from './daemons.ts'
 import { ADDRESS, API_SERVER, FOLDER, KUBECONFIG, NODE, SERVICE_RANGE } from './layout.ts'
 

@@ -1,6 +1,6 @@
 /** The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read. */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { EventMeaning, SseEvent } from '../../dataplane/providers/contract.ts'
+import type { EventMeaning, SseEvent } from '../../../dataplane/providers/contract.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -57,7 +57,7 @@ export type EventCase = Partial<Omit<EventMeaning, 'out'>> & {
   readonly out: 'same' | readonly Json[]
 }
 
-const FOLDER = new URL('../fixtures/providers/', import.meta.url)
+const FOLDER = new URL('../../fixtures/providers/', import.meta.url)
 
 export const CANONICAL = JSON.parse(
   readFileSync(new URL('canonical-request.json', FOLDER), 'utf8'),

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { until } from '../integration/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
 import { FOLDER, inNetwork } from './layout.ts'
 
 const DAEMONS = join(FOLDER, 'daemons')

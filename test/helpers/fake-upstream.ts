@@ -8,7 +8,8 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { aKey, type GatewayOptions, type GatewayProcess, startGateway } from './gateway-process.ts'
+import { aKey } from './a-key.ts'
+import { type GatewayOptions, type GatewayProcess, startGateway } from './gateway-process.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@
  * Enforces NetworkPolicies, which the node's network leaves alone: those that there are now, for the pods that there are
  * now, as rules of the kernel. What is not allowed is refused at once, so that nobody has to guess from silence.
  */
-import type { Kubectl } from '../cluster/kubectl.ts'
+import type { Kubectl } from '../../helpers/kubernetes/kubectl.ts'
 import { inNetwork } from './layout.ts'
 import { run } from './system.ts'
 

@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-test')
 const SUITE = 'bookworm'
 const PACKAGES = 'base-files,ca-certificates,libc6,libstdc++6,libatomic1,dash,coreutils,findutils'

@@ -1,7 +1,7 @@
 /** `up` starts the node and says how to use it, `down` removes it. */
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { providePrograms } from '../cluster/programs.ts'
+import { providePrograms } from '../../helpers/kubernetes/programs.ts'
 import { FOLDER, KUBECONFIG, NETWORK } from './layout.ts'
 import { ensureNode } from './node.ts'
 import { removeNode } from './remove.ts'
@@ -16,7 +16,7 @@ async function main(): Promise<number> {
     return 0
   }
   if (command !== 'up') {
-    process.stderr.write('usage: node test/node/main.ts up | down\n')
+    process.stderr.write('usage: node test/e2e/node/main.ts up | down\n')
     return 64
   }
   const startedAt = performance.now()

@@ -1,13 +1,13 @@
-/** Builds the image with buildah, podman or docker, whichever works here. `node test/image/build.ts --help` */
+/** Builds the image with buildah, podman or docker, whichever works here. `node test/helpers/image/build.ts --help` */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { VERSION } from '../../dataplane/base/version.ts'
+import { VERSION } from '../../../dataplane/base/version.ts'
 import { baseFault } from './pinned-base.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 
 const HELP = `Builds the image of the operator, the data plane and the tool gw.
 

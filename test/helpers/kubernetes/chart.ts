@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import { providePrograms } from '../cluster/programs.ts'
+import { providePrograms } from './programs.ts'
 
-export const CHART = join(import.meta.dirname, '../../charts/gw')
+export const CHART = join(import.meta.dirname, '../../../charts/gw')
 export const HELMS = ['helm', 'helm4'] as const
 /** An API server of this version is what the cluster tests run. */
 const KUBERNETES = '1.34.4'

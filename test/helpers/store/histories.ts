@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { BudgetRule, Rules, Store } from '../../../dataplane/store/contract.ts'
+import type { TurnedClock } from '../clock.ts'
 import { Reference } from './reference.ts'
-import { type TurnedClock, verdict } from './world.ts'
+import { verdict } from './world.ts'
 
 const STARTS = ['2026-11-21T12:00:00Z', '2027-12-31T23:59:50Z', '2028-02-28T23:59:55Z'].map(
   Date.parse,

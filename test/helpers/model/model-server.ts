@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { answers, until } from './gateway-process.ts'
+import { answers, until } from '../until.ts'
 
 const WORDS = Array.from({ length: 64 }, (_, index) => `w${String(index + 1).padStart(3, '0')} `)
 
@@ -40,11 +40,11 @@ export interface ModelServer {
 
 const run = promisify(execFile)
 const here = import.meta.dirname
-const cache = join(here, '../../.cache')
+const cache = join(here, '../../../.cache')
 const venv = join(cache, 'python')
 const stamp = join(venv, 'installed.txt')
 const requirements = join(here, 'requirements.txt')
-const makeModel = join(here, 'model/make-model.py')
+const makeModel = join(here, 'make-model.py')
 const setupSecondsMax = 1200
 
 /** The interpreter that holds what `requirements.txt` pins, once `preparePython` has resolved. */
@@ -58,7 +58,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   const settings = Object.entries({ ...numbers, 'api-key': apiKey })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `--${name}=${value}`)
-  const child = spawn(PYTHON, [join(here, 'model/serve.py'), ...settings, file])
+  const child = spawn(PYTHON, [join(here, 'serve.py'), ...settings, file])
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log = (log + text).slice(-4000)

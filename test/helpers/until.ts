@@ -1,0 +1,22 @@
+/** Waiting for what a program does in its own time: asked again and again, for a time that is bounded. */
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Resolves once something has come true. The bound is long enough for a slow machine. */
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  secondsMax = 60,
+): Promise<void> {
+  const deadline = performance.now() + secondsMax * 1000
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Not within ${secondsMax} s: ${what}.`)
+    await delay(20)
+  }
+}
+
+/** Whether a GET of this address is answered with 200. */
+export async function answers(address: string): Promise<boolean> {
+  const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
+  await response?.body?.cancel()
+  return response?.status === 200
+}
