@@ -1,51 +1,84 @@
-/** Whether every ready pod really enforces what was asked for, said by the pods themselves. */
+/** Programmed: whether every ready pod enforces the configuration that was applied, as the pods report. */
 
 import { hasErrors } from '../../dataplane/config/judgement/problems.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { PodState } from '../delivery/pusher.ts'
-import { enforces, type Judgement, no, type StatusFacts, unknown, yes } from './facts.ts'
+import { enforces, no, type StatusFacts, unknown, yes } from './facts.ts'
+import type { Policy } from './policies.ts'
 
-export function judgeProgrammed(facts: StatusFacts): Judgement {
-  const { compiled, documents, pods } = facts
-  const wanted = documents.configuration
-  const generation = facts.gateway.metadata.generation ?? 0
-  if (compiled !== undefined && hasErrors(compiled.problems)) {
-    return no('Invalid', invalidMessage(facts))
-  }
-  if (wanted === undefined) return unknown('No configuration has been written yet.')
-  if (facts.isPaused) {
-    const given = `the pods were given ${wanted.generation}`
-    const message = `While spec.paused is true nobody looks at generation ${generation}; ${given}.`
-    return unknown(message, 'Paused')
-  }
-  const trouble = pods.filter(({ configuration }) => isTrouble(configuration.state))
-  const rejected = trouble.filter(({ configuration }) => configuration.state === 'rejected')
-  const unreachable = trouble.filter(({ configuration, target }) => {
-    return configuration.state === 'unreachable' && target.ready
-  })
-  if (rejected.length > 0) return no('Rejected', podsMessage('refuse', rejected, generation))
-  if (unreachable.length > 0) {
-    return no('PodUnreachable', podsMessage('cannot be reached with', unreachable, generation))
-  }
-  const ready = pods.filter(({ target }) => target.ready)
-  if (ready.length === 0) {
-    const isScaledAway = valueBelow(facts.deployment, 'spec', 'replicas') === 0
-    const message = isScaledAway
-      ? 'The gateway is scaled to 0 pods, so nothing serves. Scale it up to go on.'
-      : 'No pod is ready. See WorkloadAvailable.'
-    return no('NoPods', message)
-  }
-  const acknowledged = ready.filter((pod) => enforces(pod, wanted.hash))
-  const waiting = ready.length - acknowledged.length - freshPods(facts, ready).length
-  if (waiting > 0) {
-    const message = `${acknowledged.length} of ${ready.length} ready pods enforce generation ${generation}.`
-    return no('Progressing', message)
-  }
-  const message = `All ${ready.length} ready pods enforce generation ${generation}.`
-  return yes('Programmed', message)
+const invalid: Policy = (facts) =>
+  facts.compiled !== undefined && hasErrors(facts.compiled.problems)
+    ? no('Invalid', invalidMessage(facts))
+    : undefined
+
+const beforeFirstConfiguration: Policy = ({ documents }) =>
+  documents.configuration === undefined
+    ? unknown('No configuration has been written yet.')
+    : undefined
+
+const paused: Policy = (facts) => {
+  if (!facts.isPaused) return undefined
+  const given = `the pods were given ${facts.documents.configuration?.generation}`
+  const message = `While spec.paused is true, no pod is given generation ${generationOf(facts)}; ${given}.`
+  return unknown(message, 'Paused')
 }
 
-/** A pod that nobody has asked yet read the same bundle when it started: scaling is no change of the configuration. */
+const rejected: Policy = (facts) => {
+  const pods = facts.pods.filter(({ configuration }) => configuration.state === 'rejected')
+  return pods.length === 0 ? undefined : no('Rejected', podsMessage('refuse', pods, facts))
+}
+
+const unreachable: Policy = (facts) => {
+  const pods = facts.pods.filter(
+    ({ configuration, target }) => configuration.state === 'unreachable' && target.ready,
+  )
+  if (pods.length === 0) return undefined
+  return no('PodUnreachable', podsMessage('cannot be reached with', pods, facts))
+}
+
+const noPods: Policy = (facts) => {
+  if (readyOf(facts).length > 0) return undefined
+  const isScaledAway = valueBelow(facts.deployment, 'spec', 'replicas') === 0
+  const message = isScaledAway
+    ? 'The gateway is scaled to 0 pods, so nothing serves. Scale it up to go on.'
+    : 'No pod is ready. See WorkloadAvailable.'
+  return no('NoPods', message)
+}
+
+const progressing: Policy = (facts) => {
+  const ready = readyOf(facts)
+  const wanted = facts.documents.configuration?.hash
+  const acknowledged = ready.filter((pod) => enforces(pod, wanted)).length
+  if (ready.length === acknowledged + freshPods(facts, ready).length) return undefined
+  const pods = `${acknowledged} of ${ready.length} ready pods`
+  return no('Progressing', `${pods} enforce generation ${generationOf(facts)}.`)
+}
+
+const programmed: Policy = (facts) => {
+  const pods = `All ${readyOf(facts).length} ready pods`
+  return yes('Programmed', `${pods} enforce generation ${generationOf(facts)}.`)
+}
+
+export const PROGRAMMED = [
+  invalid,
+  beforeFirstConfiguration,
+  paused,
+  rejected,
+  unreachable,
+  noPods,
+  progressing,
+  programmed,
+]
+
+function readyOf({ pods }: StatusFacts): readonly PodState[] {
+  return pods.filter(({ target }) => target.ready)
+}
+
+function generationOf({ gateway }: StatusFacts): number {
+  return gateway.metadata.generation ?? 0
+}
+
+/** A pod that has not reported yet read the same bundle when it started: scaling does not change the configuration. */
 function freshPods({ before, documents }: StatusFacts, ready: readonly PodState[]): PodState[] {
   const was = before.conditions.find(({ type }) => type === 'Programmed')?.status
   const isSame = before.activeHash === documents.configuration?.hash
@@ -55,26 +88,22 @@ function freshPods({ before, documents }: StatusFacts, ready: readonly PodState[
   )
 }
 
-function isTrouble(state: PodState['configuration']['state']): boolean {
-  return state === 'rejected' || state === 'unreachable'
-}
-
-function podsMessage(what: string, pods: readonly PodState[], generation: number): string {
+function podsMessage(what: string, pods: readonly PodState[], facts: StatusFacts): string {
   const shown = pods
     .slice(0, 3)
     .map(({ target, configuration }) => `${target.name}: ${configuration.error ?? 'not said why'}`)
   const more = pods.length > 3 ? ` (and ${pods.length - 3} more pods)` : ''
   const many = pods.length === 1 ? 'One pod' : `${pods.length} pods`
   const verb = what === 'refuse' && pods.length === 1 ? 'refuses' : what
-  return `${many} ${verb} generation ${generation}. ${shown.join('; ')}${more}`
+  return `${many} ${verb} generation ${generationOf(facts)}. ${shown.join('; ')}${more}`
 }
 
-function invalidMessage({ documents, pods, gateway }: StatusFacts): string {
-  const { configuration } = documents
-  const generation = gateway.metadata.generation ?? 0
+function invalidMessage(facts: StatusFacts): string {
+  const { configuration } = facts.documents
+  const generation = generationOf(facts)
   if (configuration === undefined) {
     return `Generation ${generation} is not valid, and there was none before. See Accepted.`
   }
-  const serving = pods.filter((pod) => enforces(pod, configuration.hash)).length
+  const serving = facts.pods.filter((pod) => enforces(pod, configuration.hash)).length
   return `Generation ${generation} is not valid; ${serving} pods go on with generation ${configuration.generation}. See Accepted.`
 }

@@ -1,32 +1,44 @@
-/** Whether every reference leads somewhere, as the pods find: those that cost an upstream, and those that cost all. */
+/** ResolvedRefs: whether the pods can resolve every reference of the configuration. */
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import type { PodState } from '../delivery/pusher.ts'
-import { type Judgement, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
+import { listed, no, unknown, yes } from './facts.ts'
+import type { Policy } from './policies.ts'
 
-export function judgeReferences({ pods, gateway }: StatusFacts): Judgement {
-  const reports = pods.flatMap(({ report }) => report ?? [])
+const noReport: Policy = ({ pods }) =>
+  pods.every(({ report }) => report === undefined)
+    ? unknown('No pod has reported yet which references it can resolve.')
+    : undefined
+
+const unresolved: Policy = ({ pods, gateway }) => {
   const refused = refusedFor(pods)
-  if (reports.length === 0) return unknown('No pod has said yet which references it can resolve.')
-  const unresolved = reports.flatMap((report) => report.unresolved)
-  if (unresolved.length === 0 && refused.length === 0) {
-    const isKnown = pods.some(({ report }) => report?.configuration.hash !== undefined)
-    return isKnown
-      ? yes('ResolvedRefs', 'Every reference leads somewhere.')
-      : unknown('No pod has taken a configuration yet.')
-  }
-  const texts = [
+  const found = distinct([
     ...refused,
-    ...unresolved.map(
-      ({ upstream, reference, why }) => `upstream ${upstream}: ${reference} (${why})`,
+    ...pods.flatMap(({ report }) =>
+      (report?.unresolved ?? []).map(
+        ({ upstream, reference, why }) => `upstream ${upstream}: ${reference} (${why})`,
+      ),
     ),
-  ]
-  const found = [...new Set(texts)]
+  ])
+  if (found.length === 0) return undefined
   const cost =
     refused.length > 0
       ? 'The configuration is refused until this is there.'
       : 'Only these upstreams are out.'
   const { namespace = '' } = gateway.metadata
   return no('SecretUnresolved', `${listed(found)}. ${cost} ${remedyOf(found, namespace)}`)
+}
+
+const noConfiguration: Policy = ({ pods }) =>
+  pods.every(({ report }) => report?.configuration.hash === undefined)
+    ? unknown('No pod has taken a configuration yet.')
+    : undefined
+
+const resolved: Policy = () => yes('ResolvedRefs', 'Every reference leads somewhere.')
+
+export const RESOLVED_REFS = [noReport, unresolved, noConfiguration, resolved]
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
 }
 
 /** What is not an upstream's: the pods refuse the whole document for it. */

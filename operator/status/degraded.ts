@@ -1,0 +1,84 @@
+/** Degraded: whether the pods serve less than, or other than, the configuration says. */
+import { enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
+import type { Policy } from './policies.ts'
+import { storeTrouble } from './store-trouble.ts'
+
+const noReport: Policy = (facts) =>
+  reportsOf(facts).length === 0
+    ? unknown('No pod has reported yet which configuration it enforces.')
+    : undefined
+
+const storeRefuses: Policy = ({ pods }) => {
+  const store = storeTrouble(pods)
+  return store?.refuses ? yes('StoreAway', store.message) : undefined
+}
+
+const noConfiguration: Policy = ({ pods }) =>
+  pods.every(({ report }) => report?.configuration.hash === undefined)
+    ? unknown('No pod has taken a configuration yet.')
+    : undefined
+
+const usingLastKnownGood: Policy = ({ documents, pods, compiled }) => {
+  const isRefused = compiled !== undefined && compiled.configuration === undefined
+  const behind = pods.filter(
+    (pod) =>
+      pod.report?.configuration.hash !== undefined &&
+      pod.configuration.state === 'rejected' &&
+      !enforces(pod, documents.configuration?.hash),
+  )
+  if (!isRefused && behind.length === 0) return undefined
+  const names = isRefused ? 'the pods' : listed(behind.map(({ target }) => target.name))
+  const message =
+    `The newest generation is not enforced; ${names} go on with the last good configuration. ` +
+    `Correct what Accepted and Programmed name.`
+  return yes('UsingLastKnownGood', message)
+}
+
+const fieldsIgnored: Policy = (facts) => {
+  const ignored = distinct(reportsOf(facts).flatMap((report) => report.ignored))
+  if (ignored.length === 0) return undefined
+  const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
+  return yes('FieldsIgnored', message)
+}
+
+const storeAway: Policy = ({ pods }) => {
+  const store = storeTrouble(pods)
+  return store && yes('StoreAway', store.message)
+}
+
+const waitsForNewPods: Policy = (facts) => {
+  const waiting = distinct(reportsOf(facts).flatMap((report) => report.waitsForStart))
+  if (waiting.length === 0) return undefined
+  const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`
+  return yes('WaitsForNewPods', message)
+}
+
+const upstreamsDisabled: Policy = (facts) => {
+  const unresolved = reportsOf(facts).flatMap((report) => report.unresolved)
+  const upstreams = distinct(unresolved.map(({ upstream }) => upstream))
+  if (upstreams.length === 0) return undefined
+  const message = `Without their credentials these upstreams are out: ${listed(upstreams)}. See ResolvedRefs.`
+  return yes('UpstreamsDisabled', message)
+}
+
+const asConfigured: Policy = () => no('AsConfigured', 'The pods serve as configured.')
+
+export const DEGRADED = [
+  noReport,
+  storeRefuses,
+  noConfiguration,
+  usingLastKnownGood,
+  fieldsIgnored,
+  storeAway,
+  waitsForNewPods,
+  upstreamsDisabled,
+  asConfigured,
+]
+
+function reportsOf({ pods }: StatusFacts) {
+  return pods.flatMap(({ report }) => report ?? [])
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}

@@ -1,0 +1,87 @@
+/** WorkloadAvailable: whether Kubernetes runs the pods, and a Service reaches them. */
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { isRolling } from '../workload/rolling.ts'
+import { no, type StatusFacts, unknown, yes } from './facts.ts'
+import type { Policy } from './policies.ts'
+import { troubleOf } from './trouble.ts'
+
+const conflict: Policy = ({ workload }) =>
+  workload.kind === 'conflict' ? no('Conflict', workload.message) : undefined
+
+const applyFailed: Policy = ({ workload }) => {
+  if (workload.kind !== 'failed') return undefined
+  const fix = 'Correct the field of spec that this comes from, or what forbids it.'
+  return no('ApplyFailed', `${workload.message}. ${fix}`)
+}
+
+const beforeFirstConfiguration: Policy = ({ documents }) =>
+  documents.configuration === undefined
+    ? unknown('Pods are made when there is a first valid configuration.')
+    : undefined
+
+const beforeDeployment: Policy = ({ deployment }) =>
+  deployment === undefined ? unknown('The Deployment has just been requested.') : undefined
+
+const noEndpoints: Policy = (facts) => {
+  const { wanted } = countsOf(facts)
+  if (!isComplete(facts) || wanted === 0 || facts.endpoints !== 0) return undefined
+  const { name, namespace } = facts.gateway.metadata
+  const message =
+    `No pod stands behind Service ${name} yet; that takes a moment. If it lasts, look at its EndpointSlices: ` +
+    `kubectl get endpointslices -n ${namespace} -l kubernetes.io/service-name=${name}.`
+  return no('NoEndpoints', message)
+}
+
+const available: Policy = (facts) => {
+  if (!isComplete(facts)) return undefined
+  const counts = countsOf(facts)
+  const message = `${counts.available} of ${counts.wanted} pods are available.${waitOf(facts)}`
+  return yes('Available', message)
+}
+
+const noReplicas: Policy = (facts) => {
+  const counts = countsOf(facts)
+  if (counts.available > 0 || counts.wanted === 0) return undefined
+  const starting = 'They are starting; if that lasts, look at their events and logs.'
+  const why = troubleOf(facts) ?? starting
+  const message = `None of ${counts.wanted} pods is available. ${why}${waitOf(facts)}`
+  return no('NoReplicasAvailable', message)
+}
+
+const rollout: Policy = (facts) => {
+  const counts = countsOf(facts)
+  const trouble = troubleOf(facts)
+  const why = trouble === undefined ? '' : ` ${trouble}`
+  const pods = `${counts.available} of ${counts.wanted} pods are available`
+  const message = `${pods}, ${counts.updated} are of the newest shape.${why}${waitOf(facts)}`
+  return no('RolloutInProgress', message)
+}
+
+export const WORKLOAD_AVAILABLE = [
+  conflict,
+  applyFailed,
+  beforeFirstConfiguration,
+  beforeDeployment,
+  noEndpoints,
+  available,
+  noReplicas,
+  rollout,
+]
+
+function countsOf({ deployment }: StatusFacts) {
+  const count = (...path: string[]) => Number(valueBelow(deployment, ...path) ?? 0)
+  return {
+    wanted: count('spec', 'replicas'),
+    available: count('status', 'availableReplicas'),
+    updated: count('status', 'updatedReplicas'),
+  }
+}
+
+function isComplete(facts: StatusFacts): boolean {
+  const { available, wanted } = countsOf(facts)
+  return available >= wanted && facts.deployment !== undefined && !isRolling(facts.deployment)
+}
+
+function waitOf({ workload }: StatusFacts): string {
+  return workload.kind === 'waiting' ? ` ${workload.message}` : ''
+}
