@@ -11,6 +11,7 @@ type Fields = Readonly<Record<string, unknown>>
 const FILES: Readonly<Record<string, string>> = {
   '/s/there/key': 'sk-there\n',
   '/s/two/lines': 'a\nb',
+  '/s/redis/url': 'redis://shared:6379',
 }
 
 function aHost(env: Readonly<Record<string, string>> = {}) {
@@ -72,9 +73,12 @@ test('a reference to a file is not read in a pod, and puts its upstream out', ()
 })
 
 test('a reference to a file in another section refuses the document', () => {
-  const redis = { url: '${file:/s/there/key}' }
-  const { problems } = load(aPayload({ rate_limits: { backend: 'redis', redis } }))
-  assert.equal(problems[0]?.pointer, '/gw/rate_limits/redis/url')
+  const loadedWith = (url: string) =>
+    load(aPayload({ rate_limits: { backend: 'redis', redis: { url } } })).problems
+  assert.deepEqual(loadedWith('${secret:redis/url}'), [])
+  const [problem] = loadedWith('${file:/s/redis/url}')
+  assert.equal(problem?.pointer, '/gw/rate_limits/redis/url')
+  assert.match(problem.message, /a pod reads no file by its path/)
 })
 
 test('gateways at one Redis count apart, unless they say otherwise', () => {
