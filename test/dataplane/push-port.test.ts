@@ -139,12 +139,16 @@ test('idle connections make room for the operator, and a proven request keeps it
       if (closed === 16) made.resolve()
     })
   }
+  const heard = new Promise<string>((resolve) => {
+    busy.setEncoding('utf8').once('data', resolve)
+    busy.once('close', () => resolve('its connection was ended'))
+  })
+  // All of them have been taken by then, and those that are too many ended.
+  await made.promise
   const answer = await fetch(`${origin}/config/status`, { headers: { connection: 'close' } })
   assert.equal(answer.status, 200)
-  const heard = once(busy.setEncoding('utf8'), 'data')
   busy.write('{"a":1}')
-  assert.match(String((await heard)[0]), /^HTTP\/1\.1 200 /)
-  await made.promise
+  assert.match(await heard, /^HTTP\/1\.1 200 /)
 })
 
 async function ended(socket: Socket): Promise<void> {

@@ -24,10 +24,8 @@ test('a credential at the edge of what is shown is masked before the text is sho
       ]) {
         const { message } = shown(body)
         assert.ok(message.length <= 2_000)
-        assert.ok(
-          !message.includes(secret.slice(0, 8)),
-          `${before} before: ...${message.slice(-40)}`,
-        )
+        const edge = message.slice(before)
+        assert.ok('*** is wrong'.startsWith(edge), `${before} before: ${edge}`)
       }
     }
   }
