@@ -12,6 +12,11 @@ import type { Rules } from '../store/contract.ts'
 /** A body has so long to come, and never longer than the whole request may take. */
 const BODY_MS_MAX = 60_000
 
+/** As much of a call as reads its body. */
+export interface Arriving extends Pick<Call, 'receivedAt'> {
+  readonly incoming: Pick<Incoming, 'headers' | 'takeWhole' | 'takeBody' | 'askForBody'>
+}
+
 /** What bounds a body: the settings of the process, and the limits of the tenant. */
 export interface BodyBounds {
   readonly settings: Pick<Section['gateway'], 'max_request_bytes' | 'request_timeout_seconds'>
@@ -29,7 +34,7 @@ export function judgeHead(incoming: Pick<Incoming, 'headers'>, bytesMax: number)
  * it; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete.
  */
 export function receive(
-  call: Pick<Call, 'incoming' | 'receivedAt'>,
+  call: Arriving,
   held: HeldBody,
   bounds: BodyBounds,
   { deadlines }: Pick<Gateway, 'deadlines'>,

@@ -1,0 +1,67 @@
+/** A gateway of real parts on a clock that the test turns: a store in memory, a log in a list, upstreams that nobody asks. */
+import { Deadlines } from '../../dataplane/base/clock.ts'
+import { Roster } from '../../dataplane/base/roster.ts'
+import { Bodies } from '../../dataplane/body/bodies.ts'
+import { InfraCost } from '../../dataplane/budgets/infra-cost.ts'
+import { AlertWebhook } from '../../dataplane/budgets/webhook.ts'
+import type { Gateway } from '../../dataplane/gateway.ts'
+import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
+import { Leases } from '../../dataplane/limits/leases.ts'
+import type { Store } from '../../dataplane/store/contract.ts'
+import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
+import { createLog } from '../../dataplane/telemetry/log.ts'
+import { createMetrics } from '../../dataplane/telemetry/metrics.ts'
+import { Objectives } from '../../dataplane/telemetry/slo.ts'
+import { Traces } from '../../dataplane/telemetry/traces.ts'
+import { Targets } from '../../dataplane/upstream/target/targets.ts'
+import { aClock, type TurnedClock } from '../helpers/clock.ts'
+import { aSnapshotOf } from './stages/snapshots.ts'
+
+export interface Assembled {
+  readonly gateway: Gateway
+  readonly targets: Targets
+  readonly clock: TurnedClock
+  /** What the log has, line by line. */
+  readonly lines: Readonly<Record<string, unknown>>[]
+}
+
+/** `gw`: sections of the configuration. `wrap` may stand before the store. */
+export function assemble(
+  gw: Readonly<Record<string, unknown>> = {},
+  wrap: (store: Store) => Store = (store) => store,
+): Assembled {
+  const clock = aClock()
+  const metrics = createMetrics()
+  const lines: Assembled['lines'] = []
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const log = createLog({ write, flush() {}, wallClock: clock.wall })
+  const random = () => 0.5
+  const targets = new Targets({ clock, random, metrics, log, readText: () => '' })
+  const snapshot = aSnapshotOf(gw)
+  const active = { snapshot, lanes: targets.activate(snapshot) }
+  for (const lane of active.lanes.values()) for (const { state } of lane.targets) state.retire()
+  const store = wrap(new MemoryStore({ clock }))
+  let ids = 0
+  const gateway: Gateway = {
+    active,
+    clock,
+    deadlines: new Deadlines(clock),
+    random,
+    newRequestId: () => `test-${++ids}`,
+    metrics,
+    log,
+    store,
+    storeStatus: () => ({ backend: 'memory' }),
+    leases: new Leases(store, clock),
+    refusals: new KnownRefusals(),
+    bodies: new Bodies(1_073_741_824),
+    webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
+    infra: new InfraCost(clock.wall()),
+    objectives: new Objectives({ clock, metrics, log, alert() {} }),
+    traces: new Traces(10),
+    visits: new Roster(),
+    draining: false,
+    calledAt: Number.NEGATIVE_INFINITY,
+  }
+  return { gateway, targets, clock, lines }
+}

@@ -1,0 +1,57 @@
+/** What the end of a request leaves in metrics, traces and log. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { record } from '../../../dataplane/telemetry/record.ts'
+import { Trace } from '../../../dataplane/telemetry/traces.ts'
+import { assemble } from '../assembled-gateway.ts'
+
+function aTrace(fields: Partial<Trace> = {}): Trace {
+  const trace = new Trace('r-1', '2026-11-21T12:00:00.000Z', 'POST', '/v1/chat/completions')
+  return Object.assign(trace, { status: 200, route: 'chat', duration_ms: 250, ...fields })
+}
+
+const attempt = {
+  upstream: 'up',
+  started_ms: 120,
+  ended_ms: 200,
+  outcome: 'ok',
+  status: undefined,
+  reason: undefined,
+  upstream_request_id: undefined,
+}
+
+test('a request is counted by route, upstream and status, kept as a trace and written as a line', () => {
+  const { gateway, lines } = assemble()
+  const trace = aTrace({ upstream: 'up' })
+  record({ trace, left: false, isLogged: true }, gateway)
+  assert.equal(gateway.metrics.requests.at('chat', 'up', '200').value, 1)
+  assert.equal(gateway.metrics.duration.at('chat', 'up').sum, 0.25)
+  assert.equal(gateway.traces.get('r-1'), trace)
+  assert.deepEqual([lines.length, lines[0]?.request_id], [1, 'r-1'])
+})
+
+test('without the access log there is no line', () => {
+  const { gateway, lines } = assemble()
+  record({ trace: aTrace(), left: false, isLogged: false }, gateway)
+  assert.deepEqual(lines, [])
+})
+
+test('the overhead is the time to the first attempt less the wait for the body', () => {
+  const { gateway } = assemble()
+  record(
+    { trace: aTrace({ body_ms: 100, attempts: [attempt] }), left: false, isLogged: false },
+    gateway,
+  )
+  assert.equal(gateway.metrics.overhead.at().sum, 0.02)
+})
+
+test('a stream that was cut after its first content is counted by who cut it', () => {
+  const { gateway } = assemble()
+  const cut = { status: 499, stream: true, ttft_ms: 40, attempts: [attempt] }
+  for (const left of [true, false, false])
+    record({ trace: aTrace(cut), left, isLogged: false }, gateway)
+  record({ trace: aTrace({ status: 499 }), left: true, isLogged: false }, gateway)
+  assert.equal(gateway.metrics.streamAborted.at('client').value, 1)
+  assert.equal(gateway.metrics.streamAborted.at('upstream').value, 2)
+  assert.equal(gateway.metrics.firstToken.at('chat', 'none').sum, 0.12)
+})
