@@ -1,5 +1,5 @@
 /** What one request used, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
-import type { ChatRequest, Usage } from './call.ts'
+import type { ModelRequest, Usage } from './inner-form.ts'
 
 /** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
@@ -32,7 +32,7 @@ export class Meter {
   }
 
   /** Usage of each attempt that cost something: reported, or estimated from what was seen. */
-  charges(request: ChatRequest): { attempt: MeteredAttempt; usage: Usage }[] {
+  charges(request: ModelRequest): { attempt: MeteredAttempt; usage: Usage }[] {
     const charges = []
     for (const attempt of this.attempts) {
       const usage = attempt.usage ?? estimateOf(attempt, request)
@@ -44,7 +44,7 @@ export class Meter {
 
 function estimateOf(
   { contentEvents, answerBytes }: MeteredAttempt,
-  request: ChatRequest,
+  request: ModelRequest,
 ): Usage | undefined {
   if (contentEvents + answerBytes === 0) return undefined
   const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)

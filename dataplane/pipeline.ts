@@ -1,7 +1,8 @@
-/** The life of one chat completion, top-down: a line is a stage, a stage is a file of that name. */
-import { scanChat, understand } from './body/chat.ts'
-import type { Usage } from './call.ts'
+/** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
+import type { Dialect } from './apis/dialect.ts'
+import { scanBody, understand } from './body/request.ts'
 import type { Visit } from './gateway.ts'
+import type { Usage } from './inner-form.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
@@ -11,7 +12,7 @@ import { relay } from './stages/relay.ts'
 import { settle } from './stages/settle.ts'
 import { identify } from './visit.ts'
 
-export async function handle(visit: Visit): Promise<void> {
+export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
   const { call, active, gateway, trace, response } = visit
   const { snapshot } = active
   const settings = snapshot.section.gateway
@@ -27,15 +28,15 @@ export async function handle(visit: Visit): Promise<void> {
     const received = receive(call, held, { settings, rules }, gateway)
     // Most bodies come with their head, and most are scanned at once.
     const bytes = received instanceof Promise ? await arrival(received, visit) : received
-    const scan = scanChat(bytes)
+    const scan = scanBody(bytes)
     const scanned = scan instanceof Promise ? await scan : scan
     const route = match(scanned.model, caller, snapshot)
     trace.model = scanned.model
     response.route = route.name
-    const understood = understand(scanned, Math.floor(gateway.clock.wall() / 1000))
+    const understood = understand(scanned, dialect.reading, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true
-    await serve({ call, request, caller, route, rules }, visit)
+    await serve({ call, request, caller, route, rules }, dialect, visit)
   } catch (error) {
     if (!isJudged && held.isLarge) await chargeRefused({ tenant, id: call.id }, rules, gateway)
     throw error
@@ -52,7 +53,7 @@ async function arrival(body: Promise<Buffer>, { gateway, trace }: Visit): Promis
   return bytes
 }
 
-async function serve(applicant: Applicant, visit: Visit): Promise<void> {
+async function serve(applicant: Applicant, dialect: Dialect, visit: Visit): Promise<void> {
   const { active, gateway, trace } = visit
   const { request } = applicant
   trace.stream = request.stream
@@ -61,7 +62,7 @@ async function serve(applicant: Applicant, visit: Visit): Promise<void> {
   const admission = decided instanceof Promise ? await decided : decided
   noteAdmission(admission, visit)
   try {
-    const reply = await attempt(request, admission, visit)
+    const reply = await attempt({ request, dialect }, admission, visit)
     const relayed = relay(reply, visit)
     if (relayed !== undefined) await relayed
   } finally {

@@ -1,20 +1,12 @@
 /** The answer to one client, and its only writer: unsent, heartbeating, committed, ended. */
 
+import type { ClientWire } from './apis/dialect.ts'
 import type { Clock, Deadline, Deadlines } from './base/clock.ts'
 import type { GatewayError } from './base/errors.ts'
 import type { AnswerListener, Call } from './call.ts'
 import { answerLast } from './listener/last-answer.ts'
 import { bodyIsUnread } from './listener/wire.ts'
 
-const HEARTBEAT = ': keepalive\n'
-const STREAM_HEADERS = [
-  'content-type',
-  'text/event-stream; charset=utf-8',
-  'cache-control',
-  'no-cache, no-transform',
-  'x-accel-buffering',
-  'no',
-]
 /** A client that takes no byte for this long while there are some for it is cut. */
 const STALL_MS = 30_000
 /** How often it is looked whether it has taken any. */
@@ -22,6 +14,11 @@ const LOOK_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
 const CR = 13
 const LF = 10
+
+interface Clocks {
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+}
 
 export class ClientResponse implements Deadline, AnswerListener {
   due = NEVER
@@ -43,6 +40,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   onLeave: (() => void) | undefined
   onDrain: (() => void) | undefined
   readonly #requestId: string
+  readonly #wire: ClientWire
   readonly #outgoing: Call['outgoing']
   readonly #incoming: Call['incoming']
   readonly #clock: Clock
@@ -56,8 +54,9 @@ export class ClientResponse implements Deadline, AnswerListener {
   /** Of what was written; either end of a line is LF here. */
   #lastByte: number | undefined = LF
 
-  constructor(call: Call, clock: Clock, deadlines: Deadlines, headers: string[]) {
+  constructor(call: Call, wire: ClientWire, { clock, deadlines }: Clocks, headers: string[]) {
     this.#requestId = call.id
+    this.#wire = wire
     this.#outgoing = call.outgoing
     this.#incoming = call.incoming
     this.#clock = clock
@@ -137,7 +136,7 @@ export class ClientResponse implements Deadline, AnswerListener {
       return
     }
     this.#end(error.status)
-    this.#outgoing.write(`data: ${error.envelope(this.#requestId)}\n\n`)
+    this.#outgoing.write(this.#wire.refusalEvent(error, this.#requestId))
     // Pieces may be kept back until the next tick; a socket that is ended before loses them.
     process.nextTick(() => {
       this.#outgoing.cut()
@@ -151,7 +150,11 @@ export class ClientResponse implements Deadline, AnswerListener {
     if (error.code === 'ERR_GW_AUTH_INVALID_KEY') this.headers.push('www-authenticate', 'Bearer')
     if (retryAfterSeconds !== undefined) this.headers.push('retry-after', String(retryAfterSeconds))
     if (error.final) this.headers.push('x-should-retry', 'false')
-    this.send(error.status, 'application/json; charset=utf-8', error.envelope(this.#requestId))
+    this.send(
+      error.status,
+      'application/json; charset=utf-8',
+      this.#wire.refusal(error, this.#requestId),
+    )
   }
 
   #beat(): void {
@@ -159,12 +162,12 @@ export class ClientResponse implements Deadline, AnswerListener {
       this.state = 'heartbeating'
       this.#begin()
     }
-    this.#outgoing.write(HEARTBEAT)
+    this.#outgoing.write(this.#wire.heartbeat)
   }
 
   #begin(): void {
     const head = this.#head()
-    for (const text of STREAM_HEADERS) head.push(text)
+    for (const text of this.#wire.streamHead) head.push(text)
     this.#outgoing.begin(head)
   }
 

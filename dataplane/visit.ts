@@ -17,8 +17,8 @@ export async function serve(
   headers: string[],
   api: Api,
 ): Promise<void> {
-  const { active, clock, deadlines } = gateway
-  const response = new ClientResponse(call, clock, deadlines, headers)
+  const { active, clock } = gateway
+  const response = new ClientResponse(call, api.wire, gateway, headers)
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)

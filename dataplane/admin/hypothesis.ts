@@ -1,10 +1,12 @@
 /** A request that nobody sent: who would send it, how large it would be, and the visit that stages judge it by. */
 
+import { chatReading } from '../apis/openai-chat/reading.ts'
 import { GatewayError } from '../base/errors.ts'
-import { parseChat } from '../body/chat.ts'
-import type { Caller, ChatRequest } from '../call.ts'
+import { parseRequest } from '../body/request.ts'
+import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { Gateway, Visit } from '../gateway.ts'
+import type { ChatRequest } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { promptTokensMax } from '../tokens/count.ts'
 
@@ -45,7 +47,8 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
   const characters = Math.max(2, ((promptTokens ?? 0) - TOKENS_PER_MESSAGE) * CHARACTERS_PER_TOKEN)
   const messages = [{ role: 'user', content: 'hi' }]
   const limit = maxTokens === undefined ? {} : { max_tokens: maxTokens }
-  const small = parseChat(Buffer.from(JSON.stringify({ model, messages, ...limit })), 0)
+  const text = JSON.stringify({ model, messages, ...limit })
+  const small = parseRequest(Buffer.from(text), chatReading, 0)
   if (characters === 2) return small
   const length = small.bytes.length + characters - 2
   if (length > bytesMax) {

@@ -1,13 +1,16 @@
 /** One short request to an upstream, on a connection of its own: no breaker, limit or counter knows of it. */
-import type { ChatRequest } from '../call.ts'
+
+import { openAiChatDialect } from '../apis/openai-chat/dialect.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import type { Failure } from '../providers/contract.ts'
 import { masked } from '../upstream/attempt/masking.ts'
 import { openPool } from '../upstream/connection/client.ts'
 import { failureOf } from '../upstream/connection/connection-failures.ts'
 import { readBounded } from '../upstream/target/bounded-body.ts'
 import { probe } from '../upstream/target/probe.ts'
+import { pairOf } from '../wires.ts'
 
 export interface Step {
   readonly step: 'health' | 'completion'
@@ -50,7 +53,7 @@ export async function tryHealth(
 }
 
 export async function tryCompletion(
-  request: ChatRequest,
+  request: ModelRequest,
   settings: UpstreamSettings,
   section: Section,
 ): Promise<Step> {
@@ -61,7 +64,9 @@ export async function tryCompletion(
   const step = (rest: Omit<Step, 'step' | 'ms' | 'asked'>) =>
     ({ step: 'completion', asked, ms: since(startedAt), ...rest }) as const
   try {
-    const { path, headers, body } = provider.encode(request, settings, undefined)
+    const pair = pairOf(openAiChatDialect, provider)
+    if (pair === undefined) throw new Error(`${provider.name} serves no chat completions`)
+    const { path, headers, body } = pair.encode(request, settings, undefined)
     asked += path.replace(/\?.*/, '')
     const answer = await pool.request({
       origin,
@@ -77,7 +82,7 @@ export async function tryCompletion(
       const failure = masked(provider.classify(status, answer.headers, bytes), settings)
       return step({ ok: false, status, failure })
     }
-    const decoded = provider.decode(bytes, request)
+    const decoded = pair.decode(bytes, request)
     if (decoded.kind === 'failure') {
       return step({ ok: false, status, failure: masked(decoded.failure, settings) })
     }

@@ -1,8 +1,9 @@
 /** POST /upstreams/test of the admin API: whether upstreams can be reached, take our credential and answer. */
-import { parseChat } from '../body/chat.ts'
-import type { ChatRequest } from '../call.ts'
+import { chatReading } from '../apis/openai-chat/reading.ts'
+import { parseRequest } from '../body/request.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
+import type { ChatRequest } from '../inner-form.ts'
 import { type Step, tryCompletion, tryHealth } from './trial.ts'
 
 /** A thousand upstreams are not all dialled at once. */
@@ -54,5 +55,5 @@ async function testOf(
 export function aQuestion(model: string): ChatRequest {
   const messages = [{ role: 'user', content: 'ping' }]
   const bytes = Buffer.from(JSON.stringify({ model, messages, max_tokens: MAX_TOKENS }))
-  return parseChat(bytes, Math.floor(Date.now() / 1000))
+  return parseRequest(bytes, chatReading, Math.floor(Date.now() / 1000))
 }

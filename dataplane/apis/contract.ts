@@ -1,5 +1,6 @@
 /** What an API is: a method and a path of the client listener, and what it does with a visit. */
 import type { Visit } from '../gateway.ts'
+import type { ClientWire } from './dialect.ts'
 
 export interface Api {
   /** Where GET is answered, HEAD is too. */
@@ -8,5 +9,6 @@ export interface Api {
   readonly summary: string
   /** Probes: not recorded. */
   readonly quiet?: boolean
+  readonly wire: ClientWire
   run(visit: Visit): Promise<void> | void
 }

@@ -184,19 +184,4 @@ export class GatewayError extends Error {
   get final(): boolean {
     return this.details.final ?? ERRORS[this.code].final
   }
-
-  /** OpenAI's envelope: four members always, the request id, then the facts. */
-  envelope(requestId: string): string {
-    const { param, facts, type, shownCode, passedOn } = this.details
-    const more = passedOn ? {} : { request_id: requestId, ...facts }
-    return JSON.stringify({
-      error: {
-        message: this.message,
-        type: type === undefined ? ERRORS[this.code].type : type,
-        param: param ?? null,
-        code: shownCode === undefined ? this.code : shownCode,
-        ...more,
-      },
-    })
-  }
 }

@@ -1,5 +1,5 @@
 /** Parses JSON of megabytes in pieces: short values by JSON.parse, many at once; long ones member by member. */
-import type { Found } from '../call.ts'
+import type { Found } from '../json/found.ts'
 import { MembersError } from '../json/members.ts'
 
 const QUOTE = 0x22

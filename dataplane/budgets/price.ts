@@ -2,8 +2,9 @@
  * What tokens cost, in whole numbers. A price is kept as pico-dollars (1e-12) a token, which is what six decimals of USD
  * per million tokens are; a cost is summed exactly and then rounded up, once per attempt, to a nano-dollar.
  */
-import type { Usage } from '../call.ts'
+
 import type { Section } from '../config/schema/index.ts'
+import type { Usage } from '../inner-form.ts'
 import type { Amount } from '../store/contract.ts'
 
 /** The largest cap that sums in safe integers can hold: 9,000,000 USD in one window. */

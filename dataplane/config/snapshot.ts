@@ -1,9 +1,9 @@
 /** The compiled configuration: everything a request looks up, resolved and indexed once. */
 import { hash } from 'node:crypto'
 import { chargeOf, compilePrices, type PriceList } from '../budgets/price.ts'
-import type { Usage } from '../call.ts'
+import type { Usage } from '../inner-form.ts'
 import { compileRules, type TenantRules } from '../limits/rules.ts'
-import type { Dialect, Provider } from '../providers/contract.ts'
+import type { Provider, ProviderSettings } from '../providers/contract.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
@@ -14,7 +14,7 @@ import type { Configuration, RouteSection, Section, UpstreamSection } from './sc
 import { keepaliveSeconds } from './schema/listener.ts'
 import { FIRST_CONTENT_SECONDS } from './schema/upstreams.ts'
 
-export interface UpstreamSettings extends Dialect {
+export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
   /** Why it is never asked; undefined where it is. */
   readonly disabled: string | undefined

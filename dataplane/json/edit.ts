@@ -2,7 +2,7 @@
  * Changes top-level members in the bytes of a JSON object: replaced, removed or added, all other
  * bytes as they were.
  */
-import type { Span } from '../call.ts'
+import type { Span } from './found.ts'
 import { type Edit, splice } from './splice.ts'
 
 /** New value of a member as JSON text by the member's name; `undefined` removes it. */

@@ -1,5 +1,5 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
-import type { Found, Span } from '../call.ts'
+import type { Found, Span } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
 
 export { MembersError }

@@ -2,9 +2,10 @@
 
 import type { Clock } from '../base/clock.ts'
 import { estimateOf, type Price } from '../budgets/price.ts'
-import type { Call, Caller, ChatRequest } from '../call.ts'
+import type { Call, Caller } from '../call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'
 import type { AdmitResult, Amount, Hold, Rules } from '../store/contract.ts'
@@ -17,7 +18,7 @@ import { refusalError } from './refusal.ts'
 /** A request that asks to be admitted. */
 export interface Applicant {
   readonly call: Pick<Call, 'id' | 'receivedAt'>
-  readonly request: ChatRequest
+  readonly request: ModelRequest
   readonly caller: Caller
   readonly route: Route
   readonly rules: Rules

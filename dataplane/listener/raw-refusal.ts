@@ -1,6 +1,7 @@
 /** What the HTTP parser refuses: answered in bytes, once, and the connection is closed. */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { envelope } from '../apis/openai/wire.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
@@ -43,7 +44,7 @@ export function refuseRaw(
     return
   }
   const id = gateway.newRequestId()
-  const body = refusal.envelope(id)
+  const body = envelope(refusal, id)
   gateway.metrics.refused.at(refusal.code).value++
   socket.write(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +

@@ -5,6 +5,8 @@ import { adminRefusal } from '../admin/guard.ts'
 import { ADMIN_ROUTES, type AdminDoor, type Administered } from '../admin/routes.ts'
 import type { Api } from '../apis/contract.ts'
 import { APIS } from '../apis/index.ts'
+import { openAiWire } from '../apis/openai/wire.ts'
+import { openAiChat } from '../apis/openai-chat/api.ts'
 import { GatewayError } from '../base/errors.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import { shownPath } from '../base/shown-text.ts'
@@ -170,6 +172,7 @@ const UNKNOWN: Api = {
   method: 'GET',
   path: '*',
   summary: 'Everything that is not an API.',
+  wire: openAiWire,
   run(visit) {
     // Nobody needs a key to learn that there is nothing here, so a bad one is not refused.
     try {
@@ -189,7 +192,7 @@ const UNKNOWN: Api = {
     }
     throw new GatewayError(
       'ERR_GW_ROUTE_NOT_FOUND',
-      `There is no ${shown} here; chat is POST /v1/chat/completions, and the base URL of an SDK ends in /v1.`,
+      `There is no ${shown} here; chat is POST ${openAiChat.path}, and the base URL of an SDK ends in /v1.`,
     )
   },
 }

@@ -1,6 +1,7 @@
 /** What a pod answers to clients and probes until it has a configuration: alive, and not ready. */
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
+import { envelope } from '../apis/openai/wire.ts'
 import { GatewayError } from '../base/errors.ts'
 
 const REFUSAL = new GatewayError(
@@ -12,7 +13,7 @@ export function createWaitingServer(): Server {
   return createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (incoming, outgoing) => {
     const isAlive = incoming.url?.split('?', 1)[0] === '/healthz'
     const id = `${randomBytes(6).toString('hex')}-1`
-    const text = isAlive ? '{"status":"ok"}' : REFUSAL.envelope(id)
+    const text = isAlive ? '{"status":"ok"}' : envelope(REFUSAL, id)
     outgoing.writeHead(isAlive ? 200 : REFUSAL.status, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text),

@@ -1,9 +1,9 @@
-/** What a provider is: pure translation between OpenAI's chat completions and one upstream dialect. */
-import type { ChatRequest, Usage } from '../call.ts'
+/** What upstreams speak: a provider is pure translation between the inner form and one wire. */
+import type { Forms, Operation, Usage } from '../inner-form.ts'
 import type { ProviderFacts } from './facts-contract.ts'
 
 /** The settings of an upstream that a translation may depend on. */
-export interface Dialect {
+export interface ProviderSettings {
   readonly model: string
   /** Resolved credential; empty when the upstream needs none. */
   readonly credential: string
@@ -13,12 +13,139 @@ export interface Dialect {
   readonly project: string | undefined
 }
 
+export interface Provider extends ProviderFacts {
+  /** How its streams are cut into frames. */
+  readonly framing: Framing
+  readonly operations: { readonly [O in Operation]?: ProviderOperation<O> }
+  /** Classifies an answer that is not 2xx. `headers` have lower-case names. */
+  classify(status: number, headers: Readonly<Record<string, unknown>>, body: Buffer): Failure
+  /** Headers that depend on the whole request, such as a signature; added to those of `encode`. */
+  sign?(request: FinalRequest, settings: ProviderSettings): Headers
+}
+
+export type Headers = Readonly<Record<string, string>>
+
+/** Translation between the inner form of one operation and the provider's wire. */
+export interface ProviderOperation<O extends Operation = Operation> {
+  /** Throws ERR_GW_INVALID_REQUEST for what the wire cannot say. `maxTokens` is sent where the client sets no limit. */
+  encode(
+    request: Forms[O]['request'],
+    settings: ProviderSettings,
+    maxTokens: number | undefined,
+  ): UpstreamRequest
+  /** Reads a whole 2xx answer. */
+  decode(body: Buffer, request: Forms[O]['request']): Decoded<Forms[O]['answer']>
+  /** Absent where answers are never streamed. */
+  openStream?(request: Forms[O]['request']): StreamReader<Forms[O]['event']>
+  /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
+  readonly sameWire?: SameWire<O>
+}
+
+/** How answers are read that pass to a client of the same wire. */
+export interface SameWire<O extends Operation = Operation> {
+  /** Name of the client's dialect. */
+  readonly wire: string
+  decode(body: Buffer, request: Forms[O]['request']): Passed
+  openStream?(request: Forms[O]['request']): WireReader
+}
+
 export interface UpstreamRequest {
   /** Path and query below the endpoint's base, beginning with `/`. */
   readonly path: string
   /** Lower-case names. Authentication included; `content-type` and `accept` too. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Headers
   readonly body: Buffer | string
+}
+
+/** A request as it leaves, for a signature over it. */
+export interface FinalRequest {
+  readonly method: 'POST'
+  /** Scheme and authority. */
+  readonly origin: string
+  /** Path and query as on the request line. */
+  readonly path: string
+  readonly headers: Headers
+  readonly body: Buffer
+  /** Milliseconds since 1970. */
+  readonly wallMs: number
+}
+
+export type Decoded<Answer> =
+  | { readonly kind: 'answer'; readonly answer: Answer; readonly usage: Usage | undefined }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+/** A whole answer in the client's wire. */
+export type Passed =
+  | { readonly kind: 'body'; readonly body: Buffer | string; readonly usage: Usage | undefined }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+/** How a stream of bytes is cut into frames, and what stands in one. */
+export interface Framing {
+  /** Media type of such a stream, for `accept`. */
+  readonly mediaType: string
+  /** What ends a frame that the upstream leaves open at its end; without it that frame is lost. */
+  readonly closing?: Buffer
+  open(): Framer
+  /** The bytes of each frame in a run of whole frames. */
+  split(frames: Buffer): Iterable<Buffer>
+  /** undefined where the frame says nothing, such as a comment. */
+  parse(frame: Buffer): WireEvent | undefined
+}
+
+export interface Framer {
+  /** The whole frames that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
+  push(chunk: Buffer): Buffer | undefined
+  /** What is left when the upstream has ended. */
+  rest(): Buffer
+}
+
+/** What one frame says. */
+export interface WireEvent {
+  /** Its type, where the framing has one beside the data; else empty. */
+  readonly event: string
+  readonly data: string
+}
+
+/** Reads one stream into the inner form; keeps what it must remember between its events. */
+export interface StreamReader<Event> {
+  read(event: WireEvent): Meaning<Event>
+}
+
+/** What one event of an upstream's stream means. */
+export interface Meaning<Event> {
+  readonly events: readonly Event[]
+  /** The wire's own terminal event. */
+  readonly done: boolean
+  readonly usage?: Usage
+  readonly failure?: Failure
+}
+
+/** Reads one stream whose client speaks a wire, and says what that client sees. */
+export interface WireReader {
+  /** Whether the client sees frames that say nothing. */
+  readonly passesComments: boolean
+  read(event: WireEvent): WireMeaning
+  /**
+   * The client's bytes for a run of frames that need not be read one by one, and adds their number to the metered
+   * content events; undefined: read each. Only asked behind the first content.
+   */
+  skim?(frames: Buffer, metered: { contentEvents: number }): Buffer | undefined
+  /** What follows a complete answer where the upstream's own terminal event has not passed. */
+  end(usage: Usage | undefined): string
+}
+
+export interface WireMeaning {
+  /** Text for the client, or `same`: the frame's own bytes pass untouched. */
+  readonly out: 'same' | string
+  /** Text, reasoning, a tool call or a refusal: the first of these commits the answer. */
+  readonly content: boolean
+  /** A finish reason was in it, and every choice that was asked for has had its own. */
+  readonly finished: boolean
+  readonly done: boolean
+  /** It could not be read, and passes all the same. */
+  readonly broken?: boolean
+  readonly usage?: Usage
+  readonly failure?: Failure
 }
 
 /**
@@ -48,55 +175,10 @@ export interface Failure {
   readonly status?: number
   /** The upstream's own words, for a client's mistake; masked and bounded before anybody sees them. */
   readonly message: string
-  /** Said to clients behind the upstream's name, where `message` holds addresses or codes of the runtime. */
+  /** What clients read behind the upstream's name, where `message` holds addresses or codes of the runtime. */
   readonly shown?: string
   readonly type?: string | null
   readonly param?: string | null
   readonly code?: string | null
   readonly retryAfterMs?: number
-}
-
-/** What one event of an upstream's stream means. */
-export interface EventMeaning {
-  /** JSON texts to send as `data:` events, or `same`: the event's own bytes pass untouched. */
-  readonly out: 'same' | readonly string[]
-  /** Text, reasoning, a tool call or a refusal: the first of these commits the answer. */
-  readonly content: boolean
-  /** A finish reason was in it, and every choice that was asked for has had its own. */
-  readonly finished: boolean
-  /**
-   * The dialect's own terminal event (`[DONE]`, `message_stop`). Where `out` is `same` it is `[DONE]` itself;
-   * a list never holds that, so whoever sends the list adds it.
-   */
-  readonly done: boolean
-  readonly usage?: Usage
-  readonly failure?: Failure
-}
-
-export interface SseEvent {
-  /** `event:` field; empty when absent. */
-  readonly event: string
-  readonly data: string
-}
-
-/** Reads one stream; keeps what it must remember between its events. */
-export interface StreamReader {
-  read(event: SseEvent): EventMeaning
-}
-
-export type Answer =
-  | { readonly kind: 'answer'; readonly body: Buffer | string; readonly usage: Usage | undefined }
-  | { readonly kind: 'failure'; readonly failure: Failure }
-
-export interface Provider extends ProviderFacts {
-  /** Whether bytes of events and answers pass untouched (OpenAI's own wire). */
-  readonly passesBytes: boolean
-  /** Where bytes pass: what stands in events that have to be read all the same. */
-  readonly marks?: readonly string[]
-  encode(request: ChatRequest, dialect: Dialect, maxTokens: number | undefined): UpstreamRequest
-  /** Reads a whole 2xx answer that is not a stream. */
-  decode(body: Buffer, request: ChatRequest): Answer
-  openStream(request: ChatRequest): StreamReader
-  /** Classifies an answer that is not 2xx, or the data of an error event. `headers` have lower-case names. */
-  classify(status: number, headers: Readonly<Record<string, unknown>>, body: Buffer): Failure
 }

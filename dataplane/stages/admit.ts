@@ -1,7 +1,9 @@
 /** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
-import type { Caller, ChatRequest } from '../call.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { Caller } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import {
   type Applicant,
   type Decision,
@@ -12,8 +14,9 @@ import {
 import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
-import { quoteOf, windowOf } from '../tokens/quote.ts'
+import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
+import { serves } from '../wires.ts'
 
 export interface Admission {
   readonly caller: Caller
@@ -46,7 +49,9 @@ export function admit(
   const { request, route, rules } = applicant
   const { limits } = active.snapshot
   const budgeted = rules.budget !== undefined ? route : undefined
-  const quote = quoteOf(request, laneOf(route, active), budgeted)
+  const lane = laneOf(route, active)
+  requireOperation(request, route, lane)
+  const quote = quoteOf(request, lane, budgeted)
   const meter = new Meter()
   const limited = { ...applicant, quote, limits, meter }
   const decision = decide(limited, active.lanes, gateway)
@@ -62,15 +67,16 @@ function admission(
   { metrics, clock }: Limiter,
 ): Admission {
   const inFlight = metrics.inFlight.at(route.name)
+  const lane = laneOf(route, active)
   inFlight.value++
   return {
     caller,
     route,
-    lane: laneOf(route, active),
+    lane,
     meter,
     totalAt: totalOf(request, route, call.receivedAt, clock.now()),
     maxTokens: quote.injected,
-    fits: quote.fitsAll ? fitsAnywhere : (target) => quote.needed <= windowOf(target),
+    fits: fitting(request, quote, lane),
     yields: limits.rules.yields(caller.tenant),
     lease,
     limitHeaders,
@@ -79,9 +85,31 @@ function admission(
 }
 
 /** The time in which the body came counts; of an answer that is not a stream the silence begins behind the body. */
-function totalOf({ stream }: ChatRequest, route: Route, receivedAt: number, now: number): number {
+function totalOf({ stream }: ModelRequest, route: Route, receivedAt: number, now: number): number {
   const total = receivedAt + route.timeoutMs
   return stream ? total : Math.min(total, now + route.silenceMs)
+}
+
+function fitting(
+  { operation }: ModelRequest,
+  { fitsAll, needed }: Quote,
+  { targets }: Lane,
+): Admission['fits'] {
+  const allServe = targets.every(({ settings }) => serves(settings.provider, operation))
+  if (fitsAll && allServe) return fitsAnywhere
+  return (target) => serves(target.settings.provider, operation) && needed <= windowOf(target)
+}
+
+/** Throws ERR_GW_INVALID_REQUEST where no upstream of the route can do what is asked. */
+function requireOperation({ operation }: ModelRequest, route: Route, { targets }: Lane): void {
+  if (targets.length === 0 || targets.some(({ settings }) => serves(settings.provider, operation)))
+    return
+  const names = new Set(targets.map(({ settings }) => settings.provider.name))
+  throw new GatewayError(
+    'ERR_GW_INVALID_REQUEST',
+    `Route "${route.name}" has no upstream for ${operation} (${[...names].join(', ')} has none).`,
+    { param: 'model' },
+  )
 }
 
 function fitsAnywhere(): boolean {

@@ -1,10 +1,11 @@
 /** Which upstream, how often, and when to stop: one attempt count and one deadline over retries and fallbacks. */
 
+import type { Dialect } from '../apis/dialect.ts'
 import { GatewayError } from '../base/errors.ts'
 import { maskKeys } from '../base/shown-text.ts'
-import { forget, recall } from '../body/chat.ts'
-import type { ChatRequest } from '../call.ts'
+import { forget, recall } from '../body/request.ts'
 import type { Visit } from '../gateway.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import { continuing } from '../telemetry/correlation.ts'
 import type { AttemptTrace } from '../telemetry/traces.ts'
@@ -14,15 +15,19 @@ import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import type { Target } from '../upstream/target/targets.ts'
+import { type Pair, pairOf } from '../wires.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
+/** A request, and the wire it came in. */
+interface Asked {
+  readonly request: ModelRequest
+  readonly dialect: Dialect
+}
+
 /** Resolves with an answer that is committed to; throws what the client is told when no attempt is left. */
-export async function attempt(
-  request: ChatRequest,
-  admission: Admission,
-  visit: Visit,
-): Promise<Reply> {
+export async function attempt(asked: Asked, admission: Admission, visit: Visit): Promise<Reply> {
+  const { request, dialect } = asked
   const { response, active } = visit
   if (request.stream)
     response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
@@ -39,11 +44,11 @@ export async function attempt(
       await journey.pause(next.candidate, totalAt)
       if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission, clock.now())
     } else next.candidate.state.retryBudget.request(clock.now())
-    const recalled = recall(request)
+    const recalled = recall(request, dialect.reading)
     if (recalled !== undefined) await recalled
     // A drain may have refused the request before its body was whole.
     if (response.state === 'ended') throw left()
-    const running = begin(request, next.candidate, admission, visit, journey)
+    const running = begin(asked, next.candidate, admission, visit, journey)
     // What is sent has been written from it.
     forget(request)
     const outcome = running === undefined ? REFUSED : await running.one.outcome
@@ -71,7 +76,7 @@ interface Running {
 
 /** undefined when the breaker has opened since the attempt was planned. */
 function begin(
-  request: ChatRequest,
+  { request, dialect }: Asked,
   target: Target,
   admission: Admission,
   { call, response, trace, gateway }: Visit,
@@ -89,6 +94,8 @@ function begin(
   const repeats = journey.hasCounted(target)
   const one = new Attempt({
     request,
+    // Targets that cannot do the operation do not fit, so they are no candidates.
+    pair: pairOf(dialect, target.settings.provider) as Pair,
     target,
     permit,
     maxTokens,

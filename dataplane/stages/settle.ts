@@ -1,14 +1,14 @@
 /** What did it use? Always, exactly once, and never throwing. */
 
 import { type Charger, charge } from '../budgets/charging.ts'
-import type { ChatRequest, Usage } from '../call.ts'
+import type { ModelRequest, Usage } from '../inner-form.ts'
 import type { Admission } from './admit.ts'
 
 export type Settled = Pick<Admission, 'lease' | 'route' | 'inFlight' | 'meter'>
 
 /** Returns the sum over all attempts; undefined where none of them used anything. */
 export function settle(
-  request: ChatRequest,
+  request: ModelRequest,
   { lease, route, inFlight, meter }: Settled,
   gateway: Charger,
 ): Usage | undefined {

@@ -1,6 +1,7 @@
 /** What a strategy is: a pure choice of order over the upstreams that are eligible now. */
-import type { ChatRequest } from '../call.ts'
+
 import type { RouteSection } from '../config/schema/index.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import type { StrategyName } from './names.ts'
 
 /** What a strategy may know of an upstream of the route. */
@@ -18,7 +19,7 @@ export interface Choice<C extends Candidate> {
   readonly route: RouteSection
   /** The upstreams of the route that may be tried now, in configuration order; never empty. */
   readonly eligible: readonly C[]
-  readonly request: ChatRequest
+  readonly request: ModelRequest
   /** Requests this route has had before this one: what rotates. */
   readonly turn: number
   /** Uniform in [0, 1). */

@@ -16,7 +16,7 @@
  * strong sign or two weaker ones make a prompt hard at the default threshold of 0.5, and nothing
  * makes it easier again.
  */
-import type { ChatBody, ChatMessage } from '../call.ts'
+import type { ChatBody, ChatMessage } from '../inner-form.ts'
 import { CODE, MATHEMATICS, REASONING, type Signs, STRUCTURE } from './difficulty-signs.ts'
 
 export interface Features {

@@ -13,7 +13,9 @@ export const semantic: Strategy = {
     const sides = route.semantic
     // Where there is nothing to choose, the prompt need not be read.
     if (eligible.length < 2 || sides === undefined) return eligible
-    const hard = difficultyOf(request.body) >= sides.threshold
+    // Only a conversation can be hard.
+    const difficulty = request.operation === 'chat' ? difficultyOf(request.body) : 0
+    const hard = difficulty >= sides.threshold
     const first = hard ? sides.hard : sides.easy
     return eligible[0]?.name === first ? eligible : eligible.toReversed()
   },

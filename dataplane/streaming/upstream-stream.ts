@@ -1,8 +1,7 @@
 /** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
-import type { Failure } from '../providers/contract.ts'
+import type { Failure, Framer, Framing } from '../providers/contract.ts'
 import type { Exchange } from '../upstream/attempt/exchange.ts'
 import { Gathering } from './gathering.ts'
-import { SseFramer } from './sse.ts'
 import type { Tap } from './tap.ts'
 
 /** Where the bytes go once the answer is committed to this upstream. */
@@ -25,7 +24,8 @@ export interface Listener {
 const HELD_BYTES_MAX = 1_048_576
 
 export class UpstreamStream {
-  readonly #framer = new SseFramer()
+  readonly #framing: Framing
+  readonly #framer: Framer
   readonly #tap: Tap
   readonly #exchange: Exchange
   readonly #listener: Listener
@@ -34,7 +34,9 @@ export class UpstreamStream {
   #open = false
   #ended: { failure: Failure | undefined } | undefined
 
-  constructor(tap: Tap, exchange: Exchange, listener: Listener) {
+  constructor(tap: Tap, framing: Framing, exchange: Exchange, listener: Listener) {
+    this.#framing = framing
+    this.#framer = framing.open()
     this.#tap = tap
     this.#exchange = exchange
     this.#listener = listener
@@ -49,7 +51,8 @@ export class UpstreamStream {
   end(): void {
     if (this.#ended !== undefined) return
     const rest = this.#framer.rest()
-    if (rest.length > 0) this.#take(Buffer.concat([rest, Buffer.from('\n\n')]))
+    const { closing } = this.#framing
+    if (rest.length > 0 && closing !== undefined) this.#take(Buffer.concat([rest, closing]))
     this.#finish(this.#complete() ? undefined : CUT)
   }
 
@@ -76,7 +79,7 @@ export class UpstreamStream {
 
   #take(events: Buffer): void {
     const shown = this.#tap.take(events)
-    if (shown.length > 0) this.#emit(shown)
+    this.#emit(shown)
     const { failure, done } = this.#tap
     if (!this.#open && failure === undefined && this.#begun()) this.#begin()
     if (failure !== undefined) {
@@ -103,6 +106,7 @@ export class UpstreamStream {
   }
 
   #emit(bytes: Buffer): void {
+    if (bytes.length === 0) return
     if (this.#sink !== undefined) {
       this.#write(bytes)
       return
@@ -124,14 +128,11 @@ export class UpstreamStream {
       this.#open = true
       this.#listener.opened(failure)
     }
-    // Translated wires have no such event, and some runtimes never send it.
-    if (failure === undefined && !this.#tap.doneShown) this.#emit(DONE)
+    if (failure === undefined) this.#emit(this.#tap.end())
     this.#listener.ended(failure)
     this.#sink?.finish(failure)
   }
 }
-
-const DONE = Buffer.from('data: [DONE]\n\n')
 
 const CUT: Failure = {
   class: 'reset',

@@ -1,5 +1,5 @@
 /** How many tokens a prompt has, about: a linear count over its characters, for windows and reservations. */
-import type { ChatBody, ChatMessage, ChatRequest } from '../call.ts'
+import type { ChatBody, ChatMessage, EmbeddingsBody, ModelRequest } from '../inner-form.ts'
 
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4
@@ -16,12 +16,33 @@ interface MediaPart {
   readonly input_audio?: { readonly data?: unknown } | null
 }
 
-export function estimatePromptTokens({ body, sparse }: ChatRequest): number {
-  const count = sparse ? sparseTokens : textTokens
+export function estimatePromptTokens(request: ModelRequest): number {
+  const count = request.sparse ? sparseTokens : textTokens
+  const tokens =
+    request.operation === 'chat'
+      ? conversationTokens(request.body, count)
+      : inputTokens(request.body.input, count)
+  return Math.ceil(tokens)
+}
+
+type Count = (text: string) => number
+
+function conversationTokens(body: ChatBody, count: Count): number {
   let tokens = 0
   for (const message of body.messages) tokens += PER_MESSAGE + messageTokens(message, count)
   if (body.tools !== undefined) tokens += count(JSON.stringify(body.tools))
-  return Math.ceil(tokens)
+  return tokens
+}
+
+/** A number is a token. */
+function inputTokens(input: EmbeddingsBody['input'], count: Count): number {
+  if (typeof input === 'string') return count(input)
+  let tokens = 0
+  for (const one of input) {
+    if (typeof one === 'string') tokens += count(one)
+    else tokens += typeof one === 'number' ? 1 : one.length
+  }
+  return tokens
 }
 
 /**
@@ -48,10 +69,7 @@ function mediaLength(part: MediaPart | null): number {
   return typeof data === 'string' ? data.length : 0
 }
 
-function messageTokens(
-  { content, tool_calls: calls }: ChatMessage,
-  count: (text: string) => number,
-): number {
+function messageTokens({ content, tool_calls: calls }: ChatMessage, count: Count): number {
   let tokens = calls === undefined ? 0 : count(JSON.stringify(calls))
   if (typeof content === 'string') return tokens + count(content)
   if (!Array.isArray(content)) return tokens

@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
-import type { ChatRequest } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { estimatePromptTokens } from './count.ts'
 
@@ -24,9 +24,11 @@ export interface Quote {
  * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer. Throws
  * ERR_GW_CONTEXT_OVERFLOW when the largest window among the route's upstreams is too small.
  */
-export function quoteOf(request: ChatRequest, lane: Lane, budgeted: Route | undefined): Quote {
+export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | undefined): Quote {
   const { maxTokens: own, choices } = request
-  const written = own === undefined ? budgeted?.section.max_tokens_default : undefined
+  // Vectors are no tokens.
+  const isAnswered = request.operation === 'chat'
+  const written = own === undefined && isAnswered ? budgeted?.section.max_tokens_default : undefined
   // A token has at least one byte: most prompts fit every window without being counted.
   const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane, 0)
   if (fitsAll && budgeted === undefined)
@@ -35,15 +37,15 @@ export function quoteOf(request: ChatRequest, lane: Lane, budgeted: Route | unde
   // A limit that nobody asked for must not send a request past an upstream that has room for its prompt.
   const left = Math.max(1, narrowestWindow(lane, prompt) - prompt)
   const injected = written === undefined ? undefined : Math.min(written, left)
-  const least = prompt + (own ?? (budgeted === undefined ? 0 : 1))
+  const least = prompt + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
   if (!fitsAll) {
     const largest = largestWindow(lane)
     if (least > largest) throw overflow(largest, prompt, own ?? 0)
   }
   const needed = injected === undefined ? least : prompt + injected
   // Nothing is sent upstream for it: a limit that nobody asked for would cut the answers of models that reason.
-  const answer =
-    own ?? injected ?? (budgeted === undefined ? 0 : answerReserved(largestWindow(lane)))
+  const isUnbounded = budgeted !== undefined && isAnswered
+  const answer = own ?? injected ?? (isUnbounded ? answerReserved(largestWindow(lane)) : 0)
   return { prompt, answer: answer * choices, injected, needed, fitsAll }
 }
 

@@ -1,13 +1,20 @@
 /** What every provider must do; a new one is tested as soon as it is in the registry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { providerNamed } from '../../dataplane/config/document/canonical.ts'
-import type { EventMeaning, Provider, SseEvent } from '../../dataplane/providers/contract.ts'
+import type { Provider, WireEvent, WireMeaning } from '../../dataplane/providers/contract.ts'
 import { PROVIDER_FACTS } from '../../dataplane/providers/facts.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { PROVIDER_NAMES } from '../../dataplane/providers/names.ts'
-import { aDialect, aRequest, aRequestOf } from '../helpers/providers/a-request.ts'
+import {
+  aRequest,
+  aRequestOf,
+  chatStream,
+  chatWith,
+  someSettings,
+} from '../helpers/providers/a-request.ts'
 import {
   type AnswerCase,
   CANONICAL,
@@ -25,7 +32,7 @@ type Json = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
 type Chunk = any
 
-const SECRET = aDialect().credential
+const SECRET = someSettings().credential
 const CANARY = 'canary-4711'
 const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 const AUTHENTICATION = [
@@ -88,14 +95,14 @@ for (const provider of Object.values(PROVIDERS)) {
 
 function testRequests(provider: Provider): void {
   test(`${provider.name}: requests are translated as request.json says`, () => {
-    const cases = readCases<RequestCase[]>(provider.name, 'request.json')
+    const cases = readCases<RequestCase[]>(provider.name, 'chat/request.json')
     assert.ok(
       cases.some(({ client }) => client === 'canonical'),
       'request.json must translate the canonical request',
     )
     for (const { case: title, client, dialect, maxTokens, upstream, refused } of cases) {
       const request = aRequest(client === 'canonical' ? CANONICAL : client)
-      const encode = () => provider.encode(request, aDialect(dialect), maxTokens)
+      const encode = () => chatWith(provider).encode(request, someSettings(dialect), maxTokens)
       if (refused === undefined) {
         assert.deepEqual(JSON.parse(String(encode().body)), upstream, title)
       } else {
@@ -109,13 +116,18 @@ function testRequests(provider: Provider): void {
   })
 
   test(`${provider.name}: the credential travels in one header and nowhere else`, () => {
-    const { path, headers, body } = provider.encode(aRequest(CANONICAL), aDialect(), undefined)
+    const { path, headers, body } = chatWith(provider).encode(
+      aRequest(CANONICAL),
+      someSettings(),
+      undefined,
+    )
     assert.match(path, /^\//)
     assert.equal(path.includes(SECRET) || String(body).includes(SECRET), false)
     const holders = Object.entries(headers).filter(([, value]) => value.includes(SECRET))
     assert.equal(holders.length, 1)
     assert.equal(holders[0]?.[0], provider.credentialHeader ?? 'authorization')
-    const bare = provider.encode(aRequest(CANONICAL), aDialect({ credential: '' }), undefined)
+    const settings = someSettings({ credential: '' })
+    const bare = chatWith(provider).encode(aRequest(CANONICAL), settings, undefined)
     assert.equal(
       AUTHENTICATION.some((name) => name in bare.headers),
       false,
@@ -130,7 +142,7 @@ function testRequests(provider: Provider): void {
       extra_headers: { authorization: CANARY },
       organization: CANARY,
     })
-    const encoded = provider.encode(request, aDialect(), undefined)
+    const encoded = chatWith(provider).encode(request, someSettings(), undefined)
     assert.equal(JSON.stringify([encoded.path, encoded.headers]).includes(CANARY), false)
     assert.equal(String(encoded.body).includes(CANARY), false)
     assert.deepEqual(
@@ -143,10 +155,10 @@ function testRequests(provider: Provider): void {
 
 function testAnswers(provider: Provider): void {
   test(`${provider.name}: answers are read as answer.json says`, () => {
-    for (const expected of readCases<AnswerCase[]>(provider.name, 'answer.json')) {
+    for (const expected of readCases<AnswerCase[]>(provider.name, 'chat/answer.json')) {
       const { upstream } = expected
       const bytes = Buffer.from(typeof upstream === 'string' ? upstream : JSON.stringify(upstream))
-      const answer = provider.decode(bytes, aRequest(expected.client))
+      const answer = chatWith(provider).decode(bytes, aRequest(expected.client))
       if (answer.kind === 'failure') {
         assertHolds(answer.failure, expected.failure, expected.case)
         continue
@@ -155,6 +167,25 @@ function testAnswers(provider: Provider): void {
       if (expected.answer === 'same') assert.equal(answer.body, bytes, expected.case)
       else assert.deepEqual(JSON.parse(String(answer.body)), expected.answer, expected.case)
       assertTypedAnswer(JSON.parse(String(answer.body)), expected.case)
+    }
+  })
+
+  test(`${provider.name}: the inner form of an answer says what its wire says`, () => {
+    for (const { upstream, client, case: title } of readCases<AnswerCase[]>(
+      provider.name,
+      'chat/answer.json',
+    )) {
+      const bytes = Buffer.from(typeof upstream === 'string' ? upstream : JSON.stringify(upstream))
+      const request = aRequest(client)
+      const passed = chatWith(provider).decode(bytes, request)
+      const decoded = provider.operations.chat!.decode(bytes, request)
+      if (decoded.kind === 'failure' || passed.kind === 'failure') {
+        assert.deepEqual(decoded, passed, title)
+        continue
+      }
+      assert.deepEqual(decoded.usage, passed.usage, title)
+      const text = openAiChatDialect.writeAnswer(decoded.answer, decoded.usage, request)
+      assert.deepEqual(saidIn(parse(text)), saidIn(parse(String(passed.body))), title)
     }
   })
 
@@ -169,7 +200,7 @@ function testAnswers(provider: Provider): void {
       '<html>',
       '{"error":1}',
     ]) {
-      assert.equal(provider.decode(Buffer.from(body), aRequest()).kind, 'failure', body)
+      assert.equal(chatWith(provider).decode(Buffer.from(body), aRequest()).kind, 'failure', body)
     }
   })
 }
@@ -180,15 +211,15 @@ function testStreams(provider: Provider): void {
   })
 
   for (const stream of streamNames(provider.name)) {
-    const expected = readCases<StreamCase>(provider.name, `${stream}.json`)
+    const expected = readCases<StreamCase>(provider.name, `chat/${stream}.json`)
     const events = readEvents(provider.name, stream)
     for (const asked of [true, false]) {
       const title = `${provider.name}: events of ${stream}.sse, usage ${asked ? '' : 'not '}asked`
       test(title, () => {
-        const meanings = read(provider, events, { ...expected.client, ...asking(asked) })
+        const { meanings, end } = read(provider, events, { ...expected.client, ...asking(asked) })
         const cases = asked ? expected.asked : expected.unasked
         assert.deepEqual(meanings.map(withObjects), cases.map(withFlags))
-        const chunks = sent(events, meanings)
+        const chunks = [...sent(events, meanings), ...chunksIn(end).filter(isChunk).map(parse)]
         assertTypedStream(chunks, expected, asked)
         assert.equal(
           meanings.some(({ done }) => done),
@@ -199,10 +230,11 @@ function testStreams(provider: Provider): void {
         if (expected.failure || failure) assertHolds(failure, expected.failure, stream)
       })
     }
+    testInner(provider, stream)
   }
 
   test(`${provider.name}: a broken event is no content and no exception`, () => {
-    const reader = provider.openStream(aRequest({ stream: true }))
+    const reader = chatStream(provider, aRequest({ stream: true }))
     for (const data of [
       '',
       '{',
@@ -231,7 +263,7 @@ const HOSTILE = [
 
 function testHostility(provider: Provider): void {
   test(`${provider.name}: no value of an upstream throws, wherever it stands`, () => {
-    const files = ['answer.json', 'errors.json'].flatMap((file) =>
+    const files = ['chat/answer.json', 'errors.json'].flatMap((file) =>
       readCases<{ upstream?: unknown; body?: unknown }[]>(provider.name, file),
     )
     const answers = files.map(({ upstream, body }) => upstream ?? body)
@@ -239,7 +271,7 @@ function testHostility(provider: Provider): void {
       const events = readEvents(provider.name, stream).filter(({ data }) => data !== '[DONE]')
       answers.push(...events.map(({ data }) => JSON.parse(data)))
       for (const value of HOSTILE) {
-        const reader = provider.openStream(aRequest({ stream: true }))
+        const reader = chatStream(provider, aRequest({ stream: true }))
         for (const { event, data } of events) {
           for (const text of variants(JSON.parse(data), value)) {
             assert.equal(typeof reader.read({ event, data: text }).content, 'boolean')
@@ -248,7 +280,7 @@ function testHostility(provider: Provider): void {
       }
     }
     for (const text of answers.flatMap((one) => HOSTILE.flatMap((value) => variants(one, value)))) {
-      assert.match(provider.decode(Buffer.from(text), aRequest()).kind, /answer|failure/)
+      assert.match(chatWith(provider).decode(Buffer.from(text), aRequest()).kind, /body|failure/)
       assert.equal(provider.classify(500, {}, Buffer.from(text)).status, 500)
     }
   })
@@ -256,13 +288,13 @@ function testHostility(provider: Provider): void {
 
 function testClients(provider: Provider): void {
   test(`${provider.name}: no value of a client throws anything but a refusal`, () => {
-    const cases = readCases<RequestCase[]>(provider.name, 'request.json')
+    const cases = readCases<RequestCase[]>(provider.name, 'chat/request.json')
     const clients = cases.map(({ client }) => aRequest(client === 'canonical' ? CANONICAL : client))
     for (const value of HOSTILE) {
       for (const text of clients.flatMap(({ body }) => variants(body, value))) {
         if (!isUnderstood(JSON.parse(text))) continue
         try {
-          const encoded = provider.encode(aRequestOf(text), aDialect(), undefined)
+          const encoded = chatWith(provider).encode(aRequestOf(text), someSettings(), undefined)
           JSON.parse(String(encoded.body))
         } catch (error) {
           assert.ok(error instanceof GatewayError, `${text}: ${error}`)
@@ -298,6 +330,33 @@ function variants(json: unknown, value: unknown): string[] {
   )
 }
 
+/** What clients of any other wire are answered from. */
+function testInner(provider: Provider, stream: string): void {
+  test(`${provider.name}: the inner form of ${stream}.sse`, () => {
+    const expected = readCases<StreamCase>(provider.name, `chat/${stream}.json`)
+    const request = aRequest({ ...expected.client, ...asking(true) })
+    const reader = provider.operations.chat?.openStream?.(request)
+    const meanings = readEvents(provider.name, stream).map((event) => reader!.read(event))
+    assert.deepEqual(
+      meanings.map(({ events }) => events),
+      expected.inner,
+    )
+    const { write, end } = openAiChatDialect.openWriter!(request)
+    const usage = meanings.findLast((one) => one.usage)?.usage
+    assert.deepEqual(usage, usageOf(expected.usage))
+    const isCut = meanings.some(({ failure }) => failure)
+    const text = meanings.flatMap(({ events }) => events.map(write)).join('')
+    const ending = isCut ? '' : end(usage)
+    assertTypedStream(
+      chunksIn(text + ending)
+        .filter(isChunk)
+        .map(parse),
+      expected,
+      true,
+    )
+  })
+}
+
 function testErrors(provider: Provider): void {
   test(`${provider.name}: errors are classified as errors.json says`, () => {
     const cases = readCases<ErrorCase[]>(provider.name, 'errors.json')
@@ -306,10 +365,10 @@ function testErrors(provider: Provider): void {
       if (status > 0) {
         assertHolds(provider.classify(status, headers ?? {}, Buffer.from(text)), failure, title)
       } else {
-        const reader = provider.openStream(aRequest({ stream: true }))
+        const reader = chatStream(provider, aRequest({ stream: true }))
         const meaning = reader.read({ event: 'error', data: text })
         assertHolds(meaning.failure, failure, title)
-        assert.deepEqual([meaning.out, meaning.finished, meaning.done], [[], false, false], title)
+        assert.deepEqual([meaning.out, meaning.finished, meaning.done], ['', false, false], title)
       }
     }
   })
@@ -349,8 +408,13 @@ function testErrors(provider: Provider): void {
   })
 }
 
-function withObjects({ out, ...rest }: EventMeaning): object {
-  return { ...rest, out: out === 'same' ? out : out.map((text) => JSON.parse(text)) }
+function withObjects({ out, ...rest }: WireMeaning): object {
+  return { ...rest, out: out === 'same' ? out : chunksIn(out).map((text) => JSON.parse(text)) }
+}
+
+/** The data of each event in a text. */
+function chunksIn(text: string): string[] {
+  return text.split('\n\n').flatMap((event) => (event === '' ? [] : [event.replace('data: ', '')]))
 }
 
 function withFlags(expected: EventCase): object {
@@ -361,17 +425,51 @@ function asking(asked: boolean): Json {
   return { stream: true, ...(asked && { stream_options: { include_usage: true } }) }
 }
 
-function read(provider: Provider, events: readonly SseEvent[], client: Json): EventMeaning[] {
-  const reader = provider.openStream(aRequest(client))
-  return events.map((event) => reader.read(event))
+function read(provider: Provider, events: readonly WireEvent[], client: Json) {
+  const reader = chatStream(provider, aRequest(client))
+  const meanings = events.map((event) => reader.read(event))
+  const isShown = meanings.some(({ out, done }) => done && out === 'same')
+  const isCut = meanings.some(({ failure }) => failure)
+  const usage = meanings.findLast((one) => one.usage)?.usage
+  return { meanings, end: isShown || isCut ? '' : reader.end(usage) }
+}
+
+function isChunk(data: string): boolean {
+  return data !== '[DONE]'
+}
+
+function parse(json: string): Chunk {
+  return JSON.parse(json)
 }
 
 /** The chunks a client gets, up to a failure. */
-function sent(events: readonly SseEvent[], meanings: readonly EventMeaning[]): Chunk[] {
+function sent(events: readonly WireEvent[], meanings: readonly WireMeaning[]): Chunk[] {
   const failing = meanings.findIndex(({ failure }) => failure)
   const passing = failing === -1 ? meanings : meanings.slice(0, failing)
-  const texts = passing.flatMap(({ out }, index) => (out === 'same' ? [events[index]!.data] : out))
-  return texts.filter((text) => text !== '[DONE]').map((text) => JSON.parse(text))
+  const texts = passing.flatMap(({ out }, index) =>
+    out === 'same' ? [events[index]!.data] : chunksIn(out),
+  )
+  return texts.filter(isChunk).map(parse)
+}
+
+/** What an answer says, without what only its own wire has. */
+function saidIn({ id, model, choices }: Chunk): object {
+  const said = choices.map(({ message, finish_reason: finish }: Chunk) => {
+    const { content, refusal, reasoning_content: reasoning, tool_calls: calls } = message
+    const called = (calls ?? []).map(({ id, function: { name, arguments: text } }: Chunk) => [
+      id,
+      name,
+      text,
+    ])
+    return {
+      text: content ?? '',
+      refusal: refusal ?? null,
+      reasoning: reasoning ?? '',
+      called,
+      finish,
+    }
+  })
+  return { id, model, said }
 }
 
 function assertTypedAnswer(answer: Chunk, title: string): void {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { isWithinBounds } from '../../dataplane/json/bounds.ts'
 import { openai } from '../../dataplane/providers/openai/provider.ts'
 import { tgi } from '../../dataplane/providers/tgi/provider.ts'
-import { aRequest } from '../helpers/providers/a-request.ts'
+import { aRequest, chatWith } from '../helpers/providers/a-request.ts'
 
 const PAD = 'x'.repeat(20_000)
 
@@ -39,7 +39,7 @@ for (const [name, text] of Object.entries(TREES)) {
     const request = aRequest()
     const parse = t.mock.method(JSON, 'parse')
     for (const provider of [openai, tgi]) {
-      const answer = provider.decode(Buffer.from(text), request)
+      const answer = chatWith(provider).decode(Buffer.from(text), request)
       assert.equal(answer.kind === 'failure' && answer.failure.class, 'malformed')
     }
     assert.equal(parse.mock.callCount(), 0)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ChatRequest } from '../../dataplane/call.ts'
+import type { ChatRequest } from '../../dataplane/inner-form.ts'
 import { Meter } from '../../dataplane/meter.ts'
 
 /** All that a meter reads of a request. */

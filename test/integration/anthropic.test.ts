@@ -49,7 +49,7 @@ function caseOf<Case extends { readonly case: string }>(file: string, name: stri
 }
 
 const answering = (name: string): Reply =>
-  says(200, caseOf<AnswerCase>('answer.json', name).upstream)
+  says(200, caseOf<AnswerCase>('chat/answer.json', name).upstream)
 
 function refusing(name: string): Reply {
   const { status, body, headers } = caseOf<ErrorCase>('errors.json', name)
@@ -65,7 +65,7 @@ function says(status: number, body: unknown, headers: object = {}): Reply {
 
 /** `change` makes another stream of the fixture. */
 function telling(name: string, change = (text: string) => text): Reply {
-  const file = new URL(`../fixtures/providers/anthropic/${name}.sse`, import.meta.url)
+  const file = new URL(`../fixtures/providers/anthropic/chat/${name}.sse`, import.meta.url)
   return (outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     outgoing.end(change(readFileSync(file, 'utf8')))
@@ -97,7 +97,7 @@ test('tools go there and their results too, as the fixture says', async () => {
   messages.reply = telling('stream')
   const { upstream } = readCases<{ case: string; upstream: object }[]>(
     'anthropic',
-    'request.json',
+    'chat/request.json',
   )[0]!
   // Its type would have to be written out; what it holds is what a client of the SDK sends.
   const canonical = { ...CANONICAL, model: 'chat' } as unknown as typeof question & { stream: true }
@@ -108,7 +108,7 @@ test('tools go there and their results too, as the fixture says', async () => {
 for (const name of ['stream', 'parallel', 'thinking', 'refusal']) {
   test(`the stream "${name}" arrives as chunks, with usage and an end`, async () => {
     messages.reply = telling(name)
-    const told = readCases<StreamCase>('anthropic', `${name}.json`)
+    const told = readCases<StreamCase>('anthropic', `chat/${name}.json`)
     const stream = client.chat.completions.stream({
       ...question,
       stream_options: { include_usage: true },

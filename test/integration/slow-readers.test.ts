@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setInterval as every, setImmediate as turn } from 'node:timers/promises'
+import { openAiWire } from '../../dataplane/apis/openai/wire.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { NodeExchange } from '../../dataplane/listener/node-exchange.ts'
 import { ClientResponse } from '../../dataplane/response.ts'
@@ -187,7 +188,7 @@ describe('a client that takes nothing', () => {
     server = createServer((incoming, outgoing) => {
       const exchange = new NodeExchange(incoming, outgoing)
       const call = { id: 'c1', incoming: exchange, outgoing: exchange, receivedAt: now }
-      opened.shift()?.(new ClientResponse(call, clock, deadlines, []))
+      opened.shift()?.(new ClientResponse(call, openAiWire, { clock, deadlines }, []))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
   })

@@ -3,6 +3,7 @@
 import { maskKeys } from '../../base/shown-text.ts'
 import { describeLimits, identify } from '../../visit.ts'
 import type { Api } from '../contract.ts'
+import { openAiWire } from '../openai/wire.ts'
 
 /** Headers whose values authenticate nobody. Identity proxies put tokens into headers of any name, so all others are masked. */
 const HARMLESS: ReadonlySet<string> = new Set([
@@ -68,6 +69,7 @@ export const echoHeaders: Api = {
   path: '/v1/debug/echo-headers',
   summary:
     'The request headers as received; values of harmless headers, length and first characters of all others.',
+  wire: openAiWire,
   async run(visit) {
     identify(visit)
     await describeLimits(visit)

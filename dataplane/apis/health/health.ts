@@ -1,11 +1,13 @@
 /** GET /healthz and /readyz: for load balancers and the kubelet, without a key. */
 import type { Api } from '../contract.ts'
+import { openAiWire } from '../openai/wire.ts'
 
 export const healthz: Api = {
   method: 'GET',
   path: '/healthz',
   quiet: true,
   summary: '200 while the process serves.',
+  wire: openAiWire,
   run: ({ response }) => response.send(200, 'application/json', '{"status":"ok"}'),
 }
 
@@ -14,6 +16,7 @@ export const readyz: Api = {
   path: '/readyz',
   quiet: true,
   summary: '200 when a configuration is active and the gateway is not draining, else 503.',
+  wire: openAiWire,
   run({ response, gateway }) {
     if (gateway.draining) response.send(503, 'application/json', '{"status":"draining"}')
     else if (gateway.lacksKeys)

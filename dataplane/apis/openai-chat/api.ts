@@ -1,10 +1,13 @@
 /** POST /v1/chat/completions: the whole pipeline. */
 import { handle } from '../../pipeline.ts'
 import type { Api } from '../contract.ts'
+import { openAiWire } from '../openai/wire.ts'
+import { openAiChatDialect } from './dialect.ts'
 
 export const openAiChat: Api = {
   method: 'POST',
   path: '/v1/chat/completions',
   summary: 'A chat completion through a route.',
-  run: handle,
+  wire: openAiWire,
+  run: (visit) => handle(visit, openAiChatDialect),
 }

@@ -8,11 +8,13 @@ import type { Visit } from '../../gateway.ts'
 import { mayUse } from '../../stages/match.ts'
 import { describeLimits, identify } from '../../visit.ts'
 import type { Api } from '../contract.ts'
+import { openAiWire } from '../openai/wire.ts'
 
 export const openAiModels: Api = {
   method: 'GET',
   path: '/v1/models',
   summary: "The key's routes and their aliases, as models.",
+  wire: openAiWire,
   async run(visit) {
     const caller = identify(visit)
     await describeLimits(visit)
@@ -26,6 +28,7 @@ export const openAiModel: Api = {
   method: 'GET',
   path: `${MODEL_PREFIX}*`,
   summary: 'One route or alias, as a model; a slash in its name may be written %2F.',
+  wire: openAiWire,
   async run(visit) {
     const caller = identify(visit)
     await describeLimits(visit)

@@ -1,13 +1,13 @@
-/** Reads Anthropic's whole answers as chat completions. */
-import type { ChatRequest, Usage } from '../../call.ts'
+/** Reads Anthropic's whole answers. */
+import type { ChatAnswer, ChatChoice, FinishReason, ToolCall, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { Answer } from '../contract.ts'
+import type { Decoded } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-const FINISH: Readonly<Record<string, string>> = {
+const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   pause_turn: 'stop',
@@ -18,11 +18,7 @@ const FINISH: Readonly<Record<string, string>> = {
 }
 const REFUSED = 'The model refused to answer.'
 
-export function readMessage(
-  body: Buffer,
-  request: ChatRequest,
-  recognisers: readonly Recogniser[],
-): Answer {
+export function readMessage(body: Buffer, recognisers: readonly Recogniser[]): Decoded<ChatAnswer> {
   const answer = parsed(body.toString())
   if (isRecord(answer) && isError(answer)) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
@@ -30,42 +26,29 @@ export function readMessage(
   if (!isRecord(answer) || !Array.isArray(answer.content)) {
     return { kind: 'failure', failure: malformed('The upstream answered without content.') }
   }
-  const blocks = answer.content.map(recordOf)
-  const usage = readUsage(answer.usage)
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall)
-  const completion = {
-    id: completionId(answer.id),
-    object: 'chat.completion',
-    created: request.createdSeconds,
-    model: answer.model,
-    choices: [
-      {
-        index: 0,
-        message: messageOf(answer, blocks, calls),
-        logprobs: null,
-        finish_reason: finishReason(answer.stop_reason, calls.length > 0),
-      },
-    ],
-    ...(usage && { usage: usageObject(usage, answer.usage) }),
-  }
-  return { kind: 'answer', body: JSON.stringify(completion), usage }
+  const choices = [choiceOf(answer, answer.content.map(recordOf))]
+  const { id, model } = answer
+  const read = { id: completionId(id), model: textOf(model) ?? '', choices }
+  return { kind: 'answer', answer: read, usage: readUsage(answer.usage) }
 }
 
-function messageOf(answer: Json, blocks: readonly Json[], calls: readonly Json[]): Json {
+function choiceOf(answer: Json, blocks: readonly Json[]): ChatChoice {
   const text = blocks.map((block) => (block.type === 'text' ? textOf(block.text) : '')).join('')
-  const thinking = blocks.map((block) => textOf(block.thinking)).join('')
+  const reasoning = blocks.map((block) => textOf(block.thinking)).join('')
+  const refusal = refusalOf(answer)
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall)
   return {
-    role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    refusal: refusalOf(answer) ?? null,
-    ...(thinking !== '' && { reasoning_content: thinking }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    text,
+    ...(reasoning !== '' && { reasoning }),
+    ...(refusal !== undefined && { refusal }),
+    calls,
+    finish: finishReason(answer.stop_reason, calls.length > 0),
   }
 }
 
-function toolCall(block: Json): Json {
-  const { id, name, input } = block
-  return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } }
+function toolCall({ id, name, input }: Json): ToolCall {
+  const text = JSON.stringify(input ?? {})
+  return { id: textOf(id) ?? '', name: textOf(name) ?? '', arguments: text }
 }
 
 /** The words of a refusal, from a message or from a stream's `message_delta`. */
@@ -74,7 +57,7 @@ export function refusalOf(message: Json): string | undefined {
   return textOf(recordOf(message.stop_details).explanation) ?? REFUSED
 }
 
-export function finishReason(reason: unknown, called: boolean): string {
+export function finishReason(reason: unknown, called: boolean): FinishReason {
   const known = rowOf(FINISH, reason) ?? 'stop'
   return known === 'stop' && called ? 'tool_calls' : known
 }
@@ -90,30 +73,14 @@ export function readUsage(usage: unknown): Usage | undefined {
   const output = countOf(counts.output_tokens)
   if (input === undefined && output === undefined) return undefined
   const cached = countOf(counts.cache_read_input_tokens) ?? 0
+  const written = countOf(counts.cache_creation_input_tokens) ?? 0
   const thinking = countOf(recordOf(counts.output_tokens_details).thinking_tokens) ?? 0
   return {
-    promptTokens: (input ?? 0) + cached + cacheWritten(counts),
+    promptTokens: (input ?? 0) + cached + written,
     completionTokens: output ?? 0,
     cachedTokens: cached,
+    cacheWriteTokens: written,
     reasoningTokens: Math.min(thinking, output ?? 0),
     estimated: false,
   }
-}
-
-export function usageObject(usage: Usage, source: unknown): Json {
-  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: {
-      cached_tokens: cachedTokens,
-      cache_write_tokens: cacheWritten(recordOf(source)),
-    },
-    completion_tokens_details: { reasoning_tokens: reasoningTokens },
-  }
-}
-
-function cacheWritten(counts: Json): number {
-  return countOf(counts.cache_creation_input_tokens) ?? 0
 }

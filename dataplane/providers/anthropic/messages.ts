@@ -1,7 +1,7 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
 import { createHash } from 'node:crypto'
 import { GatewayError } from '../../base/errors.ts'
-import type { ChatMessage } from '../../call.ts'
+import type { ChatMessage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 /** What Anthropic's models differ in as far as a request shows it. */
-import type { ChatBody } from '../../call.ts'
+import type { ChatBody } from '../../inner-form.ts'
 import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 
 interface Traits {

@@ -2,6 +2,7 @@
 
 import type { Provider } from '../contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { facts } from './facts.ts'
 import { messagesRequest } from './request.ts'
@@ -21,23 +22,27 @@ const RECOGNISERS: readonly Recogniser[] = [
 
 export const anthropic: Provider = {
   ...facts,
-  passesBytes: false,
-  encode(request, dialect, maxTokens) {
-    const version = dialect.apiVersion ?? API_VERSION
-    return {
-      path: '/messages',
-      headers: {
-        'content-type': 'application/json',
-        accept: request.stream ? 'text/event-stream' : 'application/json',
-        // Compressed events would arrive in blocks.
-        'accept-encoding': 'identity',
-        'anthropic-version': version,
-        ...(dialect.credential !== '' && { 'x-api-key': dialect.credential }),
+  framing: SSE,
+  operations: {
+    chat: {
+      encode(request, settings, maxTokens) {
+        const version = settings.apiVersion ?? API_VERSION
+        return {
+          path: '/messages',
+          headers: {
+            'content-type': 'application/json',
+            accept: request.stream ? SSE.mediaType : 'application/json',
+            // Compressed events would arrive in blocks.
+            'accept-encoding': 'identity',
+            'anthropic-version': version,
+            ...(settings.credential !== '' && { 'x-api-key': settings.credential }),
+          },
+          body: JSON.stringify(messagesRequest(request, settings, version, maxTokens)),
+        }
       },
-      body: JSON.stringify(messagesRequest(request, dialect, version, maxTokens)),
-    }
+      decode: (body) => readMessage(body, RECOGNISERS),
+      openStream: () => openMessageStream(RECOGNISERS),
+    },
   },
-  decode: (body, request) => readMessage(body, request, RECOGNISERS),
-  openStream: (request) => openMessageStream(request, RECOGNISERS),
   classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
 }

@@ -1,9 +1,9 @@
 /** Writes a chat completion request as Anthropic's Messages API wants it. */
 
 import { GatewayError } from '../../base/errors.ts'
-import type { ChatBody, ChatRequest } from '../../call.ts'
+import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
-import type { Dialect } from '../contract.ts'
+import type { ProviderSettings } from '../contract.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { samplingOf, thinkingOf } from './models.ts'
 
@@ -15,21 +15,21 @@ const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
 
 export function messagesRequest(
   request: ChatRequest,
-  dialect: Dialect,
+  settings: ProviderSettings,
   apiVersion: string,
   bound: number | undefined,
 ): Json {
   const { body } = request
   refuseUntranslatable(body)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound ?? MAX_TOKENS_DEFAULT
-  const { effort, thinking } = thinkingOf(body, dialect.model, maxTokens)
+  const { effort, thinking } = thinkingOf(body, settings.model, maxTokens)
   const format = formatOf(body)
   const system = systemOf(body.messages, wantsJson(body) ? JSON_INSTRUCTION : undefined)
   const stop = stopsOf(body)
   const tools = toolsOf(body)
   const user = textOf(body.user) ?? textOf(body.safety_identifier)
   return {
-    model: dialect.model,
+    model: settings.model,
     max_tokens: maxTokens,
     ...(system.length > 0 && { system }),
     messages: conversationOf(body.messages),
@@ -39,7 +39,7 @@ export function messagesRequest(
     ...((format || effort) && { output_config: { ...format, ...(effort && { effort }) } }),
     ...(thinking && { thinking }),
     // Thinking goes only with the default sampling.
-    ...(thinking === undefined && samplingOf(body, dialect.model, apiVersion)),
+    ...(thinking === undefined && samplingOf(body, settings.model, apiVersion)),
     ...(user && { metadata: { user_id: user } }),
     ...serviceTier(body),
   }

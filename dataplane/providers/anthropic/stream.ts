@@ -1,32 +1,29 @@
-/** Reads Anthropic's stream as chunks of a chat completion. */
-import type { ChatRequest } from '../../call.ts'
+/** Reads Anthropic's stream. */
+import type { ChatDelta, ChatEvent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { EventMeaning, StreamReader } from '../contract.ts'
+import type { Meaning, StreamReader } from '../contract.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
-import { completionId, finishReason, readUsage, refusalOf, usageObject } from './answer.ts'
+import { completionId, finishReason, readUsage, refusalOf } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A tool call being told; its place among the calls is not its block's. */
+/** A tool call whose pieces arrive; its place among the calls is not its block's. */
 interface Call {
   readonly index: number
   readonly input: Json
-  told: boolean
+  hasInput: boolean
 }
 
-/** What the events so far have told. */
-interface Telling {
-  readonly request: ChatRequest
-  id: string
-  model: unknown
+/** What the events so far have said. */
+interface Progress {
   usage: Json
   /** By the block's index. */
   readonly calls: Map<unknown, Call>
 }
 
-const NOTHING: EventMeaning = { out: [], content: false, finished: false, done: false }
+const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
 
-const READERS: Readonly<Record<string, (event: Json, telling: Telling) => EventMeaning>> = {
+const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Meaning<ChatEvent>>> = {
   message_start: startMessage,
   content_block_start: startBlock,
   content_block_delta: continueBlock,
@@ -35,11 +32,8 @@ const READERS: Readonly<Record<string, (event: Json, telling: Telling) => EventM
   message_stop: endStream,
 }
 
-export function openMessageStream(
-  request: ChatRequest,
-  recognisers: readonly Recogniser[],
-): StreamReader {
-  const telling: Telling = { request, id: '', model: '', usage: {}, calls: new Map() }
+export function openMessageStream(recognisers: readonly Recogniser[]): StreamReader<ChatEvent> {
+  const progress: Progress = { usage: {}, calls: new Map() }
   return {
     read({ data }) {
       const event = parsed(data)
@@ -48,65 +42,59 @@ export function openMessageStream(
       if (event.type === 'error') {
         return { ...NOTHING, failure: classifyError(recognisers, event) }
       }
-      return rowOf(READERS, event.type)?.(event, telling) ?? NOTHING
+      return rowOf(READERS, event.type)?.(event, progress) ?? NOTHING
     },
   }
 }
 
-function startMessage(event: Json, telling: Telling): EventMeaning {
-  const message = recordOf(event.message)
-  telling.id = completionId(message.id)
-  telling.model = message.model
-  telling.usage = recordOf(message.usage)
-  return { ...NOTHING, out: [chunk(telling, { role: 'assistant', content: '' })] }
+function startMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
+  const { id, model, usage } = recordOf(event.message)
+  progress.usage = recordOf(usage)
+  const start = { kind: 'start', id: completionId(id), model: textOf(model) ?? '' } as const
+  return { ...NOTHING, events: [start] }
 }
 
-function startBlock(event: Json, telling: Telling): EventMeaning {
+function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const block = recordOf(event.content_block)
-  if (block.type !== 'tool_use') return deltaOf(block, telling)
-  const index = telling.calls.size
-  telling.calls.set(event.index, { index, input: recordOf(block.input), told: false })
-  const called = { name: block.name, arguments: '' }
-  return content(telling, {
-    tool_calls: [{ index, id: block.id, type: 'function', function: called }],
-  })
+  if (block.type !== 'tool_use') return contentOf(block)
+  const index = progress.calls.size
+  progress.calls.set(event.index, { index, input: recordOf(block.input), hasInput: false })
+  const [id, name] = [textOf(block.id) ?? '', textOf(block.name) ?? '']
+  return delta({ call: { index, id, name, arguments: '' } })
 }
 
-function continueBlock(event: Json, telling: Telling): EventMeaning {
-  const delta = recordOf(event.delta)
-  const call = telling.calls.get(event.index)
-  const part = textOf(delta.partial_json)
-  if (call === undefined || part === undefined) return deltaOf(delta, telling)
-  call.told = true
-  return content(telling, { tool_calls: [{ index: call.index, function: { arguments: part } }] })
+function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
+  const piece = recordOf(event.delta)
+  const call = progress.calls.get(event.index)
+  const part = textOf(piece.partial_json)
+  if (call === undefined || part === undefined) return contentOf(piece)
+  call.hasInput = true
+  return delta({ call: { index: call.index, arguments: part } })
 }
 
 /** A tool without input may get no delta at all, and clients parse what they got. */
-function endBlock(event: Json, telling: Telling): EventMeaning {
-  const call = telling.calls.get(event.index)
-  if (call === undefined || call.told) return NOTHING
-  call.told = true
-  const input = JSON.stringify(call.input)
-  return content(telling, { tool_calls: [{ index: call.index, function: { arguments: input } }] })
+function endBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
+  const call = progress.calls.get(event.index)
+  if (call === undefined || call.hasInput) return NOTHING
+  call.hasInput = true
+  return delta({ call: { index: call.index, arguments: JSON.stringify(call.input) } })
 }
 
-function endMessage(event: Json, telling: Telling): EventMeaning {
-  telling.usage = { ...telling.usage, ...known(recordOf(event.usage)) }
-  const delta = recordOf(event.delta)
-  const usage = readUsage(telling.usage)
+function endMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
+  progress.usage = { ...progress.usage, ...known(recordOf(event.usage)) }
+  const end = recordOf(event.delta)
+  const usage = readUsage(progress.usage)
   const meaning = { ...NOTHING, ...(usage && { usage }) }
-  if (textOf(delta.stop_reason) === undefined) return meaning
-  const refusal = refusalOf(delta)
-  const reason = finishReason(delta.stop_reason, telling.calls.size > 0)
-  const out = [chunk(telling, refusal === undefined ? {} : { refusal }, reason)]
-  return { ...meaning, out, content: refusal !== undefined, finished: true }
+  if (textOf(end.stop_reason) === undefined) return meaning
+  const refusal = refusalOf(end)
+  const finish = finishReason(end.stop_reason, progress.calls.size > 0)
+  const refused = refusal === undefined ? [] : delta({ refusal }).events
+  return { ...meaning, events: [...refused, { kind: 'end', choice: 0, finish }] }
 }
 
-function endStream(_event: Json, telling: Telling): EventMeaning {
-  const usage = readUsage(telling.usage)
-  if (usage === undefined || !telling.request.includeUsage) return { ...NOTHING, done: true }
-  const last = { ...chunkObject(telling), choices: [], usage: usageObject(usage, telling.usage) }
-  return { ...NOTHING, out: [JSON.stringify(last)], done: true, usage }
+function endStream(_event: Json, progress: Progress): Meaning<ChatEvent> {
+  const usage = readUsage(progress.usage)
+  return { ...NOTHING, done: true, ...(usage && { usage }) }
 }
 
 /** Counts that are null say nothing and must not hide earlier ones. */
@@ -114,28 +102,13 @@ function known(usage: Json): Json {
   return Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== null))
 }
 
-function deltaOf(block: Json, telling: Telling): EventMeaning {
+function contentOf(block: Json): Meaning<ChatEvent> {
   const text = textOf(block.text)
-  if (text !== undefined) return content(telling, { content: text })
-  const thinking = textOf(block.thinking)
-  return thinking === undefined ? NOTHING : content(telling, { reasoning_content: thinking })
+  if (text !== undefined) return delta({ text })
+  const reasoning = textOf(block.thinking)
+  return reasoning === undefined ? NOTHING : delta({ reasoning })
 }
 
-function content(telling: Telling, delta: Json): EventMeaning {
-  return { ...NOTHING, out: [chunk(telling, delta)], content: true }
-}
-
-function chunk(telling: Telling, delta: Json, reason: string | null = null): string {
-  const choices = [{ index: 0, delta, logprobs: null, finish_reason: reason }]
-  return JSON.stringify({ ...chunkObject(telling), choices })
-}
-
-function chunkObject({ request, id, model }: Telling): Json {
-  return {
-    id,
-    object: 'chat.completion.chunk',
-    created: request.createdSeconds,
-    model,
-    ...(request.includeUsage && { usage: null }),
-  }
+function delta(one: ChatDelta): Meaning<ChatEvent> {
+  return { ...NOTHING, events: [{ kind: 'delta', choice: 0, delta: one }] }
 }

@@ -1,5 +1,5 @@
 /** llama.cpp's server. */
-import type { ChatBody } from '../../call.ts'
+import type { ChatBody } from '../../inner-form.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'

@@ -1,5 +1,5 @@
 /** Ollama, by its OpenAI-compatible paths. */
-import type { ChatBody, ChatMessage } from '../../call.ts'
+import type { ChatBody, ChatMessage } from '../../inner-form.ts'
 import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../llamacpp/provider.ts'

@@ -1,8 +1,9 @@
 /** Reads a whole answer of OpenAI's own wire. */
-import type { ChatRequest, Span } from '../../call.ts'
+import type { ChatRequest } from '../../inner-form.ts'
+import type { Span } from '../../json/found.ts'
 import { scanMembers } from '../../json/members.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import type { Answer, Failure } from '../contract.ts'
+import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { OTHER_NAME, readUsage, withReasonings } from './members.ts'
@@ -11,7 +12,7 @@ import { repairAnswer } from './repair.ts'
 
 const OPEN_BRACE = 0x7b
 
-export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Answer {
+export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
   return readPlainAnswer(body, options) ?? readAnyAnswer(body, request, options)
 }
 
@@ -22,7 +23,7 @@ export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
 function readPlainAnswer(
   body: Buffer,
   { repair, failing, renamesReasoning }: OpenAiLike,
-): Answer | undefined {
+): Passed | undefined {
   if (repair !== undefined || failing?.some((reason) => body.includes(`"${reason}"`))) {
     return undefined
   }
@@ -34,7 +35,7 @@ function readPlainAnswer(
   if (spans.has('error') || body[choices.start + 1] !== OPEN_BRACE) return undefined
   const timings = spans.get('timings')
   const extras = timings === undefined ? {} : { timings: memberValue(body, timings) }
-  return { kind: 'answer', body, usage: readUsage(memberValue(body, usage), extras) }
+  return { kind: 'body', body, usage: readUsage(memberValue(body, usage), extras) }
 }
 
 function memberValue(body: Buffer, { start, end }: Span): unknown {
@@ -49,7 +50,7 @@ function spansOf(body: Buffer): ReadonlyMap<string, Span> | undefined {
   }
 }
 
-function readAnyAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Answer {
+function readAnyAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
   const answer = parsed(body.toString())
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))
@@ -61,10 +62,10 @@ function readAnyAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike):
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
     const renamed = options.renamesReasoning ? withReasonings(answer, 'message') : answer
-    return { kind: 'answer', body: renamed === answer ? body : JSON.stringify(renamed), usage }
+    return { kind: 'body', body: renamed === answer ? body : JSON.stringify(renamed), usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)
-  return { kind: 'answer', body: JSON.stringify(repaired), usage }
+  return { kind: 'body', body: JSON.stringify(repaired), usage }
 }
 
 /** A generation that the runtime gave up ends like a failure, though it is reported like an end. */
@@ -74,6 +75,6 @@ export function failingReason(choice: unknown, { failing }: OpenAiLike): Failure
   return { class: 'server', message: `The upstream gave up the generation (${reason}).` }
 }
 
-function failed(failure: Failure): Answer {
+function failed(failure: Failure): Passed {
   return { kind: 'failure', failure }
 }

@@ -1,5 +1,5 @@
 /** Members of OpenAI's answers that runtimes write in several ways: usage, reasoning, log probabilities. */
-import type { Usage } from '../../call.ts'
+import type { Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, recordOf } from '../../json/values.ts'
 
 type Json = Readonly<Record<string, unknown>>

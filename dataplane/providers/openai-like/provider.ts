@@ -1,15 +1,16 @@
 /**
  * The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data.
  */
-import type { ChatBody } from '../../call.ts'
-import type { Dialect, Provider } from '../contract.ts'
+import type { ChatBody } from '../../inner-form.ts'
+import type { Headers, Provider, ProviderSettings } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { readAnswer } from './answer.ts'
-import { OTHER_NAME } from './members.ts'
+import { decodeAnswer, openReader } from './inner.ts'
 import type { Repair } from './repair.ts'
-import { encodeBody } from './request.ts'
-import { openReader } from './stream.ts'
+import { encodeBody, WIRE } from './request.ts'
+import { SSE } from './sse.ts'
+import { openWireReader } from './stream.ts'
 
 export interface OpenAiLike {
   /** The member that bounds a completion when the gateway sets the bound. */
@@ -42,8 +43,8 @@ export interface OpenAiLike {
   /** Tried before those of every upstream. */
   readonly recognisers: readonly Recogniser[]
   /** Path and authentication where they are not OpenAI's. */
-  readonly path?: (dialect: Dialect) => string
-  readonly authentication?: (dialect: Dialect) => Readonly<Record<string, string>>
+  readonly path?: (settings: ProviderSettings) => string
+  readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>
 }
 
 export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider {
@@ -51,40 +52,49 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider 
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
     ...facts,
-    ...(options.renamesReasoning && { marks: [OTHER_NAME] }),
-    passesBytes: options.repair === undefined && options.dropsEmptyChoices !== true,
-    encode: (request, dialect, maxTokens) => ({
-      path: options.path?.(dialect) ?? '/chat/completions',
-      headers: headersOf(dialect)[request.stream ? 'stream' : 'whole'],
-      body: encodeBody(request, dialect, maxTokens, options),
-    }),
-    decode: (body, request) => readAnswer(body, request, options),
-    openStream: (request) => openReader(request, options),
+    framing: SSE,
+    operations: {
+      chat: {
+        encode: (request, settings, maxTokens) => ({
+          path: options.path?.(settings) ?? '/chat/completions',
+          headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
+          body: encodeBody(request, settings, maxTokens, options),
+        }),
+        decode: (body, request) => decodeAnswer(body, request, options),
+        openStream: (request) => openReader(request, options),
+        sameWire: {
+          wire: WIRE,
+          decode: (body, request) => readAnswer(body, request, options),
+          openStream: (request) => openWireReader(request, options),
+        },
+      },
+    },
     classify: (status, headers, body) => classifyAnswer(recognisers, status, headers, body),
   }
 }
 
-type Headers = Readonly<Record<string, string>>
-
 /** They are the same for every request of an upstream, so they are made once for it. */
-function headersFor(authentication: (dialect: Dialect) => Headers) {
-  const made = new WeakMap<Dialect, { readonly stream: Headers; readonly whole: Headers }>()
-  return (dialect: Dialect) => {
-    const known = made.get(dialect)
+function headersFor(authentication: (settings: ProviderSettings) => Headers) {
+  const made = new WeakMap<
+    ProviderSettings,
+    { readonly stream: Headers; readonly whole: Headers }
+  >()
+  return (settings: ProviderSettings) => {
+    const known = made.get(settings)
     if (known !== undefined) return known
     const make = (accept: string): Headers => ({
       'content-type': 'application/json',
       accept,
       // Compressed events would arrive in blocks.
       'accept-encoding': 'identity',
-      ...authentication(dialect),
+      ...authentication(settings),
     })
-    const fresh = { stream: make('text/event-stream'), whole: make('application/json') }
-    made.set(dialect, fresh)
+    const fresh = { stream: make(SSE.mediaType), whole: make('application/json') }
+    made.set(settings, fresh)
     return fresh
   }
 }
 
-export function bearer(dialect: Dialect): Record<string, string> {
-  return dialect.credential === '' ? {} : { authorization: `Bearer ${dialect.credential}` }
+export function bearer(settings: ProviderSettings): Record<string, string> {
+  return settings.credential === '' ? {} : { authorization: `Bearer ${settings.credential}` }
 }

@@ -1,6 +1,6 @@
 /** Puts right what some runtimes get wrong in OpenAI's wire: ids, finish reasons, tool calls. */
 import { createHash } from 'node:crypto'
-import type { ChatRequest } from '../../call.ts'
+import type { ChatRequest } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { withBytes, withReasoning } from './members.ts'
 

@@ -3,10 +3,11 @@
  */
 
 import { GatewayError } from '../../base/errors.ts'
-import type { ChatBody, ChatMessage, ChatRequest } from '../../call.ts'
+import type { ChatBody, ChatMessage, ChatRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
+import { scanMembers } from '../../json/members.ts'
 import { isRecord } from '../../json/values.ts'
-import type { Dialect } from '../contract.ts'
+import type { ProviderSettings } from '../contract.ts'
 import type { OpenAiLike } from './provider.ts'
 
 /**
@@ -30,30 +31,41 @@ export const HOSTED_MEMBERS: readonly string[] = [
   'web_search_options',
 ]
 
+/** Name of this wire; clients' dialects have the same. */
+export const WIRE = 'openai-chat'
+
 type Edits = Map<string, string | undefined>
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
 export function encodeBody(
   request: ChatRequest,
-  dialect: Dialect,
+  settings: ProviderSettings,
   maxTokens: number | undefined,
   options: OpenAiLike,
 ): Buffer {
-  const { body, spans } = request
+  const { body } = request
+  const { bytes, spans } = ownWire(request)
   const edits: Edits = new Map()
-  if (body.model !== dialect.model) edits.set('model', JSON.stringify(dialect.model))
+  if (body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
   if (options.oneChoice) refuseChoices(body)
   const heard = options.developerRole ? body : withoutDevelopers(body)
   if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
   if (request.stream) askUsage(edits, body)
-  boundTokens(edits, request, maxTokens, options)
+  boundTokens(edits, { body, spans }, maxTokens, options)
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : JSON.stringify(value))
   }
   for (const name of spans.keys()) {
     if (ROUTING.has(name) || !isUnderstood(name, options)) edits.set(name, undefined)
   }
-  return editMembers(request.bytes, spans, edits)
+  return editMembers(bytes, spans, edits)
+}
+
+/** The body in this wire: the client's bytes, or the inner form in writing. */
+function ownWire(request: ChatRequest): Pick<ChatRequest, 'bytes' | 'spans'> {
+  if (request.wire === WIRE) return request
+  const bytes = Buffer.from(JSON.stringify(request.body))
+  return { bytes, spans: scanMembers(bytes) }
 }
 
 function isUnderstood(name: string, { allow, drop }: OpenAiLike): boolean {
@@ -74,7 +86,7 @@ function askUsage(edits: Edits, body: ChatBody): void {
 
 function boundTokens(
   edits: Edits,
-  { body, spans }: ChatRequest,
+  { body, spans }: Pick<ChatRequest, 'body' | 'spans'>,
   maxTokens: number | undefined,
   { maxTokens: member, maxTokensOnly, maxTokensDefault }: Bounds,
 ): void {

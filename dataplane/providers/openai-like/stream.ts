@@ -1,56 +1,47 @@
 /**
- * Reads the events of OpenAI's own wire. Without repairs it remembers only which choices have ended,
- * so it need not be shown events without a finish reason.
+ * Reads the events of OpenAI's own wire, for clients of the same wire. Without repairs it remembers only which choices
+ * have ended, so it need not be shown events without a finish reason.
  */
-import type { ChatRequest } from '../../call.ts'
-import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
-import type { EventMeaning, StreamReader } from '../contract.ts'
-import { isError } from '../failures/bodies.ts'
-import { classifyError } from '../failures/classify.ts'
-import { failingReason } from './answer.ts'
-import { OTHER_NAME, readUsage, withReasonings } from './members.ts'
+import type { ChatRequest } from '../../inner-form.ts'
+import { isRecord, listOf, recordOf } from '../../json/values.ts'
+import type { WireMeaning, WireReader } from '../contract.ts'
+import { type Chunk, openChunks, type Piece } from './chunks.ts'
+import { readUsage } from './members.ts'
 import type { OpenAiLike } from './provider.ts'
-import { openRepair } from './repair.ts'
+import { skimmer } from './skim.ts'
 
-type Chunk = Readonly<Record<string, unknown>>
-/** One chunk after repairs; `text` is its JSON, as it came where nothing was repaired. */
-interface Piece {
-  readonly chunk: Chunk
-  readonly text: string
-}
-
-const PASSED: EventMeaning = { out: 'same', content: false, finished: false, done: false }
+const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
+const END = 'data: [DONE]\n\n'
 const NO_USAGE = ',"usage":null'
 const CONTENT = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls'] as const
 const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 
-export function openReader(request: ChatRequest, options: OpenAiLike): StreamReader {
-  const repair = options.repair && openRepair(request, options.repair)
+export function openWireReader(request: ChatRequest, options: OpenAiLike): WireReader {
+  const chunks = openChunks(request, options)
   const isLast = openEndings(request)
+  const isRead = options.repair !== undefined || options.dropsEmptyChoices === true
   return {
+    passesComments: !isRead,
+    ...(!isRead && { skim: skimmer(!request.includeUsage, options.renamesReasoning === true) }),
     read(event) {
-      if (event.data.trim() === '[DONE]') {
-        const held = repair?.end() ?? []
-        if (held.length === 0) return { ...PASSED, done: true }
-        const texts = held.map((chunk) => JSON.stringify(chunk))
-        return { ...PASSED, out: texts, finished: true, done: true }
+      const read = chunks.read(event)
+      if (read.kind === 'failure') return { ...PASSED, out: '', failure: read.failure }
+      if (read.kind === 'unknown') return { ...PASSED, broken: read.broken }
+      if (read.kind === 'done') {
+        if (read.held.length === 0) return { ...PASSED, done: true }
+        const texts = read.held.map((chunk) => JSON.stringify(chunk))
+        return { ...PASSED, out: written(texts), finished: true, done: true }
       }
-      const chunk = parsed(event.data)
-      // A broken event is the client's to see: it passes, and what it meant is unknown.
-      if (!isRecord(chunk)) return PASSED
-      if (isError(chunk) || event.event === 'error') {
-        return { ...PASSED, out: [], failure: classifyError(options.recognisers, chunk) }
-      }
-      const failing = listOf(chunk.choices).map((choice) => failingReason(choice, options))
-      const failure = failing.find(Boolean)
-      if (failure) return { ...PASSED, out: [], failure }
-      const pieces = repair?.read(chunk, event.data).map(piece) ?? [
-        renamed(chunk, event.data, options),
-      ]
-      const one = meaning(pieces, repair ? undefined : event.data, request, options)
-      return one.finished && !isLast(pieces) ? { ...one, finished: false } : one
+      const same = read.isRepaired ? undefined : event.data
+      const one = meaning(read.pieces, same, request, options)
+      return one.finished && !isLast(read.pieces) ? { ...one, finished: false } : one
     },
+    end: () => END,
   }
+}
+
+function written(texts: readonly string[]): string {
+  return texts.map((json) => `data: ${json}\n\n`).join('')
 }
 
 /** Whether an event with a finish reason ends the answer: the last of several choices that were asked for. */
@@ -65,27 +56,18 @@ function openEndings({ choices: asked }: ChatRequest): (pieces: readonly Piece[]
   }
 }
 
-function renamed(chunk: Chunk, text: string, { renamesReasoning }: OpenAiLike): Piece {
-  const one = renamesReasoning && text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
-  return one === chunk ? { chunk, text } : piece(one)
-}
-
-function piece(chunk: Chunk): Piece {
-  return { chunk, text: JSON.stringify(chunk) }
-}
-
 function meaning(
   pieces: readonly Piece[],
-  told: string | undefined,
+  unchanged: string | undefined,
   request: ChatRequest,
   options: OpenAiLike,
-): EventMeaning {
+): WireMeaning {
   const choices = pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)
   const usage = pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
   const out = pieces.flatMap((one) => outOf(one, request.includeUsage, options))
-  const same = out.length === 1 && out[0] === told
+  const same = out.length === 1 && out[0] === unchanged
   return {
-    out: same ? 'same' : out,
+    out: same ? 'same' : written(out),
     content: choices.some(({ delta }) => holdsContent(recordOf(delta))),
     finished: choices.some(isFinished),
     done: false,
@@ -93,7 +75,7 @@ function meaning(
   }
 }
 
-function isFinished({ finish_reason: reason }: Chunk): boolean {
+export function isFinished({ finish_reason: reason }: Chunk): boolean {
   return reason !== undefined && reason !== null
 }
 

@@ -1,7 +1,7 @@
 /** Hugging Face's Text Generation Inference. */
 
 import { GatewayError } from '../../base/errors.ts'
-import type { ChatBody, ChatMessage } from '../../call.ts'
+import type { ChatBody, ChatMessage } from '../../inner-form.ts'
 import { isRecord, recordOf } from '../../json/values.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'

@@ -1,7 +1,7 @@
 /** The OpenAI frontend of Triton with TensorRT-LLM. */
 
 import { GatewayError } from '../../base/errors.ts'
-import type { ChatBody } from '../../call.ts'
+import type { ChatBody } from '../../inner-form.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { facts } from './facts.ts'

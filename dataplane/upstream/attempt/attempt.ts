@@ -1,13 +1,14 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ChatRequest, Usage } from '../../call.ts'
 import type { Gateway } from '../../gateway.ts'
+import type { ModelRequest, Usage } from '../../inner-form.ts'
 import type { MeteredAttempt } from '../../meter.ts'
 import type { Failure } from '../../providers/contract.ts'
 import { Gathering } from '../../streaming/gathering.ts'
 import { Tap } from '../../streaming/tap.ts'
 import { type Listener, UpstreamStream } from '../../streaming/upstream-stream.ts'
 import { type Continued, visibleId } from '../../telemetry/correlation.ts'
+import type { Pair } from '../../wires.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Target } from '../target/targets.ts'
@@ -15,6 +16,7 @@ import { answersAnother } from './answered-id.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked, repeatsSecret } from './masking.ts'
+import { poolRequestOf } from './pool-request.ts'
 import { reasonOf, speaksAgainst } from './verdict.ts'
 
 export type Outcome =
@@ -37,7 +39,9 @@ const REQUEST_IDS = [
 ]
 
 export interface AttemptParts {
-  readonly request: ChatRequest
+  readonly request: ModelRequest
+  /** The client's wire and the target's. */
+  readonly pair: Pair
   readonly target: Target
   /** Leave of the target's breaker; handed back by the attempt, once. */
   readonly permit: Permit
@@ -92,23 +96,10 @@ export class Attempt implements Receiver, Listener {
     }
   }
 
-  #dispatch({ requestId, headers: ownHeaders }: Continued): void {
-    const { target, maxTokens } = this.#parts
-    const { settings, state } = target
-    const { path, headers, body } = settings.provider.encode(
-      this.#parts.request,
-      settings,
-      maxTokens,
-    )
-    const sent = {
-      path: settings.basePath + path,
-      headers: target.headersOf(headers),
-      requestId,
-      ownHeaders,
-      body: typeof body === 'string' ? Buffer.from(body) : body,
-    }
-    this.#sent = sent
-    state.pool.dispatch(sent, this.#exchange)
+  #dispatch(ids: Continued): void {
+    const { target } = this.#parts
+    this.#sent = poolRequestOf(this.#parts, ids)
+    target.state.pool.dispatch(this.#sent, this.#exchange)
   }
 
   /** The same attempt: it counts neither as a repeat nor against the breaker. */
@@ -142,14 +133,13 @@ export class Attempt implements Receiver, Listener {
     }
     this.#headers = headers
     if (status >= 300) return
-    const streams = this.#parts.request.stream && isEventStream(headers)
+    const streams = this.#parts.request.stream && this.#isStream(headers)
     const encoding = encodingOf(headers)
     if (encoding === undefined || (streams && encoding !== 'identity')) {
       this.#exchange.abort('the answer is compressed')
       this.#fail({ class: 'malformed', message: 'The answer is compressed, unasked.' })
     } else if (streams) {
-      this.#tap = this.#openTap()
-      this.#stream = new UpstreamStream(this.#tap, this.#exchange, this)
+      this.#openStream()
     } else {
       this.#encoding = encoding
       this.#exchange.begun()
@@ -207,12 +197,27 @@ export class Attempt implements Receiver, Listener {
     else this.#blame(failure)
   }
 
-  #openTap(): Tap {
-    const { request, target, maxTokens, metered } = this.#parts
+  #openStream(): void {
+    const { request, target, maxTokens, metered, pair } = this.#parts
     const { settings } = target
-    // Some dialects tell a truncated answer only by the bound that was asked for.
+    const { framing } = settings.provider
+    // Some wires tell a truncated answer only by the limit that was asked for.
     const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
-    return new Tap(settings.provider, bounded, metered, (failure) => masked(failure, settings))
+    const reader = pair.openStream(bounded)
+    if (reader === undefined) {
+      this.#exchange.abort('no stream was expected')
+      this.#fail({ class: 'malformed', message: 'The answer is a stream, unasked.' })
+      return
+    }
+    this.#tap = new Tap(reader, framing, metered, (failure) => masked(failure, settings))
+    this.#stream = new UpstreamStream(this.#tap, framing, this.#exchange, this)
+  }
+
+  #isStream(headers: IncomingHttpHeaders): boolean {
+    const type = headers['content-type']
+    if (type === undefined) return true
+    const { mediaType } = this.#parts.target.settings.provider.framing
+    return type.split(';', 1)[0]?.trim().toLowerCase() === mediaType
   }
 
   #conclude(): void {
@@ -231,7 +236,7 @@ export class Attempt implements Receiver, Listener {
   }
 
   #read(body: Buffer | undefined): void {
-    const { request, target } = this.#parts
+    const { request, target, pair } = this.#parts
     const { provider } = target.settings
     if (this.#status >= 300) {
       this.#fail(provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0)))
@@ -241,7 +246,7 @@ export class Attempt implements Receiver, Listener {
       this.#fail({ class: 'malformed', message: 'The compressed answer cannot be read.' })
       return
     }
-    const answer = provider.decode(body, request)
+    const answer = pair.decode(body, request)
     if (answer.kind === 'failure') {
       this.#fail(answer.failure)
     } else if (request.stream) {
@@ -290,9 +295,4 @@ export class Attempt implements Receiver, Listener {
     const { permit, target, gateway } = this.#parts
     target.state.breaker[verdict](permit, gateway.clock.now())
   }
-}
-
-function isEventStream(headers: IncomingHttpHeaders): boolean {
-  const type = headers['content-type']
-  return type === undefined || /^text\/event-stream\b/i.test(type)
 }

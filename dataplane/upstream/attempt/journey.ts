@@ -1,8 +1,8 @@
 /** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChatRequest } from '../../call.ts'
 import type { Route } from '../../config/snapshot.ts'
 import type { Visit } from '../../gateway.ts'
+import type { ModelRequest } from '../../inner-form.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { Lane, Target } from '../target/targets.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
@@ -14,7 +14,7 @@ import { speaksAgainst } from './verdict.ts'
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
 
 export interface JourneyStart {
-  readonly request: ChatRequest
+  readonly request: ModelRequest
   readonly route: Route
   readonly lane: Lane
   /** Whether the request fits the target's context window. */

@@ -11,18 +11,25 @@ import { openAiLike } from '../../../dataplane/providers/openai-like/provider.ts
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
 import { triton } from '../../../dataplane/providers/triton/provider.ts'
 import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
-import { aDialect, aRequest, aRequestOf } from '../../helpers/providers/a-request.ts'
+import {
+  aRequest,
+  aRequestOf,
+  chatStream,
+  chatWith,
+  someSettings,
+} from '../../helpers/providers/a-request.ts'
 
+const eventOf = (json: string) => `data: ${json}\n\n`
 const messages = [{ role: 'user', content: 'Hi 🌦 "quoted" \\ back' }]
 
 test('bytes go out untouched where nothing has to change', () => {
   const request = aRequest({ max_tokens: 5, model: 'upstream-model' })
-  assert.equal(vllm.encode(request, aDialect(), undefined).body, request.bytes)
+  assert.equal(chatWith(vllm).encode(request, someSettings(), undefined).body, request.bytes)
 })
 
 test('OpenAI is told the project that is configured, and no other', () => {
-  const headersFor = (settings: Parameters<typeof aDialect>[0]) =>
-    openai.encode(aRequest(), aDialect(settings), undefined).headers
+  const headersFor = (settings: Parameters<typeof someSettings>[0]) =>
+    chatWith(openai).encode(aRequest(), someSettings(settings), undefined).headers
   assert.equal(headersFor({ project: 'proj_1' })['openai-project'], 'proj_1')
   assert.equal('openai-project' in headersFor({}), false)
 })
@@ -38,7 +45,7 @@ test('where only the model changes, all other bytes stay', () => {
         indentation,
       )
       const request = aRequestOf(text)
-      const body = openai.encode(request, aDialect({ model }), undefined).body
+      const body = chatWith(openai).encode(request, someSettings({ model }), undefined).body
       const span = request.spans.get('model')!
       const expected = Buffer.concat([
         request.bytes.subarray(0, span.start),
@@ -58,7 +65,9 @@ test('whatever else a client sends, a stream asks for usage and keeps the rest',
       const sent = { ...members, stream: true, stream_options: asked, messages, n: 1 }
       // As JSON can write it: without negative zeros.
       const client = JSON.parse(JSON.stringify(sent)) as typeof sent
-      const body = JSON.parse(String(openai.encode(aRequest(client), aDialect(), 9).body)) as object
+      const body = JSON.parse(
+        String(chatWith(openai).encode(aRequest(client), someSettings(), 9).body),
+      ) as object
       assert.deepEqual(body, {
         ...client,
         model: 'upstream-model',
@@ -72,13 +81,17 @@ test('whatever else a client sends, a stream asks for usage and keeps the rest',
 test('stream options that are no object are left for the upstream to refuse', () => {
   for (const options of [7, 'x', []]) {
     const request = aRequest({ stream: true, stream_options: options })
-    const body = JSON.parse(String(openai.encode(request, aDialect(), undefined).body)) as object
+    const body = JSON.parse(
+      String(chatWith(openai).encode(request, someSettings(), undefined).body),
+    ) as object
     assert.deepEqual((body as { stream_options: unknown }).stream_options, options)
   }
 })
 
 test('a request that is no stream asks for nothing', () => {
-  const body = JSON.parse(String(vllm.encode(aRequest(), aDialect(), undefined).body)) as object
+  const body = JSON.parse(
+    String(chatWith(vllm).encode(aRequest(), someSettings(), undefined).body),
+  ) as object
   assert.deepEqual(Object.keys(body), ['model', 'messages'])
 })
 
@@ -87,13 +100,13 @@ test('large numbers and odd spacing survive beside a dropped member', () => {
     '{"user":"u", "seed" : 12345678901234567890,\n"model":"upstream-model","messages":[]}',
   )
   assert.equal(
-    String(vllm.encode(request, aDialect(), undefined).body),
+    String(chatWith(vllm).encode(request, someSettings(), undefined).body),
     '{ "seed" : 12345678901234567890,\n"model":"upstream-model","messages":[]}',
   )
 })
 
 test('each kind of content commits, and empty ones do not', () => {
-  const reader = vllm.openStream(aRequest({ stream: true }))
+  const reader = chatStream(vllm, aRequest({ stream: true }))
   const isContent = (delta: unknown) =>
     reader.read({ event: '', data: JSON.stringify({ choices: [{ index: 0, delta }] }) }).content
   for (const delta of [
@@ -129,28 +142,29 @@ test('a reader without repairs means the same by an event, whatever it was shown
     '[DONE]',
   ]
   for (const provider of [openai, vllm, sglang]) {
-    assert.equal(provider.passesBytes, true)
     const request = aRequest({ stream: true })
-    const alone = events.map((data) => provider.openStream(request).read({ event: '', data }))
-    const reader = provider.openStream(request)
+    assert.ok(chatStream(provider, request).skim)
+    const alone = events.map((data) => chatStream(provider, request).read({ event: '', data }))
+    const reader = chatStream(provider, request)
     assert.deepEqual(
       events.map((data) => reader.read({ event: '', data })),
       alone,
     )
   }
-  assert.equal(triton.passesBytes, false)
+  assert.equal(chatStream(triton, aRequest({ stream: true })).skim, undefined)
 })
 
 test('the usage key goes, wherever it stands and however it is written', () => {
-  const reader = vllm.openStream(aRequest({ stream: true }))
+  const reader = chatStream(vllm, aRequest({ stream: true }))
   const out = (data: string) => reader.read({ event: '', data }).out
   const kept = '{"choices":[{"index":0,"delta":{"content":"x"}}]}'
-  assert.deepEqual(out(`{"usage":null,${kept.slice(1)}`), [kept])
-  assert.deepEqual(out(`${kept.slice(0, -1)}, "usage" : null }`), [kept])
-  assert.deepEqual(out(`${kept.slice(0, -1)},"usage":{"prompt_tokens":1}}`), [kept])
-  assert.deepEqual(out('{"choices":[{"delta":{"a":1,"usage":null}}],"usage":null}'), [
-    '{"choices":[{"delta":{"a":1,"usage":null}}]}',
-  ])
+  assert.equal(out(`{"usage":null,${kept.slice(1)}`), eventOf(kept))
+  assert.equal(out(`${kept.slice(0, -1)}, "usage" : null }`), eventOf(kept))
+  assert.equal(out(`${kept.slice(0, -1)},"usage":{"prompt_tokens":1}}`), eventOf(kept))
+  assert.equal(
+    out('{"choices":[{"delta":{"a":1,"usage":null}}],"usage":null}'),
+    eventOf('{"choices":[{"delta":{"a":1,"usage":null}}]}'),
+  )
   assert.equal(out(kept), 'same')
   assert.equal(out('{"choices":[]}'), 'same')
 })
@@ -164,13 +178,13 @@ test('events without choices are noise only where a dialect says so', () => {
     authentication: ({ credential }) => ({ 'api-key': credential }),
     recognisers: [],
   })
-  const encoded = noisy.encode(aRequest(), aDialect({ deployment: 'd' }), undefined)
+  const encoded = chatWith(noisy).encode(aRequest(), someSettings({ deployment: 'd' }), undefined)
   assert.equal(encoded.path, '/deployments/d/chat/completions')
   assert.equal(encoded.headers['api-key'], 'sk-upstream-secret')
-  const reader = noisy.openStream(aRequest({ stream: true }))
+  const reader = chatStream(noisy, aRequest({ stream: true }))
   const data = '{"choices":[],"prompt_filter_results":[]}'
-  assert.deepEqual(reader.read({ event: '', data }).out, [])
-  assert.equal(openai.openStream(aRequest()).read({ event: '', data }).out, 'same')
+  assert.equal(reader.read({ event: '', data }).out, '')
+  assert.equal(chatStream(openai, aRequest()).read({ event: '', data }).out, 'same')
 })
 
 test('usage is read totally: no number of an upstream throws or comes out senseless', () => {
@@ -188,7 +202,7 @@ test('usage is read totally: no number of an upstream throws or comes out sensel
   fc.assert(
     fc.property(usage, (counts) => {
       const data = JSON.stringify({ choices: [], usage: counts })
-      const read = sglang.openStream(aRequest({ stream: true })).read({ event: '', data }).usage
+      const read = chatStream(sglang, aRequest({ stream: true })).read({ event: '', data }).usage
       if (read === undefined) return
       const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = read
       for (const count of [promptTokens, completionTokens, cachedTokens, reasoningTokens]) {
@@ -200,7 +214,7 @@ test('usage is read totally: no number of an upstream throws or comes out sensel
 })
 
 test('an event that is named an error is one, whatever its form', () => {
-  const reader = vllm.openStream(aRequest({ stream: true }))
+  const reader = chatStream(vllm, aRequest({ stream: true }))
   const meaning = reader.read({ event: 'error', data: '{"message":"m","code":503}' })
-  assert.deepEqual([meaning.failure?.class, meaning.out], ['overloaded', []])
+  assert.deepEqual([meaning.failure?.class, meaning.out], ['overloaded', ''])
 })

@@ -1,7 +1,8 @@
 /** Builders of what a strategy is asked, with valid defaults. */
-import type { ChatBody, ChatRequest } from '../../../dataplane/call.ts'
+
 import type { RouteSection } from '../../../dataplane/config/schema/index.ts'
 import { Route } from '../../../dataplane/config/schema/routes.ts'
+import type { ChatBody, ChatRequest } from '../../../dataplane/inner-form.ts'
 import type { Candidate, Choice } from '../../../dataplane/strategies/contract.ts'
 
 export function aRoute(section: Record<string, unknown> = {}): RouteSection {
@@ -16,6 +17,8 @@ export function aRequest(content: unknown, members: Record<string, unknown> = {}
   const messages = typeof content === 'string' ? [{ role: 'user', content }] : content
   const body = { model: 'chat', messages, ...members } as ChatBody
   return {
+    operation: 'chat',
+    wire: 'openai-chat',
     bytes: Buffer.from(JSON.stringify(body)),
     body,
     found: { spans: new Map(), long: new Map(), pieceBytes: 0 },

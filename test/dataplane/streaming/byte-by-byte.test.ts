@@ -1,8 +1,8 @@
 /** Bytes that come one by one cost no more than so many times what they cost at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { SseFramer } from '../../../dataplane/providers/openai-like/sse.ts'
 import { Gathering } from '../../../dataplane/streaming/gathering.ts'
-import { SseFramer } from '../../../dataplane/streaming/sse.ts'
 
 type AnyCall = (...given: readonly unknown[]) => unknown
 

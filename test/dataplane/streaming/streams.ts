@@ -1,7 +1,7 @@
 /** Streams as bytes: the recorded ones, and those that no provider sends and the standard allows. */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { SseEvent } from '../../../dataplane/providers/contract.ts'
-import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/streaming/sse.ts'
+import type { WireEvent } from '../../../dataplane/providers/contract.ts'
+import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/providers/openai-like/sse.ts'
 
 const RECORDED = new URL('../../fixtures/providers/', import.meta.url)
 
@@ -59,7 +59,7 @@ export const WRITTEN: readonly Stream[] = [
 
 export interface Framed {
   readonly bytes: Buffer
-  readonly events: readonly SseEvent[]
+  readonly events: readonly WireEvent[]
 }
 
 /** What comes out of the framer for these chunks. */
@@ -72,8 +72,8 @@ export function frame(chunks: readonly Buffer[]): Framed {
 }
 
 /** The standard's own algorithm, line by line; an event without its blank line counts, as it does here. */
-export function eventsOf(bytes: Buffer): SseEvent[] {
-  const events: SseEvent[] = []
+export function eventsOf(bytes: Buffer): WireEvent[] {
+  const events: WireEvent[] = []
   let event = ''
   let data: string[] = []
   for (const line of [...new TextDecoder().decode(bytes).split(/\r\n|\n|\r/), '']) {

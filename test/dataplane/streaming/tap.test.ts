@@ -1,19 +1,21 @@
 /** Reading a stream while it passes: the same bytes, usage and end, whichever way and in whatever pieces it is read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChat } from '../../../dataplane/body/chat.ts'
+import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
+import { parseRequest } from '../../../dataplane/body/request.ts'
 import { Meter, type MeteredAttempt } from '../../../dataplane/meter.ts'
 import type { Provider } from '../../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
-import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/streaming/sse.ts'
+import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/providers/openai-like/sse.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
+import { chatStream } from '../../helpers/providers/a-request.ts'
 import { cut, recorded } from './streams.ts'
 
 function aRequest(includeUsage: boolean) {
   const options = includeUsage ? ',"stream_options":{"include_usage":true}' : ''
   const text = `{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]${options}}`
-  return parseChat(Buffer.from(text), 0)
+  return parseRequest(Buffer.from(text), chatReading, 0)
 }
 
 interface Read {
@@ -24,7 +26,7 @@ interface Read {
 
 function read(chunks: readonly Buffer[], provider: Provider = openai, includeUsage = false): Read {
   const metered = new Meter().begin('up', 'm')
-  const tap = new Tap(provider, aRequest(includeUsage), metered)
+  const tap = new Tap(chatStream(provider, aRequest(includeUsage)), provider.framing, metered)
   const framer = new SseFramer()
   const out: Buffer[] = []
   for (const chunk of chunks) {
@@ -37,21 +39,18 @@ function read(chunks: readonly Buffer[], provider: Provider = openai, includeUsa
 
 /** Every event through the provider's own reader: what the fast way must not differ from. */
 function readSlowly(bytes: Buffer, provider: Provider, includeUsage: boolean): string {
-  const reader = provider.openStream(aRequest(includeUsage))
+  const reader = chatStream(provider, aRequest(includeUsage))
   let text = ''
   for (const event of splitEvents(bytes)) {
     const parsed = parseEvent(event)
     if (parsed === undefined) {
-      if (provider.passesBytes) text += event.toString('latin1')
+      if (reader.passesComments) text += event.toString('latin1')
       continue
     }
     const meaning = reader.read(parsed)
     if (meaning.failure !== undefined) break
     if (meaning.out === 'same') text += event.toString('latin1')
-    else
-      text += Buffer.from(meaning.out.map((json) => `data: ${json}\n\n`).join('')).toString(
-        'latin1',
-      )
+    else text += Buffer.from(meaning.out).toString('latin1')
     if (meaning.done) break
   }
   return text
@@ -173,6 +172,8 @@ for (const broken of [
 test('comments pass on the same wire and stop at another', () => {
   const comment = ': waiting\n\n'
   assert.equal(readEach(comment, WORD + comment).text, comment + WORD + comment)
-  const translated = Object.values(PROVIDERS).filter(({ passesBytes }) => !passesBytes)
+  const translated = Object.values(PROVIDERS).filter(
+    (provider) => !chatStream(provider, aRequest(false)).passesComments,
+  )
   for (const provider of translated) assert.equal(read([Buffer.from(comment)], provider).text, '')
 })

@@ -5,10 +5,11 @@ import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { Meter } from '../../../dataplane/meter.ts'
 import type { Failure } from '../../../dataplane/providers/contract.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
+import { SSE } from '../../../dataplane/providers/openai-like/sse.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
 import { UpstreamStream } from '../../../dataplane/streaming/upstream-stream.ts'
 import { Exchange } from '../../../dataplane/upstream/attempt/exchange.ts'
-import { aRequest } from '../../helpers/providers/a-request.ts'
+import { aRequest, chatStream } from '../../helpers/providers/a-request.ts'
 
 const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word"}}]}\n\n'
 const ROLE = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
@@ -31,8 +32,9 @@ function open(asked: Readonly<Record<string, unknown>> = {}) {
   }
   // The exchange uses no more of undici's controller than this.
   exchange.onRequestStart(controller as never)
-  const tap = new Tap(openai, aRequest({ stream: true, ...asked }), new Meter().begin('up', 'm'))
-  const stream = new UpstreamStream(tap, exchange, {
+  const reader = chatStream(openai, aRequest({ stream: true, ...asked }))
+  const tap = new Tap(reader, SSE, new Meter().begin('up', 'm'))
+  const stream = new UpstreamStream(tap, SSE, exchange, {
     opened: (failure) => events.push(`opened ${failure?.class ?? 'well'}`),
     ended: (failure) => events.push(`ended ${failure?.class ?? 'well'}`),
   })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { envelope } from '../../../dataplane/apis/openai/wire.ts'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { ANSWER, aRig, type Rig, type Told } from './journeys.ts'
 
@@ -139,7 +140,7 @@ for (const [provider, status, error] of OF_THE_REQUEST) {
     assert.equal(rig.asked.length, 1)
     const refusal = refused(await told)
     assert.equal(refusal.status, 400)
-    assert.deepEqual(JSON.parse(refusal.envelope('id')).error, {
+    assert.deepEqual(JSON.parse(envelope(refusal, 'id')).error, {
       message: said,
       type: 'invalid_request_error',
       param: null,

@@ -1,6 +1,7 @@
 /** Requests on their way through attempts, with upstreams that answer when the test says so, on a clock that it moves. */
 
 import { upstreamStatus } from '../../../dataplane/admin/status.ts'
+import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
@@ -135,7 +136,11 @@ export function aRig(gw: {
         trace,
       }
       try {
-        return await attempt(request, admission as unknown as Admission, visit as unknown as Visit)
+        return await attempt(
+          { request, dialect: openAiChatDialect },
+          admission as unknown as Admission,
+          visit as unknown as Visit,
+        )
       } catch (error) {
         return { refused: error as GatewayError }
       }

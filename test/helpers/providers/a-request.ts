@@ -2,9 +2,17 @@
  * Builds what providers are given: a request as the gateway has understood it, and the settings of
  * an upstream.
  */
-import type { ChatBody, ChatRequest } from '../../../dataplane/call.ts'
+
+import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
+import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
+import type { ChatBody, ChatRequest } from '../../../dataplane/inner-form.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
-import type { Dialect } from '../../../dataplane/providers/contract.ts'
+import type {
+  Provider,
+  ProviderSettings,
+  WireReader,
+} from '../../../dataplane/providers/contract.ts'
+import { type Pair, pairOf } from '../../../dataplane/wires.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }
 
@@ -20,6 +28,8 @@ export function aRequestOf(text: string): ChatRequest {
   const found = new MembersScan(bytes)
   found.run(bytes.length)
   return {
+    operation: 'chat',
+    wire: OPENAI_CHAT,
     bytes,
     body,
     found,
@@ -34,7 +44,17 @@ export function aRequestOf(text: string): ChatRequest {
   }
 }
 
-export function aDialect(settings: Partial<Dialect> = {}): Dialect {
+/** A client of chat completions and this provider. */
+export function chatWith(provider: Provider): Pair {
+  return pairOf(openAiChatDialect, provider) as Pair
+}
+
+/** The same, for its streams. */
+export function chatStream(provider: Provider, request: ChatRequest): WireReader {
+  return chatWith(provider).openStream(request) as WireReader
+}
+
+export function someSettings(settings: Partial<ProviderSettings> = {}): ProviderSettings {
   return {
     model: 'upstream-model',
     credential: 'sk-upstream-secret',

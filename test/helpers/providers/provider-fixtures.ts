@@ -1,6 +1,10 @@
-/** The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read. */
+/**
+ * The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read: `errors.json`, and for each
+ * of its operations a folder with the wire that goes in, the inner form, and the wire that goes out.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { EventMeaning, SseEvent } from '../../../dataplane/providers/contract.ts'
+import type { ChatEvent } from '../../../dataplane/inner-form.ts'
+import type { WireEvent, WireMeaning } from '../../../dataplane/providers/contract.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -47,13 +51,15 @@ export interface StreamCase {
   readonly done: boolean
   readonly usage?: Json
   readonly failure?: Json
-  /** One for each event, when the client asked for usage and when it did not. */
+  /** The inner form of each event. */
+  readonly inner: readonly (readonly ChatEvent[])[]
+  /** What a client of chat completions gets of each event, when it asked for usage and when it did not. */
   readonly asked: readonly EventCase[]
   readonly unasked: readonly EventCase[]
 }
 
-/** An EventMeaning with the chunks as objects; flags that are not set are left out. */
-export type EventCase = Partial<Omit<EventMeaning, 'out'>> & {
+/** A WireMeaning with the chunks as objects; flags that are not set are left out. */
+export type EventCase = Partial<Omit<WireMeaning, 'out'>> & {
   readonly out: 'same' | readonly Json[]
 }
 
@@ -75,13 +81,13 @@ export function fixtureNames(): string[] {
 }
 
 export function streamNames(provider: string): string[] {
-  const files = readdirSync(new URL(`${provider}/`, FOLDER))
+  const files = readdirSync(new URL(`${provider}/chat/`, FOLDER))
   return files.filter((file) => file.endsWith('.sse')).map((file) => file.slice(0, -4))
 }
 
-export function readEvents(provider: string, stream: string): SseEvent[] {
-  const text = readFileSync(new URL(`${provider}/${stream}.sse`, FOLDER), 'utf8')
-  const events: SseEvent[] = []
+export function readEvents(provider: string, stream: string): WireEvent[] {
+  const text = readFileSync(new URL(`${provider}/chat/${stream}.sse`, FOLDER), 'utf8')
+  const events: WireEvent[] = []
   for (const block of text.split('\n\n')) {
     const lines = block.split('\n').filter((line) => line !== '' && !line.startsWith(':'))
     const field = (name: string) =>

@@ -1,0 +1,40 @@
+/** A wire that clients speak: how it asks a model, and how it is answered. */
+import type { GatewayError } from '../base/errors.ts'
+import type { Reading } from '../body/request.ts'
+import type { Forms, Operation, Usage } from '../inner-form.ts'
+
+/** How an API writes what does not come from a model. */
+export interface ClientWire {
+  /** Headers of a stream, name and value alternating. */
+  readonly streamHead: readonly string[]
+  /** What keeps a stream alive and means nothing; it ends with a line end. */
+  readonly heartbeat: string
+  /** The body of a refusal, as JSON text. */
+  refusal(error: GatewayError, requestId: string): string
+  /** A refusal inside a stream that has begun. */
+  refusalEvent(error: GatewayError, requestId: string): string
+}
+
+/** One operation as clients of one API write and read it. */
+export interface Dialect<O extends Operation = Operation> {
+  /** Its name; a provider that speaks the same wire has the same one. */
+  readonly wire: string
+  readonly operation: O
+  /** From the bytes of a body to the inner form. */
+  readonly reading: Reading<Forms[O]['request']>
+  /** A whole answer, as JSON text. */
+  writeAnswer(
+    answer: Forms[O]['answer'],
+    usage: Usage | undefined,
+    request: Forms[O]['request'],
+  ): string
+  /** Absent where answers are never streamed. */
+  openWriter?(request: Forms[O]['request']): StreamWriter<Forms[O]['event']>
+}
+
+/** Writes one stream; keeps what it must remember between its events. */
+export interface StreamWriter<Event> {
+  write(event: Event): string
+  /** What follows the last event of a complete answer. */
+  end(usage: Usage | undefined): string
+}

@@ -1,0 +1,107 @@
+/** OpenAI's chat completions, written out of the inner form: for upstreams that speak another wire. */
+import type {
+  ChatAnswer,
+  ChatChoice,
+  ChatDelta,
+  ChatEvent,
+  ChatRequest,
+  ToolCall,
+  Usage,
+} from '../../inner-form.ts'
+import type { Dialect, StreamWriter } from '../dialect.ts'
+import { chatReading, OPENAI_CHAT } from './reading.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export const openAiChatDialect: Dialect<'chat'> = {
+  wire: OPENAI_CHAT,
+  operation: 'chat',
+  reading: chatReading,
+  writeAnswer,
+  openWriter,
+}
+
+function writeAnswer(
+  { id, model, choices }: ChatAnswer,
+  usage: Usage | undefined,
+  { createdSeconds }: ChatRequest,
+): string {
+  return JSON.stringify({
+    id,
+    object: 'chat.completion',
+    created: createdSeconds,
+    model,
+    choices: choices.map(choiceOf),
+    ...(usage && { usage: usageOf(usage) }),
+  })
+}
+
+function choiceOf(choice: ChatChoice, index: number): Json {
+  const { text, reasoning, refusal = null, calls, finish, logprobs = null } = choice
+  const message = {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal,
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls.map(callOf) }),
+  }
+  return { index, message, logprobs, finish_reason: finish }
+}
+
+function callOf({ id, name, arguments: text }: ToolCall): Json {
+  return { id, type: 'function', function: { name, arguments: text } }
+}
+
+function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
+  let frame: Json = {}
+  const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
+  const choice = (index: number, delta: Json, finish: string | null, logprobs: unknown = null) =>
+    chunk({ choices: [{ index, delta, logprobs, finish_reason: finish }] })
+  return {
+    write(event) {
+      if (event.kind === 'delta') {
+        return choice(event.choice, deltaOf(event.delta), null, event.delta.logprobs)
+      }
+      if (event.kind === 'end') return choice(event.choice, {}, event.finish)
+      frame = {
+        id: event.id,
+        object: 'chat.completion.chunk',
+        created: request.createdSeconds,
+        model: event.model,
+        ...(request.includeUsage && { usage: null }),
+      }
+      return choice(0, { role: 'assistant', content: '' }, null)
+    },
+    end(usage) {
+      const counted = usage !== undefined && request.includeUsage
+      const last = counted ? chunk({ choices: [], usage: usageOf(usage) }) : ''
+      return `${last}${STREAM_END}`
+    },
+  }
+}
+
+const STREAM_END = 'data: [DONE]\n\n'
+
+function deltaOf({ text, reasoning, refusal, call }: ChatDelta): Json {
+  if (text !== undefined) return { content: text }
+  if (reasoning !== undefined) return { reasoning_content: reasoning }
+  if (refusal !== undefined) return { refusal }
+  if (call === undefined) return {}
+  const { index, id, name, arguments: part } = call
+  if (id === undefined) return { tool_calls: [{ index, function: { arguments: part } }] }
+  return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: part } }] }
+}
+
+function usageOf(usage: Usage): Json {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: {
+      cached_tokens: cachedTokens,
+      cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  }
+}

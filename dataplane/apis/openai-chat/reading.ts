@@ -1,0 +1,55 @@
+/** Reads the body of a chat completion; the inner form has its members. */
+import type { BodyFacts, Reading } from '../../body/request.ts'
+import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import { promptTokensMax } from '../../tokens/count.ts'
+import { checkShape } from './shape.ts'
+
+export const OPENAI_CHAT = 'openai-chat'
+
+export const chatReading: Reading<ChatRequest> = {
+  members: new Set([
+    'functions',
+    'logprobs',
+    'max_completion_tokens',
+    'max_tokens',
+    'messages',
+    'modalities',
+    'model',
+    'n',
+    'parallel_tool_calls',
+    'reasoning_effort',
+    'response_format',
+    'safety_identifier',
+    'service_tier',
+    'stop',
+    'stream',
+    'stream_options',
+    'temperature',
+    'tool_choice',
+    'tools',
+    'top_p',
+    'user',
+  ]),
+  request: requestOf,
+}
+
+function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
+  // The next line checks it; until then only the name of the type is claimed.
+  const body = tree as ChatBody
+  checkShape(body)
+  return {
+    operation: 'chat',
+    wire: OPENAI_CHAT,
+    bytes: facts.bytes,
+    body,
+    found: facts.found,
+    spans: facts.spans,
+    stream: body.stream === true,
+    includeUsage: body.stream_options?.include_usage === true,
+    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    choices: typeof body.n === 'number' ? body.n : 1,
+    promptTokensMax: promptTokensMax(facts.bytes, body),
+    createdSeconds: facts.createdSeconds,
+    sparse: facts.sparse,
+  }
+}

@@ -1,0 +1,50 @@
+/** The shape of a chat completion, as far as the gateway reads it. */
+
+import { invalid } from '../../body/request.ts'
+import type { ChatBody } from '../../inner-form.ts'
+import { isRecord } from '../../json/values.ts'
+
+const TOKENS_MAX = 100_000_000
+const CHOICES_MAX = 128
+
+/** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
+export function checkShape(body: ChatBody): void {
+  const { model, messages, stream, stream_options: options } = body
+  if (typeof model !== 'string' || model === '')
+    throw invalid('"model" must be the name of a route.', 'model')
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw invalid('"messages" must be an array of at least one message.', 'messages')
+  }
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index]
+    if (!isRecord(message) || typeof message.role !== 'string') {
+      throw invalid(
+        `"messages[${index}]" must be an object with a "role".`,
+        `messages[${index}].role`,
+      )
+    }
+    checkContent(message.content, index)
+  }
+  if (stream != null && typeof stream !== 'boolean')
+    throw invalid('"stream" must be true or false.', 'stream')
+  if (options != null && !isRecord(options))
+    throw invalid('"stream_options" must be an object.', 'stream_options')
+  checkCount(body, 'max_tokens', TOKENS_MAX)
+  checkCount(body, 'max_completion_tokens', TOKENS_MAX)
+  checkCount(body, 'n', CHOICES_MAX)
+}
+
+function checkContent(content: unknown, index: number): void {
+  if (content == null || typeof content === 'string' || Array.isArray(content)) return
+  const param = `messages[${index}].content`
+  throw invalid(`"${param}" must be a string or an array of parts.`, param)
+}
+
+/** JSON has no bounds on numbers: 1e999 is Infinity and -1 is a number. */
+function checkCount(body: ChatBody, member: string, most: number): void {
+  const value = body[member]
+  if (value == null) return
+  if (!Number.isSafeInteger(value) || (value as number) < 1 || (value as number) > most) {
+    throw invalid(`"${member}" must be a whole number from 1 to ${most}.`, member)
+  }
+}

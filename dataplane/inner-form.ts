@@ -1,0 +1,153 @@
+/**
+ * The inner form: what stands between the client's wire and the upstream's. An API reads requests into it and writes
+ * answers out of it; a provider does the reverse. Where both speak the same wire, bytes pass without it.
+ */
+import type { Found, Span } from './json/found.ts'
+
+/** What a client may ask a model for. */
+export type Operation = 'chat' | 'embeddings'
+
+/** What each operation asks, answers, and streams. */
+export interface Forms {
+  readonly chat: {
+    readonly request: ChatRequest
+    readonly answer: ChatAnswer
+    readonly event: ChatEvent
+  }
+  readonly embeddings: {
+    readonly request: EmbeddingsRequest
+    readonly answer: EmbeddingsAnswer
+    readonly event: never
+  }
+}
+
+export type ModelRequest = Forms[Operation]['request']
+
+/** What admission, routing and accounting know of a request, whatever it asks for. */
+interface RequestFacts {
+  /** The dialect in which the client wrote `bytes`. */
+  readonly wire: string
+  /** The body as received: what is forwarded, with splices, to an upstream that speaks the same wire. */
+  readonly bytes: Buffer
+  /** What the scan of the bytes has found. */
+  readonly found: Found
+  /** Where the top-level members' values stand in `bytes`, by name. */
+  readonly spans: ReadonlyMap<string, Span>
+  readonly stream: boolean
+  /** The most tokens one answer may have, where the client says so. */
+  readonly maxTokens: number | undefined
+  /** Answers that were asked for. */
+  readonly choices: number
+  /** The most tokens that the prompt may have. */
+  readonly promptTokensMax: number
+  /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
+  readonly createdSeconds: number
+  /** All its text is ASCII: no character can be a token of its own. */
+  readonly sparse: boolean
+}
+
+export interface ChatRequest extends RequestFacts {
+  readonly operation: 'chat'
+  /** As parsed; the tree of a large body is dropped once the request has been sent (`body/request.ts`). */
+  body: ChatBody
+  /** Whether the client asked for usage in its stream. */
+  readonly includeUsage: boolean
+}
+
+/** A conversation and what the answer should be like. The members are those of OpenAI's chat completions. */
+export interface ChatBody {
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly stream?: boolean | null
+  readonly stream_options?: { readonly include_usage?: boolean | null } | null
+  readonly max_tokens?: number | null
+  readonly max_completion_tokens?: number | null
+  readonly [member: string]: unknown
+}
+
+export interface ChatMessage {
+  readonly role: string
+  readonly content?: unknown
+  readonly [member: string]: unknown
+}
+
+export interface ChatAnswer {
+  readonly id: string
+  readonly model: string
+  readonly choices: readonly ChatChoice[]
+}
+
+export interface ChatChoice {
+  readonly text: string
+  readonly reasoning?: string
+  readonly refusal?: string
+  readonly calls: readonly ToolCall[]
+  readonly finish: FinishReason
+  /** As OpenAI shapes log probabilities. */
+  readonly logprobs?: unknown
+}
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** JSON text. */
+  readonly arguments: string
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+/** A streamed answer: one `start`, then for each choice its deltas and one `end`. */
+export type ChatEvent =
+  | { readonly kind: 'start'; readonly id: string; readonly model: string }
+  | { readonly kind: 'delta'; readonly choice: number; readonly delta: ChatDelta }
+  | { readonly kind: 'end'; readonly choice: number; readonly finish: FinishReason }
+
+/** One piece of an answer; one of `text`, `reasoning`, `refusal` and `call` is there. */
+export interface ChatDelta {
+  readonly text?: string
+  readonly reasoning?: string
+  readonly refusal?: string
+  readonly call?: ToolCallDelta
+  readonly logprobs?: unknown
+}
+
+export interface ToolCallDelta {
+  /** Place among the calls of the choice, from 0. */
+  readonly index: number
+  /** Both stand in the first piece of a call, and only there. */
+  readonly id?: string
+  readonly name?: string
+  /** The next piece of the JSON text. */
+  readonly arguments: string
+}
+
+export interface EmbeddingsRequest extends RequestFacts {
+  readonly operation: 'embeddings'
+  body: EmbeddingsBody
+}
+
+export interface EmbeddingsBody {
+  readonly model: string
+  /** Texts, or texts as lists of token numbers; a single one stands alone. */
+  readonly input: string | readonly (string | number | readonly number[])[]
+  readonly [member: string]: unknown
+}
+
+export interface EmbeddingsAnswer {
+  readonly model: string
+  /** One vector for each input, in its order. */
+  readonly vectors: readonly (readonly number[])[]
+}
+
+/** Tokens that one attempt used. */
+export interface Usage {
+  /** All tokens of the prompt: read anew, read from a cache, written into one. */
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
+  /** Absent where the upstream does not say. */
+  readonly cacheWriteTokens?: number
+  readonly reasoningTokens: number
+  /** Counted from what was seen, because the upstream did not say. */
+  readonly estimated: boolean
+}

@@ -1,0 +1,55 @@
+/** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
+import type { ChatRequest } from '../../inner-form.ts'
+import { isRecord, listOf, parsed } from '../../json/values.ts'
+import type { Failure, WireEvent } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError } from '../failures/classify.ts'
+import { failingReason } from './answer.ts'
+import { OTHER_NAME, withReasonings } from './members.ts'
+import type { OpenAiLike } from './provider.ts'
+import { openRepair } from './repair.ts'
+
+export type Chunk = Readonly<Record<string, unknown>>
+
+/** One chunk after repairs; `text` is its JSON, as it came where nothing was repaired. */
+export interface Piece {
+  readonly chunk: Chunk
+  readonly text: string
+}
+
+type Read =
+  | { readonly kind: 'pieces'; readonly pieces: readonly Piece[]; readonly isRepaired: boolean }
+  /** The end; `held` are chunks that had to wait for it. */
+  | { readonly kind: 'done'; readonly held: readonly Chunk[] }
+  /** It passes, and what it means is unknown; `broken`: it is not even JSON. */
+  | { readonly kind: 'unknown'; readonly broken: boolean }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+export function openChunks(request: ChatRequest, options: OpenAiLike) {
+  const repair = options.repair && openRepair(request, options.repair)
+  return {
+    read({ event, data }: WireEvent): Read {
+      if (data.trim() === '[DONE]') return { kind: 'done', held: repair?.end() ?? [] }
+      const chunk = parsed(data)
+      if (!isRecord(chunk)) return { kind: 'unknown', broken: chunk === undefined }
+      if (isError(chunk) || event === 'error') {
+        return { kind: 'failure', failure: classifyError(options.recognisers, chunk) }
+      }
+      const failing = listOf(chunk.choices).map((choice) => failingReason(choice, options))
+      const failure = failing.find(Boolean)
+      if (failure) return { kind: 'failure', failure }
+      const repaired = repair?.read(chunk, data).map(piece)
+      const pieces = repaired ?? [renamed(chunk, data, options)]
+      return { kind: 'pieces', pieces, isRepaired: repaired !== undefined }
+    },
+  }
+}
+
+function renamed(chunk: Chunk, text: string, { renamesReasoning }: OpenAiLike): Piece {
+  const one = renamesReasoning && text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
+  return one === chunk ? { chunk, text } : piece(one)
+}
+
+function piece(chunk: Chunk): Piece {
+  return { chunk, text: JSON.stringify(chunk) }
+}

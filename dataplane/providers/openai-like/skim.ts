@@ -1,0 +1,36 @@
+/** Passes runs of ordinary events on without parsing them: most of a stream says nothing but the next word. */
+import type { WireReader } from '../contract.ts'
+import { OTHER_NAME } from './members.ts'
+
+/** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */
+const USAGE = '"usage"'
+const NULL_USAGE = ',"usage":null'
+/** How a chunk ends whose last event is a JSON object in full. */
+const WHOLE = '}\n\n'
+/** Marks of events that must be read and not only passed on. */
+const MARKS = [USAGE, 'event:', '"error"', '[DONE]', '"finish_reason":"', '"finish_reason": "']
+
+export function skimmer(
+  hidesUsage: boolean,
+  renamesReasoning: boolean,
+): NonNullable<WireReader['skim']> {
+  const marks = renamesReasoning ? RENAMING : MARKS
+  return (events, metered) => {
+    const text = events.toString('latin1')
+    const shown = hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
+    if (!text.endsWith(WHOLE) || marks.some((mark) => shown.includes(mark))) return undefined
+    metered.contentEvents += countEvents(text)
+    return shown === text ? events : Buffer.from(shown, 'latin1')
+  }
+}
+
+const RENAMING = [...MARKS, OTHER_NAME]
+
+function countEvents(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('data:'); at !== -1; at = text.indexOf('data:', at + 5)) {
+    // Inside of a line it is text of the answer.
+    if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') count++
+  }
+  return count
+}

@@ -1,0 +1,111 @@
+/** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
+import type { Dialect, StreamWriter } from './apis/dialect.ts'
+import type { ChatEvent, Forms, ModelRequest, Operation, Usage } from './inner-form.ts'
+import type {
+  Passed,
+  Provider,
+  ProviderOperation,
+  ProviderSettings,
+  StreamReader,
+  UpstreamRequest,
+  WireMeaning,
+  WireReader,
+} from './providers/contract.ts'
+
+/** All that an attempt needs of the two wires. */
+export interface Pair {
+  encode(
+    request: ModelRequest,
+    settings: ProviderSettings,
+    maxTokens: number | undefined,
+  ): UpstreamRequest
+  decode(body: Buffer, request: ModelRequest): Passed
+  /** undefined where the operation has no streams. */
+  openStream(request: ModelRequest): WireReader | undefined
+}
+
+/** Pairs by operation of a provider, then by dialect: a handful for the life of the process. */
+const made = new WeakMap<object, Map<Dialect, Pair>>()
+
+/** undefined where the provider cannot do the operation. */
+export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
+  const operation: ProviderOperation | undefined = provider.operations[dialect.operation]
+  if (operation === undefined) return undefined
+  const pairs = made.get(operation) ?? new Map<Dialect, Pair>()
+  made.set(operation, pairs)
+  const known = pairs.get(dialect)
+  if (known !== undefined) return known
+  const { sameWire } = operation
+  const pair =
+    sameWire?.wire === dialect.wire
+      ? {
+          encode: operation.encode,
+          decode: sameWire.decode,
+          openStream: (request: ModelRequest) => sameWire.openStream?.(request),
+        }
+      : translation(dialect, operation)
+  pairs.set(dialect, pair)
+  return pair
+}
+
+export function serves({ operations }: Provider, operation: Operation): boolean {
+  return operations[operation] !== undefined
+}
+
+function translation(dialect: Dialect, operation: ProviderOperation): Pair {
+  return {
+    encode: operation.encode,
+    decode(body, request) {
+      const decoded = operation.decode(body, request)
+      if (decoded.kind === 'failure') return decoded
+      const { answer, usage } = decoded
+      return { kind: 'body', body: dialect.writeAnswer(answer, usage, request), usage }
+    },
+    openStream(request) {
+      const reader = operation.openStream?.(request)
+      const writer = dialect.openWriter?.(request)
+      if (reader === undefined || writer === undefined) return undefined
+      return new Translated(reader, writer, request.choices)
+    },
+  }
+}
+
+type Event = Forms[Operation]['event']
+
+/** A stream that is read into the inner form and written out of it. */
+class Translated implements WireReader {
+  readonly passesComments = false
+  readonly #reader: StreamReader<Event>
+  readonly #writer: StreamWriter<Event>
+  readonly #choices: number
+  #ended = 0
+
+  constructor(reader: StreamReader<Event>, writer: StreamWriter<Event>, choices: number) {
+    this.#reader = reader
+    this.#writer = writer
+    this.#choices = choices
+  }
+
+  read(event: Parameters<WireReader['read']>[0]): WireMeaning {
+    const { events, ...meaning } = this.#reader.read(event)
+    this.#ended += events.filter(isEnd).length
+    return {
+      ...meaning,
+      out: events.map((one) => this.#writer.write(one)).join(''),
+      content: events.some(isDelta),
+      finished: this.#ended >= this.#choices,
+    }
+  }
+
+  end(usage: Usage | undefined): string {
+    return this.#writer.end(usage)
+  }
+}
+
+function isDelta({ kind }: ChatEvent): boolean {
+  return kind === 'delta'
+}
+
+function isEnd({ kind }: ChatEvent): boolean {
+  return kind === 'end'
+}

@@ -1,0 +1,243 @@
+/** What is asked: bodies as chat completions, and the member that is at fault. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
+import {
+  forget,
+  parseRequest,
+  recall,
+  scanBody,
+  understand,
+} from '../../../dataplane/body/request.ts'
+import { VALUES_MAX } from '../../../dataplane/json/members.ts'
+import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import { cases } from '../../helpers/cases.ts'
+import { chatWith, someSettings } from '../../helpers/providers/a-request.ts'
+
+const MESSAGES = [{ role: 'user', content: 'hi' }]
+
+function parse(members: Readonly<Record<string, unknown>>) {
+  return parseRequest(
+    Buffer.from(JSON.stringify({ model: 'm', messages: MESSAGES, ...members })),
+    chatReading,
+    7,
+  )
+}
+
+test('what the gateway reads of a body is what was sent', () => {
+  const request = parse({ stream: true, stream_options: { include_usage: true }, max_tokens: 5 })
+  assert.equal(request.stream, true)
+  assert.equal(request.includeUsage, true)
+  assert.equal(request.maxTokens, 5)
+  assert.equal(request.createdSeconds, 7)
+})
+
+test('absent, null and false are no', () => {
+  for (const members of [
+    {},
+    { stream: null, stream_options: null, max_tokens: null },
+    { stream: false },
+  ]) {
+    const { stream, includeUsage, maxTokens } = parse(members)
+    assert.deepEqual([stream, includeUsage, maxTokens], [false, false, undefined])
+  }
+})
+
+test('the newer bound of tokens wins over the older', () => {
+  assert.equal(parse({ max_tokens: 5, max_completion_tokens: 9 }).maxTokens, 9)
+})
+
+const WRONG: readonly [Readonly<Record<string, unknown>>, string][] = [
+  [{ model: 1 }, 'model'],
+  [{ model: '' }, 'model'],
+  [{ messages: [] }, 'messages'],
+  [{ messages: {} }, 'messages'],
+  [{ messages: [null] }, 'messages[0].role'],
+  [{ messages: [[]] }, 'messages[0].role'],
+  [{ messages: [...MESSAGES, { role: 1 }] }, 'messages[1].role'],
+  [{ messages: [{ role: 'user', content: {} }] }, 'messages[0].content'],
+  [{ stream: 'true' }, 'stream'],
+  [{ stream_options: [] }, 'stream_options'],
+  [{ max_tokens: 0 }, 'max_tokens'],
+  [{ max_tokens: 1.5 }, 'max_tokens'],
+  [{ max_tokens: 100_000_001 }, 'max_tokens'],
+  [{ max_completion_tokens: '1' }, 'max_completion_tokens'],
+  [{ n: 129 }, 'n'],
+  [{ n: -1 }, 'n'],
+]
+
+for (const [members, param] of WRONG) {
+  test(`${JSON.stringify(members)} is refused for ${param}`, () => {
+    assert.throws(
+      () => parse(members),
+      (error) => {
+        assert.ok(error instanceof GatewayError)
+        return error.code === 'ERR_GW_INVALID_REQUEST' && error.details.param === param
+      },
+    )
+  })
+}
+
+test('random JSON in every member ends in a request or a refusal of the client', () => {
+  const member = fc.constantFrom('model', 'messages', 'stream', 'stream_options', 'max_tokens', 'n')
+  fc.assert(
+    fc.property(member, fc.jsonValue(), fc.string({ unit: 'binary' }), (name, value, text) => {
+      for (const bytes of [
+        Buffer.from(text),
+        Buffer.from(JSON.stringify({ model: 'm', messages: MESSAGES, [name]: value })),
+      ]) {
+        try {
+          const { maxTokens = 1 } = parseRequest(bytes, chatReading, 0)
+          assert.ok(Number.isSafeInteger(maxTokens) && maxTokens > 0)
+        } catch (error) {
+          assert.ok(error instanceof GatewayError)
+          assert.equal(error.status, 400)
+        }
+      }
+    }),
+    { numRuns: cases(1000, 5000) },
+  )
+})
+
+/** Longer than what is parsed in one go, and than what is parsed at once. */
+const LONG = 'x\n"é漢'.repeat(20_000)
+
+test('a large body is understood as a small one is', () => {
+  const messages = [
+    ...Array.from({ length: 300 }, (_, at) => ({
+      role: 'user',
+      content: `${at}${'y'.repeat(900)}`,
+    })),
+    { role: 'user', content: [{ type: 'text', text: LONG }] },
+    { role: 'user', content: LONG },
+  ]
+  const members = { model: 'm', messages, stream: true, max_tokens: 5, n: 2, tools: [{ a: LONG }] }
+  const request = parseRequest(Buffer.from(JSON.stringify(members)), chatReading, 7)
+  assert.deepEqual(request.body, members)
+  const { stream, maxTokens, choices, sparse } = request
+  assert.deepEqual([stream, maxTokens, choices, sparse], [true, 5, 2, false])
+})
+
+test('of a large body nothing long is kept that nobody reads, and all of it is judged', () => {
+  const request = parse({ x: [LONG], short: [1] })
+  assert.deepEqual(request.body, { model: 'm', messages: MESSAGES, short: [1] })
+  for (const bad of ['[1,]', '{"a" 1}', '[01]', '["\\x"]', '[nul]']) {
+    const json = JSON.stringify({ model: 'm', messages: MESSAGES, y: LONG, x: ['here', LONG] })
+    const bytes = Buffer.from(json.replace('"here"', bad))
+    assert.throws(() => parseRequest(bytes, chatReading, 0), /The body is not valid JSON/, bad)
+  }
+  const behind = Buffer.from(`${JSON.stringify({ model: 'm', messages: MESSAGES, x: LONG })}x`)
+  assert.throws(() => parseRequest(behind, chatReading, 0), /not valid JSON/)
+})
+
+test('the shape of a large body is judged as that of a small one', () => {
+  assert.throws(
+    () => parse({ x: LONG, messages: [...MESSAGES, { role: 1 }] }),
+    (error) => error instanceof GatewayError && error.details.param === 'messages[1].role',
+  )
+})
+
+test('the tree of a large body can be dropped and built again; what was dropped is not taken for empty', async () => {
+  const small = parse({})
+  forget(small)
+  assert.equal(recall(small, chatReading), undefined)
+  assert.deepEqual(small.body.messages, MESSAGES)
+  const large = parse({ tools: [LONG] })
+  forget(large)
+  assert.throws(() => large.body.messages, /dropped/)
+  await recall(large, chatReading)
+  assert.deepEqual(large.body, { model: 'm', messages: MESSAGES, tools: [LONG] })
+})
+
+test('many large bodies are read in turns that leave room for others', async () => {
+  const bytes = Buffer.from(
+    `{"model":"m","messages":${JSON.stringify(MESSAGES)},"x":[${'"a\\n",'.repeat(100_000)}1]}`,
+  )
+  let isOver = false
+  const bodies = Promise.all(
+    Array.from({ length: 8 }, async () => understand(await scanBody(bytes), chatReading, 0)),
+  )
+  const ended = bodies.finally(() => {
+    isOver = true
+  })
+  let turns = 0
+  while (!isOver) {
+    await new Promise(setImmediate)
+    turns++
+  }
+  assert.equal((await ended).length, 8)
+  assert.ok(turns > 8, `${turns} turns`)
+})
+
+test('a provider reads no member of a body that would be missing from a large one', () => {
+  const read = new Set<string>()
+  const { body, ...rest } = parse({ tools: [{}], stop: 'a', stream: true })
+  const watched = new Proxy(body, {
+    get: (target, name, receiver) => {
+      if (typeof name === 'string') read.add(name)
+      return Reflect.get(target, name, receiver) as unknown
+    },
+  })
+  for (const provider of Object.values(PROVIDERS)) {
+    const bodies = [{ ...rest, body: watched }]
+    for (const request of bodies) {
+      try {
+        chatWith(provider).encode(request, someSettings(), 5)
+      } catch (error) {
+        assert.ok(error instanceof GatewayError)
+      }
+    }
+  }
+  assert.deepEqual(
+    [...read].filter((name) => name !== 'toJSON' && !chatReading.members.has(name)),
+    [],
+  )
+})
+
+/** The most processor time that one turn of the event loop takes while the work is done. */
+async function longestTurn(work: Promise<unknown>): Promise<number> {
+  let isOver = false
+  const ended = work
+    .catch(() => undefined)
+    .finally(() => {
+      isOver = true
+    })
+  let longest = 0
+  while (!isOver) {
+    const before = process.threadCpuUsage()
+    await new Promise(setImmediate)
+    const { user, system } = process.threadCpuUsage(before)
+    longest = Math.max(longest, (user + system) / 1000)
+  }
+  await ended
+  return longest
+}
+
+const MEGABYTES = 8_000_000
+const HOSTILE: Readonly<Record<string, (model: string) => string>> = {
+  'a text of escapes': (model) => `{"model":"${model}","x":"${'\\"'.repeat(MEGABYTES / 2)}"}`,
+  'a text that is read': (model) =>
+    `{"model":"${model}","messages":[{"role":"user","content":"${'\\n漢'.repeat(MEGABYTES / 5)}"}]}`,
+  'many short texts': (model) =>
+    `{"model":"${model}","x":[${`"${'\\n'.repeat(25)}",`.repeat(VALUES_MAX - 10)}1]}`,
+  'names that are all different': (model) =>
+    `{"model":"${model}","messages":[{"role":"user","x":{${Array.from({ length: VALUES_MAX - 10 }, (_, at) => `"k${at}":1`).join()}}}]}`,
+  'nothing but space': (model) => `{"model":"${model}","x":${' '.repeat(MEGABYTES)}1}`,
+  'empty lists': (model) => `{"model":"${model}","x":[${'[],'.repeat(MEGABYTES / 3)}1]}`,
+}
+
+for (const [what, written] of Object.entries(HOSTILE)) {
+  test(`megabytes stop nobody for long: ${what}`, async () => {
+    const read = async () => {
+      const scanned = await scanBody(bytes)
+      return await understand(scanned, chatReading, 0)
+    }
+    const bytes = Buffer.from(written('m'))
+    // Compiled code is what serves.
+    await read().catch(() => undefined)
+    const longest = await longestTurn(read())
+    assert.ok(longest < 150, `${longest} ms of processor time in one turn`)
+  })
+}
