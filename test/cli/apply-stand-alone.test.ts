@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { aKey } from '../helpers/a-key.ts'
 import { refusingUrl, startFront, startUpstream } from '../helpers/fake-upstream.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))

@@ -4,7 +4,7 @@ import { after, beforeEach, test } from 'node:test'
 import { parse } from 'yaml'
 import { aKey } from '../helpers/a-key.ts'
 import { failing, refusingUrl, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 
 const [one, two] = await Promise.all([startUpstream(), startUpstream()])
 const nowhere = await refusingUrl()

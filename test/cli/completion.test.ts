@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../../cli/commands/index.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const { stdout: script } = await gw('completion', 'bash')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
 import { startFront } from '../helpers/fake-upstream.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))

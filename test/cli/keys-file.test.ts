@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { aKey } from '../helpers/a-key.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-test-'))
 after(() => rm(folder, { recursive: true }))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { futureMoment } from '../../cli/option-values.ts'
 import { ApiKey } from '../../dataplane/config/schema/keys.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 
 const create = (...args: readonly string[]) => gw('keys', 'create', ...args)
 const named = ['--tenant', 'acme', '--routes', 'chat,code', '--id', 'team-a'] as const

@@ -7,7 +7,8 @@ import { after, test } from 'node:test'
 import { VERSION } from '../../dataplane/base/version.ts'
 import { refusingUrl, startFront, startUpstream } from '../helpers/fake-upstream.ts'
 import { collectOutput } from '../helpers/gateway-process.ts'
-import { gw, TOOL } from '../helpers/gw.ts'
+import { TOOL } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 
 const upstream = await startUpstream()

@@ -14,7 +14,7 @@ import {
   whole,
 } from '../helpers/fake-upstream.ts'
 import { PLENTY } from '../helpers/gateway-process.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 import { ANSWER_TOKENS, keysOf, startLimited } from './limits/limited-gateway.ts'
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { aKey } from '../helpers/a-key.ts'
 import { refusingUrl, startUpstream } from '../helpers/fake-upstream.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
 // What the machines cost is told of the running hour.

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
 import { after as afterwards, startUpstream, whole } from '../helpers/fake-upstream.ts'
-import { gw } from '../helpers/gw.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 import {
   keysOf,
