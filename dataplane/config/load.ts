@@ -1,15 +1,15 @@
-/** Text to a checked configuration: document, references, canonical form, schema, support, checks. */
+/** Loads a configuration from its text: document, references, canonical form, schema, support, checks. */
 import { isRecord, valueBelow } from '../json/values.ts'
-import { canonicalize, type Move, sourceThrough } from './document/canonical.ts'
+import { type Move, sourceThrough } from './document/canonical.ts'
 import { parseDocument } from './document/document.ts'
 import { type KeysFile, type KeysResult, readKeysFile } from './document/keys-file.ts'
+import { readTree } from './document/reading.ts'
 import {
   besideFile,
   filesReferredTo,
   type Host,
   type ReferenceUse,
   type Resolution,
-  resolveReferences,
   type Unresolved,
 } from './document/references.ts'
 import { judge } from './judgement/judge.ts'
@@ -74,38 +74,34 @@ export function referencesFrom({ uses, moves }: Origins): Loaded['referenceAt'] 
 export function loadData(text: string, file: string, host: Host, purpose: Purpose): LoadedData {
   const { document, problems } = parseDocument(text, file)
   if (document === undefined) return nothingLoaded(file, problems)
-  const resolution = resolveReferences(document.tree, host, { file })
-  const resolved = canonicalize(resolution.tree)
-  const written = canonicalize(document.tree)
-  const keys = keysOf(resolved.tree, file, host)
+  const reading = readTree(document.tree, host, file)
+  const { resolution, resolved, written, moves, sourceOf } = reading
+  const keys = keysOf(resolved, file, host)
   const keysFile = keys?.kind === 'read' ? keys.keysFile : undefined
-  const own = valueBelow(resolved.tree, 'gw', 'api_keys')
+  const own = valueBelow(resolved, 'gw', 'api_keys')
   const ownKeys = Array.isArray(own) ? own.length : 0
-  const locator = makeLocator(file, document, resolved.sourceOf, {
-    file: keysFile,
-    own: ownKeys,
-  })
+  const locator = makeLocator(file, document, { file: keysFile, own: ownKeys })
   const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
-  const unknown = new Set(unresolved.map(({ path }) => locator.sourceTextOf(path)))
+  const unknown = new Set(unresolved.map(({ path }) => showPath(sourceOf(path))))
   const judgement = judge(
     {
-      resolved: withKeys(resolved.tree, keysFile?.keys),
-      written: withKeys(written.tree, keysFile?.written),
+      ...reading,
+      resolved: withKeys(resolved, keysFile?.keys),
+      written: withKeys(written, keysFile?.written),
     },
-    // What the schema says of a value that is not known is noise beside "not set".
-    { now: host.now?.(), isExpected: (path) => unknown.has(locator.sourceTextOf(path)) },
+    // A reference that leads nowhere is reported as such; its schema error would only add noise.
+    { now: host.now?.(), isExpected: (source) => unknown.has(source) },
   )
   const configuration = judgement.configuration && {
     ...judgement.configuration,
     gw: placeFiles(judgement.configuration.gw, (path) => besideFile(file, path)),
   }
   const found = sortProblems(file, [
-    ...resolution.findings.map(locator.atSource),
-    ...unresolved.map((one) => locator.atSource(unresolvedFinding(one, purpose))),
+    ...resolution.findings.map(locator),
+    ...unresolved.map((one) => locator(unresolvedFinding(one, purpose))),
     ...keysProblems(keys, purpose, locator),
-    ...judgement.faults.map(locator.atCanonical),
-    ...judgement.findings.map(locator.atCanonical),
-    ...tlsFindings(configuration, host, purpose).map(locator.atCanonical),
+    ...judgement.findings.map(locator),
+    ...tlsFindings(configuration, host, purpose).map(locator),
   ])
   return {
     file,
@@ -113,7 +109,7 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
     unresolved,
     ownKeys,
     uses: resolution.uses,
-    moves: resolved.moves,
+    moves,
     ...(keys === undefined ? {} : { keysFile: keysPath(keys) }),
     referredFiles: [
       ...referredFiles(resolution, host, file),
@@ -192,5 +188,5 @@ function keysProblems(
     message: purpose === 'run' ? message : `${message}; its keys were not checked`,
     fix: 'Correct the path, or let the gateway read the file.',
   }
-  return [locator.atSource(finding)]
+  return [locator(finding)]
 }

@@ -3,14 +3,8 @@
  * over and told of, and an upstream whose reference leads nowhere is out alone.
  */
 
-import { type Canonical, canonicalize } from '../config/document/canonical.ts'
-import {
-  filesReferredTo,
-  type Host,
-  type Resolution,
-  resolveReferences,
-  type Unresolved,
-} from '../config/document/references.ts'
+import { type Reading, readTree } from '../config/document/reading.ts'
+import { filesReferredTo, type Host, type Unresolved } from '../config/document/references.ts'
 import type { Tree } from '../config/document/tree.ts'
 import { type Judgement, judge } from '../config/judgement/judge.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
@@ -82,7 +76,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
     return outcomeOf(context.name, '', [refuse([], message, 'Flatten it.')])
   }
   const prepared = prepare(payload, context.host)
-  const { resolution, resolved, written, ignored } = prepared
+  const { resolution, written, moves, ignored } = prepared
   const { judgement, out: byReference } = judgeAndPutOut(prepared, context.host)
   const { configuration } = judgement
   const tls =
@@ -101,7 +95,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
     ignored: ignored.slice(0, LISTED_MAX).map(pointerOf),
     unresolved: out.slice(0, LISTED_MAX).map(({ path, reference, why }) => ({
       upstream: upstreamAt(written, path),
-      pointer: pointerOf(resolved.sourceOf(path)),
+      pointer: pointerOf(path),
       reference,
       why,
     })),
@@ -115,7 +109,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
   const loaded: Loaded = {
     ...outcome.loaded,
     configuration,
-    referenceAt: referencesFrom({ uses: resolution.uses, moves: resolved.moves }),
+    referenceAt: referencesFrom({ uses: resolution.uses, moves }),
     delivered: { hash, keys, disabled },
   }
   return { ...told, loaded }
@@ -128,11 +122,7 @@ function podHostOf(host: Host): Host {
   return { env, readText, refusesFiles: true, ...(host.now && { now: () => host.now?.() ?? 0 }) }
 }
 
-interface Prepared {
-  readonly resolution: Resolution
-  readonly resolved: Canonical
-  /** Canonical, references as written. */
-  readonly written: unknown
+interface Prepared extends Reading {
   /** As the user wrote them. */
   readonly ignored: readonly Path[]
 }
@@ -145,15 +135,13 @@ function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared
   // What is dropped below must stay in the payload, which is loaded again when a secret changes.
   const document = structuredClone({ apiVersion, kind, metadata, gw: Object.fromEntries(kept) })
   keepApart(document)
-  const resolution = resolveReferences(document, host)
-  const resolved = canonicalize(resolution.tree)
-  const written = canonicalize(document).tree
-  const unknown = dropUnknown(resolved.tree, written)
+  const reading = readTree(document, host)
+  const unknown = dropUnknown(reading.resolved, reading.written)
   const ignored = [
     ...meantForFiles.map(([name]) => ['gw', name]),
-    ...unknown.map((path) => resolved.sourceOf(path)),
+    ...unknown.map((path) => reading.sourceOf(path)),
   ]
-  return { resolution, resolved, written, ignored }
+  return { ...reading, ignored }
 }
 
 /** Gateways of one cluster often share a Redis; that they share counters as well has to be said. */
@@ -194,17 +182,17 @@ function judgeAndPutOut(
   const place = 'pod' as const
   const options = { now: host.now?.(), place, most: FINDINGS_IN_POD_MAX, suggestions }
   const nowhere = resolution.unresolved.filter(isOfUpstream)
-  standIn(resolved.tree, written, nowhere)
-  const judgement = judge({ resolved: resolved.tree, written }, options)
-  const unusable = [...judgement.faults, ...judgement.findings].flatMap((finding) => {
-    const use = useAt(prepared, finding.path)
+  standIn(resolved, written, nowhere)
+  const judgement = judge(prepared, options)
+  const unusable = judgement.findings.flatMap((finding) => {
+    const use = resolution.uses.get(showPath(finding.path))
     if (use === undefined || finding.severity === 'warning' || !isOfUpstream(finding)) return []
     return [{ path: finding.path, reference: use.text, why: finding.message }]
   })
   const out = [...nowhere, ...unusable.filter(({ path }) => !nowhere.some(isAt(path)))]
   if (unusable.length === 0) return { judgement, out }
-  standIn(resolved.tree, written, unusable)
-  return { judgement: judge({ resolved: resolved.tree, written }, options), out }
+  standIn(resolved, written, unusable)
+  return { judgement: judge(prepared, options), out }
 }
 
 /** What was written stands where there is no value, or a wrong one; an endpoint has to be an address. */
@@ -219,20 +207,16 @@ function standIn(resolved: unknown, written: unknown, places: readonly Unresolve
 }
 
 function findingsOf(
-  { resolution, resolved }: Prepared,
+  { resolution }: Prepared,
   judgement: Judgement,
   out: readonly Unresolved[],
 ): Finding[] {
   const others = resolution.unresolved.filter((one) => !isOfUpstream(one))
   const told = [...out, ...others]
-  const judged = [...judgement.faults, ...judgement.findings].filter(
+  const judged = judgement.findings.filter(
     ({ severity, path }) => severity === 'error' && !told.some(isAt(path)),
   )
-  return [
-    ...resolution.findings,
-    ...others.map((one) => unresolvedFinding(one, 'run')),
-    ...judged.map((finding) => ({ ...finding, path: resolved.sourceOf(finding.path) })),
-  ]
+  return [...resolution.findings, ...others.map((one) => unresolvedFinding(one, 'run')), ...judged]
 }
 
 /** The outcome of a document that is refused; of one without findings, but for its configuration. */
@@ -262,10 +246,6 @@ function isOfUpstream({ path }: { readonly path: Path }): boolean {
 function isAt(path: Path): (one: { readonly path: Path }) => boolean {
   const shown = showPath(path)
   return (one) => showPath(one.path) === shown
-}
-
-function useAt({ resolution, resolved }: Prepared, path: Path) {
-  return resolution.uses.get(showPath(resolved.sourceOf(path)))
 }
 
 function outByFile({ path, message }: Finding): Unresolved {

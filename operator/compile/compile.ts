@@ -2,8 +2,7 @@
 
 import { specProblems } from '../../crds/spec-problems.ts'
 import { WorkloadSpec } from '../../crds/workload.ts'
-import { canonicalize } from '../../dataplane/config/document/canonical.ts'
-import { resolveReferences } from '../../dataplane/config/document/references.ts'
+import { readTree } from '../../dataplane/config/document/reading.ts'
 import { judge } from '../../dataplane/config/judgement/judge.ts'
 import {
   FINDINGS_MAX,
@@ -110,25 +109,19 @@ function judgeConfiguration(
   hasOtherKeys: (tenant: string) => boolean,
 ): readonly Finding[] {
   const tree = documentOf(gateway)
-  const resolution = resolveReferences(tree, { env: {}, readText: noFile })
-  const resolved = canonicalize(resolution.tree)
-  const written = canonicalize(tree)
-  const judgement = judge(
-    { resolved: resolved.tree, written: written.tree },
-    // What the schema says of a text that only a pod can resolve says nothing.
-    {
-      now,
-      place: 'pod',
-      hasOtherKeys,
-      isExpected: (path) => resolution.uses.has(showPath(resolved.sourceOf(path))),
-    },
-  )
-  const toWritten = (finding: Finding) => ({ ...finding, path: resolved.sourceOf(finding.path) })
-  const configuration = judgement.configuration
+  const reading = readTree(tree, { env: {}, readText: noFile })
+  const { resolution } = reading
+  const { configuration, findings: judged } = judge(reading, {
+    now,
+    place: 'pod',
+    hasOtherKeys,
+    // The schema cannot judge a text that only a pod can resolve.
+    isExpected: (source) => resolution.uses.has(source),
+  })
   const findings = [
     ...resolution.findings,
     ...fileReferences(tree.gw, ['gw']),
-    ...[...judgement.faults, ...judgement.findings].map(toWritten),
+    ...judged,
     ...(configuration === undefined ? [] : checkInCluster({ gateway, gw: configuration.gw })),
   ]
   return firstFindings(distinct(findings), FINDINGS_MAX)

@@ -41,7 +41,10 @@ test('thousands of unknown names are compared a thousand times at most', () => {
   const suggestions = new Suggestions()
   const { apiVersion, kind, gw } = gateway
   const tree = { apiVersion, kind, gw }
-  const { findings } = judge({ resolved: tree, written: tree }, { now: 0, suggestions })
+  const { findings } = judge(
+    { resolved: tree, written: tree, sourceOf: (path) => path },
+    { now: 0, suggestions },
+  )
   assert.match(findings[0]?.message ?? '', /unknown upstream/)
   assert.equal(suggestions.comparisons, COMPARISONS_MAX)
 })

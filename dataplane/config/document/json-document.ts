@@ -1,6 +1,6 @@
 /**
- * A reader for documents that are JSON, which all are that a program wrote. It takes a fiftieth of the time and memory of
- * the one for YAML, and finds the same places: whoever has ten thousand tenants should not pay for comments and anchors.
+ * Reads documents that are JSON, as programs write them, and finds the same places as the reader of YAML. It exists for
+ * its speed: 10,000 tenants take 30 ms instead of 1,200 (`test/bench/micro/read-json-configuration.ts`).
  */
 import type { Path } from '../judgement/problems.ts'
 import { UNSAFE_KEYS } from './tree.ts'

@@ -1,13 +1,14 @@
-/** A resolved tree to a checked configuration: schema, then support, then the rules between fields. */
+/** Turns a document that was read into a checked configuration: schema, then support, then the rules between fields. */
 
 import { valueBelow } from '../../json/values.ts'
 import type { CheckContext } from '../checks/contract.ts'
 import { check, checkChoices, checkFacts } from '../checks/index.ts'
+import type { Reading } from '../document/reading.ts'
 import { startsWith } from '../document/tree.ts'
 import { type Configuration, GatewayConfig } from '../schema/index.ts'
 import type { Place } from '../schema/listener.ts'
 import { Suggestions } from './nearest.ts'
-import { FINDINGS_MAX, type Finding, firstFindings, type Path } from './problems.ts'
+import { FINDINGS_MAX, type Finding, firstFindings, type Path, showPath } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'
 import { explainIssues } from './shape.ts'
 import { refuseUnsupported } from './supported.ts'
@@ -15,18 +16,12 @@ import { refuseUnsupported } from './supported.ts'
 export interface Judgement {
   /** Present when the schema accepts the tree; findings may still refuse it. */
   readonly configuration?: Configuration
-  /** What the schema says of single values. */
-  readonly faults: readonly Finding[]
-  /** What is said of fields together, and of support. */
+  /** By the paths that the user wrote. */
   readonly findings: readonly Finding[]
 }
 
-export interface Trees {
-  /** Canonical, references resolved. */
-  readonly resolved: unknown
-  /** Canonical, references as written: what messages may show. */
-  readonly written: unknown
-}
+/** Canonical, with references resolved and as written. */
+type Trees = Pick<Reading, 'resolved' | 'written'>
 
 export interface JudgeOptions {
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
@@ -36,12 +31,32 @@ export interface JudgeOptions {
   readonly suggestions?: Suggestions
   /** Faults, and findings beside them, that are worded. */
   readonly most?: number
-  /** Values, by their canonical place, of which the schema can say nothing. */
-  readonly isExpected?: (path: Path) => boolean
+  /** Values that the schema cannot judge, by the text of the path that the user wrote. */
+  readonly isExpected?: (source: string) => boolean
   readonly hasOtherKeys?: CheckContext['hasOtherKeys']
 }
 
-export function judge(trees: Trees, options: JudgeOptions): Judgement {
+export function judge(
+  { resolved, written, sourceOf }: Pick<Reading, 'resolved' | 'written' | 'sourceOf'>,
+  { isExpected, ...options }: JudgeOptions,
+): Judgement {
+  const { findings, ...judgement } = judgeTrees(
+    { resolved, written },
+    {
+      ...options,
+      ...(isExpected && { isExpected: (path) => isExpected(showPath(sourceOf(path))) }),
+    },
+  )
+  const atSource = (finding: Finding) => ({ ...finding, path: sourceOf(finding.path) })
+  return { ...judgement, findings: findings.map(atSource) }
+}
+
+interface TreeOptions extends Omit<JudgeOptions, 'isExpected'> {
+  /** By canonical path. */
+  readonly isExpected?: (path: Path) => boolean
+}
+
+function judgeTrees(trees: Trees, options: TreeOptions): Judgement {
   const { now, place = 'file', suggestions = new Suggestions() } = options
   const { most = FINDINGS_MAX, isExpected, hasOtherKeys } = options
   const context = { written: trees.written, now, place, suggestions, hasOtherKeys }
@@ -49,14 +64,14 @@ export function judge(trees: Trees, options: JudgeOptions): Judgement {
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {
     const findings = [...unsupported, ...check(parsed.data.gw, context)]
-    return { configuration: parsed.data, faults: [], findings: firstFindings(findings, most) }
+    return { configuration: parsed.data, findings: firstFindings(findings, most) }
   }
   const { issues } = parsed.error
   const explanation = { suggestions, most, ...(isExpected && { isExpected }) }
   const faults = explainIssues(issues, trees.written, explanation)
   // Where so much is wrong with single values, what is said of several is worth less than it costs.
   const saved = issues.length > most ? [] : checkSalvage(trees, context)
-  return { faults, findings: firstFindings([...unsupported, ...saved], most) }
+  return { findings: [...faults, ...firstFindings([...unsupported, ...saved], most)] }
 }
 
 /** Checks what the schema refused, as far as that says something about what was written. */

@@ -1,24 +1,17 @@
-/** Findings by path to problems by file, line and column. */
+/** Turns findings by path into problems by file, line and column. */
 import type { ParsedDocument } from '../document/document.ts'
 import type { KeysFile } from '../document/keys-file.ts'
 import { type Finding, type Path, type Problem, problemAt, showPath } from './problems.ts'
 
-export interface Locator {
-  /** For a path as the user wrote it. */
-  atSource(finding: Finding): Problem
-  /** For a path of the canonical form. */
-  atCanonical(finding: Finding): Problem
-  /** The written path of a canonical one, as text. */
-  sourceTextOf(path: Path): string
-}
+/** Locates a finding by its path as the user wrote it. */
+export type Locator = (finding: Finding) => Problem
 
 export function makeLocator(
   file: string,
   document: ParsedDocument,
-  sourceOf: (path: Path) => Path,
   keys: { readonly file: KeysFile | undefined; readonly own: number },
 ): Locator {
-  const atSource = (finding: Finding) => {
+  return (finding) => {
     const inKeys =
       keys.file === undefined ? undefined : pathInKeys(finding.path, keys.file, keys.own)
     const [place, path, from] =
@@ -27,11 +20,6 @@ export function makeLocator(
         : [keys.file.file, inKeys, keys.file.document]
     const position = from.positionOf(path, finding.atKey)
     return problemAt(finding, { file: place, path: showPath(path), ...position })
-  }
-  return {
-    atSource,
-    atCanonical: (finding) => atSource({ ...finding, path: sourceOf(finding.path) }),
-    sourceTextOf: (path) => showPath(sourceOf(path)),
   }
 }
 
