@@ -34,7 +34,7 @@ test('one that takes too long is ended, also where it does not want to, with wha
 test('who is interrupted passes that on and ends by it', async () => {
   const file = join(folder, 'pid')
   const script = `echo $$ > ${file}; exec sleep 600`
-  const code = `import { runBounded } from '${join(import.meta.dirname, 'bounded.ts')}'
+  const code = `import { runBounded } from '${join(import.meta.dirname, 'helpers/runner/bounded.ts')}'
     await runBounded('sh', ['-c', ${JSON.stringify(script)}])
     process.exit(0)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' })

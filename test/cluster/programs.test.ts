@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 
-const PROGRAM = join(import.meta.dirname, 'programs.ts')
+const PROGRAM = join(import.meta.dirname, '../helpers/kubernetes/programs.ts')
 const ETCD = 'gw-test/etcd-v3.6.6/etcd'
 
 const GO = `#!/bin/sh
