@@ -50,7 +50,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   providers: () =>
     table(
       ['provider', 'speaks'],
-      Object.values(PROVIDERS).map(({ name, summary }) => [code(name), summary]),
+      [...PROVIDERS.values()].map(({ name, summary }) => [code(name), summary]),
     ),
   strategies: () =>
     table(

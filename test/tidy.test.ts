@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
-import { PROVIDER_FACTS } from '../dataplane/providers/facts.ts'
+import { PROVIDER_FACTS } from '../dataplane/providers/index.ts'
 import { circlesOf } from './tidy/circles.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -288,33 +288,20 @@ const NAMED = Object.values(PROVIDER_FACTS).map(({ name, aliases = [], spellings
   const asProperty = `(?<![\\w-])${name}\\??:|(?<=[\\w\\])!?])\\.${name}\\b`
   return { name, pattern: new RegExp(`${asWord}|${asProperty}|providers/${name}/`) }
 })
-const INDEXES_OF_PROVIDERS = ['names', 'facts', 'index'].map(
-  (name) => `dataplane/providers/${name}.ts`,
-)
 /** Files that may name one, and why. */
 const NAMES_PROVIDERS: Readonly<Record<string, string>> = {
   'cli/quickstart/instructions.ts': 'its examples import the npm package openai',
   'cli/simulator/models.ts': "the simulator reports its queue in vLLM's words",
 }
 
-test('a provider is named in its own folder and in the indexes of providers alone', () => {
+test('a provider is named in its own folder and in the index of providers alone', () => {
   for (const { path, text } of product) {
-    if (INDEXES_OF_PROVIDERS.includes(path)) continue
+    if (path === 'dataplane/providers/index.ts') continue
     const found = NAMED.filter(({ name }) => !path.startsWith(`dataplane/providers/${name}/`))
       .map(({ pattern }) => pattern.exec(text)?.[0])
       .find((one) => one !== undefined)
     if (path in NAMES_PROVIDERS) assert.ok(found, `${path} names no provider; take it off the list`)
     else assert.equal(found, undefined, `${path}: make it a fact of providers/facts-contract.ts`)
-  }
-})
-
-test('the facts of providers load no translation', () => {
-  const pure =
-    /^dataplane\/(providers\/(\w+\/)?(facts|facts-contract|names|window-questions)|json\/values)\.ts$/
-  for (const { path, text } of product) {
-    if (!/^dataplane\/providers\/(\w+\/)?facts(-contract)?\.ts$/.test(path)) continue
-    for (const target of importsOf(path, text))
-      assert.match(target, pure, `${path} imports ${target}`)
   }
 })
 

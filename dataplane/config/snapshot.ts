@@ -150,7 +150,7 @@ function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits 
 }
 
 function upstreamOf(section: UpstreamSection, disabled: string | undefined): UpstreamSettings {
-  const provider = known(PROVIDERS_BY_NAME, section.provider)
+  const provider = known(PROVIDERS, section.provider)
   const { origin, basePath } = splitEndpoint(section.endpoint ?? provider.defaultEndpoint ?? '')
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
@@ -217,7 +217,6 @@ export function splitEndpoint(endpoint: string): { origin: string; basePath: str
   return { origin, basePath: versioned ? path : `${path}/v1` }
 }
 
-const PROVIDERS_BY_NAME = new Map(Object.entries(PROVIDERS))
 const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))
 
 function known<V>(map: ReadonlyMap<string, V>, name: string): V {

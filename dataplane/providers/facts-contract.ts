@@ -1,5 +1,4 @@
 /** What the rest of the gateway may know about a provider without loading its translation. */
-import type { ProviderName } from './names.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
 /** Settings of an upstream that only some providers understand. */
@@ -30,7 +29,7 @@ export interface QueueGauges {
 }
 
 export interface ProviderFacts {
-  readonly name: ProviderName
+  readonly name: string
   /** One sentence for the table of providers. */
   readonly summary: string
   /** An API on the internet; else a runtime that you run. */

@@ -1,8 +1,13 @@
-/** Every provider there is, by the name a configuration gives it. */
+/** Every provider, by the name that a configuration gives it: runtimes first, then hosted APIs. One line each. */
 import { anthropic } from './anthropic/provider.ts'
+import { facts as azure_openai } from './azure_openai/facts.ts'
+import { facts as bedrock } from './bedrock/facts.ts'
+import { facts as cohere } from './cohere/facts.ts'
 import type { Provider } from './contract.ts'
+import type { ProviderFacts } from './facts-contract.ts'
+import { facts as gemini } from './gemini/facts.ts'
 import { llamacpp } from './llamacpp/provider.ts'
-import type { ProviderName } from './names.ts'
+import { facts as mistral } from './mistral/facts.ts'
 import { ollama } from './ollama/provider.ts'
 import { openai } from './openai/provider.ts'
 import { sglang } from './sglang/provider.ts'
@@ -10,7 +15,7 @@ import { tgi } from './tgi/provider.ts'
 import { triton } from './triton/provider.ts'
 import { vllm } from './vllm/provider.ts'
 
-export const PROVIDERS: Readonly<Partial<Record<ProviderName, Provider>>> = {
+const REGISTRY = {
   vllm,
   sglang,
   tgi,
@@ -18,5 +23,26 @@ export const PROVIDERS: Readonly<Partial<Record<ProviderName, Provider>>> = {
   llamacpp,
   triton,
   openai,
+  azure_openai,
   anthropic,
+  gemini,
+  bedrock,
+  mistral,
+  cohere,
 }
+
+export type ProviderName = keyof typeof REGISTRY
+
+/** What is known about each of them. */
+export const PROVIDER_FACTS: Readonly<Record<ProviderName, ProviderFacts>> = REGISTRY
+
+/** In the order of the registry. */
+export const PROVIDER_NAMES = Object.keys(REGISTRY) as ProviderName[]
+
+/** Those that translate; of the others only the facts are known. */
+export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
+  Object.values(REGISTRY).flatMap((one) => ('operations' in one ? [[one.name, one]] : [])),
+)
+
+/** Replaces a provider that the schema refused while the rest of the document is checked. */
+export const STAND_IN_PROVIDER: ProviderName = 'openai'

@@ -1,6 +1,5 @@
 /** Context windows that are known without asking. Runtimes are asked: they may serve less than a model can. */
-import { PROVIDER_FACTS } from './facts.ts'
-import type { ProviderName } from './names.ts'
+import { PROVIDER_FACTS, type ProviderName } from './index.ts'
 
 const DATED = /-(latest|\d{4}-\d{2}-\d{2}|\d{8})$/
 /** Of all makers together: one hosted API may serve the models of another. */

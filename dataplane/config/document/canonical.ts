@@ -1,7 +1,6 @@
 /** Tolerant input to the one canonical form, remembering where each canonical field was written. */
 import { isRecord } from '../../json/values.ts'
-import { PROVIDER_FACTS } from '../../providers/facts.ts'
-import { PROVIDER_NAMES, type ProviderName } from '../../providers/names.ts'
+import { PROVIDER_FACTS, PROVIDER_NAMES, type ProviderName } from '../../providers/index.ts'
 import type { Path } from '../judgement/problems.ts'
 import { startsWith, type Tree } from './tree.ts'
 
@@ -97,8 +96,8 @@ function canonicalTlsVersion(version: unknown): unknown {
 
 const PROVIDERS_BY_LETTERS = new Map<string, ProviderName>([
   ...PROVIDER_NAMES.map((name) => [lettersOf(name), name] as const),
-  ...Object.values(PROVIDER_FACTS).flatMap(({ name, aliases = [] }) =>
-    aliases.map((alias) => [alias, name] as const),
+  ...PROVIDER_NAMES.flatMap((name) =>
+    (PROVIDER_FACTS[name].aliases ?? []).map((alias) => [alias, name] as const),
   ),
 ])
 

@@ -1,11 +1,10 @@
 /** Settings that the schema knows and the data plane does not obey yet. A row goes when it does. */
 import { isRecord } from '../../json/values.ts'
-import { PROVIDERS } from '../../providers/index.ts'
-import { PROVIDER_NAMES } from '../../providers/names.ts'
+import { PROVIDER_NAMES, PROVIDERS } from '../../providers/index.ts'
 import { STRATEGY_NAMES } from '../../strategies/names.ts'
 import { type Finding, type Path, refuse } from './problems.ts'
 
-const SUPPORTED_PROVIDERS = Object.keys(PROVIDERS)
+const SUPPORTED_PROVIDERS = [...PROVIDERS.keys()]
 
 const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES, 'embedding'])
 

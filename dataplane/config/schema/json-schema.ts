@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { isRecord, valueBelow } from '../../json/values.ts'
-import { PROVIDER_FACTS } from '../../providers/facts.ts'
+import { PROVIDER_FACTS } from '../../providers/index.ts'
 import type { Tree } from '../document/tree.ts'
 import { GatewayConfig } from './index.ts'
 

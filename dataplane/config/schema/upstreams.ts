@@ -1,6 +1,6 @@
 /** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
 import { z } from 'zod'
-import { PROVIDER_NAMES } from '../../providers/names.ts'
+import { PROVIDER_NAMES } from '../../providers/index.ts'
 import { count, headers, name, seconds, text, url } from './fields.ts'
 
 export const Tls = z.strictObject({

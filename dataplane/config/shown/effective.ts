@@ -1,6 +1,6 @@
 /** What holds where a file says nothing and the schema cannot say it for each: defaults by provider, strategy and tenant. */
 import { compileRules } from '../../limits/rules.ts'
-import { PROVIDER_FACTS } from '../../providers/facts.ts'
+import { PROVIDER_FACTS } from '../../providers/index.ts'
 import {
   GatewaySection,
   type RouteSection,

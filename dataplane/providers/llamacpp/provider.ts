@@ -1,18 +1,10 @@
 /** llama.cpp's server. */
 import type { ChatBody } from '../../inner-form.ts'
 import type { Recogniser } from '../failures/classify.ts'
+import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
 import { facts } from './facts.ts'
-
-/** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
-export const OF_THE_REQUEST = new RegExp(
-  [
-    String.raw`\bis not supported\b`,
-    String.raw`Jinja Exception|raise_exception\(|^\s*-+\s*While executing `,
-    '^Failed to (?:parse|load|decode|download) |^Unable to generate parser for this template',
-  ].join('|'),
-)
 
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'context', type: 'exceed_context_size_error' },

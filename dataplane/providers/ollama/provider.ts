@@ -2,7 +2,7 @@
 import type { ChatBody, ChatMessage } from '../../inner-form.ts'
 import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { Recogniser } from '../failures/classify.ts'
-import { OF_THE_REQUEST } from '../llamacpp/provider.ts'
+import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
 import { facts } from './facts.ts'

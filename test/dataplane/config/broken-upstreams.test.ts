@@ -1,9 +1,8 @@
 /** Upstreams without what their provider needs, and literal credentials. */
-import { PROVIDERS as WORKING } from '../../../dataplane/providers/index.ts'
-import { PROVIDER_NAMES } from '../../../dataplane/providers/names.ts'
+import { PROVIDER_NAMES, PROVIDERS as WORKING } from '../../../dataplane/providers/index.ts'
 import { type Row, testRefusals } from './documents.ts'
 
-const working = PROVIDER_NAMES.filter((name) => name in WORKING).map((name) => `"${name}"`)
+const working = PROVIDER_NAMES.filter((name) => WORKING.has(name)).map((name) => `"${name}"`)
 
 function upstream(fields: string): string {
   return `  upstreams:\n    - name: a\n      model: m\n${fields.replace(/^/gm, '      ')}

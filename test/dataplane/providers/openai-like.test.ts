@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { PROVIDER_FACTS } from '../../../dataplane/providers/facts.ts'
+import { PROVIDER_FACTS } from '../../../dataplane/providers/index.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { openAiLike } from '../../../dataplane/providers/openai-like/provider.ts'
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'

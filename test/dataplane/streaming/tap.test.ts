@@ -56,7 +56,7 @@ function readSlowly(bytes: Buffer, provider: Provider, includeUsage: boolean): s
   return text
 }
 
-for (const provider of Object.values(PROVIDERS)) {
+for (const provider of [...PROVIDERS.values()]) {
   for (const { name, bytes } of recorded(provider.name)) {
     for (const includeUsage of [false, true]) {
       const shown = includeUsage ? 'shown' : 'hidden'
@@ -172,7 +172,7 @@ for (const broken of [
 test('comments pass on the same wire and stop at another', () => {
   const comment = ': waiting\n\n'
   assert.equal(readEach(comment, WORD + comment).text, comment + WORD + comment)
-  const translated = Object.values(PROVIDERS).filter(
+  const translated = [...PROVIDERS.values()].filter(
     (provider) => !chatStream(provider, aRequest(false)).passesComments,
   )
   for (const provider of translated) assert.equal(read([Buffer.from(comment)], provider).text, '')

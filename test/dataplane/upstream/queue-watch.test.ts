@@ -21,9 +21,9 @@ after(async () => {
   runtime.close()
 })
 
-async function scrape(name: keyof typeof PROVIDERS, credential: string) {
+async function scrape(name: string, credential: string) {
   requests.length = 0
-  const depth = await scrapeQueue(pool, { provider: PROVIDERS[name]!, credential })
+  const depth = await scrapeQueue(pool, { provider: PROVIDERS.get(name)!, credential })
   return { depth, requests: [...requests] }
 }
 

@@ -1,7 +1,7 @@
 /** Credentials are references, never literals: the file is copied, mailed and committed. */
 
 import { isRecord, listBelow, valueBelow } from '../../../json/values.ts'
-import { PROVIDER_FACTS } from '../../../providers/facts.ts'
+import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'

@@ -1,5 +1,5 @@
 /** Health probes. */
-import { PROVIDER_FACTS } from '../../../providers/facts.ts'
+import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 

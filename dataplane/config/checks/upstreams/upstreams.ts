@@ -1,7 +1,7 @@
 /** What a provider needs, and what it would ignore. */
 import { valueBelow } from '../../../json/values.ts'
-import { PROVIDER_FACTS } from '../../../providers/facts.ts'
 import { PROVIDER_SETTINGS } from '../../../providers/facts-contract.ts'
+import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { knownWindow } from '../../../providers/windows.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
