@@ -9,7 +9,9 @@ import { aGateway } from './operator-rig.ts'
 
 const NAMESPACE = 'gw-system'
 const OPERATOR = `system:serviceaccount:${NAMESPACE}:gw`
-const POLICIES = ['secrets', 'operator', 'workloads'].map((name) => `gw-system-gw-${name}`)
+const POLICIES = ['secrets', 'operator', 'operator-pods', 'workloads'].map(
+  (name) => `gw-system-gw-${name}`,
+)
 
 let cluster: ControlPlane
 /** May write GatewayConfigs in one namespace, and read one Secret there. */
@@ -241,4 +243,39 @@ test('the pods that the operator asks for have no token, nothing of the node, an
     )
   }
   await asOperator(deploymentOf({ volumes: [{ name: 'tmp', emptyDir: {} }] }))
+})
+
+test('of pods the operator changes annotations where they are a gateway’s, and nothing else', async () => {
+  const aPod = (name: string, labels: object) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'ai', labels },
+    spec: { containers: [{ name: 'gateway', image: 'gw:1' }] },
+  })
+  await store(aPod('ours', { 'app.kubernetes.io/managed-by': 'gw-operator' }))
+  await store(aPod('theirs', { 'app.kubernetes.io/managed-by': 'somebody' }))
+  const change = async (name: string, metadata: object, more: object = {}) => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'ai', ...metadata } }
+    return await asOperator({ ...pod, ...more })
+  }
+  const renewed = { annotations: { 'inference.gw/mounts-renewed-at': 'now' } }
+  await until(
+    'the policy is in force',
+    async () => (await change('theirs', renewed).then(() => '', String)) !== '',
+    120,
+  )
+  assert.match(await refusalOf(change('theirs', renewed)), /only the pods of gateways/)
+  await change('ours', renewed)
+  const others: readonly (readonly [object, object?])[] = [
+    [{ labels: { 'app.kubernetes.io/part-of': 'x' } }],
+    [{ finalizers: ['example.org/stays'] }],
+    [{}, { spec: { containers: [{ name: 'gateway', image: 'other:1' }] } }],
+  ]
+  for (const [metadata, more] of others) {
+    assert.match(
+      await refusalOf(change('ours', metadata, more)),
+      /nothing of a pod but annotations/,
+      JSON.stringify([metadata, more]),
+    )
+  }
 })
