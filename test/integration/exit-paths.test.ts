@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { cases } from '../helpers/cases.ts'
 import { aRandom } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 import { type Draw, MISTAKES, MOMENTS } from './faults/abandoned.ts'
@@ -13,8 +14,8 @@ import { EXIT_PATHS } from './faults/endings.ts'
 import { type Gauges, type Rig, startRig } from './faults/rig.ts'
 import { type Simulation, SLOTS, simulate } from './faults/simulated-gateway.ts'
 
-const SIMULATED = 20_000
-const ABORTS = process.env.GW_LONG ? 20_000 : 2000
+const SIMULATED = cases(8000, 20_000)
+const ABORTS = cases(2000, 20_000)
 const AT_ONCE = 50
 const SEED = 20_261_121
 /** What the JIT and the trace ring may still grow by once both are warm. */

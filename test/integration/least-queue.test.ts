@@ -5,7 +5,7 @@ import { type Front, startFront } from '../helpers/fake-upstream.ts'
 import { type ModelServer, startModelServer } from '../helpers/model/model-server.ts'
 import { until } from '../helpers/until.ts'
 
-const REQUESTS = 30
+const REQUESTS = 20
 const AT_ONCE = 2
 /** Clients of the slow one that do not come through the gateway, as those of another replica. */
 const OTHERS = 5

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { cases } from '../../helpers/cases.ts'
 import {
   type Asked,
   event,
@@ -17,7 +18,7 @@ import { until } from '../../helpers/until.ts'
 import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 
-const REQUESTS = 10_000
+const REQUESTS = cases(3000, 10_000)
 const AT_ONCE = 150
 const PROMPT = 7
 
