@@ -73,7 +73,7 @@ function close({ call, response, trace, gateway, active }: Visit): void {
   record({ trace, left: response.left, isLogged: access_log }, gateway)
 }
 
-/** Formatting a time costs more than a route look-up, and many requests share a second. */
+/** Many requests share a second. test/bench/micro/iso-time.ts: 0.1 us, formatted each time 0.9 us. */
 let formatted = { second: 0, text: '' }
 
 function isoTime(wall: number): string {

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The engine collects what was made in passing before it asks the system for more. */
+/** Node collects what was made in passing before it asks the system for more. */
 const FLAGS = ['--max-semi-space-size=4', '--optimize-for-size'] as const
 
 /** Otherwise each thread of the C library keeps a heap of its own, and large blocks stay once they were needed. */

@@ -1,6 +1,6 @@
 /** The rules of the tree, checked on the files themselves. Each failure names the file and what to do. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { PROVIDER_FACTS } from '../dataplane/providers/index.ts'
@@ -323,6 +323,22 @@ test('what a request passes through writes no function at its assignment to a pr
 
 /** Made once a process, not once a request. */
 const OLD_FUNCTIONS = ['dataplane/upstream/target/targets.ts']
+
+/** A comment that gives speed as its reason. */
+const SPEED =
+  /\bV8\b|hidden class|monomorphic|megamorphic|inlined|\b(?:faster|slower|cheaper|dearer) than\b|\bcosts? (?:less|more|half|twice|a \w+th)\b|copied at each new field/i
+const COMMENT = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+/gm
+
+test('a line that is written for speed names the benchmark that shows it', () => {
+  for (const { path, text } of product) {
+    for (const [comment] of text.matchAll(COMMENT)) {
+      if (!SPEED.test(comment)) continue
+      const file = /test\/bench\/micro\/[\w-]+\.ts/.exec(comment)?.[0]
+      const advice = `${path}: name a file of test/bench/micro/ with what it printed, or write it plainly`
+      assert.ok(file !== undefined && existsSync(join(ROOT, file)), `${advice}: ${comment.trim()}`)
+    }
+  }
+})
 
 test('a tier of tests imports its own folder, test/helpers and test/fixtures', () => {
   for (const { path, text } of code) {

@@ -1,6 +1,6 @@
 /** Who may ask the admin API for what. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { AdminDoor } from './routes.ts'
+import type { AdminAccess } from './routes.ts'
 
 export interface AdminCaller {
   readonly method: string
@@ -18,7 +18,7 @@ export interface AdminRefusal {
 const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
 
 /** Why the caller is refused, or undefined. */
-export function adminRefusal(caller: AdminCaller, door: AdminDoor): AdminRefusal | undefined {
+export function adminRefusal(caller: AdminCaller, door: AdminAccess): AdminRefusal | undefined {
   const { method, isStatus, host = '', origin, authorization } = caller
   const isReading = method === 'GET' || method === 'HEAD'
   // A browser page may resolve its own name to loopback; it reaches no socket.

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { createAdminServer } from '../listener/server.ts'
 import { socketIn, tokenIn } from './place.ts'
-import type { AdminDoor, Administered } from './routes.ts'
+import type { AdminAccess, Administered } from './routes.ts'
 import {
   clearSocket,
   closeToOthers,
@@ -27,7 +27,7 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
   const servers: FastifyInstance[] = []
   let hasLoopback = false
   let tokenFile: string | undefined
-  const open = (door: AdminDoor) => {
+  const open = (door: AdminAccess) => {
     const server = createAdminServer(administered, door)
     servers.push(server)
     return server

@@ -8,13 +8,13 @@ import { effectiveSection } from '../config/shown/effective.ts'
 import { shownText } from '../config/shown/masking.ts'
 import { compile } from '../config/snapshot.ts'
 import type { Activation } from '../process/activation.ts'
-import type { AdminAnswer, AdminRequest } from './routes.ts'
+import type { AdminRequest, AdminResponse } from './routes.ts'
 
 export async function replaceConfiguration(
   body: string,
   { only, dry_run }: AdminRequest['query'],
   activation: Activation,
-): Promise<AdminAnswer> {
+): Promise<AdminResponse> {
   const isRehearsal = dry_run === 'true'
   if (activation.isReadOnly && !isRehearsal) {
     return failure(
@@ -46,7 +46,7 @@ export async function replaceConfiguration(
   }
 }
 
-function rehearsed(fresh: Loaded, differences: readonly Difference[]): AdminAnswer {
+function rehearsed(fresh: Loaded, differences: readonly Difference[]): AdminResponse {
   const problems = fresh.problems.map(renderProblem)
   if (fresh.configuration === undefined) return refused(problems)
   try {
@@ -71,10 +71,10 @@ function sideOf({ configuration, referenceAt }: Loaded): Side {
   }
 }
 
-function refused(problems: readonly string[]): AdminAnswer {
+function refused(problems: readonly string[]): AdminResponse {
   return failure(422, 'The configuration was refused.', { problems })
 }
 
-function failure(status: number, message: string, facts: object = {}): AdminAnswer {
+function failure(status: number, message: string, facts: object = {}): AdminResponse {
   return { status, body: { error: { message, ...facts } } }
 }

@@ -17,7 +17,7 @@ export interface AdminRequest {
   readonly body: string
 }
 
-export interface AdminAnswer {
+export interface AdminResponse {
   readonly status: number
   readonly body: unknown
 }
@@ -26,7 +26,7 @@ export interface AdminRoute {
   readonly method: 'GET' | 'PUT' | 'POST'
   readonly path: string
   readonly summary: string
-  run(request: AdminRequest, process: Administered): AdminAnswer | Promise<AdminAnswer>
+  run(request: AdminRequest, process: Administered): AdminResponse | Promise<AdminResponse>
 }
 
 /** Where the process listens, as URLs; a socket is `unix:PATH`. */
@@ -45,7 +45,7 @@ export interface Administered {
 }
 
 /** How one listener of the admin API lets callers in. */
-export interface AdminDoor {
+export interface AdminAccess {
   /** A socket that only its owner may open; no browser reaches it. */
   readonly isSocket: boolean
   /** What everything but reading /status wants; absent: nothing is asked for. */
@@ -145,18 +145,18 @@ function limitOf(asked: string | undefined): number {
   return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
 }
 
-async function standing(tenant: string, gateway: Gateway): Promise<AdminAnswer> {
+async function standing(tenant: string, gateway: Gateway): Promise<AdminResponse> {
   const unknown = unknownTenant(tenant, gateway)
   return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
 }
 
-function traceOf(gateway: Gateway, id: string): AdminAnswer {
+function traceOf(gateway: Gateway, id: string): AdminResponse {
   const trace = gateway.traces.get(id)
   if (trace !== undefined) return ok(trace)
   return missing(`There is no trace of request "${id}"; the last ${gateway.traces.size} are kept.`)
 }
 
-async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminAnswer> {
+async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminResponse> {
   const explanation = await explanationOf(query, gateway)
   if ('wrong' in explanation)
     return { status: 400, body: { error: { message: explanation.wrong } } }
@@ -165,7 +165,7 @@ async function explained(gateway: Gateway, query: AdminRequest['query']): Promis
   return { status, body: { ...body, verdict: explanation.verdict } }
 }
 
-function ok(body: unknown): AdminAnswer {
+function ok(body: unknown): AdminResponse {
   return { status: 200, body }
 }
 

@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
 }
 
-/** Something with a moment at which it wants to be woken. */
+/** Something that expires at a moment. */
 export interface Deadline extends Member {
   /** Milliseconds on the monotonic clock; Infinity for never. */
   due: number
@@ -22,8 +22,8 @@ export interface Deadline extends Member {
 }
 
 /**
- * All deadlines of the process, swept every 100 ms: a timer a request costs more than everything else that is decided
- * about it, and a clock that is 100 ms late is exact enough for limits of whole seconds.
+ * All deadlines of the process, swept by one timer every 100 ms: 100 ms late is exact enough for limits of whole seconds,
+ * and a test can turn the clock.
  */
 export class Deadlines {
   readonly #entries = new Roster<Deadline>()

@@ -1,13 +1,14 @@
 /** The members of something that changes with every request, in an array without holes. */
 
 export interface Member {
-  /** Where it stands; the roster's to write. -1: nowhere. */
+  /** Its index in the roster, which only the roster writes. -1: it is in none. */
   seat: number
 }
 
 /**
- * Adds and removes in constant time. A Set would do, but each table a Set outgrows points to the next one: once such a
- * table is old, the collector keeps everything the later ones held, which doubled the cost of a request.
+ * Adds and removes in constant time. It is no Set, because each table that a Set outgrows points to the next one: once such
+ * a table is old, all that later ones held stays in memory. test/bench/micro/roster.ts: 260 ns and 23 MiB, a Set 820 ns and
+ * 63 MiB.
  */
 export class Roster<M extends Member> {
   readonly #members: M[] = []
@@ -32,7 +33,7 @@ export class Roster<M extends Member> {
     this.#members[seat] = last
   }
 
-  /** A copy, so that members may leave while it is walked. */
+  /** A copy, so that members may leave during a loop over it. */
   list(): M[] {
     return this.#members.slice()
   }

@@ -2,7 +2,7 @@
 
 const HOUR_MS = 3_600_000
 
-export interface Share {
+export interface TenantCost {
   readonly tenant: string
   readonly nanos: number
 }
@@ -36,7 +36,7 @@ export class InfraCost {
    * The shares of the hour that has ended, or nothing while it lasts. A process that began within the hour pays only for
    * the rest of it; an hour in which nobody used a token is nobody's.
    */
-  close(wallMs: number, nanosPerHour: number): Share[] {
+  close(wallMs: number, nanosPerHour: number): TenantCost[] {
     if (wallMs < this.#endsAt) return []
     const nanos = Math.round((nanosPerHour * (this.#endsAt - this.#startedAt)) / HOUR_MS)
     const shares = splitCost(nanos, this.#tokens)
@@ -51,7 +51,7 @@ export class InfraCost {
  * Shares that add up to the whole: each tenant's is the difference of two rounded running sums, so nothing is lost or
  * made up by rounding.
  */
-export function splitCost(nanos: number, tokens: ReadonlyMap<string, number>): Share[] {
+export function splitCost(nanos: number, tokens: ReadonlyMap<string, number>): TenantCost[] {
   const all = tokens.values().reduce((sum, count) => sum + count, 0)
   if (all === 0) return []
   const shares = []

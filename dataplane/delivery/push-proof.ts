@@ -1,6 +1,6 @@
 /** The proof of a pushed body. It travels in headers, so that it is judged before a byte of the body is read. */
 import { hash, type KeyObject, sign as signBytes, verify as verifyBytes } from 'node:crypto'
-import type { Trust, Verdict } from './signed.ts'
+import type { Trust, Verification } from './signed.ts'
 
 /** What a body is for: the same bytes prove nothing at another path or another gateway. */
 export interface Addressee {
@@ -26,7 +26,7 @@ export function proofOf(
 
 export type ProvenHeaders =
   /** SHA-256 that the bytes of the body must have, hex. */
-  { readonly digest: string } | Exclude<Verdict, { readonly ok: true }>
+  { readonly digest: string } | Exclude<Verification, { readonly ok: true }>
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 

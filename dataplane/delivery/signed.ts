@@ -102,7 +102,7 @@ export interface Envelope {
 /** Public keys by their id. */
 export type Trust = ReadonlyMap<string, KeyObject>
 
-export type Verdict =
+export type Verification =
   /** What the document says has still to be checked. */
   | { readonly ok: true; readonly document: unknown }
   | {
@@ -124,7 +124,7 @@ export function sign(document: SignedDocument, privateKey: KeyObject | string): 
 }
 
 /** Whether a trusted key signed exactly these bytes. */
-export function verify(envelope: unknown, trust: Trust): Verdict {
+export function verify(envelope: unknown, trust: Trust): Verification {
   if (!isEnvelope(envelope)) {
     const message = 'The body must be {document, sha256, keyId, signature}, each of them text.'
     return { ok: false, reason: 'malformed', message }

@@ -8,7 +8,7 @@ import type { Active, Gateway } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'
-import type { AdmitResult, Amount, Hold, Rules } from '../store/contract.ts'
+import type { AdmitResult, Amount, LeaseId, Rules } from '../store/contract.ts'
 import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { limitHeaders } from './headers.ts'
@@ -88,7 +88,7 @@ export function refuseKnown(
  * nothing but such bodies and never meet a limit.
  */
 export async function chargeRefused(
-  { tenant, id }: Hold,
+  { tenant, id }: LeaseId,
   rules: Rules,
   { store, refusals, clock }: Pick<Limiter, 'store' | 'refusals' | 'clock'>,
 ): Promise<void> {

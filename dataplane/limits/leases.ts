@@ -1,14 +1,20 @@
 /** What admitted requests hold in the store: renewed while they run, raised when they outgrow it. */
 import type { Clock, Deadline } from '../base/clock.ts'
 import { type Member, Roster } from '../base/roster.ts'
-import { type Amount, BEAT_MS, type BudgetRule, type Hold, type Store } from '../store/contract.ts'
+import {
+  type Amount,
+  BEAT_MS,
+  type BudgetRule,
+  type LeaseId,
+  type Store,
+} from '../store/contract.ts'
 
 /** A hold that is outgrown is raised to this many times what was used. */
 const RAISE = 1.5
 
 export class Lease implements Member {
   seat = -1
-  readonly hold: Hold & { readonly budget: BudgetRule | undefined }
+  readonly hold: LeaseId & { readonly budget: BudgetRule | undefined }
   readonly used: () => Amount
   held: Amount
 

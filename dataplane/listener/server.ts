@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
 import { adminRefusal } from '../admin/guard.ts'
-import { ADMIN_ROUTES, type AdminDoor, type Administered } from '../admin/routes.ts'
+import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/routes.ts'
 import type { Api } from '../apis/contract.ts'
 import { APIS } from '../apis/index.ts'
 import { openAiWire } from '../apis/openai/wire.ts'
@@ -208,7 +208,7 @@ export function createMetricsServer(render: () => Promise<string>): FastifyInsta
 }
 
 /** The admin API, on a socket or on loopback; who may ask for what is decided in admin-guard.ts. */
-export function createAdminServer(administered: Administered, door: AdminDoor): FastifyInstance {
+export function createAdminServer(administered: Administered, door: AdminAccess): FastifyInstance {
   const app = fastify({
     logger: false,
     schemaController: NO_SCHEMAS,

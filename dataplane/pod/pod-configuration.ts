@@ -4,7 +4,7 @@ import type { PointedProblem } from '../config/judgement/pointer.ts'
 import type { Loaded } from '../config/load.ts'
 import { type LoadedPayload, loadPayload, type PayloadContext } from '../delivery/payload.ts'
 import type { ReadConfiguration } from '../delivery/signed-shape.ts'
-import { type PodAnswer, refuse } from './proof.ts'
+import { type PodResponse, refuse } from './proof.ts'
 
 /** Where a document came from. */
 export type Origin = 'desired' | 'last_known_good' | 'push'
@@ -21,7 +21,7 @@ interface InForce extends Delivery {
   readonly at: string
 }
 
-interface Refused extends Delivery {
+interface RejectedDelivery extends Delivery {
   readonly problems: readonly PointedProblem[]
   readonly files: readonly string[]
   readonly at: string
@@ -35,7 +35,7 @@ export interface PodConfigurationOptions extends Omit<PayloadContext, 'name'> {
 export class PodConfiguration {
   readonly #options: PodConfigurationOptions
   #inForce: InForce | undefined
-  #refused: Refused | undefined
+  #refused: RejectedDelivery | undefined
   /** The newest document that was proven, taken or not: nothing older is taken behind it. */
   #newest = { sequence: 0, documentHash: '' }
 
@@ -52,7 +52,7 @@ export class PodConfiguration {
     return [...(this.#inForce?.payload.files ?? []), ...(this.#refused?.files ?? [])]
   }
 
-  async take(delivery: Delivery): Promise<PodAnswer> {
+  async take(delivery: Delivery): Promise<PodResponse> {
     const { document, documentHash, origin } = delivery
     if (documentHash === this.#inForce?.documentHash) return this.#taken(this.#inForce)
     // What was once good is older than what is wanted: it counts where nothing is in force.
@@ -100,7 +100,7 @@ export class PodConfiguration {
     }
   }
 
-  async #apply(delivery: Delivery): Promise<PodAnswer> {
+  async #apply(delivery: Delivery): Promise<PodResponse> {
     const { document, documentHash, origin } = delivery
     const name = `configuration ${document.sequence}`
     const payload = loadPayload(document.payload, { ...this.#options, name })
@@ -126,14 +126,14 @@ export class PodConfiguration {
     return this.#refused?.document.sequence ?? 0
   }
 
-  #taken({ document, payload }: InForce): PodAnswer {
+  #taken({ document, payload }: InForce): PodResponse {
     const { sequence, generation } = document
     const { hash, ignored, unresolved } = payload
     return { status: 200, body: { hash, sequence, generation, ignored, unresolved } }
   }
 }
 
-function lastErrorOf({ document, documentHash, problems, at }: Refused) {
+function lastErrorOf({ document, documentHash, problems, at }: RejectedDelivery) {
   return {
     sequence: document.sequence,
     documentHash,

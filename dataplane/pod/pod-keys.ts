@@ -2,7 +2,7 @@
 import { KeysBook } from '../delivery/keys-book.ts'
 import { type KeyRecord, keysHashOf } from '../delivery/signed.ts'
 import type { ReadKeys } from '../delivery/signed-shape.ts'
-import { type PodAnswer, refuse } from './proof.ts'
+import { type PodResponse, refuse } from './proof.ts'
 
 export class PodKeys {
   readonly book = new KeysBook()
@@ -10,7 +10,7 @@ export class PodKeys {
   sequence = 0
   #documentHash = ''
 
-  async take(document: ReadKeys, documentHash: string): Promise<PodAnswer> {
+  async take(document: ReadKeys, documentHash: string): Promise<PodResponse> {
     if (documentHash === this.#documentHash) return this.#taken([])
     const refusal = 'changes' in document ? this.#unfit(document) : this.#outdated(document)
     if (refusal !== undefined) return refusal
@@ -32,11 +32,11 @@ export class PodKeys {
     return { sequence, hash: book.legacyHash, setHash: book.hash, count: book.size }
   }
 
-  #taken(problems: readonly unknown[]): PodAnswer {
+  #taken(problems: readonly unknown[]): PodResponse {
     return { status: 200, body: { ...this.status(), problems } }
   }
 
-  #unfit({ sequence, changes }: Extract<ReadKeys, { changes: unknown }>): PodAnswer | undefined {
+  #unfit({ sequence, changes }: Extract<ReadKeys, { changes: unknown }>): PodResponse | undefined {
     if (sequence <= changes.base) {
       return refuse(400, 'malformed', 'The sequence must be above the base of the changes.')
     }
@@ -45,7 +45,7 @@ export class PodKeys {
     return refuse(409, 'other_base', message, { have: this.sequence })
   }
 
-  #outdated({ sequence, keys }: Extract<ReadKeys, { keys: unknown }>): PodAnswer | undefined {
+  #outdated({ sequence, keys }: Extract<ReadKeys, { keys: unknown }>): PodResponse | undefined {
     const have = this.sequence
     if (sequence > have) return undefined
     if (sequence < have) {

@@ -17,7 +17,7 @@ import type { Activation } from '../process/activation.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Origin, PodConfiguration } from './pod-configuration.ts'
 import { PodKeys } from './pod-keys.ts'
-import { type PodAnswer, prove, refuseProof } from './proof.ts'
+import { type PodResponse, prove, refuseProof } from './proof.ts'
 
 /** Mounted files are looked at this often: a link is swapped there, which not every file system tells of. */
 const LOOK_MS = 1000
@@ -85,14 +85,14 @@ export class Pod {
   judgeProof(
     headers: Parameters<typeof judgeProof>[0],
     path: string,
-  ): { readonly digest: string } | { readonly refusal: PodAnswer } {
+  ): { readonly digest: string } | { readonly refusal: PodResponse } {
     const { uid, trustFolder } = this.#options
     const judged = judgeProof(headers, { path, uid }, () => readTrust(trustFolder).trust)
     if ('digest' in judged) return judged
     return { refusal: this.#refused(path.slice(1), refuseProof(judged)) }
   }
 
-  async takeConfiguration(envelope: unknown, origin: Origin): Promise<PodAnswer> {
+  async takeConfiguration(envelope: unknown, origin: Origin): Promise<PodResponse> {
     const proven = prove(envelope, { ...this.#options, read: readConfigurationDocument })
     if ('refusal' in proven) return this.#refused('configuration', proven.refusal)
     const answer = await this.#inTurn(() => this.#configuration.take({ ...proven, origin }))
@@ -106,7 +106,7 @@ export class Pod {
     return this.#refused('configuration', answer)
   }
 
-  async takeKeys(envelope: unknown, origin: 'mounted' | 'push'): Promise<PodAnswer> {
+  async takeKeys(envelope: unknown, origin: 'mounted' | 'push'): Promise<PodResponse> {
     const proven = prove(envelope, { ...this.#options, read: readKeysDocument })
     if ('refusal' in proven) return this.#refused('keys', proven.refusal)
     const { document, documentHash } = proven
@@ -200,7 +200,7 @@ export class Pod {
     return turn
   }
 
-  #refused(what: string, answer: PodAnswer): PodAnswer {
+  #refused(what: string, answer: PodResponse): PodResponse {
     const { reason, message, problems } = answer.body
     const now = performance.now()
     if (now - this.#loggedAt < LOG_MS) return answer

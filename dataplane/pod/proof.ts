@@ -1,17 +1,17 @@
 /** Whether an envelope comes from this gateway's operator, and what it holds: what is asked of every document first. */
 import { readTrust } from '../delivery/bundle.ts'
-import { type Envelope, type Verdict, verify } from '../delivery/signed.ts'
+import { type Envelope, type Verification, verify } from '../delivery/signed.ts'
 import type { Read } from '../delivery/signed-shape.ts'
 
 /** What a pod says to a document. */
-export interface PodAnswer {
+export interface PodResponse {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
 export type Proven<T> =
   | { readonly document: T; readonly documentHash: string }
-  | { readonly refusal: PodAnswer }
+  | { readonly refusal: PodResponse }
 
 interface Addressed {
   readonly gateway: { readonly uid: string }
@@ -50,7 +50,7 @@ export function prove<T extends Addressed>(
   return { document, documentHash: (envelope as Envelope).sha256 }
 }
 
-export function refuseProof({ reason, message }: Exclude<Verdict, { ok: true }>): PodAnswer {
+export function refuseProof({ reason, message }: Exclude<Verification, { ok: true }>): PodResponse {
   return refuse(STATUS[reason], reason, message)
 }
 
@@ -59,6 +59,6 @@ export function refuse(
   reason: string,
   message: string,
   facts: Readonly<Record<string, unknown>> = {},
-): PodAnswer {
+): PodResponse {
   return { status, body: { reason, message, ...facts } }
 }

@@ -10,7 +10,7 @@ import {
 } from '../delivery/signed.ts'
 import { answerLast } from '../listener/last-answer.ts'
 import type { Pod } from './pod.ts'
-import { type PodAnswer, refuse } from './proof.ts'
+import { type PodResponse, refuse } from './proof.ts'
 import { boundConnections } from './push-connections.ts'
 import { Turns } from './push-turns.ts'
 
@@ -35,7 +35,7 @@ interface Route {
   readonly path: string
   readonly summary: string
   readonly bound?: Bound
-  run(pod: PushedTo, envelope: unknown): PodAnswer | Promise<PodAnswer>
+  run(pod: PushedTo, envelope: unknown): PodResponse | Promise<PodResponse>
 }
 
 export const PUSH_ROUTES: readonly Route[] = [
@@ -93,7 +93,7 @@ export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = 
       send(refuse(500, 'mistake', message), incoming, outgoing)
     }
   }
-  async function answerTo(incoming: IncomingMessage): Promise<PodAnswer | undefined> {
+  async function answerTo(incoming: IncomingMessage): Promise<PodResponse | undefined> {
     const route = routeOf(incoming)
     if (!('run' in route)) return route
     const { bound, path } = route
@@ -114,7 +114,7 @@ export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = 
   return server
 }
 
-function routeOf({ method, url = '' }: IncomingMessage): Route | PodAnswer {
+function routeOf({ method, url = '' }: IncomingMessage): Route | PodResponse {
   const path = url.split('?', 1)[0] ?? ''
   const here = PUSH_ROUTES.filter((route) => route.path === path)
   const route = here.find((one) => one.method === method)
@@ -123,7 +123,7 @@ function routeOf({ method, url = '' }: IncomingMessage): Route | PodAnswer {
   return refuse(405, 'method_not_allowed', `Use ${here.map((one) => one.method).join(' or ')}.`)
 }
 
-type ReadBody = { readonly envelope: unknown } | { readonly refusal: PodAnswer }
+type ReadBody = { readonly envelope: unknown } | { readonly refusal: PodResponse }
 
 /** Undefined when the body does not arrive whole. */
 async function readEnvelope(
@@ -179,7 +179,7 @@ async function receive(
 }
 
 /** An answer before the end of the body is the connection's last. */
-function send({ status, body }: PodAnswer, incoming: IncomingMessage, outgoing: ServerResponse) {
+function send({ status, body }: PodResponse, incoming: IncomingMessage, outgoing: ServerResponse) {
   const text = JSON.stringify(body)
   const isLast = !incoming.complete && isAnnounced(incoming)
   if (isLast) {

@@ -1,4 +1,4 @@
-/** Keeps what the engine has made of the modules for the next start. */
+/** Keeps the compiled modules for the next start. */
 import { mkdirSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { join } from 'node:path'

@@ -104,7 +104,8 @@ function begin(
     totalAt,
     repeats,
   })
-  // V8 makes a function that is written at its assignment to a property old at once, and with it keeps the attempt.
+  // V8 makes a function that is written at its assignment to a property old at once, and keeps the attempt with it:
+  // 23 MiB instead of 9 in test/bench/micro/assigned-functions.ts.
   const leave = () => one.leave()
   response.onLeave = leave
   one.send(continuing(trace))

@@ -102,24 +102,24 @@ export interface BudgetFigure {
   readonly resetsAt: number
 }
 
-/** A running request as its holder knows it. */
-export interface Hold {
+/** Which running request is meant. */
+export interface LeaseId {
   readonly tenant: string
   readonly id: string
 }
 
-export interface Extension extends Hold {
+export interface Extension extends LeaseId {
   readonly budget: BudgetRule | undefined
   /** What the whole request may use now, not the difference: saying it twice changes nothing. */
   readonly estimate: Amount
 }
 
-export interface Beat extends Hold {
+export interface Beat extends LeaseId {
   /** What the request used so far: charged if nobody renews or settles it any more. */
   readonly used: Amount
 }
 
-export interface Settling extends Hold {
+export interface Settling extends LeaseId {
   /** Sum over all attempts. */
   readonly used: Amount
   /** Caps and thresholds for alerts, as configured now. */

@@ -6,9 +6,9 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Store } from './contract.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
-import type { RedisWorld } from './shared/open-redis.ts'
+import type { RedisContext } from './shared/open-redis.ts'
 
-export interface StoreWorld {
+export interface StoreContext {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly metrics: Metrics
@@ -28,7 +28,7 @@ export interface OpenStore {
 /** Throws a StateError when the folder cannot be used. */
 export async function openStore(
   { rate_limits, state_dir }: Pick<Section, 'rate_limits' | 'state_dir'>,
-  world: RedisWorld,
+  world: RedisContext,
 ): Promise<OpenStore> {
   if (rate_limits?.backend === 'redis' && rate_limits.redis !== undefined) {
     // Whoever has no Redis need not load its client.
@@ -38,7 +38,7 @@ export async function openStore(
   return state_dir === undefined ? openMemory(world) : openDisk(state_dir, world)
 }
 
-function openMemory({ clock }: StoreWorld): OpenStore {
+function openMemory({ clock }: StoreContext): OpenStore {
   return {
     store: new MemoryStore({ clock }),
     status: () => ({ backend: 'memory' }),
@@ -47,7 +47,7 @@ function openMemory({ clock }: StoreWorld): OpenStore {
   }
 }
 
-function openDisk(stateDir: string, { clock, deadlines, metrics, log }: StoreWorld): OpenStore {
+function openDisk(stateDir: string, { clock, deadlines, metrics, log }: StoreContext): OpenStore {
   const onFailure = (error: Error | undefined) => {
     metrics.storeFailing.at().value = error === undefined ? 0 : 1
     if (error === undefined) log.event('info', 'store', 'Counters are written to state_dir again.')

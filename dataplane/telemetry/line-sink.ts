@@ -7,8 +7,8 @@ const WAITING_BYTES_MAX = 8_388_608
 const GATHER_MS = 100
 
 /**
- * Lines are encoded once, into a page of bytes: a writer that gathers strings measures all of them again with every
- * line, which costs more than the rest of a request's telemetry.
+ * Lines are encoded once, into a page of bytes: a writer that gathers strings measures all of them again with every line.
+ * test/bench/micro/line-sink.ts: 0.3 us and 10 MiB, strings 1.0 us and 27 MiB.
  */
 export class LineSink {
   readonly #out: sonicBoom.SonicBoom
@@ -23,7 +23,7 @@ export class LineSink {
       sync: false,
     })
     this.#out.on('drop', onDrop)
-    // A closed pipe must not end the gateway: nobody reads the lines any more, that is all.
+    // A closed pipe must not end the gateway: it only means that nobody reads the lines any more.
     this.#out.on('error', onDrop)
     setInterval(() => this.#turnPage(), GATHER_MS).unref()
   }

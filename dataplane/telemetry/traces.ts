@@ -21,7 +21,7 @@ export interface PassedOver {
   readonly why: string
 }
 
-/** Every field exists from the start: an object that grows is copied at each new field. */
+/** Stages fill it in. Every field is listed here, also those that few requests have. */
 export class Trace {
   readonly request_id: string
   /** ISO 8601. */

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../../base/errors.ts'
 import type { Member } from '../../base/roster.ts'
-import { flushAtTurnEnd, type Holding } from '../../base/turn-end.ts'
+import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
 import { type Carrier, PlainExchange } from './exchange.ts'
 import { type PlainLine, recognise } from './plain-head.ts'
 
@@ -45,7 +45,7 @@ const NEVER = Number.POSITIVE_INFINITY
 const CONNECTION = Symbol('plain connection')
 type Carrying = Socket & { [CONNECTION]?: PlainConnection }
 
-export class PlainConnection implements Member, Carrier, Holding {
+export class PlainConnection implements Member, Carrier, HeldWrites {
   seat = -1
   isHeld = false
   readonly socket: Socket

@@ -19,8 +19,11 @@ export interface Carrier {
   answered(exchange: PlainExchange): void
 }
 
-/** Up to here text and bytes leave as one string: one write costs less than a vector of two. */
-const JOINED_BYTES_MAX = 16_384
+/**
+ * Up to here text and bytes leave as one string. test/bench/micro/joined-write.ts: at 1 KiB 5 % cheaper than two writes, from
+ * 4 KiB on 5 % dearer.
+ */
+const JOINED_BYTES_MAX = 4_096
 
 export class PlainExchange implements Incoming, Outgoing {
   readonly method: string

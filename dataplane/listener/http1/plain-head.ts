@@ -80,7 +80,7 @@ export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead
 
 /** undefined where one of them must not be there, is there twice, or there are too many of any kind. */
 function decidingHeaders(lines: string): IncomingHttpHeaders | undefined {
-  const headers = noHeaders()
+  const headers: IncomingHttpHeaders = {}
   let count = 0
   for (let at = 0; at < lines.length; count++) {
     const colon = lines.indexOf(':', at)
@@ -96,24 +96,6 @@ function decidingHeaders(lines: string): IncomingHttpHeaders | undefined {
     at = end + LINE_END.length
   }
   return count > HEADERS_MAX ? undefined : headers
-}
-
-/** All of them from the start: an object that grows is copied at each new field. */
-function noHeaders(): IncomingHttpHeaders {
-  return {
-    host: undefined,
-    origin: undefined,
-    authorization: undefined,
-    'api-key': undefined,
-    'x-api-key': undefined,
-    connection: undefined,
-    'content-type': undefined,
-    'content-length': undefined,
-    'content-encoding': undefined,
-    'x-request-id': undefined,
-    traceparent: undefined,
-    tracestate: undefined,
-  }
 }
 
 function isPlain({ host, connection }: IncomingHttpHeaders): boolean {

@@ -99,7 +99,7 @@ function outOf({ chunk, text }: Piece, includeUsage: boolean, options: OpenAiLik
 
 function withoutUsage(chunk: Chunk, text: string): string {
   const at = text.indexOf(NO_USAGE)
-  // OpenAI says so in every chunk: cutting it out is cheaper than writing the chunk anew. A quote
+  // OpenAI says so in every chunk. The member is cut out, so that the rest of the chunk stays as it came. A quote
   // inside of a text is escaped, so these bytes are a member; when they are there once and the top
   // level has it, it is that one.
   if (chunk.usage === null && at !== -1 && at === text.lastIndexOf(NO_USAGE)) {

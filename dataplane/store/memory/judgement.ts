@@ -1,6 +1,6 @@
 /** May it run? Looks at every limit, charges none, and names the one that takes longest to give way. */
 import { type Amount, BUSY_RETRY_MS, type Refusal, type Rules } from '../contract.ts'
-import type { Held } from './held.ts'
+import type { MemoryLease } from './lease.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -65,7 +65,7 @@ export function longer(
 }
 
 /** A hold grows as a request is admitted: while its own and all others stay below the caps that it grows towards. */
-export function mayRaise(held: Held, wanted: Amount, budget: Rules['budget']): boolean {
+export function mayRaise(held: MemoryLease, wanted: Amount, budget: Rules['budget']): boolean {
   const { day, month, reserved, downgradedBy } = held
   const leavesRoom = (ledger: Ledger, limit: number | undefined) =>
     !ledger.isPromised(limit) && (downgradedBy !== undefined || !ledger.isSpent(limit))

@@ -19,9 +19,9 @@ import {
   type Settling,
   type Store,
 } from '../contract.ts'
-import { type Held, rate, take, update } from './held.ts'
-import { Holds } from './holds.ts'
 import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
+import { type MemoryLease, rate, take, update } from './lease.ts'
+import { LeaseTable } from './lease-table.ts'
 import type { Ledger } from './ledger.ts'
 import { Tenant } from './tenant.ts'
 
@@ -48,7 +48,7 @@ export interface MemoryOptions {
 /** How another store has admitted a request. */
 export interface Adopted {
   readonly reserved: Amount
-  readonly downgradedBy: Held['downgradedBy']
+  readonly downgradedBy: MemoryLease['downgradedBy']
   readonly isRated: boolean
 }
 
@@ -58,8 +58,8 @@ export class MemoryStore implements Store {
   readonly #restored: Map<string, readonly Ledger[]>
   readonly #onChange: (ledger: Ledger) => void
   readonly #tenants = new Map<string, Tenant>()
-  readonly #held = new Holds()
-  readonly #expired = new Map<string, Held>()
+  readonly #held = new LeaseTable()
+  readonly #expired = new Map<string, MemoryLease>()
   /** No lease expires before. */
   #expiryAt = Number.POSITIVE_INFINITY
   #turns = 0
@@ -194,7 +194,7 @@ export class MemoryStore implements Store {
     this.#present.moveTo(wall)
   }
 
-  #lease(held: Held, now: number): void {
+  #lease(held: MemoryLease, now: number): void {
     held.expiresAt = now + LEASE_MS
     held.turn = ++this.#turns
     if (held.expiresAt < this.#expiryAt) this.#expiryAt = held.expiresAt
@@ -216,7 +216,7 @@ export class MemoryStore implements Store {
     }
   }
 
-  #release(held: Held): void {
+  #release(held: MemoryLease): void {
     this.#held.remove(held)
     const { tenant, day, month, reserved, used } = held
     tenant.running--
@@ -224,7 +224,7 @@ export class MemoryStore implements Store {
     month.release(reserved.nanos, used.nanos)
   }
 
-  #await(held: Held): void {
+  #await(held: MemoryLease): void {
     this.#expired.set(held.id, held)
     held.tenant.awaited++
     if (this.#expired.size <= EXPIRED_MAX) return
@@ -234,19 +234,19 @@ export class MemoryStore implements Store {
     }
   }
 
-  #stopAwaiting(held: Held): void {
+  #stopAwaiting(held: MemoryLease): void {
     if (this.#expired.delete(held.id)) held.tenant.awaited--
   }
 
   /** What has been used beyond the hold is held as well: it will be charged. */
-  #beat(held: Held, used: Amount): void {
+  #beat(held: MemoryLease, used: Amount): void {
     const { tokens, nanos } = held.used
     update(held, larger(held.reserved, used), used)
     if (used.tokens !== tokens) this.#onChange(held.day)
     if (used.nanos !== nanos) this.#onChange(held.month)
   }
 
-  #charge(held: Held, used: Amount, now: number): void {
+  #charge(held: MemoryLease, used: Amount, now: number): void {
     const { day, month, settled, rated, tenant } = held
     day.charge(used.tokens - settled.tokens)
     month.charge(used.nanos - settled.nanos)
@@ -259,7 +259,7 @@ export class MemoryStore implements Store {
     this.#onChange(month)
   }
 
-  #crossings({ day, month, tenant }: Held, budget: BudgetRule): Crossing[] {
+  #crossings({ day, month, tenant }: MemoryLease, budget: BudgetRule): Crossing[] {
     const crossed = []
     for (const ledger of [day, month]) {
       const { kind, resetsAt } = ledger.window
@@ -286,7 +286,7 @@ export class MemoryStore implements Store {
   }
 }
 
-function admitted({ tenant, downgradedBy }: Held, rules: Rules, now: number): AdmitResult {
+function admitted({ tenant, downgradedBy }: MemoryLease, rules: Rules, now: number): AdmitResult {
   const figures = tenant.figures(rules, now)
   return downgradedBy === undefined
     ? { outcome: 'admitted', figures }

@@ -41,13 +41,13 @@ export interface ClientEvents {
 }
 
 /** A script that was sent and not answered. */
-class Asked implements Member {
+class PendingCall implements Member {
   seat = -1
   timer: NodeJS.Timeout | undefined
   readonly resolve: (reply: unknown) => void
   readonly reject: (away: StoreAway) => void
 
-  constructor(resolve: Asked['resolve'], reject: Asked['reject']) {
+  constructor(resolve: PendingCall['resolve'], reject: PendingCall['reject']) {
     this.resolve = resolve
     this.reject = reject
   }
@@ -56,7 +56,7 @@ class Asked implements Member {
 export class RedisLink implements Link {
   readonly #options: LinkOptions
   readonly #breaker: Breaker
-  readonly #asked = new Roster<Asked>()
+  readonly #asked = new Roster<PendingCall>()
   readonly #shas = new WeakMap<Script, string>()
   readonly #connectMs: number
   #client: RedisClient | undefined
@@ -117,7 +117,7 @@ export class RedisLink implements Link {
       return Promise.reject(new StoreAway('connection', false))
     }
     return new Promise((resolve, reject) => {
-      const asked = new Asked(resolve, reject)
+      const asked = new PendingCall(resolve, reject)
       this.#asked.add(asked)
       asked.timer = setTimeout(lateness, this.#options.timeoutMs, this, asked)
       client
@@ -141,13 +141,13 @@ export class RedisLink implements Link {
   }
 
   /** Called by the timer of a script. */
-  late(asked: Asked): void {
+  late(asked: PendingCall): void {
     if (asked.seat === -1) return
     this.#forget(asked)
     asked.reject(new StoreAway('timeout', true))
   }
 
-  #forget(asked: Asked): void {
+  #forget(asked: PendingCall): void {
     clearTimeout(asked.timer)
     this.#asked.remove(asked)
   }
@@ -267,6 +267,6 @@ export class RedisLink implements Link {
  * When this process itself was busy, the answer may be in the socket's buffer: it is read before the verdict. A function
  * of the module, so that a request makes no closure for it.
  */
-function lateness(link: RedisLink, asked: Asked): void {
+function lateness(link: RedisLink, asked: PendingCall): void {
   setImmediate(() => link.late(asked))
 }

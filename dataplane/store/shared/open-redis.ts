@@ -2,7 +2,7 @@
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../config/schema/index.ts'
-import type { OpenStore, StoreWorld } from '../open.ts'
+import type { OpenStore, StoreContext } from '../open.ts'
 import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'
 import { RedisLink } from '../redis/redis-link.ts'
@@ -14,7 +14,7 @@ import { SharedState } from './shared-state.ts'
 
 export type RedisSection = NonNullable<NonNullable<Section['rate_limits']>['redis']>
 
-export interface RedisWorld extends StoreWorld {
+export interface RedisContext extends StoreContext {
   readonly random: () => number
   /** Of this process; no other has it. */
   readonly replica: string
@@ -34,7 +34,7 @@ const PATIENCE_MS = 250
 
 const MEMORY: Script = { name: 'memory', lua: "return redis.call('INFO', 'memory')" }
 
-export function openRedis(section: RedisSection, world: RedisWorld): OpenStore {
+export function openRedis(section: RedisSection, world: RedisContext): OpenStore {
   const { clock, metrics, log, replica } = world
   const { key_prefix: keyPrefix, fail_open: failOpen } = section
   const place = parseRedisUrl(section.url)
@@ -94,7 +94,7 @@ export function openRedis(section: RedisSection, world: RedisWorld): OpenStore {
 
 interface Settings {
   readonly section: RedisSection
-  readonly world: RedisWorld
+  readonly world: RedisContext
 }
 
 function sharedStore(

@@ -40,7 +40,7 @@ export interface SharedOptions {
   readonly onWaiting: (settlements: number) => void
 }
 
-interface Ours {
+interface LocallyAdmitted {
   readonly request: AdmitRequest
   /** Milliseconds since the epoch. */
   readonly admittedAt: number
@@ -53,7 +53,7 @@ export class SharedStore implements Store {
   readonly #options: SharedOptions
   readonly #late: LateSettlements
   /** Running requests that the local share admitted: the store has never heard of them. */
-  readonly #ours = new Map<string, Ours>()
+  readonly #ours = new Map<string, LocallyAdmitted>()
   readonly #wallClock: () => number
   /** Settlements that were sent and not answered. */
   #sent = 0

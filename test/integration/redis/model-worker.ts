@@ -8,7 +8,7 @@ import type {
   AdmitRequest,
   Beat,
   Extension,
-  Hold,
+  LeaseId,
   Rules,
   Settling,
   Store,
@@ -89,7 +89,7 @@ class Touching implements Store {
     return await this.#store.read('acme', rules)
   }
 
-  async #touch({ id }: Hold) {
+  async #touch({ id }: LeaseId) {
     if (this.#running.has(id)) return
     await this.#calls.run({
       script: RENEW,

@@ -1,11 +1,11 @@
-/** A running request as the memory store counts it. */
+/** A running request in the memory store. */
 import { NOTHING } from '../amounts.ts'
 import type { Amount, Rules } from '../contract.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'
 
-/** Its slot, what it holds in which windows, and what it has used so far. */
-export interface Held {
+/** A running request: its slot, what it holds in which windows, and what it has used so far. */
+export interface MemoryLease {
   readonly id: string
   readonly tenant: Tenant
   readonly day: Ledger
@@ -16,7 +16,7 @@ export interface Held {
   /** Rises with every renewal of any request: the one renewed longest ago expires first. */
   turn: number
   /** Its neighbour in the table of all. */
-  next: Held | undefined
+  next: MemoryLease | undefined
   reserved: Amount
   used: Amount
   /** What is settled already: nothing before the hold expired. */
@@ -30,8 +30,8 @@ export function take(
   tenant: Tenant,
   id: string,
   reserved: Amount,
-  downgradedBy: Held['downgradedBy'],
-): Held {
+  downgradedBy: MemoryLease['downgradedBy'],
+): MemoryLease {
   const { day, month } = tenant
   tenant.running++
   day.hold(reserved.tokens)
@@ -53,7 +53,7 @@ export function take(
 }
 
 /** Charges the buckets for a request, with the tokens that it reserved. */
-export function rate(held: Held, { tokensPerMinute }: Rules, now: number): void {
+export function rate(held: MemoryLease, { tokensPerMinute }: Rules, now: number): void {
   const { tenant, reserved } = held
   tenant.requests.charge(1, now)
   if (tokensPerMinute === undefined) return
@@ -62,7 +62,7 @@ export function rate(held: Held, { tokensPerMinute }: Rules, now: number): void 
 }
 
 /** Changes what a running request holds and has used. */
-export function update(held: Held, reserved: Amount, used: Amount): void {
+export function update(held: MemoryLease, reserved: Amount, used: Amount): void {
   const { day, month } = held
   day.adjust(reserved.tokens - held.reserved.tokens, used.tokens - held.used.tokens)
   month.adjust(reserved.nanos - held.reserved.nanos, used.nanos - held.used.nanos)

@@ -1,31 +1,32 @@
 /**
- * The running requests by id. A Map would do, but each table that a Map outgrows points to the next one: under a load of
- * short requests, once such a table is old, the collector keeps what all later ones held (60 MB where 1 is in use).
+ * The leases of the memory store by id. It is no Map, because each table that a Map outgrows points to the next one: once
+ * such a table is old, all that later ones held stays in memory. test/bench/micro/lease-table.ts: 0.7 us and 20 MiB, a Map
+ * 1.1 us and 63 MiB.
  */
-import type { Held } from './held.ts'
+import type { MemoryLease } from './lease.ts'
 
-export class Holds {
-  #chains: (Held | undefined)[] = new Array<Held | undefined>(64).fill(undefined)
+export class LeaseTable {
+  #chains: (MemoryLease | undefined)[] = new Array<MemoryLease | undefined>(64).fill(undefined)
   #size = 0
 
   get size(): number {
     return this.#size
   }
 
-  get(id: string): Held | undefined {
+  get(id: string): MemoryLease | undefined {
     let held = this.#chains[this.#slotOf(id)]
     while (held !== undefined && held.id !== id) held = held.next
     return held
   }
 
-  add(held: Held): void {
+  add(held: MemoryLease): void {
     if (this.#size >= this.#chains.length) this.#grow()
     this.#size++
     this.#link(held)
   }
 
-  /** Leaves no reference from what is gone to what is not, for the same reason as above. */
-  remove(held: Held): void {
+  /** Leaves no reference from a lease that is gone to one that is not, for the same reason as above. */
+  remove(held: MemoryLease): void {
     const slot = this.#slotOf(held.id)
     const first = this.#chains[slot]
     if (first === held) {
@@ -40,15 +41,15 @@ export class Holds {
     this.#size--
   }
 
-  list(): Held[] {
-    const all: Held[] = []
+  list(): MemoryLease[] {
+    const all: MemoryLease[] = []
     for (const first of this.#chains) {
       for (let held = first; held !== undefined; held = held.next) all.push(held)
     }
     return all
   }
 
-  #link(held: Held): void {
+  #link(held: MemoryLease): void {
     const slot = this.#slotOf(held.id)
     held.next = this.#chains[slot]
     this.#chains[slot] = held
@@ -56,7 +57,7 @@ export class Holds {
 
   #grow(): void {
     const all = this.list()
-    this.#chains = new Array<Held | undefined>(this.#chains.length * 2).fill(undefined)
+    this.#chains = new Array<MemoryLease | undefined>(this.#chains.length * 2).fill(undefined)
     for (const held of all) this.#link(held)
   }
 

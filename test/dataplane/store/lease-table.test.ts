@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Held } from '../../../dataplane/store/memory/held.ts'
-import { Holds } from '../../../dataplane/store/memory/holds.ts'
+import type { MemoryLease } from '../../../dataplane/store/memory/lease.ts'
+import { LeaseTable } from '../../../dataplane/store/memory/lease-table.ts'
 
 /** Only what the table looks at. */
-function aHold(id: string): Held {
-  return { id, next: undefined } as Held
+function aHold(id: string): MemoryLease {
+  return { id, next: undefined } as MemoryLease
 }
 
 test('over any history the table holds what a Map would', () => {
@@ -16,8 +16,8 @@ test('over any history the table holds what a Map would', () => {
   const step = fc.record({ id, remove: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 600, size: 'max' }), (steps) => {
-      const holds = new Holds()
-      const model = new Map<string, Held>()
+      const holds = new LeaseTable()
+      const model = new Map<string, MemoryLease>()
       for (const { id, remove } of steps) {
         const known = model.get(id)
         assert.equal(holds.get(id), known)
@@ -41,7 +41,7 @@ test('over any history the table holds what a Map would', () => {
 
 test('ten thousand ids that differ only at one end are found again', () => {
   for (const name of [(index: number) => `${index}-tail`, (index: number) => `head-${index}`]) {
-    const holds = new Holds()
+    const holds = new LeaseTable()
     const all = Array.from({ length: 10_000 }, (_, index) => aHold(name(index)))
     for (const held of all) holds.add(held)
     for (const held of all) assert.equal(holds.get(held.id), held)
