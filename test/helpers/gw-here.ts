@@ -3,6 +3,7 @@
  * How the tool starts, ends and takes signals is for tests that use `gw.ts`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { Agent, setGlobalDispatcher } from 'undici'
 import { main } from '../../cli/program.ts'
 import { type Ended, TOOL } from './gw.ts'
 
@@ -17,6 +18,8 @@ interface Run {
 const current = new AsyncLocalStorage<Run>()
 let last: Promise<unknown> = Promise.resolve()
 
+// As in a process of its own, no command finds a connection that an earlier one left and the gateway is about to close.
+setGlobalDispatcher(new Agent({ pipelining: 0 }))
 catchOutput('stdout')
 catchOutput('stderr')
 catchExit()

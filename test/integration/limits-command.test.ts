@@ -85,7 +85,8 @@ test('gw limits show of a tenant that nobody knows is 1, and shows no limits', a
 })
 
 test('gw limits show prints the same for programs', async () => {
-  const { stdout } = await limits('--tenant', 'plain', '-o', 'json')
+  const { code, stdout, stderr } = await limits('--tenant', 'plain', '-o', 'json')
+  assert.equal(code, 0, stderr)
   const { requests_per_minute, ...others } = await standing(front, 'plain')
   const { resets_at, ...bucket } = JSON.parse(stdout).requests_per_minute
   assert.ok(Date.parse(resets_at) > 0)

@@ -33,6 +33,8 @@ export async function sendTo(front: Front, sent: Sent = {}): Promise<Answer> {
     headers: Object.fromEntries(headers),
     agent: false,
   })
+  // A gateway that refuses closes while the body is under way, and the answer may have been read by then.
+  outgoing.on('error', () => {})
   outgoing.end(body)
   const [incoming] = await once(outgoing, 'response')
   const chunks: Buffer[] = []
