@@ -1,4 +1,4 @@
-/** D5 the books: 3,000 requests through random faults, and what upstreams reported is what was settled, to the token. */
+/** The books: 3,000 requests through random faults, and what upstreams reported is what was settled, to the token. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -180,7 +180,7 @@ async function storm(front: Front, inFlight: number, random: (bound: number) => 
   return statuses
 }
 
-describe('D1 the overshoot is one request at most, the utilisation above 95 %', () => {
+describe('the overshoot is one request at most, the utilisation above 95 %', () => {
   for (const inFlight of IN_FLIGHT) {
     for (const kind of ['tokens', 'spend'] as const) {
       test(`${inFlight} in flight on a budget of ${kind}`, async (context) => {

@@ -103,7 +103,7 @@ test('SIGTERM during streams: what they used until they were cut is there at the
   await end(second, 'SIGTERM')
 })
 
-test('C12 kill -9 among 300 requests: what was answered is settled, but for the last batch', async (context) => {
+test('kill -9 among 300 requests: what was answered is settled, but for the last batch', async (context) => {
   const stateDir = join(folder, 'kill')
   const first = await start(stateDir)
   const front = first.as('storm')

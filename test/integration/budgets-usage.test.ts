@@ -77,27 +77,27 @@ function promptEstimate(fields: object = {}): number {
   return Math.ceil(JSON.stringify(question).length / 4)
 }
 
-test('D10 an answer of 1,500 tokens is charged 1,500 tokens', async () => {
+test('an answer of 1,500 tokens is charged 1,500 tokens', async () => {
   first.script.push(whole('long', { prompt_tokens: 0, completion_tokens: 1500 }))
   const { heard, tokens, nanos } = await charged(() => front.chat())
   assert.deepEqual([tokens, nanos], [1500, 30_000_000])
   assert.equal((await front.trace(heard)).usage_estimated, undefined)
 })
 
-test('D10 an answer that reports 0 is charged 0', async () => {
+test('an answer that reports 0 is charged 0', async () => {
   first.script.push(whole('free', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }))
   const { tokens, nanos } = await charged(() => front.chat())
   assert.deepEqual([tokens, nanos], [0, 0])
 })
 
-test('D10 a whole answer without usage is estimated, and marked so', async () => {
+test('a whole answer without usage is estimated, and marked so', async () => {
   first.script.push(whole('four words of text', null))
   const { heard, tokens } = await charged(() => front.chat())
   assert.ok(tokens > promptEstimate(), `${tokens} tokens`)
   assert.equal((await front.trace(heard)).usage_estimated, true)
 })
 
-test('D10 a stream without usage is charged its content, and marked so', async () => {
+test('a stream without usage is charged its content, and marked so', async () => {
   first.script.push(async (outgoing, asked) => {
     const silentOnUsage = { ...asked, body: { ...asked.body, stream_options: {} } }
     await streaming({ words: ['a', 'b', 'c', 'd'] })(outgoing, silentOnUsage)
@@ -127,7 +127,7 @@ test('cached and reasoning tokens have prices of their own, and count once', asy
   assert.deepEqual([tokens, nanos], [150, 20 * 10_000 + 80 * 1000 + 10 * 20_000 + 40 * 40_000])
 })
 
-test('D7 failed attempts without usage cost nothing; who answers is paid his own price', async () => {
+test('failed attempts without usage cost nothing; who answers is paid his own price', async () => {
   first.script.push(failing(500), failing(503))
   const { heard, tokens, nanos } = await charged(() => front.chat())
   assert.equal(heard.headers['x-gw-upstream'], 'second')
@@ -135,7 +135,7 @@ test('D7 failed attempts without usage cost nothing; who answers is paid his own
   assert.deepEqual([tokens, nanos], [10, CHEAP])
 })
 
-test('D7 a request that no upstream answers costs nothing', async () => {
+test('a request that no upstream answers costs nothing', async () => {
   first.script.push(failing(500), failing(500))
   second.script.push(failing(500))
   const { heard, tokens, nanos } = await charged(() => front.chat())
@@ -143,7 +143,7 @@ test('D7 a request that no upstream answers costs nothing', async () => {
   assert.deepEqual([tokens, nanos], [0, 0])
 })
 
-test("D7 an attempt that reported usage before it failed is charged at its own model's price", async () => {
+test("an attempt that reported usage before it failed is charged at its own model's price", async () => {
   // Some runtimes tell the usage of the prompt at once.
   const before = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })
   const told = streaming({ words: [], before, finish: false, done: false, end: 'cut' })
@@ -199,7 +199,7 @@ test('a stream that its upstream cuts is charged for what was seen, and not for 
   assert.equal(tokens, promptEstimate({ stream: true }) + 3)
 })
 
-test('D4 a stream that outgrows what it was estimated at holds more, and settles what it used', async () => {
+test('a stream that outgrows what it was estimated at holds more, and settles what it used', async () => {
   const { promise: hold, resolve } = Promise.withResolvers<void>()
   const usage = { prompt_tokens: 7, completion_tokens: 600 }
   const before = event({ choices: [{ index: 0, delta: { content: 'w ' } }] }).repeat(600)

@@ -1,5 +1,5 @@
 /**
- * A7: an upstream that is dead under load hears hardly more than it would without retries, its
+ * An upstream that is dead under load hears hardly more than it would without retries, its
  * breaker opens soon, nobody notices, and when it is healed one probe at a time finds that out.
  */
 import assert from 'node:assert/strict'

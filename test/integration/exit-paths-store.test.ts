@@ -1,4 +1,4 @@
-/** C1 to C10 with a store that answers over a network: nothing is left of a request that ends while it is asked. */
+/** With a store that answers over a network: nothing is left of a request that ends while it is asked. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -85,7 +85,7 @@ const ANSWERS: Readonly<Record<string, Distant['answer']>> = {
 }
 
 for (const [how, answer] of Object.entries(ANSWERS)) {
-  test(`C2 the client leaves while the store is asked, ${how}: nothing is left`, async () => {
+  test(`the client leaves while the store is asked, ${how}: nothing is left`, async () => {
     const world = simulateDistant()
     const asked = Promise.withResolvers<void>()
     const answered = Promise.withResolvers<void>()

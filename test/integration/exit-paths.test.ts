@@ -1,5 +1,5 @@
 /**
- * C1 to C11: however a request ends, nothing of it is left. First without sockets and in great
+ * However a request ends, nothing of it is left. First without sockets and in great
  * numbers, then at the real gateway over real ones.
  */
 import assert from 'node:assert/strict'
@@ -56,7 +56,7 @@ describe('without sockets', () => {
   }
 
   for (const { name, live } of MISTAKES) {
-    test(`C10 a mistake ${name}: nothing is left`, async () => {
+    test(`a mistake ${name}: nothing is left`, async () => {
       const simulation = simulate()
       await livedOut(simulation, live, aRandom(SEED))
       assert.deepEqual(simulation.leftovers(), NOTHING)
@@ -182,7 +182,7 @@ describe('at the real gateway', () => {
     assert.equal(await breakerOf('primary'), 'closed')
   })
 
-  test('C11 a drain ends what is in flight, and the process exits in order', async () => {
+  test('a drain ends what is in flight, and the process exits in order', async () => {
     rig.service('primary').deed = () => ({ does: 'answer', manner: { endlessMs: 10 } })
     const stream = rig.open(rig.bytes('chat', { stream: true }))
     assert.ok(await stream.until(() => stream.heard.includes('"word "')))

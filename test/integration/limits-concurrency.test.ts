@@ -1,4 +1,4 @@
-/** A slot is held for the whole of a request, and free after it however it ended (C1 to C7, C9). */
+/** A slot is held for the whole of a request, and free after it however it ended. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, test } from 'node:test'
 import {
@@ -136,7 +136,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C1 a client that leaves before the end of its body',
+    how: 'a client that leaves before the end of its body',
     charged: 0,
     async end() {
       const socket = new RawSocket(front.process.url)
@@ -146,7 +146,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C9 a body whose chunks are broken',
+    how: 'a body whose chunks are broken',
     charged: 0,
     async end() {
       const socket = new RawSocket(front.process.url)
@@ -157,7 +157,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C6 a client that closes its half behind its request',
+    how: 'a client that closes its half behind its request',
     charged: 0,
     async end() {
       upstream.script.push(silent)
@@ -169,17 +169,17 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C2 a client that leaves before the upstream says anything',
+    how: 'a client that leaves before the upstream says anything',
     charged: 0,
     end: () => leaveOnceAsked(upstream),
   },
   {
-    how: 'C3 a client that leaves behind the head of the upstream',
+    how: 'a client that leaves behind the head of the upstream',
     charged: 0,
     end: () => leaveOnceAsked(upstream, (outgoing) => void outgoing.writeHead(200).flushHeaders()),
   },
   {
-    how: 'C4 a client that leaves in the middle of a stream',
+    how: 'a client that leaves in the middle of a stream',
     charged: PROMPT_TOKENS + 1,
     async end() {
       upstream.script.push(streaming({ hold: new Promise(() => {}) }))
@@ -189,7 +189,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C5 a client that leaves during the fallback',
+    how: 'a client that leaves during the fallback',
     charged: 0,
     async end() {
       upstream.script.push(failing(500))
@@ -197,7 +197,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C7 an upstream that cuts its stream',
+    how: 'an upstream that cuts its stream',
     charged: PROMPT_TOKENS + 2,
     end: () => {
       upstream.script.push(streaming({ end: 'cut' }))
@@ -205,7 +205,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C7 an upstream that stalls in the middle of a stream',
+    how: 'an upstream that stalls in the middle of a stream',
     charged: promptTokens({ model: 'stalling' }) + 1,
     end: () => {
       upstream.script.push(streaming({ hold: new Promise(() => {}) }))
@@ -213,7 +213,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C7 an upstream that fails',
+    how: 'an upstream that fails',
     charged: 0,
     end: () => {
       upstream.script.push(failing(500))
@@ -221,7 +221,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C7 an upstream that is not there',
+    how: 'an upstream that is not there',
     charged: 0,
     end: () => front.chat({ model: 'gone' }),
   },
@@ -234,7 +234,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'C8 the deadline of the route',
+    how: 'the deadline of the route',
     charged: 0,
     end: () => {
       upstream.script.push(silent)

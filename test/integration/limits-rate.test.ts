@@ -57,7 +57,7 @@ const gateway = await startLimited(
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
-test('D3 a burst is admitted, the next is told what is reached, and a refusal charges nothing', async () => {
+test('a burst is admitted, the next is told what is reached, and a refusal charges nothing', async () => {
   const front = gateway.as('burst')
   for (const remaining of [2, 1, 0]) {
     const answer = await front.chat()
@@ -87,7 +87,7 @@ test('tenants do not share a bucket', async () => {
   assert.equal(told(await gateway.as('quiet').chat())['ratelimit-remaining'], '2')
 })
 
-test('D3 who waits as long as Retry-After says is admitted, who waits a second less is not', async () => {
+test('who waits as long as Retry-After says is admitted, who waits a second less is not', async () => {
   const front = gateway.as('honest')
   const retryAfter = ({ headers }: Heard) => Number(headers['retry-after'])
   let isTold = false
@@ -162,7 +162,7 @@ test('a request that is larger than a minute of tokens is admitted by an empty b
   assert.ok(seconds > 500 && seconds <= 528, `${seconds} s`)
 })
 
-test('D3 a request that one limit refuses moves no other', async () => {
+test('a request that one limit refuses moves no other', async () => {
   const front = gateway.as('busy')
   const { promise: release, resolve } = Promise.withResolvers<void>()
   upstream.script.push(afterwards(release, whole()))

@@ -1,4 +1,4 @@
-/** D12 limits, budgets and prices that change while the gateway runs: at the next request, with nothing filled up or lost. */
+/** Limits, budgets and prices that change while the gateway runs: at the next request, with nothing filled up or lost. */
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { stringify } from 'yaml'

@@ -1,5 +1,5 @@
 /**
- * A4: clients that read slowly while upstreams send fast. What waits for them is bounded, others do
+ * Clients that read slowly while upstreams send fast. What waits for them is bounded, others do
  * not feel them, and those that read nothing at all are cut.
  */
 import assert from 'node:assert/strict'

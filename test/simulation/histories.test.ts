@@ -18,7 +18,7 @@ after(async () => {
   await redis.stop()
 })
 
-test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes and wrong clocks', async (context) => {
+test('histories with lost replies, outages, crashes, flushes and wrong clocks', async (context) => {
   const sum = await runSeeds(seedsOf(2000), openRedis(server))
   const { histories, requests, byState } = sum
   context.diagnostic(`${requests} requests: ${JSON.stringify(Object.fromEntries(byState))}`)
@@ -27,7 +27,7 @@ test('D1 D6 D8 C12 B12 histories with lost replies, outages, crashes, flushes an
   assertKept(sum, FILE)
 })
 
-test('C1 to C4 clients that leave at random moments leave no slot and no hold', async (context) => {
+test('clients that leave at random moments leave no slot and no hold', async (context) => {
   // At length: a hundred thousand clients that leave.
   const seeds = seedsOf(process.env.GW_LONG ? 210 : 42)
   const sum = await runSeeds(seeds, openRedis(server), leavingPlanOf)

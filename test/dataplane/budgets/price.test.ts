@@ -105,7 +105,7 @@ test('a million small charges add up to the nano-dollar', () => {
   assert.equal(sum, 1_000_000)
 })
 
-test('D7: every attempt that used something is charged at the price of its own model', () => {
+test('every attempt that used something is charged at the price of its own model', () => {
   const prices = compilePrices({
     models: [
       { model: 'dear', input: 10, output: 30 },

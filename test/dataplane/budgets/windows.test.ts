@@ -4,7 +4,7 @@ import { dayOf, monthOf, Present } from '../../../dataplane/budgets/windows.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/world.ts'
 
-test('D11: a moment belongs to the UTC day and month that its date names', () => {
+test('a moment belongs to the UTC day and month that its date names', () => {
   const rows = [
     // [moment, day, day resets, month, month resets]
     ['2026-11-21T12:34:56.789Z', '2026-11-21', '2026-11-22', '2026-11', '2026-12-01'],
@@ -37,7 +37,7 @@ test('D11: a moment belongs to the UTC day and month that its date names', () =>
   }
 })
 
-test('D11: over 40 years each window ends where the next begins', () => {
+test('over 40 years each window ends where the next begins', () => {
   for (const windowOf of [dayOf, monthOf]) {
     let at = Date.parse('2020-01-01')
     const end = Date.parse('2060-01-01')
@@ -63,7 +63,7 @@ test('the present follows the clock, back as well', () => {
   assert.deepEqual([present.day.key, present.month.key], ['2026-11-30', '2026-11'])
 })
 
-test('D11: a stream that runs over midnight is charged to the day it was admitted on', () => {
+test('a stream that runs over midnight is charged to the day it was admitted on', () => {
   const rules = aRule({ budget: aBudget({ tokensPerDay: 1000, nanosPerMonth: 1000 }) })
   const world = new World(rules, aClock(Date.parse('2028-02-29T23:59:59.999Z')))
   const stream = world.admit({ tokens: 900, nanos: 900 })
@@ -78,7 +78,7 @@ test('D11: a stream that runs over midnight is charged to the day it was admitte
   assert.equal(verdict(world.admit(tokens(1))), 'budget_tokens')
 })
 
-test('D11: a spent day opens again at midnight, to the millisecond, and the month goes on', () => {
+test('a spent day opens again at midnight, to the millisecond, and the month goes on', () => {
   const rules = aRule({ budget: aBudget({ tokensPerDay: 100, nanosPerMonth: 1_000_000 }) })
   const world = new World(rules, aClock(Date.parse('2026-11-03T13:00:00Z')))
   for (let day = 3; day <= 30; day++) {

@@ -29,7 +29,7 @@ test('it lets burst requests through at once and then one every 60 / requests_pe
   assert.equal(bucket.remaining(2500), 4)
 })
 
-test('D9: no interval ever sees more than burst + rate x time', () => {
+test('no interval ever sees more than burst + rate x time', () => {
   const arrivals = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 5000 })), {
     minLength: 2,
     maxLength: 150,
@@ -56,7 +56,7 @@ test('D9: no interval ever sees more than burst + rate x time', () => {
   )
 })
 
-test('D3: a client that waits as long as it was told gets through, and a millisecond less is too short', () => {
+test('a client that waits as long as it was told gets through, and a millisecond less is too short', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 4000 }),
     cost: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 80 })),
@@ -99,7 +99,7 @@ test('what is given back makes room, but never more than the bucket has', () => 
   assert.equal(bucket.remaining(0), 100)
 })
 
-test('D12: a changed rule refills nothing and forgets nothing', () => {
+test('a changed rule refills nothing and forgets nothing', () => {
   const rows = [
     // Thirty used of thirty: what a rule leaves after it has changed, at once.
     { to: { perMinute: 120, capacity: 40 }, remaining: 10, wait: 0 },
@@ -117,7 +117,7 @@ test('D12: a changed rule refills nothing and forgets nothing', () => {
   }
 })
 
-test('D12: the time before a raise leaks at the old rate, the time after it at the new one', () => {
+test('the time before a raise leaks at the old rate, the time after it at the new one', () => {
   const bucket = new Bucket({ perMinute: 6, capacity: 10 }, 0)
   bucket.charge(10, 0)
   bucket.obey({ perMinute: 6000, capacity: 10 }, 10_000)

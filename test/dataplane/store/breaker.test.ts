@@ -64,7 +64,7 @@ test('three good probes in a row close it, and a bad one begins anew', () => {
   assert.equal(breaker.probed(true), true)
 })
 
-test('B5 each time that it opens again soon it takes twice as many, up to a bound', () => {
+test('each time that it opens again soon it takes twice as many, up to a bound', () => {
   const { breaker, clock } = closed()
   const needed = []
   for (let flap = 0; flap < 6; flap++) {

@@ -59,7 +59,7 @@ function spendAll(inFlight: number, seed: number): { settled: number; refusedBus
 }
 
 for (const inFlight of [16, 64, 256]) {
-  test(`D1: with ${inFlight} in flight a budget is overshot by less than the largest request, and used up`, () => {
+  test(`with ${inFlight} in flight a budget is overshot by less than the largest request, and used up`, () => {
     for (let seed = 1; seed <= 50; seed++) {
       const { settled } = spendAll(inFlight, seed)
       const place = `seed ${seed}: ${settled} of ${CAP}`
@@ -69,7 +69,7 @@ for (const inFlight of [16, 64, 256]) {
   })
 }
 
-test('D1: estimates that are the truth overshoot by less than one request, over any history', () => {
+test('estimates that are the truth overshoot by less than one request, over any history', () => {
   const requests = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 20, maxLength: 60 })
   fc.assert(
     fc.property(requests, fc.integer({ min: 1, max: 64 }), (sizes, width) => {
@@ -137,7 +137,7 @@ test('a downgraded request still obeys the budget that is not spent, the rate an
   assert.equal(verdict(world.admit(tokens(0), tokens(1))), 'concurrency')
 })
 
-test('D3: what one limit refuses, no other limit counts', () => {
+test('what one limit refuses, no other limit counts', () => {
   const spent = new World(
     aRule({ burst: 10, tokensPerMinute: 1000, budget: aBudget({ tokensPerDay: 10 }) }),
   )
@@ -174,7 +174,7 @@ test('of several reasons the one with the longest wait is told', () => {
   assert.equal(verdict(world.admit()), 'admitted')
 })
 
-test('D3: a client that waits as long as it was told is admitted', () => {
+test('a client that waits as long as it was told is admitted', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 30_000 }),
     size: fc.integer({ min: 1, max: 90 }),
@@ -204,7 +204,7 @@ test('D3: a client that waits as long as it was told is admitted', () => {
   )
 })
 
-test('D10: an answer of 1,500 tokens counts 1,500, and one of zero counts zero', () => {
+test('an answer of 1,500 tokens counts 1,500, and one of zero counts zero', () => {
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: 10_000 }) }))
   world.use(tokens(1500))
   assert.equal(world.figures.tokens?.settled, 1500)
@@ -215,7 +215,7 @@ test('D10: an answer of 1,500 tokens counts 1,500, and one of zero counts zero',
   )
 })
 
-test('D4: a hold grows while there is room, and a request that may not grow is counted all the same', () => {
+test('a hold grows while there is room, and a request that may not grow is counted all the same', () => {
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: 1000 }) }))
   const stream = world.admit(tokens(100))
   assert.ok(world.extend(stream.id, tokens(600)))
@@ -247,7 +247,7 @@ test('the token rate is charged the estimate and corrected by what was used', ()
   assert.equal(verdict(world.admit(tokens(1))), 'admitted')
 })
 
-test('D12: changed limits apply to the next request and find what was used', () => {
+test('changed limits apply to the next request and find what was used', () => {
   const budget = aBudget({ tokensPerDay: 1000 })
   const world = new World(
     aRule({ requestsPerMinute: 60, burst: 10, concurrentRequests: 3, budget }),

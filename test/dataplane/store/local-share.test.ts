@@ -75,7 +75,7 @@ test('the bucket begins where the store was, less what has leaked since', () => 
   assert.equal(admitted(30), 10, '15, less half of the 10 that are left of the 20')
 })
 
-test('B5 a second outage does not find a fresh bucket', () => {
+test('a second outage does not find a fresh bucket', () => {
   const rules = aRule({ requestsPerMinute: 1, burst: 10 })
   const { local, admitted } = aShare(1, rules)
   local.begin()
@@ -85,7 +85,7 @@ test('B5 a second outage does not find a fresh bucket', () => {
   assert.equal(admitted(20), 0)
 })
 
-test('B5 after an outage requests have to fit the share as well, until its bucket would be empty', () => {
+test('after an outage requests have to fit the share as well, until its bucket would be empty', () => {
   const rules = aRule({ requestsPerMinute: 60, burst: 10 })
   const { clock, local, aRequest, admitted } = aShare(0.5, rules)
   local.begin()

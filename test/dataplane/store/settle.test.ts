@@ -8,7 +8,7 @@ import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/worl
 
 const BUDGET = aBudget({ tokensPerDay: 1_000_000_000, nanosPerMonth: 1_000_000_000 })
 
-test('D6: settled one to five times, in any order, even after expiry, a request is charged once', () => {
+test('settled one to five times, in any order, even after expiry, a request is charged once', () => {
   const request = fc.record({
     used: fc.record({ tokens: fc.nat(1000), nanos: fc.nat(1000) }),
     beaten: fc.option(fc.nat(500), { nil: undefined }),
@@ -51,7 +51,7 @@ test('D6: settled one to five times, in any order, even after expiry, a request 
   )
 })
 
-test('C12: a lease that nobody renews frees its slot after 15 s and is charged what was beaten last', () => {
+test('a lease that nobody renews frees its slot after 15 s and is charged what was beaten last', () => {
   const world = new World(aRule({ concurrentRequests: 1, budget: BUDGET }))
   const { id } = world.admit(tokens(500))
   world.clock.pass(5000)
@@ -167,7 +167,7 @@ test('with no request running the gauges are zero after any history of one proce
   )
 })
 
-test('C12: of 10,000 requests that were abandoned nothing is left after 15 s', () => {
+test('of 10,000 requests that were abandoned nothing is left after 15 s', () => {
   const world = new World(aRule({ concurrentRequests: 10_000, budget: BUDGET }))
   for (let index = 0; index < 10_000; index++) world.admit(tokens(5))
   assert.equal(verdict(world.admit()), 'concurrency')

@@ -52,7 +52,7 @@ async function leaving(call: SimulatedCall): Promise<SimulatedCall> {
 
 export const MOMENTS: readonly Moment[] = [
   {
-    name: 'C1 in its body',
+    name: 'in its body',
     blameless: true,
     async live(simulation, draw) {
       const call = simulation.call(BODY, 4)
@@ -62,17 +62,17 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C2 before the head',
+    name: 'before the head',
     blameless: true,
     live: async (simulation) => leaving((await asked(simulation)).call),
   },
   {
-    name: 'C2 before an answer that is no stream',
+    name: 'before an answer that is no stream',
     blameless: true,
     live: async (simulation) => leaving((await asked(simulation, WHOLE_BODY)).call),
   },
   {
-    name: 'C3 before the first event',
+    name: 'before the first event',
     blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
@@ -82,7 +82,7 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C3 behind a heartbeat',
+    name: 'behind a heartbeat',
     blameless: true,
     async live(simulation) {
       const { call } = await asked(simulation)
@@ -91,7 +91,7 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C4 in the middle of an event',
+    name: 'in the middle of an event',
     blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
@@ -103,7 +103,7 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C4 while it does not read',
+    name: 'while it does not read',
     blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)
@@ -116,11 +116,11 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C5 while the fallback is asked',
+    name: 'while the fallback is asked',
     live: async (simulation) => leaving((await fallenOver(simulation)).call),
   },
   {
-    name: 'C5 in the pause before a repeat',
+    name: 'in the pause before a repeat',
     async live(simulation) {
       const { call, exchange } = await asked(simulation)
       exchange.fail('ECONNRESET')
@@ -130,7 +130,7 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C7 the upstream cuts, and the client leaves',
+    name: 'the upstream cuts, and the client leaves',
     async live(simulation) {
       const { call, exchange } = await asked(simulation)
       exchange.head(200)
@@ -141,7 +141,7 @@ export const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: 'C8 the time is up',
+    name: 'the time is up',
     blameless: true,
     async live(simulation, draw) {
       const { call, exchange } = await asked(simulation)

@@ -1,4 +1,4 @@
-/** Ways in which a request at the real gateway ends before its time, by the ids of the catalogue. */
+/** Ways in which a request at the real gateway ends before its time. */
 import assert from 'node:assert/strict'
 import { until } from '../../helpers/until.ts'
 import type { RawSocket } from '../hostile/raw-socket.ts'
@@ -37,7 +37,7 @@ async function hearing(socket: RawSocket, text: string): Promise<void> {
 
 function leaving(name: string, walk: (rig: Rig) => Promise<RawSocket>): ExitPath[] {
   return (['leave', 'reset', 'sendEnd'] as const).map((way) => ({
-    name: `${name} (${way === 'sendEnd' ? 'C6 half-close' : way})`,
+    name: `${name} (${way === 'sendEnd' ? 'half-close' : way})`,
     blameless: true,
     walk: async (rig) => (await walk(rig))[way](),
   }))
@@ -46,7 +46,7 @@ function leaving(name: string, walk: (rig: Rig) => Promise<RawSocket>): ExitPath
 /** The upstream breaks off; the client is told what a cut stream is told, or is answered by the fallback. */
 function breaking(what: string, deed: Deed, heard: string): ExitPath {
   return {
-    name: `C7 the upstream ${what}`,
+    name: `the upstream ${what}`,
     blameless: false,
     async walk(rig) {
       const socket = await asked(rig, deed)
@@ -64,23 +64,23 @@ const ABORTED = 'ERR_GW_STREAM_ABORTED'
 const ANSWERED = 'data: [DONE]'
 
 export const EXIT_PATHS: readonly ExitPath[] = [
-  ...leaving('C1 the client leaves in its body', async (rig) => {
+  ...leaving('the client leaves in its body', async (rig) => {
     const socket = rig.open(rig.bytes('chat').slice(0, -10))
     await until('it is sent', () => socket.drained)
     return socket
   }),
-  ...leaving('C2 before the head of the answer', (rig) => asked(rig, { does: 'silence' })),
-  ...leaving('C2 before an answer that is no stream', (rig) => asked(rig, { does: 'silence' }, {})),
-  ...leaving('C3 before the first event', (rig) =>
+  ...leaving('before the head of the answer', (rig) => asked(rig, { does: 'silence' })),
+  ...leaving('before an answer that is no stream', (rig) => asked(rig, { does: 'silence' }, {})),
+  ...leaving('before the first event', (rig) =>
     asked(rig, { does: 'answer', manner: { slowMs: 1000 } }),
   ),
-  ...leaving('C4 in the middle of the stream', async (rig) => {
+  ...leaving('in the middle of the stream', async (rig) => {
     const socket = await asked(rig, ENDLESS)
     await hearing(socket, '"word "')
     return socket
   }),
   {
-    name: 'C5 during the fallback',
+    name: 'during the fallback',
     blameless: false,
     async walk(rig) {
       const fallback = rig.service('fallback')
@@ -94,7 +94,7 @@ export const EXIT_PATHS: readonly ExitPath[] = [
     },
   },
   {
-    name: 'C5 in the wait before a repeat',
+    name: 'in the wait before a repeat',
     blameless: true,
     async walk(rig) {
       const deed = { does: 'refuse', status: 429, code: 'slow_down', retryAfterSeconds: 2 } as const
@@ -121,12 +121,12 @@ export const EXIT_PATHS: readonly ExitPath[] = [
   breaking('tells an error in its stream', cutBy('error_event'), ABORTED),
   breaking('stalls', { does: 'answer', manner: { stallAfter: 5 } }, ABORTED),
   {
-    name: 'C8 the time of the request is up in a stream',
+    name: 'the time of the request is up in a stream',
     blameless: true,
     walk: async (rig) => hearing(await asked(rig, ENDLESS, STREAM, 'brief'), ABORTED),
   },
   {
-    name: 'C8 the time of the request is up before an answer',
+    name: 'the time of the request is up before an answer',
     blameless: false,
     async walk(rig) {
       const primary = rig.service('primary')
@@ -139,7 +139,7 @@ export const EXIT_PATHS: readonly ExitPath[] = [
     },
   },
   {
-    name: 'C9 a chunked body turns out to be malformed',
+    name: 'a chunked body turns out to be malformed',
     blameless: true,
     async walk(rig) {
       const primary = rig.service('primary')

@@ -37,13 +37,13 @@ interface Fault {
 
 const FAULTS: readonly Fault[] = [
   {
-    name: 'B1 the server is frozen',
+    name: 'the server is frozen',
     begin: () => server.signal('SIGSTOP'),
     heal: () => server.signal('SIGCONT'),
     reasons: ['timeout', 'open'],
   },
   {
-    name: 'B2 the network swallows everything',
+    name: 'the network swallows everything',
     begin: () => {
       proxy.fault = 'swallow'
     },
@@ -53,7 +53,7 @@ const FAULTS: readonly Fault[] = [
     reasons: ['timeout', 'open'],
   },
   {
-    name: 'B2 the network resets everything',
+    name: 'the network resets everything',
     begin: () => {
       proxy.fault = 'reset'
     },
@@ -63,7 +63,7 @@ const FAULTS: readonly Fault[] = [
     reasons: ['connection', 'open'],
   },
   {
-    name: 'B2 the server is killed, and started again',
+    name: 'the server is killed, and started again',
     begin: () => server.signal('SIGKILL'),
     heal: async () => {
       server = await server.restart()
@@ -71,19 +71,19 @@ const FAULTS: readonly Fault[] = [
     reasons: ['connection', 'open'],
   },
   {
-    name: 'B7 the server has become a replica',
+    name: 'the server has become a replica',
     begin: () => server.ask('REPLICAOF', '127.0.0.1', '1'),
     heal: () => server.ask('REPLICAOF', 'NO', 'ONE'),
     reasons: ['readonly', 'open'],
   },
   {
-    name: 'B11 the server is out of memory',
+    name: 'the server is out of memory',
     begin: () => server.ask('CONFIG', 'SET', 'maxmemory', '1'),
     heal: () => server.ask('CONFIG', 'SET', 'maxmemory', '0'),
     reasons: ['oom', 'open'],
   },
   {
-    name: 'B11 the user may no longer write',
+    name: 'the user may no longer write',
     begin: () => server.ask('ACL', 'SETUSER', 'default', '-@write'),
     heal: () => server.ask('ACL', 'SETUSER', 'default', '+@all'),
     reasons: ['noperm', 'open'],
@@ -168,7 +168,7 @@ async function paced(link: ALink): Promise<{ reason: string; ms: number }[]> {
   return await Promise.all(asked)
 }
 
-test('B7 scripts that the server forgot are sent again, and nobody notices', async (context) => {
+test('scripts that the server forgot are sent again, and nobody notices', async (context) => {
   const link = await aLink(`unix://${server.socket}`)
   context.after(() => link.close())
   const key = 'gw:v1:{flush}:n'
@@ -189,7 +189,7 @@ test('a slow server is asked as long as it answers in time', async (context) => 
   assert.ok(answers.every(({ reason }) => reason === 'none'))
 })
 
-test('B4 an answer that is lost is never asked for twice', async (context) => {
+test('an answer that is lost is never asked for twice', async (context) => {
   const lossy = await startFaultProxy(server.socket)
   context.after(() => lossy.close())
   const link = await aLink(`redis://127.0.0.1:${lossy.port}`, { timeoutMs: 1_000 })
@@ -215,7 +215,7 @@ test('a script that fails is the answer of a server that is there: the breaker s
   assert.deepEqual(link.told, ['up'])
 })
 
-test('B5 who flaps has to be good for twice as long each time', async (context) => {
+test('who flaps has to be good for twice as long each time', async (context) => {
   const flapping = await startFaultProxy(server.socket)
   context.after(() => flapping.close())
   // So long that no good probe is late: only the faults count.

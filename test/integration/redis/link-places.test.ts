@@ -117,7 +117,7 @@ for (const { how, scheme, tls } of [
   { how: '', scheme: 'redis', tls: undefined },
   { how: ' by TLS', scheme: 'rediss', tls: tlsFiles },
 ]) {
-  test(`B7 the primary that sentinels name${how}, and the replica they promote`, async () => {
+  test(`the primary that sentinels name${how}, and the replica they promote`, async () => {
     const { server, client } = tls?.() ?? {}
     const secured = server === undefined ? {} : { tls: server }
     const [args, replicaArgs] = [[], ['--replicaof', '127.0.0.1']].map((words) =>
@@ -155,7 +155,7 @@ for (const { how, scheme, tls } of [
   })
 }
 
-test('B10 a cluster of three: every slot is found, and follows where it moves', async () => {
+test('a cluster of three: every slot is found, and follows where it moves', async () => {
   const nodes = await Promise.all([startNode(), startNode(), startNode()])
   await join3(nodes)
   const [first, second] = nodes

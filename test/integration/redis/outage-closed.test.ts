@@ -66,7 +66,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 for (const fault of FAULTS) {
-  test(`B3 ${fault.name}: 503 with Retry-After, never 429, nobody waits for long; served again within 2 s`, async (context) => {
+  test(`${fault.name}: 503 with Retry-After, never 429, nobody waits for long; served again within 2 s`, async (context) => {
     const seen = await bestTry(() => suffer(fault, context), isAsPromised)
     const { middleMs, longestMs, backMs } = seen
     const waits = `503 after ${middleMs.toFixed(0)} ms, at most ${longestMs.toFixed(0)} ms`
@@ -233,7 +233,7 @@ test('each time that the store comes back it is asked again within a second, how
   assert.ok(Math.max(...backMs) <= 1000, `${backMs}`)
 })
 
-test('B6 requests that were running when the store went away end well, and are settled once', async (context) => {
+test('requests that were running when the store went away end well, and are settled once', async (context) => {
   const gateway = await startShared({
     url: `redis://127.0.0.1:${proxy.port}`,
     failOpen: false,
@@ -266,7 +266,7 @@ test('B6 requests that were running when the store went away end well, and are s
   })
 })
 
-test('B3 without a store at the start the gateway refuses, and serves once it comes', async (context) => {
+test('without a store at the start the gateway refuses, and serves once it comes', async (context) => {
   const absent = await startRedis()
   context.after(() => absent.stop())
   absent.signal('SIGKILL')
@@ -281,7 +281,7 @@ test('B3 without a store at the start the gateway refuses, and serves once it co
   await until('it serves', async () => (await front.chat()).status === 200)
 })
 
-test('C11 the end of the process tells the store what it has not taken yet', async (context) => {
+test('the end of the process tells the store what it has not taken yet', async (context) => {
   const options = {
     url: `redis://127.0.0.1:${proxy.port}`,
     failOpen: false,

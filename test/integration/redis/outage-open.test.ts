@@ -40,14 +40,14 @@ interface Fault {
 const FAULTS: readonly Fault[] = [
   {
     tenant: 'frozen',
-    name: 'B1 frozen',
+    name: 'frozen',
     begin: () => server.signal('SIGSTOP'),
     heal: () => server.signal('SIGCONT'),
     isNoticed: true,
   },
   {
     tenant: 'swallowed',
-    name: 'B2 black-holed',
+    name: 'black-holed',
     begin: () => {
       proxy.fault = 'swallow'
     },
@@ -58,7 +58,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     tenant: 'reset',
-    name: 'B2 reset',
+    name: 'reset',
     begin: () => {
       proxy.fault = 'reset'
     },
@@ -69,7 +69,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     tenant: 'killed',
-    name: 'B2 B9 killed, and started again with nothing',
+    name: 'killed, and started again with nothing',
     begin: () => server.signal('SIGKILL'),
     heal: async () => {
       server = await server.restart()
@@ -78,28 +78,28 @@ const FAULTS: readonly Fault[] = [
   },
   {
     tenant: 'replica',
-    name: 'B7 read-only',
+    name: 'read-only',
     begin: () => server.ask('REPLICAOF', '127.0.0.1', '1'),
     heal: () => server.ask('REPLICAOF', 'NO', 'ONE'),
     isNoticed: true,
   },
   {
     tenant: 'full',
-    name: 'B11 out of memory',
+    name: 'out of memory',
     begin: () => server.ask('CONFIG', 'SET', 'maxmemory', '1'),
     heal: () => server.ask('CONFIG', 'SET', 'maxmemory', '0'),
     isNoticed: true,
   },
   {
     tenant: 'denied',
-    name: 'B11 without permission',
+    name: 'without permission',
     begin: () => server.ask('ACL', 'SETUSER', 'default', '-@write'),
     heal: () => server.ask('ACL', 'SETUSER', 'default', '+@all'),
     isNoticed: true,
   },
   {
     tenant: 'flushed',
-    name: 'B7 B9 flushed, scripts and all',
+    name: 'flushed, scripts and all',
     begin: async () => {
       await server.ask('SCRIPT', 'FLUSH')
       await server.ask('FLUSHALL')
@@ -186,7 +186,7 @@ async function suffer(fault: Fault, context: TestContext): Promise<Suffered> {
   }
 }
 
-test('B6 without a store at the start the gateway serves, and counts there once it comes', async (context) => {
+test('without a store at the start the gateway serves, and counts there once it comes', async (context) => {
   const absent = await startRedis()
   context.after(() => absent.stop())
   absent.signal('SIGKILL')

@@ -57,7 +57,7 @@ async function several(
   return { fronts, stop: () => Promise.all(gateways.map((gateway) => gateway.stop())) }
 }
 
-test('B1 D2 three replicas without a store: admitted within the limit of all, and one more each', async (context) => {
+test('three replicas without a store: admitted within the limit of all, and one more each', async (context) => {
   const [perMinute, burst] = [600, 30]
   const limits = { requests_per_minute: perMinute, burst, concurrent_requests: 1000 }
   const { fronts, stop } = await several(3, 'rate', { limits })
@@ -78,7 +78,7 @@ test('B1 D2 three replicas without a store: admitted within the limit of all, an
   assert.ok(whole > 0.5 && whole < 1.05, `${whole}`)
 })
 
-test('B1 the local share begins at the last known level, not full', async (context) => {
+test('the local share begins at the last known level, not full', async (context) => {
   const limits = { requests_per_minute: 1, burst: 20, concurrent_requests: 1000 }
   const { fronts, stop } = await several(1, 'level', { limits })
   context.after(stop)
@@ -92,7 +92,7 @@ test('B1 the local share begins at the last known level, not full', async (conte
   assert.deepEqual(statuses(told), { 200: 5, 429: 15 })
 })
 
-test('B5 a store that flaps gives no burst of its own', async (context) => {
+test('a store that flaps gives no burst of its own', async (context) => {
   const [perMinute, burst] = [120, 20]
   const limits = { requests_per_minute: perMinute, burst, concurrent_requests: 1000 }
   const { fronts, stop } = await several(2, 'flap', { limits })
@@ -113,7 +113,7 @@ test('B5 a store that flaps gives no burst of its own', async (context) => {
   assert.ok(admitted <= limit * 1.1 + fronts.length, `${admitted} of ${limit}`)
 })
 
-test('D2 of a budget each replica has its part of what was left, then 402, and the books are right', async (context) => {
+test('of a budget each replica has its part of what was left, then 402, and the books are right', async (context) => {
   const cap = 60 * ANSWER_TOKENS
   const budgets = [{ tenant: 'budget', tokens_per_day: cap }]
   const { fronts, stop } = await several(2, 'budget', { budgets })
@@ -142,7 +142,7 @@ test('D2 of a budget each replica has its part of what was left, then 402, and t
   })
 })
 
-test('D2 of the slots each replica has its part, running requests included', async (context) => {
+test('of the slots each replica has its part, running requests included', async (context) => {
   const limits = { requests_per_minute: 100_000, burst: 10_000, concurrent_requests: 10 }
   const { fronts, stop } = await several(2, 'slots', { limits })
   context.after(stop)

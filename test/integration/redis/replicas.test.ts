@@ -33,7 +33,7 @@ function wholeOf(all: readonly Replicas[]): number {
   return all.reduce((sum, { fraction }) => sum + fraction, 0)
 }
 
-test('D2 several replicas know each other, and their fractions add up to one', async () => {
+test('several replicas know each other, and their fractions add up to one', async () => {
   const all = several(0, 100, 200)
   await beat(all, 4)
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('D2 several replicas know each other, and their fractions add up to one', a
   assert.ok(busy > 0.6 && idle < 0.02, `${busy} ${idle}`)
 })
 
-test('D2 a fraction that grows is believed later than one that shrinks, so that they never add up to more', async () => {
+test('a fraction that grows is believed later than one that shrinks, so that they never add up to more', async () => {
   const all = several(100, 0)
   await beat(all, 4)
   const [first, second] = all

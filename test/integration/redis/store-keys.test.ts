@@ -51,7 +51,7 @@ async function on(
   }
 }
 
-test('B10: all keys of a call are in one slot of a cluster, whatever the tenant is called', async () => {
+test('all keys of a call are in one slot of a cluster, whatever the tenant is called', async () => {
   await on(['--cluster-enabled', 'yes'], async (server) => {
     await server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
     const isWhole = async () => (await server.ask('CLUSTER', 'INFO')).includes('cluster_state:ok')
@@ -152,7 +152,7 @@ test('a user with only the permissions that are documented can do everything', a
   })
 })
 
-test('B11: a key of another kind, a full server and one that only reads change nothing and say so', async () => {
+test('a key of another kind, a full server and one that only reads change nothing and say so', async () => {
   await on([], async (server) => {
     const link = openLink(server)
     const { client } = link

@@ -99,7 +99,7 @@ async function step(
   expected.nanos += used.nanos
 }
 
-test('B4, D6: after 1,000 histories with lost answers at random points the counters are those of the model', async () => {
+test('after 1,000 histories with lost answers at random points the counters are those of the model', async () => {
   let lost = 0
   for (let seed = 1; seed <= 1_000; seed++) {
     const random = seeded(seed)
@@ -170,7 +170,7 @@ async function settled(store: RedisStore): Promise<readonly (number | undefined)
   return [day?.settled, spend?.settled]
 }
 
-test('B9: after FLUSHALL the next call of a replica brings back what it knew, and every replica its own', async () => {
+test('after FLUSHALL the next call of a replica brings back what it knew, and every replica its own', async () => {
   const [one, two] = pair()
   await use(one, 'a', 100)
   await use(two, 'b', 20)
@@ -188,7 +188,7 @@ test('B9: after FLUSHALL the next call of a replica brings back what it knew, an
   assert.deepEqual(await settled(two), [130, 1_300])
 })
 
-test('B9: what replicas that are gone had used outlives a flush', async () => {
+test('what replicas that are gone had used outlives a flush', async () => {
   const [gone, stays] = pair()
   await use(gone, 'a', 100)
   await use(stays, 'b', 20)
@@ -197,7 +197,7 @@ test('B9: what replicas that are gone had used outlives a flush', async () => {
   assert.deepEqual(await settled(stays), [125, 1_250])
 })
 
-test('B9: running requests hold their slots again after a flush, and are charged once', async () => {
+test('running requests hold their slots again after a flush, and are charged once', async () => {
   const [one, two] = pair()
   const estimate = tokens(500)
   const hold = { tenant: 'acme', id: 'stream' }
@@ -213,7 +213,7 @@ test('B9: running requests hold their slots again after a flush, and are charged
   assert.deepEqual([after_.concurrency.used, after_.tokens?.settled], [0, 90])
 })
 
-test('B9: flushed at any of 300 random points, no sum is ever negative, doubled or too large', async () => {
+test('flushed at any of 300 random points, no sum is ever negative, doubled or too large', async () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = seeded(seed)
     const tenant = `f${seed}`
@@ -236,7 +236,7 @@ test('B9: flushed at any of 300 random points, no sum is ever negative, doubled 
   }
 })
 
-test('B8: a copy from before the last settlements takes them from the replicas that made them', async () => {
+test('a copy from before the last settlements takes them from the replicas that made them', async () => {
   const [one, two] = pair()
   await use(one, 'a', 100)
   const keys = await bench.link.client.keys('*')
@@ -277,7 +277,7 @@ test('a call that a frozen server gets to two seconds late changes nothing', asy
   )
 })
 
-test('B6: requests that were admitted without the store are counted in it from the first renewal on', async () => {
+test('requests that were admitted without the store are counted in it from the first renewal on', async () => {
   const [one, two] = pair()
   const request = { tenant: 'acme', id: 'alone', rules: RULES, estimate: tokens(300) }
   one.adopt(request, bench.clock.wall())

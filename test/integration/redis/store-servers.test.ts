@@ -23,7 +23,7 @@ const SERVERS: readonly (readonly [name: string, command: () => Promise<readonly
 const MOST = Number.MAX_SAFE_INTEGER
 
 for (const [name, command] of SERVERS) {
-  test(`D9: on ${name} 1,000 random histories give the answers of the full history`, async () => {
+  test(`on ${name} 1,000 random histories give the answers of the full history`, async () => {
     await on(await command(), async ({ socket }) => {
       const order: Order = { socket, histories: 1_000, seed: Date.now() % 2 ** 30, name: 'h' }
       const worker = new Worker(new URL('model-worker.ts', import.meta.url), { workerData: order })

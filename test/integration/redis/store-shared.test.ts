@@ -24,7 +24,7 @@ function settle(store: RedisStore, id: string, used: Amount, rules: Rules) {
   return store.settle({ tenant: 'acme', id, used, budget: rules.budget })
 }
 
-test('D2: replicas share one bucket, one set of slots and one budget', async () => {
+test('replicas share one bucket, one set of slots and one budget', async () => {
   const replicas = [replica('one'), replica('two'), replica('three')]
   const rules = aRule({ burst: 5, requestsPerMinute: 1, concurrentRequests: 4, budget: BUDGET })
   const made: string[] = []
@@ -42,7 +42,7 @@ test('D2: replicas share one bucket, one set of slots and one budget', async () 
   }
 })
 
-test('D8: replicas that meet a window for the first time at once count each use once', async () => {
+test('replicas that meet a window for the first time at once count each use once', async () => {
   const rules = aRule({ budget: BUDGET })
   const replicas = Array.from({ length: 10 }, (_, index) => replica(`r${index}`))
   await Promise.all(
@@ -55,7 +55,7 @@ test('D8: replicas that meet a window for the first time at once count each use 
   assert.deepEqual([day?.settled, spend?.settled, concurrency.used], [70, 700, 0])
 })
 
-test('C12: a killed replica frees its slots after 15 s and is charged what it told last', async () => {
+test('a killed replica frees its slots after 15 s and is charged what it told last', async () => {
   const rules = aRule({ concurrentRequests: 50, budget: BUDGET })
   const killed = replica('killed')
   const beats = []
@@ -136,7 +136,7 @@ test('an alert is told once over all replicas, and again to the request whose an
   assert.equal((await third.read('acme', rules)).tokens?.settled, 500)
 })
 
-test('D11: a request belongs to the day and the month in which it began, by the clock of the store', async () => {
+test('a request belongs to the day and the month in which it began, by the clock of the store', async () => {
   const starts = ['2026-11-30T23:59:59Z', '2028-02-28T23:59:59Z', '2027-12-31T23:59:59Z']
   for (const start of starts) {
     await bench.link.client.flushall()
@@ -165,7 +165,7 @@ test('D11: a request belongs to the day and the month in which it began, by the 
   }
 })
 
-test('B12: replicas whose clocks are an hour apart share the same limits', async () => {
+test('replicas whose clocks are an hour apart share the same limits', async () => {
   const rules = aRule({ burst: 10, requestsPerMinute: 1, budget: BUDGET })
   const stores = [-3_600_000, 0, 3_600_000].map((skew) =>
     aStore(bench.link, { replica: `skewed ${skew}`, clock: aClock(Date.now() + skew) }),
@@ -181,7 +181,7 @@ test('B12: replicas whose clocks are an hour apart share the same limits', async
   assert.equal(admitted, 10)
 })
 
-test('D12: a limit that is changed holds from the next request on, and nobody is refilled', async () => {
+test('a limit that is changed holds from the next request on, and nobody is refilled', async () => {
   const [one, two] = [replica('one'), replica('two')]
   const rules = aRule({ burst: 10, requestsPerMinute: 60, budget: BUDGET })
   for (let index = 0; index < 10; index++) await admit(one, `a${index}`, rules, tokens(100))

@@ -92,17 +92,17 @@ async function assertUnderstood(): Promise<void> {
   )
 }
 
-test('B13 what another version has written under these keys is understood', async () => {
+test('what another version has written under these keys is understood', async () => {
   await restore()
   await assertUnderstood()
 })
 
-test('B13 what a later version appends is passed over', async () => {
+test('what a later version appends is passed over', async () => {
   await restore('a56c61746572')
   await assertUnderstood()
 })
 
-test('B13 what is written is, byte for byte, what other versions know', async () => {
+test('what is written is, byte for byte, what other versions know', async () => {
   const store = replica('old')
   await admit(store, 'ends')
   await admit(store, 'dies')

@@ -41,7 +41,7 @@ async function written(): Promise<string[]> {
   return (await bench.link.client.hkeys(DAY)).filter((field) => field.startsWith('r:')).toSorted()
 }
 
-test('D8 what replicas that were silent for an hour have used is folded, and stays counted', async () => {
+test('what replicas that were silent for an hour have used is folded, and stays counted', async () => {
   await crowd()
   bench.clock.pass(HOUR_MS)
   const [late, next] = [replica('late'), replica('next')]
@@ -54,7 +54,7 @@ test('D8 what replicas that were silent for an hour have used is folded, and sta
   assert.equal(await settled(late), CROWD + 110)
 })
 
-test('D8 a window with few replicas keeps them all, however long they are silent', async () => {
+test('a window with few replicas keeps them all, however long they are silent', async () => {
   const stores = (await crowd()).slice(0, 3)
   await bench.link.client.flushall()
   for (const store of stores) await use(store, 1)
@@ -63,7 +63,7 @@ test('D8 a window with few replicas keeps them all, however long they are silent
   assert.equal((await written()).length, 4)
 })
 
-test('D6 D8 a replica whose total was folded goes on from it, and what it used counts once', async () => {
+test('a replica whose total was folded goes on from it, and what it used counts once', async () => {
   const [silent, ...others] = await crowd()
   assert.ok(silent)
   bench.clock.pass(HOUR_MS + 1)
@@ -78,7 +78,7 @@ test('D6 D8 a replica whose total was folded goes on from it, and what it used c
   assert.equal(await settled(next), CROWD + 105)
 })
 
-test('B9 D8 who lives is not folded, and brings the whole window back when it is lost', async () => {
+test('who lives is not folded, and brings the whole window back when it is lost', async () => {
   const stores = await crowd()
   const living = stores.slice(0, 3)
   for (let passed = 0; passed < 2 * HOUR_MS; passed += HOUR_MS / 4) {

@@ -1,4 +1,4 @@
-/** C1 to C5 and C12 over real sockets, several processes and one Redis: what clients and killed processes leave behind. */
+/** Over real sockets, several processes and one Redis: what clients and killed processes leave behind. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -50,7 +50,7 @@ const replicas = await Replicas.start(
 )
 after(() => Promise.all([replicas.stop(), upstream.close()]))
 
-test(`C1 to C5 ${ABORTS} clients that leave at random moments leave no slot and no hold`, async () => {
+test(`${ABORTS} clients that leave at random moments leave no slot and no hold`, async () => {
   const random = aRandom(20_261_121)
   let begun = 0
   const client = async () => {
@@ -71,7 +71,7 @@ test(`C1 to C5 ${ABORTS} clients that leave at random moments leave no slot and 
   assert.deepEqual([slots.used, day.reserved], [0, 0])
 })
 
-test('C12 a process that is killed with 50 open streams gives back its slots and is charged to one heartbeat', async () => {
+test('a process that is killed with 50 open streams gives back its slots and is charged to one heartbeat', async () => {
   written.length = 0
   const victim = replicas.front(0, 'killed')
   const questions = Array.from({ length: STREAMS }, (_, index) => ({

@@ -1,4 +1,4 @@
-/** D5 the books of several processes: what they logged, what was settled and what upstreams know, through sixteen faults. */
+/** The books of several processes: what they logged, what was settled and what upstreams know, through sixteen faults. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
@@ -179,7 +179,7 @@ function logged(): { requests: number; tokens: number } {
   return { requests, tokens }
 }
 
-test(`D5 ${REQUESTS} requests through sixteen faults: log, store and upstreams agree to the token`, async (context) => {
+test(`${REQUESTS} requests through sixteen faults: log, store and upstreams agree to the token`, async (context) => {
   const statuses = new Map<number, number>()
   let begun = 0
   const client = async () => {

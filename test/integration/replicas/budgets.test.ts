@@ -1,4 +1,4 @@
-/** D1 one budget, several real processes and one real Redis: one request over at most, and all of it used. */
+/** One budget, several real processes and one real Redis: one request over at most, and all of it used. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { errorOf, type Reply, startUpstream, whole } from '../../helpers/fake-upstream.ts'
@@ -76,7 +76,7 @@ async function storm(tenant: string, processes: number, inFlight: number): Promi
   clearInterval(released)
 }
 
-describe('D1 the overshoot over all processes is one request at most, the utilisation above 95 %', () => {
+describe('the overshoot over all processes is one request at most, the utilisation above 95 %', () => {
   for (const processes of PROCESSES) {
     for (const inFlight of IN_FLIGHT) {
       test(`${inFlight} in flight over ${processes} processes`, async () => {

@@ -1,4 +1,4 @@
-/** D3 D12 one rate over several real processes and one real Redis, also when it changes while they run. */
+/** One rate over several real processes and one real Redis, also when it changes while they run. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -79,7 +79,7 @@ function heard({ status, headers, text }: Answer) {
 
 const SLOW = { requests_per_minute: 1, concurrent_requests: 100 }
 
-test('D12 a lowered rate holds at the next request, on whichever process', async () => {
+test('a lowered rate holds at the next request, on whichever process', async () => {
   for (let index = 0; index < 6; index++) {
     assert.equal((await replicas.ask(index, 'lowered', {})).status, 200)
   }
@@ -92,7 +92,7 @@ test('D12 a lowered rate holds at the next request, on whichever process', async
   assert.deepEqual(statuses, [200, 429, 429, 429])
 })
 
-test('D12 a raised rate is no refill, and changing it there and back is none either', async () => {
+test('a raised rate is no refill, and changing it there and back is none either', async () => {
   const rule = (burst: number) => sections({ tenant: 'raised', ...SLOW, burst })
   await replicas.apply(rule(4))
   for (let index = 0; index < 4; index++) {
@@ -113,7 +113,7 @@ test('D12 a raised rate is no refill, and changing it there and back is none eit
   recordResult('live_limits', 'obeyed at once, nothing refilled', '3 processes')
 })
 
-test('D3 who waits as long as Retry-After says is admitted by any process', async () => {
+test('who waits as long as Retry-After says is admitted by any process', async () => {
   const rule = { tenant: 'refused', requests_per_minute: 60, burst: 1, concurrent_requests: 5 }
   await replicas.apply(sections(rule))
   let asked = 0
