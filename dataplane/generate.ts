@@ -1,4 +1,4 @@
-/** Writes the tables of dataplane/README.md from the code: APIs, admin routes, errors, metrics. */
+/** Writes the tables of dataplane/docs/ from the code: APIs, admin routes, errors, metrics. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADMIN_ROUTES } from './admin/routes.ts'
@@ -9,7 +9,15 @@ import { PROVIDERS } from './providers/index.ts'
 import { STRATEGIES } from './strategies/index.ts'
 import { METRICS } from './telemetry/metrics.ts'
 
-const FILE = join(import.meta.dirname, 'README.md')
+/** Which page has which tables. */
+const PAGES: Readonly<Record<string, readonly string[]>> = {
+  'admin.md': ['admin'],
+  'api.md': ['apis'],
+  'attempts.md': ['providers', 'strategies'],
+  'errors.md': ['errors'],
+  'metrics.md': ['metrics'],
+  'pod.md': ['push'],
+}
 
 const TABLES: Readonly<Record<string, () => string>> = {
   apis: () =>
@@ -59,16 +67,20 @@ const TABLES: Readonly<Record<string, () => string>> = {
     ),
 }
 
-let text = readFileSync(FILE, 'utf8')
-for (const [name, render] of Object.entries(TABLES)) {
+for (const [page, names] of Object.entries(PAGES)) {
+  const file = join(import.meta.dirname, 'docs', page)
+  writeFileSync(file, names.reduce(withTable, readFileSync(file, 'utf8')))
+}
+
+function withTable(text: string, name: string): string {
   const section = new RegExp(`(<!-- generated: ${name} -->\n)[\\s\\S]*?(<!-- end -->)`)
-  if (!section.test(text)) throw new Error(`dataplane/README.md has no section "${name}"`)
-  text = text.replace(
+  const render = TABLES[name]
+  if (render === undefined || !section.test(text)) throw new Error(`There is no table "${name}".`)
+  return text.replace(
     section,
     (_all, head: string, end: string) => `${head}\n${render()}\n\n${end}`,
   )
 }
-writeFileSync(FILE, text)
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`

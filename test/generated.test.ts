@@ -8,7 +8,9 @@ import { test } from 'node:test'
 const ROOT = join(import.meta.dirname, '..')
 const GENERATORS: Readonly<Record<string, readonly string[]>> = {
   'dataplane/config/schema/generate.ts': ['dataplane/config/schema.generated.json'],
-  'dataplane/generate.ts': ['dataplane/README.md'],
+  'dataplane/generate.ts': ['admin', 'api', 'attempts', 'errors', 'metrics', 'pod'].map(
+    (page) => `dataplane/docs/${page}.md`,
+  ),
   'cli/generate.ts': ['cli/README.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],
   'charts/generate.ts': [

@@ -324,6 +324,16 @@ test('what a request passes through writes no function at its assignment to a pr
 /** Made once a process, not once a request. */
 const OLD_FUNCTIONS = ['dataplane/upstream/target/targets.ts']
 
+test('links of pages lead to files', () => {
+  const front = { path: 'README.md', text: readFileSync(join(ROOT, 'README.md'), 'utf8') }
+  for (const { path, text } of [front, ...sources]) {
+    if (!path.endsWith('.md')) continue
+    for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)\s#]+)[^)]*\)/g)) {
+      assert.ok(existsSync(join(ROOT, path, '..', link)), `${path}: ${link} is not there`)
+    }
+  }
+})
+
 /** A comment that gives speed as its reason. */
 const SPEED =
   /\bV8\b|hidden class|monomorphic|megamorphic|inlined|\b(?:faster|slower|cheaper|dearer) than\b|\bcosts? (?:less|more|half|twice|a \w+th)\b|copied at each new field/i
