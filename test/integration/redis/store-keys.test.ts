@@ -117,7 +117,7 @@ test('every key has a prefix, a version and an end, and is one that the call has
   })
 })
 
-/** As told in dataplane/store/README.md. */
+/** As listed in dataplane/store/docs/shared.md. */
 const PERMISSIONS = [
   ...['+evalsha', '+eval', '+time', '+get', '+set', '+hget', '+hset', '+hsetnx', '+hdel'],
   ...['+hmget', '+hgetall', '+hvals', '+hlen', '+hrandfield', '+pexpire'],
