@@ -6,9 +6,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { after, beforeEach, test } from 'node:test'
+import { after, beforeEach, mock, test } from 'node:test'
 import { Command } from 'commander'
-import { askAdmin, isGatewayAt } from '../../cli/asking/connection.ts'
+import { ADMIN_DEFAULT, askAdmin, isGatewayAt } from '../../cli/asking/connection.ts'
 import { addPlace, type PlaceOptions, placeOf } from '../../cli/asking/place.ts'
 import { adminFolder, socketIn } from '../../dataplane/admin/place.ts'
 
@@ -20,8 +20,19 @@ after(async () => {
   process.env = before
   await rm(folder, { recursive: true })
 })
+
+/** Whether a gateway answers where one does that says nothing else; what this machine has there is no part of these tests. */
+let answersByDefault = false
+const network = globalThis.fetch
+mock.method(globalThis, 'fetch', async (...asked: Parameters<typeof fetch>) => {
+  if (!String(asked[0]).startsWith(ADMIN_DEFAULT)) return await network(...asked)
+  if (!answersByDefault) throw new TypeError('fetch failed')
+  return Response.json({ upstreams: [] })
+})
+
 let runtime = ''
 beforeEach(async () => {
+  answersByDefault = false
   runtime = await mkdtemp(join(folder, 'run-'))
   process.env = { ...before, HOME: folder, XDG_RUNTIME_DIR: runtime }
   delete process.env.KUBECONFIG
@@ -52,6 +63,11 @@ test('nothing said, no kubeconfig and no gateway: a sentence says what to do', a
 test('nothing said and no kubeconfig: the only gateway of this machine', async () => {
   const one = await aSocket(8080)
   assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: one })
+})
+
+test('nothing said, no kubeconfig and no socket: a gateway at the usual port', async () => {
+  answersByDefault = true
+  assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: ADMIN_DEFAULT })
 })
 
 test('several gateways of this machine are listed, and one is asked for', async () => {
