@@ -62,12 +62,12 @@ function writeDashboard(): void {
 }
 
 function writeTable(): void {
-  const file = join(CHART, 'README.md')
+  const file = join(CHART, 'docs/reference.md')
   const text = readFileSync(file, 'utf8')
   const table = /<!-- generated: values -->[\s\S]*?<!-- end -->/
-  if (!table.test(text)) throw new Error('charts/gw/README.md has no place for the values')
+  if (!table.test(text)) throw new Error('charts/gw/docs/reference.md has no place for the values')
   const rows = readValues(readFileSync(join(CHART, 'values.yaml'), 'utf8')).map(row)
-  const head = ['| value | default | what |', '| --- | --- | --- |']
+  const head = ['| value | default | meaning |', '| --- | --- | --- |']
   const made = ['<!-- generated: values -->', '', ...head, ...rows, '', '<!-- end -->'].join('\n')
   writeFileSync(
     file,

@@ -1,4 +1,4 @@
-/** What values.yaml says of its values: each with its path, its default, and the comment above it. */
+/** The values of values.yaml: each with its path, its default, and the comment above it. */
 import { isMap, isPair, isScalar, parseDocument } from 'yaml'
 
 export interface Value {

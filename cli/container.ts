@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** What the image starts: `operator`, `gateway`, the gateway of a pod where nothing is asked for, else the tool `gw`. */
+/** Starts the program of the image: `operator`, `gateway`, a pod's gateway without arguments, else the tool `gw`. */
 import { join } from 'node:path'
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -14,5 +14,5 @@ const isProgram = Object.hasOwn(PROGRAMS, asked)
 const file = join(import.meta.dirname, '..', PROGRAMS[isProgram ? asked : ''] ?? 'cli/main.ts')
 const given = isProgram ? rest : [asked, ...rest]
 
-// In its place and not as a child: signals reach the program itself, and nobody has to pass its end on.
+// The program replaces this process: signals reach it directly, and its exit code is the container's.
 process.execve?.(process.execPath, [process.execPath, file, ...given], process.env)

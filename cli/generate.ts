@@ -1,11 +1,11 @@
-/** Writes the reference in cli/README.md from the commands themselves. */
+/** Writes the reference in cli/docs/reference.md from the commands themselves. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Argument, Command, type Option } from 'commander'
 import { addPlace } from './asking/place.ts'
 import { makeProgram } from './program.ts'
 
-const FILE = join(import.meta.dirname, 'README.md')
+const FILE = join(import.meta.dirname, 'docs/reference.md')
 const START = '<!-- generated: commands -->'
 const END = '<!-- end -->'
 
@@ -17,7 +17,7 @@ const [head, rest] = text.split(START)
 const tail = rest?.split(END)[1]
 if (head === undefined || tail === undefined) throw new Error(`${FILE} has no ${START} … ${END}`)
 const sections = makeProgram('gw').commands.flatMap((command) => sectionsOf(command, 'gw'))
-const asking = ['### Whom a command asks', tableOf(addPlace(new Command()).options)]
+const asking = ['### Choosing the gateway', tableOf(addPlace(new Command()).options)]
 writeFileSync(FILE, `${head}${START}\n\n${[...asking, ...sections].join('\n\n')}\n\n${END}${tail}`)
 
 function sectionsOf(command: Command, above: string): string[] {
@@ -26,7 +26,8 @@ function sectionsOf(command: Command, above: string): string[] {
   const args = command.registeredArguments.map(shownArgument).join(' ')
   const title = `### \`${[path, args].filter((part) => part !== '').join(' ')}\``
   const own = command.options.filter(({ flags }) => !PLACE.has(flags))
-  const asks = own.length < command.options.length ? ['Takes the options of whom it asks.'] : []
+  const asks =
+    own.length < command.options.length ? ['Takes the options that choose the gateway.'] : []
   const table = own.length === 0 ? [] : [tableOf(own)]
   return [[title, command.description(), ...asks, ...table].join('\n\n')]
 }

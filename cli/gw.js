@@ -33,7 +33,7 @@ async function keepCompiled() {
   const folder = join(home, 'gw', 'compiled')
   try {
     const { enableCompileCache } = await import('node:module')
-    // What is in it is run: nobody else may write there.
+    // The tool runs the code in it, so no other user may write there.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     enableCompileCache(folder)
   } catch {

@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-/** The tool `gw`, for whoever starts it from its source: the same as what is installed. */
+/** Starts the tool `gw` from its source; it behaves like the installed one. */
 import './gw.js'

@@ -17,7 +17,7 @@ export function makeProgram(name: string): Command {
 }
 
 export async function main(): Promise<void> {
-  // Whoever reads only the beginning, as `head` does, has read enough.
+  // A reader that closes the pipe early, as `head` does, has read enough.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.unanswered)
   })
@@ -30,7 +30,7 @@ export async function main(): Promise<void> {
   }
 }
 
-/** kubectl runs `kubectl-gw` when somebody types `kubectl gw`, and that is what they should read. */
+/** kubectl runs `kubectl-gw` for `kubectl gw`, and usage texts should show the latter. */
 function invokedAs(path = ''): string {
   return basename(path).startsWith('kubectl-gw') ? 'kubectl gw' : 'gw'
 }

@@ -1,4 +1,4 @@
-/** What a status says in sentences: each condition, for which generation it holds, why, and what to do. */
+/** A status in sentences: each condition with its generation, its reason, and what to do. */
 import { z } from 'zod'
 import { moment } from './fields.ts'
 

@@ -62,7 +62,7 @@ export function makeGatewayConfigDefinition(): Tree {
         ...spec,
         description: 'Kubernetes shape of the data plane; has no effect outside a cluster.',
       }),
-      gw: { ...makeGatewaySection(), description: 'What the gateway does.' },
+      gw: { ...makeGatewaySection(), description: 'The configuration of the gateway.' },
       status: {
         ...makeStructural(GatewayStatus, own),
         description: 'Written by the operator: what every pod enforces.',
@@ -109,7 +109,11 @@ const GATEWAY_COLUMNS: readonly Column[] = [
     type: 'integer',
     description: 'Pods that take requests.',
   },
-  { name: 'Address', jsonPath: '.status.address', description: 'What clients put before /v1.' },
+  {
+    name: 'Address',
+    jsonPath: '.status.address',
+    description: 'Base address for clients, before /v1.',
+  },
   AGE,
   {
     name: 'Hash',
@@ -120,7 +124,7 @@ const GATEWAY_COLUMNS: readonly Column[] = [
   {
     name: 'Message',
     jsonPath: condition('Ready', 'message'),
-    description: 'What to do.',
+    description: 'The next step.',
     wide: true,
   },
 ]
@@ -159,9 +163,13 @@ const KEY_COLUMNS: readonly Column[] = [
     jsonPath: condition('Ready', 'reason'),
     description: 'Why it can, or cannot.',
   },
-  { name: 'State', jsonPath: '.status.state', description: 'What the record says of itself.' },
+  { name: 'State', jsonPath: '.status.state', description: 'The state of the record itself.' },
   { name: 'Gateway', jsonPath: '.spec.gateway', description: 'Where it counts.' },
-  { name: 'Tenant', jsonPath: '.spec.tenant', description: 'Whose limits it uses.' },
+  {
+    name: 'Tenant',
+    jsonPath: '.spec.tenant',
+    description: 'The tenant whose limits the key uses.',
+  },
   { name: 'Expires', jsonPath: '.spec.expiresAt', description: 'When it stops working.' },
   AGE,
   {
@@ -174,7 +182,7 @@ const KEY_COLUMNS: readonly Column[] = [
   {
     name: 'Message',
     jsonPath: condition('Ready', 'message'),
-    description: 'What to do.',
+    description: 'The next step.',
     wide: true,
   },
 ]

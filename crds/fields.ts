@@ -4,13 +4,13 @@ import { z } from 'zod'
 /** A rule in the Common Expression Language, checked by the API server. */
 export interface Rule {
   readonly rule: string
-  /** What is wrong and what to write instead. */
+  /** The mistake, and the value to write instead. */
   readonly message: string
   /** The field of the object that is to blame. */
   readonly fieldPath?: string
 }
 
-/** The same twice: for the API server, and for whoever validates without one. */
+/** The same rule twice: for the API server, and for validation without one. */
 export interface SharedRule<Value> extends Rule {
   readonly holds: (value: Value) => boolean
 }
@@ -30,12 +30,12 @@ export function rules(...list: readonly Rule[]): { 'x-kubernetes-validations': r
   return { 'x-kubernetes-validations': list }
 }
 
-/** Entries are told apart by these fields, and several writers may own different entries. */
+/** These fields identify entries, and several writers may own different entries. */
 export function listMap(...keys: readonly string[]) {
   return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys }
 }
 
-/** A list whose entries are told apart by their names. */
+/** A list whose entries are identified by name. */
 export function namedList<Entry extends z.ZodType<{ name: string }>>(entry: Entry, most: number) {
   return z
     .array(entry)
@@ -112,7 +112,7 @@ export const countOrShare = () =>
 
 export const moment = () => z.iso.datetime({ offset: true })
 
-/** What every object has; the rest of it is the API server's. */
+/** Members that every object has; the API server knows the rest of them. */
 export const Metadata = z.looseObject({
   name: z.string(),
   namespace: z.string().default('default'),

@@ -39,8 +39,8 @@ export type PodStatus = z.output<typeof PodStatus>
 const StatusProblem = z.object({
   severity: z.enum(['error', 'warning']).describe('Errors keep the configuration out.'),
   path: z.string().max(1024).describe('The field.'),
-  message: z.string().max(4096).describe('What is wrong.'),
-  fix: z.string().max(4096).describe('What to write instead.'),
+  message: z.string().max(4096).describe('The mistake.'),
+  fix: z.string().max(4096).describe('The value to write instead.'),
 })
 
 export type StatusProblem = z.output<typeof StatusProblem>
@@ -59,7 +59,7 @@ export const GatewayStatus = z.object({
     .default([])
     .meta(listMap('type'))
     .describe('Accepted, ResolvedRefs, WorkloadAvailable, Programmed, Degraded, Ready.'),
-  address: z.string().max(1024).optional().describe('What clients put before /v1.'),
+  address: z.string().max(1024).optional().describe('Base address for clients, before /v1.'),
   replicas: z.int().min(0).optional().describe('Pods that exist.'),
   readyReplicas: z.int().min(0).optional().describe('Pods that take requests.'),
   programmedReplicas: z
@@ -80,13 +80,13 @@ export const GatewayStatus = z.object({
     .array(StatusProblem)
     .max(PROBLEMS_MAX)
     .default([])
-    .describe('What is wrong with the newest generation, errors first.'),
+    .describe('Mistakes of the newest generation, errors first.'),
   pods: z
     .array(PodStatus)
     .max(PODS_MAX)
     .default([])
     .meta(listMap('name'))
-    .describe('What each pod enforces; those in trouble first.'),
+    .describe('The configuration that each pod enforces; pods in trouble first.'),
 })
 
 export type GatewayStatus = z.output<typeof GatewayStatus>

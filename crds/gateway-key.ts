@@ -10,7 +10,7 @@ export const KEY_KIND = 'GatewayKey'
 const GATEWAY = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
 
 const record = ApiKey.shape
-const SCOPES_MEANING = 'What the key may do; both if absent.'
+const SCOPES_MEANING = 'Permissions of the key; both if absent.'
 
 const Revocation = z.strictObject({
   at: moment().describe('When; from then on the key answers 401.'),
@@ -78,9 +78,7 @@ export const GatewayKeyStatus = z.object({
   state: z
     .enum(KEY_STATES)
     .optional()
-    .describe(
-      'What the record says of itself; whether a client can call with the key, Ready says.',
-    ),
+    .describe('The state of the record itself; Ready says whether a client can call with the key.'),
   conditions: z
     .array(Condition)
     .max(8)

@@ -26,7 +26,7 @@ export function makeGatewaySection(): Tree {
   return section
 }
 
-/** What stands there may have two types, which no structural schema can say; the checks do. */
+/** The value may have two types, which no structural schema can express; the checks do. */
 const UNTYPED = { 'x-kubernetes-preserve-unknown-fields': true }
 
 const TWO_FORMS = [

@@ -189,7 +189,7 @@ const cidr = () =>
     .max(64)
     .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'must be a block of addresses such as 10.0.0.0/8')
 
-/** Who is meant by a rule of a NetworkPolicy. */
+/** A peer in a rule of a NetworkPolicy. */
 export const Peer = ruled(
   z.strictObject({
     podSelector: LabelSelector.optional(),

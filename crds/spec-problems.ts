@@ -1,4 +1,4 @@
-/** What is wrong with `spec`, in the words in which everything else of the document is judged. */
+/** Mistakes in `spec`, worded like those of the rest of the document. */
 import { z } from 'zod'
 import { type Finding, refuse } from '../dataplane/config/judgement/problems.ts'
 import { explainIssues, pathOf } from '../dataplane/config/judgement/shape.ts'

@@ -5,7 +5,7 @@ import type { Tree } from '../dataplane/config/document/tree.ts'
 import { isRecord } from '../dataplane/json/values.ts'
 import { rules } from './fields.ts'
 
-/** What the schema bounds by its form alone, such as a hash, still needs a length. */
+/** A value that the schema bounds by its form alone, such as a hash, still needs a length. */
 const STRING_LENGTH_MAX = 4096
 const NAME_LENGTH_MAX = 253
 
@@ -37,18 +37,18 @@ function structural(node: unknown, options: StructuralOptions): Tree {
 }
 
 /**
- * The API server would write defaults into what users wrote; pods apply them, so they are told. `kubectl explain` shows no
- * values where a rule stands in the place of `enum`, so the text lists them.
+ * The API server would write defaults into the user's text; pods apply them instead, and descriptions name them.
+ * `kubectl explain` shows no values where a rule stands in place of `enum`, so the text lists them.
  */
 function describe(
   description: unknown,
   { initial, values }: { readonly initial: unknown; readonly values: unknown },
 ): string | undefined {
-  const isTold = initial !== undefined && !(typeof initial === 'object' && isEmpty(initial))
-  const told = isTold ? `Default: ${JSON.stringify(initial)}.` : undefined
+  const hasDefault = initial !== undefined && !(typeof initial === 'object' && isEmpty(initial))
+  const standard = hasDefault ? `Default: ${JSON.stringify(initial)}.` : undefined
   const choices =
     Array.isArray(values) && values.length > 1 ? `One of: ${values.join(', ')}.` : undefined
-  const parts = [description, choices, told].filter((part) => part !== undefined)
+  const parts = [description, choices, standard].filter((part) => part !== undefined)
   return parts.length === 0 ? undefined : parts.join(' ')
 }
 
@@ -105,7 +105,7 @@ function boundText(node: Tree, { references }: StructuralOptions): Tree {
   if (Array.isArray(values)) {
     return references ? { ...rest, ...namesOrReference(values) } : { ...rest, enum: values }
   }
-  // Whoever writes a resource may read no file of a pod; what stands in untyped nodes the operator refuses.
+  // The author of a resource may not read files of a pod; the operator checks untyped nodes for them.
   const noFile = references ? { not: { pattern: FILE_REFERENCE } } : {}
   const bounded = { maxLength: STRING_LENGTH_MAX, ...rest, ...noFile }
   // A format says what the pattern says, and the API server knows its formats.

@@ -28,7 +28,7 @@ const Autoscaling = ruled(
       .min(1)
       .max(100)
       .optional()
-      .describe('Of the requested CPU, over all pods; 70 if absent.'),
+      .describe('Share of the requested CPU, over all pods; 70 if absent.'),
   }),
   {
     rule: "(has(self.mode) && self.mode == 'External') || has(self.maxReplicas)",
@@ -80,12 +80,12 @@ const NetworkPolicy = z.strictObject({
     .array(Peer)
     .max(64)
     .optional()
-    .describe('Who may call the client port; everybody if absent.'),
+    .describe('Peers that may call the client port; all if absent.'),
   metrics: z
     .array(Peer)
     .max(64)
     .optional()
-    .describe('Who may read the metrics port; everybody if absent.'),
+    .describe('Peers that may read the metrics port; all if absent.'),
   egress: z
     .array(Egress)
     .max(64)
@@ -143,11 +143,11 @@ export const WorkloadSpec = z.strictObject({
     .max(86_400)
     .optional()
     .describe(
-      'What requests in flight get when a pod ends; request_timeout_seconds + 10 if absent.',
+      'Time for requests in flight when a pod ends; request_timeout_seconds + 10 if absent.',
     ),
   podDisruptionBudget: PodDisruptionBudget.prefault({}).describe('Bounds voluntary evictions.'),
   networkPolicy: NetworkPolicy.prefault({}).describe(
-    'Who may open which port of the pods, and where these connect to.',
+    'Peers that may open each port of the pods, and the destinations of the pods.',
   ),
   nodeSelector: labels().default({}).describe('Labels of the nodes that may run a pod.'),
   tolerations: z.array(Toleration).max(64).default([]).describe('Taints that pods tolerate.'),

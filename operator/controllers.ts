@@ -43,7 +43,7 @@ export interface ControllerOptions {
 export interface ControllerParts {
   readonly api: ApiClient
   readonly world: World
-  /** To the pods. */
+  /** Sends documents to the pods. */
   readonly transport: Transport
 }
 

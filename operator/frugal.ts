@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** Node collects what was made in passing before it asks the system for more. */
 const FLAGS = ['--max-semi-space-size=4', '--optimize-for-size'] as const
 
-/** Otherwise each thread of the C library keeps a heap of its own, and large blocks stay once they were needed. */
+/** Without these, each thread of the C library keeps a separate heap, and large blocks stay once they were needed. */
 const VARIABLES = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '131072',
@@ -18,7 +18,7 @@ const VARIABLES = {
  */
 export function startFrugally(env: NodeJS.ProcessEnv): void {
   const { execve, execPath, execArgv, argv } = process
-  // What somebody gave by hand counts, whatever it says.
+  // A flag given by hand wins, whichever value it has.
   const missing = FLAGS.filter((flag) => !execArgv.some((given) => nameOf(given) === nameOf(flag)))
   if (missing.length === 0 || execve === undefined) return
   const cache = env.NODE_COMPILE_CACHE ?? cacheFolder(env)
@@ -34,7 +34,7 @@ function nameOf(flag: string): string {
   return flag.replace(/=.*/, '')
 }
 
-/** In the user's own folder: what is in it is run, so nobody else may write there. */
+/** In the user's home folder: the process runs these modules, so no other user may write there. */
 function cacheFolder({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): string | undefined {
   const home = XDG_CACHE_HOME ?? (HOME === undefined ? undefined : join(HOME, '.cache'))
   if (home === undefined) return undefined

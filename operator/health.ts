@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics` of the operator, on one port of its own. */
+/** `/healthz`, `/readyz` and `/metrics` of the operator, on a separate port. */
 import { createServer, type Server } from 'node:http'
 import type { Registry } from 'prom-client'
 

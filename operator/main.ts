@@ -1,4 +1,4 @@
-/** The program: `node operator/main.ts`. What it composes is in run.ts. */
+/** The program: `node operator/main.ts`. run.ts composes the parts. */
 import type { PodNetwork } from './delivery/targets.ts'
 import { startFrugally } from './frugal.ts'
 

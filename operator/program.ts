@@ -14,7 +14,7 @@ import { World } from './world.ts'
 
 export interface OperatorOptions extends ControllerOptions {
   readonly cluster: Cluster
-  /** The namespaces whose gateways this operator runs; empty: all. */
+  /** The operator runs the gateways of these namespaces; empty: of all. */
   readonly watchNamespaces: readonly string[]
   /** The admission webhook, where there is one: it sees what is watched, and writes as the leader. */
   readonly startWebhook?: (parts: WebhookParts) => Webhook
@@ -26,12 +26,12 @@ export interface OperatorOptions extends ControllerOptions {
 }
 
 export interface Operator {
-  /** Every watch has been told of everything once. */
+  /** Every watch has delivered a complete list once. */
   readonly isSynced: () => boolean
   readonly isLeading: () => boolean
   readonly silentMs: () => number
   readonly webhook: Webhook | undefined
-  /** Resolves when the lead was lost: whoever runs the process ends it, and another one takes over. */
+  /** Resolves when this process lost the lead. Its caller then ends the process, and another replica takes over. */
   readonly lost: Promise<void>
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** What the operator may do, as one table: the chart's roles are made from it, and a test compares it with what the code asks. */
+/** The rights of the operator in one table: the chart makes its roles from it, and a test compares it with the calls. */
 import type { Verb } from './kube/api.ts'
 import { RESOURCES, type Resource } from './kube/objects.ts'
 
@@ -11,7 +11,7 @@ export interface Grant {
    * `webhook-cluster`: only where the admission webhook is on; of the latter's object there is one in no namespace.
    */
   readonly where: 'watched' | 'own' | 'webhook-own' | 'webhook-cluster'
-  /** Only objects of these names. Whoever creates cannot be bound to a name. */
+  /** Only objects of these names. RBAC cannot bind `create` to a name. */
   readonly names?: readonly string[]
   /** No call of ours asks for it; an admission plugin does. */
   readonly isForAdmission?: boolean
@@ -50,7 +50,7 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.autoscalers, verbs: OPTIONAL_CHILD, where: 'watched' },
   // Patched is one annotation, which has the kubelet renew the mounts of the pod.
   { resource: RESOURCES.pods, verbs: ['list', 'watch', 'patch'], where: 'watched' },
-  // Whose pods those with a gateway's label are.
+  // The owners decide which pods with a gateway's label belong to it.
   { resource: RESOURCES.replicaSets, verbs: ['get'], where: 'watched' },
   { resource: RESOURCES.events, verbs: ['create'], where: 'watched' },
   { resource: RESOURCES.leases, verbs: ['create'], where: 'own' },

@@ -25,7 +25,7 @@ Usage: node operator/main.ts [options]
   --webhook-port PORT       serve an admission webhook over HTTPS   (absent: none; 0: any free one)
   --webhook-host A,B        names and addresses by which the API server reaches it
   --webhook-configuration NAME
-                            the ValidatingWebhookConfiguration that is told whom to trust
+                            the ValidatingWebhookConfiguration that receives the authority
   --kubeconfig FILE         where the cluster is                    (KUBECONFIG, else the pod's account)
   --context NAME            context of the kubeconfig
   --help                    this text
@@ -76,7 +76,7 @@ interface WebhookValues {
   readonly 'webhook-configuration'?: string | undefined
 }
 
-/** All of it, or nothing: a webhook that nobody can reach or trust would be worse than none. */
+/** All three options, or none: a webhook that the API server cannot reach or trust is worse than none. */
 function webhookOf(values: WebhookValues) {
   const hosts = listed(values['webhook-host'])
   const [port, configuration] = [values['webhook-port'], values['webhook-configuration']]

@@ -16,7 +16,7 @@ const STATES: readonly State[] = PodStatus.shape.state.unwrap().options
 
 export function tallyOf(gateways: readonly KubeObject[]): Tally {
   const ready = { true: 0, false: 0 }
-  // A state that nobody is in is told too: an alert cannot tell a missing series from a good one.
+  // States without gateways get a series as well: an alert cannot tell a missing series from a good one.
   const pods = Object.fromEntries(STATES.map((state) => [state, 0]))
   for (const gateway of gateways) {
     ready[isReady(gateway) ? 'true' : 'false']++

@@ -1,4 +1,4 @@
-/** Every metric of the operator. Where controllers of others have a name for it, it is that name. */
+/** Every metric of the operator. Where other controllers have an established name, the metric takes it. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { LEASE_NAME } from './rbac.ts'
 import type { Tally } from './tally.ts'
@@ -79,7 +79,7 @@ export function createTelemetry(): Telemetry {
     ),
     pushSeconds: histogram(
       'gw_config_push_duration_seconds',
-      'From sending a document to the answer of the pod.',
+      'Time from sending a document to the answer of the pod.',
       'document',
     ),
     tallyBy: makeTallied(registry),
@@ -94,7 +94,7 @@ export function createTelemetry(): Telemetry {
     ),
     missed: counter(
       'gw_watch_missed_events_total',
-      'Changes that only a later list told of; not counting the first one.',
+      'Changes that a watch missed and only a later list revealed; the first list does not count.',
       'resource',
     ),
     ...ofWebhook(makers),
@@ -114,7 +114,7 @@ function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) 
     ),
     webhookSeconds: histogram(
       'controller_runtime_webhook_latency_seconds',
-      'From a request to the admission webhook to its answer.',
+      'Time from a request to the admission webhook to its answer.',
       'webhook',
     ),
     webhookCertificateEnds: gauge(
@@ -123,14 +123,14 @@ function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) 
     ),
     admissions: counter(
       'gw_admission_reviews_total',
-      'Objects that the admission webhook was asked for, by how that ended.',
+      'Objects that the admission webhook has judged, by result.',
       'kind',
       'result',
     ),
   }
 }
 
-/** A series that is not there yet cannot be told from one that is lost. */
+/** Creates every series at once: a missing series looks like a lost one. */
 function beginAtZero({ reconciles, queueDepth, activeWorkers, leader, statusUpdates }: Telemetry) {
   for (const controller of ['gateway', 'key']) {
     for (const result of ['success', 'error']) reconciles.inc({ controller, result }, 0)

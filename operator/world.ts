@@ -1,4 +1,4 @@
-/** What the operator watches, and which gateways a change concerns. */
+/** The objects that the operator watches, and the gateways that a change concerns. */
 
 import { gatewayOf } from './compile/compile-keys.ts'
 import type { ApiClient, Selection } from './kube/api.ts'
@@ -36,7 +36,7 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   configMaps: { labelSelector: OURS },
   serviceAccounts: { labelSelector: OURS },
   autoscalers: { labelSelector: OURS },
-  // Of these the generation tells whether somebody changed them.
+  // For these kinds the generation tells whether an object was changed.
   budgets: { labelSelector: OURS, metadataOnly: true },
   networkPolicies: { labelSelector: OURS, metadataOnly: true },
 }

@@ -11,10 +11,10 @@ const GENERATORS: Readonly<Record<string, readonly string[]>> = {
   'dataplane/generate.ts': ['admin', 'api', 'attempts', 'errors', 'metrics', 'pod'].map(
     (page) => `dataplane/docs/${page}.md`,
   ),
-  'cli/generate.ts': ['cli/README.md'],
+  'cli/generate.ts': ['cli/docs/reference.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],
   'charts/generate.ts': [
-    'charts/gw/README.md',
+    'charts/gw/docs/reference.md',
     'charts/gw/files/dashboard.generated.json',
     'charts/gw/templates/_rules.tpl',
     'charts/gw/templates/crds/gatewayconfigs.yaml',

@@ -5,6 +5,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 import { PROVIDER_FACTS } from '../dataplane/providers/index.ts'
 import { circlesOf } from './tidy/circles.ts'
+import { clumsyPhrase, REWRITTEN } from './tidy/phrases.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SOURCES = ['dataplane', 'crds', 'operator', 'cli', 'charts', 'test']
@@ -252,6 +253,36 @@ test('no drawers, no banned words', () => {
       assert.doesNotMatch(text, pattern, `${path} has ${pattern}: ${instead}`)
     }
   }
+})
+
+test('texts are plain English', () => {
+  const isText = /\.(ts|js|md|yaml|tpl|txt)$/
+  for (const { path, text } of sources) {
+    if (!isText.test(path) || !REWRITTEN.some((start) => path.startsWith(start))) continue
+    for (const [index, line] of text.split('\n').entries()) {
+      const found = clumsyPhrase(line)
+      assert.equal(found, undefined, `${path}:${index + 1}: ${found}`)
+    }
+  }
+})
+
+test('a phrase that makes a reader stop is found, and plain sentences are not', () => {
+  const clumsy = [
+    '/** Who has no key leaves it out. */',
+    '// It is said. What stands there is taken.',
+    "fix: 'Of these one counts.',",
+    ' * so that nobody asks',
+    '- Whose turn it is waits.',
+  ]
+  const plain = [
+    '/** What may it do? */',
+    'what stands there',
+    'The clients of a pod',
+    "case 'told':",
+    'const Of = 1',
+  ]
+  for (const line of clumsy) assert.notEqual(clumsyPhrase(line), undefined, line)
+  for (const line of plain) assert.equal(clumsyPhrase(line), undefined, line)
 })
 
 test('values without a type are read by one kit', () => {

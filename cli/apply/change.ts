@@ -1,4 +1,4 @@
-/** What applying a document to a cluster would change: asked of the API server, which stores nothing yet. */
+/** The change that applying a document to a cluster would make: a dry run of the API server, which stores nothing yet. */
 
 import { canonicalize } from '../../dataplane/config/document/canonical.ts'
 import {
@@ -15,7 +15,7 @@ import type { ClusterAccess } from '../asking/cluster-access.ts'
 export const MANAGER = 'gw'
 
 export interface Change {
-  /** What is sent. */
+  /** The object that is sent. */
   readonly gateway: KubeObject
   /** Absent where the gateway is new. */
   readonly live: KubeObject | undefined
@@ -68,7 +68,7 @@ function between(live: KubeObject | undefined, next: KubeObject): Difference[] {
   return differencesBetween(side(live), side(next))
 }
 
-/** What a user writes of a gateway; both written forms of a field are one. */
+/** The part of a gateway that users write; both written forms of a field are one. */
 function shapeOf(object: KubeObject | undefined): unknown {
   if (object === undefined) return {}
   const { labels, annotations } = object.metadata

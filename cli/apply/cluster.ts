@@ -44,8 +44,8 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 409, 422])
 function adviceOn({ status, message }: ApiError): string {
   if (status !== 409) return ''
   return message.includes('conflict with')
-    ? '\n    fix: Take these fields over with --force-conflicts, or leave them to whoever set them.'
-    : '\n    fix: Somebody has changed it meanwhile; look with `gw diff`, and apply again.'
+    ? '\n    fix: Take these fields over with --force-conflicts, or leave them to their present owner.'
+    : '\n    fix: The object has changed meanwhile; look with `gw diff`, and apply again.'
 }
 
 /** undefined, and everything said, where the file is refused before anything is sent. */
@@ -133,7 +133,7 @@ async function send(
   { api }: ClusterAccess,
   { force, onlyLimits }: Pick<Applying, 'force' | 'onlyLimits'>,
 ): Promise<KubeObject> {
-  // What was compared is what is changed, or nothing is.
+  // Either exactly the compared object changes, or nothing does.
   const { resourceVersion } = live?.metadata ?? {}
   const isPinned = onlyLimits && resourceVersion !== undefined
   const metadata = { ...gateway.metadata, ...(isPinned ? { resourceVersion } : {}) }

@@ -1,4 +1,4 @@
-/** What applying a file would change, wherever it would be applied. */
+/** The change that applying a file would make, to a gateway of this machine or of a cluster. */
 import type { Difference } from '../../dataplane/config/shown/differences.ts'
 import { readVerdict } from '../asking/admin-words.ts'
 import { withCluster } from '../asking/cluster-access.ts'

@@ -40,7 +40,7 @@ export interface Judged {
 
 export interface Target {
   readonly name: string | undefined
-  /** Of the option, and where that is absent of the context. */
+  /** The namespace of the option, else that of the context. */
   readonly namespace: string
   readonly isNamespaceSaid: boolean
 }
@@ -69,7 +69,7 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
   }
   const namespace = typeof ownNamespace === 'string' ? ownNamespace : target.namespace
   const gateway = objectOf(written, { name, namespace })
-  // Keys may be resources of their own, so that the file alone does not tell which are missing.
+  // Keys may be GatewayKey resources, so the file alone does not show which are missing.
   const { problems: findings } = compile({
     gateway,
     keys: [],
@@ -86,7 +86,7 @@ export function judge({ name: file, text }: Written, target: Target): Judged {
   return hasErrors(found) ? { problems: found } : { gateway, problems: found }
 }
 
-/** What the API server gives an object itself is not the writer's to send. */
+/** Members that the API server fills in are not sent. */
 function objectOf(
   tree: Readonly<Record<string, unknown>>,
   place: { readonly name: string; readonly namespace: string },

@@ -6,7 +6,7 @@ import type { ClusterAccess } from '../asking/cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
 
 const LOOK_MS = 400
-/** Whoever waits longer is told what for. */
+/** After this time the reason for waiting is shown. */
 const QUIET_MS = 1000
 
 export interface Waiting {
@@ -25,16 +25,16 @@ export async function untilProgrammed(
   { generation, timeoutMs }: Waiting,
 ): Promise<Waited> {
   const startedAt = performance.now()
-  const told = new Map<string, string>()
+  const shown = new Map<string, string>()
   for (;;) {
     const object = await api.get(RESOURCES.gatewayConfigs, { namespace, name })
     if (object === undefined) throw new AnswerIsNo(`GatewayConfig "${name}" was deleted meanwhile.`)
     const status = GatewayStatus.parse(object.status ?? {})
-    if ((status.observedGeneration ?? 0) >= generation) tellOfPods(status, told)
+    if ((status.observedGeneration ?? 0) >= generation) tellOfPods(status, shown)
     const waitedMs = performance.now() - startedAt
     const verdict = verdictOf(status, generation)
     if (verdict !== undefined) return verdict
-    if (waitedMs >= QUIET_MS) tell('', `waiting: ${whyNotYet(status, generation)}`, told)
+    if (waitedMs >= QUIET_MS) tell('', `waiting: ${whyNotYet(status, generation)}`, shown)
     if (waitedMs >= timeoutMs) return { kind: 'late', why: whyNotYet(status, generation), status }
     await delay(LOOK_MS)
   }
@@ -76,18 +76,18 @@ function whyNotYet(status: GatewayStatus, generation: number): string {
 }
 
 /** A line whenever something about a pod is new. */
-function tellOfPods({ pods, programmedReplicas = 0 }: GatewayStatus, told: Map<string, string>) {
+function tellOfPods({ pods, programmedReplicas = 0 }: GatewayStatus, shown: Map<string, string>) {
   for (const { name, state = 'Pending', ready, error } of pods) {
     const readiness = ready ? 'ready' : 'not ready'
     const fault = error === undefined ? '' : `: ${error}`
     const count = `${programmedReplicas} of ${pods.length} programmed`
-    tell(name, `pod ${name}: ${state}, ${readiness}${fault} (${count})`, told)
+    tell(name, `pod ${name}: ${state}, ${readiness}${fault} (${count})`, shown)
   }
 }
 
 /** Only what is new about something. */
-function tell(what: string, text: string, told: Map<string, string>): void {
-  if (told.get(what) === text) return
-  told.set(what, text)
+function tell(what: string, text: string, shown: Map<string, string>): void {
+  if (shown.get(what) === text) return
+  shown.set(what, text)
   printRemark(text)
 }

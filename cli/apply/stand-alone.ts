@@ -42,7 +42,7 @@ export async function applyToGateway(
   if (lasts !== undefined) printRemark(whatAnEditDoes(lasts, taken.file ?? written.name))
 }
 
-/** A gateway takes the file of its start whenever that is saved, whatever was applied in between. */
+/** A gateway takes the file of its start whenever that is saved, even if another document was applied in between. */
 function whatAnEditDoes(lasts: Lasting, file: string): string {
   if (lasts === 'for good')
     return `This lasts: the gateway was started with ${file}, and takes each later edit of it by itself.`

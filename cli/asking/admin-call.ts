@@ -3,7 +3,7 @@ import { request } from 'node:http'
 
 export interface AdminAnswer {
   readonly status: number
-  /** JSON of the admin API; what it says is checked by whoever reads it. */
+  /** JSON of the admin API; each caller checks its shape. */
   readonly body: unknown
 }
 

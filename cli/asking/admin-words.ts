@@ -1,4 +1,4 @@
-/** What the admin API says of documents it is given, as far as the tool reads it. */
+/** The answers of the admin API to documents, as far as the tool reads them. */
 import { z } from 'zod'
 import type { Difference } from '../../dataplane/config/shown/differences.ts'
 

@@ -36,7 +36,7 @@ export async function withCluster<T>(
   }
 }
 
-/** The gateway that was named, or the only one of the namespace; throws a sentence where there is none. */
+/** The gateway that was named, or the only one of the namespace; throws a sentence if there is no such gateway. */
 export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   const { api } = access
   const { namespace, gateway } = gatewayPlace(access)
@@ -98,7 +98,7 @@ export async function listAll(
   return items
 }
 
-/** What the API server said is told as it is; where it said nothing, the sentence says what to check. */
+/** Passes on the message of the API server; without one, the sentence says what to check. */
 function explained(error: unknown, server: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof ApiError) {

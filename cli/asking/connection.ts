@@ -55,12 +55,10 @@ export async function askAdmin(
     throw new Error(`No gateway answers at ${admin} (${reasonOf(error, timeoutMs)}). ${ADVICE}`)
   }
   const { body, status } = answer
-  if (body === undefined) throw new Error(`What answers at ${admin} is no gateway. ${ADVICE}`)
+  if (body === undefined) throw new Error(`The server at ${admin} is not a gateway. ${ADVICE}`)
   // Only answers to clients have an id: it is the other port of the same gateway.
   if ('request_id' in Object(Object(body).error)) {
-    throw new Error(
-      `${admin} is where clients call; its admin API has a port of its own. ${ADVICE}`,
-    )
+    throw new Error(`${admin} is where clients call; the admin API listens elsewhere. ${ADVICE}`)
   }
   if (status === 401) throw new Error(`${admin} refuses: ${Object(Object(body).error).message}`)
   return answer

@@ -58,7 +58,7 @@ function standAlone(admin: string): Door {
       const { body } = await askAdmin(admin, '/status')
       const url = URL.parse(String(valueBelow(body, 'listeners', 'clients')))
       if (url === null) throw new Error(`The gateway at ${admin} does not say where clients call.`)
-      // What listens on every address is reached on this machine at loopback.
+      // A server that listens on every address is reached at loopback.
       if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
       if (url.hostname === '[::]') url.hostname = '[::1]'
       return url.origin

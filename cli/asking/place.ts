@@ -31,7 +31,7 @@ export interface InCluster {
 
 export type Place = StandAlone | InCluster
 
-/** The options by which every command that asks says whom. */
+/** The options that choose the gateway a command asks. */
 export function addPlace(command: Command): Command {
   return command
     .addOption(adminOption())
@@ -92,7 +92,7 @@ async function foundPlace(): Promise<StandAlone | undefined> {
 
 const DEFAULT: StandAlone = { kind: 'stand-alone', admin: ADMIN_DEFAULT }
 
-/** What was said, by an option or GW_ADMIN; undefined where nothing was. */
+/** The place named by an option or by GW_ADMIN; undefined without either. */
 export function saidPlace(options: PlaceOptions, command: Command): Place | undefined {
   const { admin } = options
   const flag = CLUSTER_FLAGS.find((name) => options[name] !== undefined)

@@ -17,7 +17,7 @@ export async function openTunnel(place: InCluster, to: PodPort): Promise<Tunnel>
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // The reader of the answer is told by its connection being cut.
+    // The reader of the answer notices that its connection is cut.
     socket.on('error', () => socket.destroy())
     forward(to, socket).catch(() => socket.destroy())
   })

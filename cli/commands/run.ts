@@ -4,7 +4,7 @@ import { endUsageWith64 } from '../printing/output.ts'
 
 export const run = endUsageWith64(
   new Command('run')
-    .description('Run the gateway of a configuration file until it is told to stop.')
+    .description('Run the gateway of a configuration file until it is stopped.')
     .requiredOption('-f, --file <path>', 'configuration file')
     .addOption(
       new Option(

@@ -19,7 +19,7 @@ export const version = endUsageWith64(
   addPlace(
     new Command('version').description('Show the version of the tool and of running gateways.'),
   )
-    .option('--client', 'only of the tool; nobody is asked')
+    .option('--client', 'only the version of the tool; asks no gateway')
     .addOption(formatOption())
     .action(showVersion),
 )

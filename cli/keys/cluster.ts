@@ -8,7 +8,7 @@ import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../askin
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
 
 const MANAGER = 'gw'
-/** Managers of their own: what they set stays when the writer of the key applies it again. */
+/** Separate managers: their fields stay when the author of the key applies it again. */
 const REVOKER = 'gw-revoke'
 const ROTATOR = 'gw-rotate'
 
@@ -119,7 +119,7 @@ export async function createKey(access: ClusterAccess, record: NewKey): Promise<
   }
 }
 
-/** Whoever keeps keys in a namespace of their own may not read the gateway's; the key is made all the same. */
+/** An author with rights in another namespace may not read the gateway; the key is made all the same. */
 async function readableGateway(access: ClusterAccess): Promise<KubeObject | undefined> {
   try {
     return await findGateway(access)

@@ -9,16 +9,16 @@ import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 type Api = Pick<ApiClient, 'get'>
 
 const LOOK_MS = 200
-/** A pod that hangs holds up nobody for longer. */
+/** A pod that hangs holds up the command no longer than this. */
 const WAIT_MS = 15_000
 
-/** Of the keys that pods should enforce; undefined where the key counts nowhere, or its gateway may not be read. */
+/** Reads the hash that pods should enforce; undefined if the key counts nowhere, or the gateway may not be read. */
 export async function keysSequenceOf(api: Api, key: KubeObject): Promise<number | undefined> {
   const sequence = valueBelow(await statusFor(api, key), 'keys', 'sequence')
   return typeof sequence === 'number' ? sequence : undefined
 }
 
-/** False where it has taken too long: the pods go on being told. */
+/** False if it has taken too long; the operator goes on informing the pods. */
 export async function untilPodsKnow(
   api: Api,
   key: KubeObject,
@@ -55,7 +55,7 @@ async function statusFor(api: Api, key: KubeObject): Promise<unknown> {
     const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: name ?? '' })
     return found?.status
   } catch (error) {
-    // Whoever keeps keys in a namespace of their own may not read the gateway's.
+    // An author with rights in another namespace may not read the gateway.
     if (error instanceof ApiError && error.status === 403) return undefined
     throw error
   }

@@ -1,4 +1,4 @@
-/** Keys in a file: a list of its own, or the one of a configuration and of the file that it names. Comments and order stay. */
+/** Keys in a file: a plain list, or the list of a configuration and of the file that it names. Comments and order stay. */
 import {
   existsSync,
   readFileSync,
@@ -14,9 +14,9 @@ import { listBelow } from '../../dataplane/json/values.ts'
 import { insertedText, type Path } from './insertion.ts'
 
 export interface KeysDocument {
-  /** Of all files. */
+  /** The keys of all files. */
   readonly records: readonly unknown[]
-  /** Of a whole configuration: what names lead to which route. */
+  /** Aliases of a whole configuration, each with its route. */
   readonly aliases: Readonly<Record<string, string>>
   /** Names of the routes of a whole configuration. */
   readonly routes: readonly string[] | undefined

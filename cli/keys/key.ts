@@ -5,7 +5,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** 256 random bits; a plain hash of so much is safe to store. */
 export const RANDOM_BYTES = 32
-/** 62^43 is the first power of 62 above 2^256: every 32 bytes have a text of their own. */
+/** 62^43 is the first power of 62 above 2^256, so that every 32 bytes have a distinct text. */
 const SECRET_LENGTH = 43
 /** 62^6 is above 2^32. */
 const CHECKSUM_LENGTH = 6
@@ -30,7 +30,7 @@ export function makeKey(parts: KeyParts, random: Uint8Array): string {
   return `${body}${base62(BigInt(crc32(body)), CHECKSUM_LENGTH)}`
 }
 
-/** What may be shown of a key, for people to recognise it by. */
+/** The part of a key that may be shown, so that people recognise it. */
 export function prefixOf(parts: KeyParts, key: string): string {
   return key.slice(0, headOf(parts).length + SHOWN_LENGTH)
 }

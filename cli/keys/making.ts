@@ -1,4 +1,4 @@
-/** A new key and its record; the key itself goes to whoever asked, and nowhere else. */
+/** Makes a key and its record; the key goes to the caller and nowhere else. */
 import { hash, randomBytes } from 'node:crypto'
 import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/schema/keys.ts'
 import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from './key.ts'

@@ -1,4 +1,4 @@
-/** What a key may do: the questions of the gateway, asked of the record. */
+/** Judges by a record what its key may do, as the gateway does. */
 import type { KeyView } from './view.ts'
 
 export interface Verdict {

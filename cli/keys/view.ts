@@ -28,7 +28,7 @@ export function viewOf(record: unknown, now: number): KeyView | undefined {
   return KeyView.parse({ ...rest, status: stateOf(parsed.data as never, now) })
 }
 
-/** Of the two, either may be the longer one: people paste what they have of a key. */
+/** Either text may be the longer one: people paste whichever part of a key they have. */
 export function hasPrefix({ prefix }: KeyView, given: string): boolean {
   return prefix !== undefined && (prefix.startsWith(given) || given.startsWith(prefix))
 }

@@ -1,4 +1,4 @@
-/** What the admin API answers to `gw explain`, as far as a table shows it. */
+/** The answer of the admin API to `gw explain`, as far as a table shows it. */
 import { z } from 'zod'
 import { BREAKER } from './breakers-text.ts'
 import { Standing } from './limits-table.ts'

@@ -2,10 +2,10 @@
 import { type Command, type CommanderError, Option } from 'commander'
 import { withHint } from './usage-hints.ts'
 
-/** What the exit code tells a script. */
+/** Exit codes, for scripts. */
 export const EXIT = { ok: 0, no: 1, unanswered: 2, usage: 64 } as const
 
-/** What was asked could be asked, and the answer is no: not found, there already, ended. All other errors end with 2. */
+/** The question could be asked, and the answer is no: not found, exists already, has ended. All other errors end with 2. */
 export class AnswerIsNo extends Error {}
 
 const FORMATS = ['table', 'json', 'yaml'] as const
@@ -47,7 +47,7 @@ export async function printValue(value: unknown, format: Exclude<Format, 'table'
   printText(stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }))
 }
 
-/** Columns as wide as their widest cell. What is not there is a hyphen, so that every line has all its columns. */
+/** Columns as wide as their widest cell. A hyphen stands for an absent value, so that every line has all columns. */
 export function printTable(head: readonly string[], rows: readonly (readonly unknown[])[]): void {
   const lines = [head, ...rows].map((row) => row.map((cell) => String(cell ?? '-')))
   const widths = head.map((_, column) =>

@@ -103,7 +103,7 @@ function attemptsOf({ attempts }: Trace): Branch[] {
   })
 }
 
-/** How it ended, and by whom: only what was answered is said to be. */
+/** How the request ended and which side ended it; an answer is shown only if there was one. */
 function ending(trace: Trace): Branch {
   const { status, code, message, upstream } = trace
   const below = usageOf(trace)

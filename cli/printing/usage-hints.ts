@@ -1,4 +1,4 @@
-/** What is said besides about wrong usage: where a command stands that was looked for elsewhere, which option is none. */
+/** Hints about wrong usage: where a misplaced command stands, and which option does not exist. */
 import type { Command } from 'commander'
 
 /** Named where people look for them, and not there yet. */

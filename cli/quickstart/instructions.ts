@@ -1,4 +1,4 @@
-/** What the quickstart prints: every block works when it is pasted into a shell as it stands. */
+/** The instructions that the quickstart prints: every block works when it is pasted into a shell. */
 
 export interface Running {
   /** Where clients call, with /v1. */

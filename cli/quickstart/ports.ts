@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { wholeNumber } from '../option-values.ts'
 
-/** So many neighbours of a taken port are tried. */
+/** Number of neighbours of a taken port that are tried. */
 const NEIGHBOURS_MAX = 200
 
 /** As they stand in the example. */

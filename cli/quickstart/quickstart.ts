@@ -12,7 +12,7 @@ import { choosePorts, PORT_NAMES, type Ports, wantedPorts, withPorts } from './p
 
 const HOST = '127.0.0.1'
 const EXAMPLE = join(import.meta.dirname, '..', 'example.yaml')
-/** Of the example, where other ports had to be put in. */
+/** A copy of the example in which other ports stand. */
 const COPY = 'example.yaml'
 const TOOL = join(import.meta.dirname, '..', 'main.ts')
 /** Public on purpose: its hash is in the example, and it opens nothing but simulated models. */
@@ -72,7 +72,7 @@ async function quickstart(wanted: Ports): Promise<number> {
   }
 }
 
-/** A copy of the example that somebody has changed is theirs. */
+/** A copy of the example that was edited belongs to the user. */
 function leaveNothing(folder: string, ports: Ports): void {
   const copy = join(folder, COPY)
   const isTheirs = existsSync(copy) && readFileSync(copy, 'utf8') !== exampleWith(ports)
@@ -104,11 +104,11 @@ function writeConfiguration(folder: string, ports: Ports): string {
 
 function startGateway(configFile: string, logFile: string): ChildProcess {
   return spawn(process.execPath, [TOOL, 'run', '--file', configFile], {
-    // What the gateway has to say to people comes on standard error.
+    // The gateway writes its messages for people to standard error.
     stdio: ['ignore', openSync(logFile, 'a'), 'inherit'],
     env: {
       ...process.env,
-      // Who presses Ctrl-C does not want to wait for a simulated stream.
+      // A person who presses Ctrl-C does not want to wait for a simulated stream.
       GW_DRAIN_TIMEOUT_SECONDS: '1',
     },
   })

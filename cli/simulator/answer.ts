@@ -1,4 +1,4 @@
-/** What the simulator says to a request: always the same to the same. */
+/** The simulator's answer to a request: the same request always gets the same answer. */
 import { exampleValue } from './example-value.ts'
 import { seededRandom } from './random.ts'
 import { type ChatRequest, promptWords, type Tool, textOf, wordsOf } from './request.ts'

@@ -56,7 +56,7 @@ function refuseUnservable(request: ChatRequest, { settings, random }: World): vo
     throw new Refusal(400, message, { code: 'context_length_exceeded', param: 'messages' })
   }
   if (random() < settings.errorRate) {
-    throw new Refusal(settings.errorStatus, 'The simulator was told to fail at times.', {
+    throw new Refusal(settings.errorStatus, 'The simulator is configured to fail at times.', {
       code: 'simulated_error',
     })
   }

@@ -9,7 +9,7 @@ const BODY_BYTES_MAX = 67_108_864
 export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Aborted when the connection is gone or the answer is out: either way nobody reads on. */
+  /** Aborted when the connection is gone or the answer is out: either way the client reads no more. */
   readonly left: AbortSignal
 
   constructor(request: IncomingMessage, response: ServerResponse) {
@@ -44,7 +44,7 @@ export class Exchange {
 
   refuse(refusal: Refusal): void {
     const { status } = refusal
-    // Nobody reads the rest of a body that was too large, so its connection is of no more use.
+    // The rest of a body that was too large stays unread, so its connection cannot be used again.
     if (status === 413) this.response.setHeader('connection', 'close')
     if (status === 429 || status === 503) this.response.setHeader('retry-after', '1')
     this.sendJson(refusal.body, status)

@@ -1,4 +1,4 @@
-/** What runtimes tell about themselves: models, tokens, gauges. In the words of vLLM. */
+/** Models, tokens and gauges as runtimes report them, in the words of vLLM. */
 import { crc32 } from 'node:zlib'
 import { CONTEXT_TOKENS } from './chat.ts'
 import type { Exchange } from './exchange.ts'

@@ -1,4 +1,4 @@
-/** What the simulator refuses with: OpenAI's error object. */
+/** A refusal of the simulator: OpenAI's error object. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number

@@ -1,4 +1,4 @@
-/** What the simulator reads of a request. All other members are taken and mean nothing to it. */
+/** The members of a request that the simulator reads. It accepts and ignores all others. */
 import { z } from 'zod'
 
 const Part = z.looseObject({ text: z.string().optional() })

@@ -22,7 +22,7 @@ export interface Simulator {
   /** The origin, without a path. */
   readonly url: string
   readonly port: number
-  /** What it has done so far, and what it does now. */
+  /** Counts of its past and present requests. */
   state(): Counts & { readonly running: number; readonly waiting: number }
   /** Cuts what is in flight. */
   stop(): Promise<void>
@@ -98,7 +98,7 @@ async function answer(
     authorize(request, path, world)
     await handlerOf(request.method ?? '', path)(exchange, world)
   } catch (error) {
-    // A client that left is no fault, and there is nobody to tell.
+    // A client that left is no fault, and no client waits for an error.
     if (exchange.left.aborted) return
     if (response.headersSent) response.destroy()
     else exchange.refuse(error instanceof Refusal ? error : new Refusal(500, String(error)))

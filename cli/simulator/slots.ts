@@ -37,7 +37,7 @@ export class Slots {
     await promise
   }
 
-  /** The slot goes to whoever waits longest, so it stays taken while anybody waits. */
+  /** The slot goes to the request that has waited longest, so it stays taken while any request waits. */
   free(): void {
     const [next] = this.#queue
     if (next === undefined) {

@@ -1,4 +1,4 @@
-/** What all requests to one simulator share. */
+/** The state that all requests to one simulator share. */
 import type { Slots } from './slots.ts'
 
 export interface SimulatorSettings {

@@ -11,7 +11,7 @@ export interface PodStore {
   readonly failOpen: boolean
 }
 
-/** Whoever may not ask pods, or meets one that does not answer, is told what the status says. */
+/** If pods may not be asked, or one does not answer, the status of the gateway has to suffice. */
 export async function storesOf(
   { namespace }: ClusterAccess,
   gateway: KubeObject,

@@ -1,11 +1,11 @@
-/** What either kind of gateway gives when its status is asked for. */
+/** A status as it was read, of a stand-alone gateway or of one in a cluster. */
 
 /** A status that has been asked for. */
 export interface Seen {
   readonly ready: boolean
   /** For programs. */
   readonly value: unknown
-  /** What counts as a change; times and counters that always run do not. */
+  /** The part that counts as a change; times and counters that always run do not. */
   readonly essence: unknown
   print(): void
 }

@@ -22,7 +22,7 @@ export async function showOnce({ place, isWide, output }: Showing): Promise<void
   if (!seen.ready) process.exitCode = EXIT.no
 }
 
-/** Until a signal; a gateway that cannot be asked for a moment is told of, and asked again. */
+/** Shows changes until a signal; a gateway that does not answer for a moment is reported and asked again. */
 export async function showChanges({ place, isWide, output }: Showing): Promise<void> {
   const leaving = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -43,8 +43,8 @@ type Status = z.output<typeof Status>
 export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   const { status, body } = await askAdmin(admin, '/status')
   if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
-  const told = Status.parse(body)
-  const { state, config, upstreams, store, objectives } = told
+  const seen = Status.parse(body)
+  const { state, config, upstreams, store, objectives } = seen
   return {
     ready: state === 'serving' && config.last_reload.result === 'success',
     value: body,
@@ -60,19 +60,19 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
       ]),
       objectives: objectives.map(({ breached }) => breached),
     },
-    print: () => print(admin, told),
+    print: () => print(admin, seen),
   }
 }
 
-function print(admin: string, told: Status): void {
-  const { version, state, config, store, upstreams, objectives } = told
+function print(admin: string, seen: Status): void {
+  const { version, state, config, store, upstreams, objectives } = seen
   const { last_reload: reload } = config
   const facts: [string, string][] = [
     ['gateway', `${admin}, version ${version}, ${state}`],
     ['configuration', `${config.hash.slice(0, 12)} from ${config.file}`],
     ['last reload', `${reload.result} at ${reload.at}`],
     ['serves', `${config.routes} routes, ${config.keys} keys`],
-    ['in flight', `${told.requests_in_flight} requests, ${told.streams_open} streams`],
+    ['in flight', `${seen.requests_in_flight} requests, ${seen.streams_open} streams`],
     ['store', sentenceOf(store)],
   ]
   const width = Math.max(...facts.map(([label]) => label.length))
@@ -101,7 +101,7 @@ function print(admin: string, told: Status): void {
   )
 }
 
-/** `backend memory, durable false`: the store says what it is in members of its own. */
+/** `backend memory, durable false`: each store reports members that only it has. */
 function sentenceOf(store: unknown): string {
   if (typeof store !== 'object' || store === null) return String(store ?? '-')
   const entries = Object.entries(store).filter(([, value]) => value !== null && value !== undefined)

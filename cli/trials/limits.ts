@@ -121,13 +121,13 @@ async function checkTenant({ key = '' }: Calling, tenant: string, doors: Doors |
     throw new Error(`The key is of tenant "${verdict.tenant}", not of "${tenant}".`)
 }
 
-/** What was left in the bucket, and what ran into it; one more for a request under way at the end. */
+/** The tokens left in the bucket and those that ran into it; one more for a request under way at the end. */
 function mostAdmitted(limit: number, burst: number, elapsedMs: number): number {
   if (Number.isNaN(limit)) return Number.POSITIVE_INFINITY
   return Math.floor(burst + (limit * elapsedMs) / 60_000) + 1
 }
 
-/** Only a gateway's admin API knows it; through a load balancer alone it is not told. */
+/** Only a gateway's admin API knows it; a load balancer alone does not reveal it. */
 async function burstOf(tenant: string, doors: Doors | undefined): Promise<number | undefined> {
   if (doors === undefined) return undefined
   const { status, body } = await doors[0].ask(`/limits/${encodeURIComponent(tenant)}`)
@@ -159,7 +159,7 @@ async function send(
       printRemark(`sent ${index} of ${total}`)
     }
     const answer = chat(route, calling)
-    // Waited for at the end; until then a failure is nobody's.
+    // Awaited at the end; until then a failure has no handler.
     answer.catch(() => undefined)
     under.push(answer)
   }

@@ -1,4 +1,4 @@
-/** Loads a large configuration in a process of its own: requests do not wait for it, and its memory goes with it. */
+/** Loads a large configuration in a separate process: requests do not wait for it, and its memory goes with it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
@@ -17,7 +17,7 @@ import {
 } from './load.ts'
 import type { Configuration } from './schema/index.ts'
 
-/** Bytes. What is smaller is read in some ten milliseconds; a process takes two hundred to begin. */
+/** Bytes. A smaller document takes some ten milliseconds; a process takes two hundred to start. */
 const LARGE = 256 * 1024
 
 /** Entries of a long list that are handed over at once: a few milliseconds of the process that serves. */
@@ -61,7 +61,7 @@ function sizeOf(path: string): number {
 interface Order {
   readonly file: string
   readonly env: Host['env']
-  /** What stands in the file; absent: it is read. */
+  /** The content of the file; absent: the process reads the file. */
   readonly document?: string
   readonly isServing: boolean
 }
@@ -70,7 +70,7 @@ async function loadInProcess({ file, env, document, isServing }: Order): Promise
   const source = document === undefined ? 'file' : 'input'
   const child = spawn(process.execPath, [import.meta.filename, source, file], { env })
   if (isServing && child.pid !== undefined) setPriority(child.pid, NICENESS)
-  // Why it did not take all of it is told by how it ends.
+  // The exit of the process shows why it did not read all of it.
   child.stdin.on('error', () => undefined)
   child.stdin.end(document)
   const [[code], complaint, data] = await Promise.all([

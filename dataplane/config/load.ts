@@ -40,14 +40,14 @@ export interface Loaded {
   readonly keysFile?: string
   /** Files that `${file:}` and `${secret:}` lead to. */
   readonly referredFiles?: readonly string[]
-  /** What only a configuration has that was delivered to a pod. */
+  /** Facts about a configuration that was delivered to a pod. */
   readonly delivered?: Delivered
 }
 
-/** What was loaded as data alone, so that a thread can hand it to another. */
+/** A loaded configuration as plain data, so that a thread can hand it over. */
 export interface LoadedData extends Omit<Loaded, 'referenceAt' | 'delivered'>, Origins {}
 
-/** What leads from the canonical form to the references that were written. */
+/** The way from the canonical form to the references that were written. */
 export interface Origins {
   readonly uses: ReadonlyMap<string, ReferenceUse>
   readonly moves: readonly Move[]
@@ -66,7 +66,7 @@ export function withReferences({ uses, moves, ...data }: LoadedData): Loaded {
   return { ...data, referenceAt: referencesFrom({ uses, moves }) }
 }
 
-/** Of all that was loaded it holds on to these two only: the document with its places is let go. */
+/** Keeps only these two, so that the document with its positions can be collected. */
 export function referencesFrom({ uses, moves }: Origins): Loaded['referenceAt'] {
   return (path) => uses.get(showPath(sourceThrough(moves, path)))
 }

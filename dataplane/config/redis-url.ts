@@ -1,4 +1,4 @@
-/** From the text of `redis.url` to where the store is and who enters, so that a mistake is told before anything connects. */
+/** Reads `redis.url`: the address of the store and its credentials, so that a mistake shows before anything connects. */
 
 export interface RedisNode {
   readonly host: string
@@ -10,7 +10,7 @@ export interface RedisPlace {
   readonly tls: boolean
   /** The server, the sentinels, or some nodes of the cluster; empty for a socket. */
   readonly nodes: readonly RedisNode[]
-  /** Of the unix socket. */
+  /** Path of the unix socket. */
   readonly path: string
   /** The name under which sentinels know the primary. */
   readonly primary: string
@@ -49,7 +49,7 @@ export const REDIS_URL_FORMS =
   'Write redis://HOST:6379, rediss://HOST:6379 (TLS), unix:///PATH, ' +
   'redis+sentinel://HOST:26379,HOST:26379/NAME or redis+cluster://HOST:6379,HOST:6379.'
 
-/** What is wrong with the URL; never repeats it, since it may hold a password. */
+/** Mistakes of the URL; the message never repeats it, because it may hold a password. */
 export class RedisUrlError extends Error {}
 
 /** Throws a RedisUrlError. */

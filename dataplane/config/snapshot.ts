@@ -36,7 +36,7 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly healthPath: string | undefined
 }
 
-/** What a clock that is looked at every 100 ms and the way of an answer may take. */
+/** A clock that is swept every 100 ms and the way of an answer may take this much. */
 const SILENCE_MARGIN_MS = 250
 
 export interface RouteMember {
@@ -57,7 +57,7 @@ export interface Route {
   readonly attemptsMax: number
 }
 
-/** What tenants may use, and what it costs. */
+/** The limits of tenants, and the prices of models. */
 export interface Limits {
   readonly rules: TenantRules
   readonly prices: PriceList
@@ -87,11 +87,11 @@ export interface Snapshot {
   readonly keepaliveMs: number
 }
 
-/** What a pod knows beside the configuration it was delivered. */
+/** Facts that a pod has beside the configuration it was delivered. */
 export interface Delivered {
-  /** SHA-256 of what the user wrote, hex: the same in every pod, whatever their secrets are. */
+  /** SHA-256 of the user's text, hex: the same in every pod, although their secrets may differ. */
   readonly hash: string
-  /** The keys of a document of their own. They change in place: a revocation waits for no configuration. */
+  /** The keys of a separate document. They change in place: a revocation waits for no configuration. */
   readonly keys: ReadonlyMap<string, KeyEntry>
   /** Upstreams that cannot be used, and why. */
   readonly disabled: ReadonlyMap<string, string>
@@ -202,7 +202,7 @@ function routeOf(
   })
 }
 
-/** A little less than the load balancer waits, so that a 504 is told and not a closed connection. */
+/** A little less than the load balancer waits, so that the client gets a 504 and not a closed connection. */
 function silenceMsBefore(idleSeconds: number | undefined): number {
   if (idleSeconds === undefined) return Number.POSITIVE_INFINITY
   const idleMs = idleSeconds * 1000

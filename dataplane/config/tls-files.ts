@@ -24,7 +24,7 @@ export function tlsOf(
 }
 
 /**
- * What is wrong with the files of every `tls` section. Without this a bad CA file would be passed
+ * Finds mistakes in the files of every `tls` section. Without this a bad CA file would be passed
  * over in silence, since OpenSSL skips what it cannot read.
  */
 export function readTlsFiles(section: Section, readText: ReadText): Finding[] {
@@ -125,7 +125,7 @@ function certificatesOf(text: string): X509Certificate[] {
 
 function keyOf(text: string): KeyObject {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('holds no PEM private key')
-  if (/ENCRYPTED/.test(text)) throw new Error('is encrypted, and there is nobody to ask')
+  if (/ENCRYPTED/.test(text)) throw new Error('is encrypted, and its password cannot be asked for')
   try {
     return createPrivateKey(text)
   } catch {

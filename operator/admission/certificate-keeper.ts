@@ -1,4 +1,4 @@
-/** Keeps the webhook's certificates in a Secret: every replica reads them, the leader renews them and says whom to trust. */
+/** Keeps the webhook's certificates in a Secret: every replica reads them; the leader renews them and publishes the authority. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus, NotLeaderError } from '../kube/api-error.ts'
@@ -17,7 +17,7 @@ import {
 export interface CertificateKeeperOptions {
   readonly api: Pick<ApiClient, 'get' | 'create' | 'update' | 'apply'>
   readonly secret: { readonly namespace: string; readonly name: string }
-  /** Name of the ValidatingWebhookConfiguration that is told whom to trust. */
+  /** Name of the ValidatingWebhookConfiguration that receives the authority. */
   readonly configuration: string
   readonly hosts: readonly string[]
   readonly isLeading: () => boolean
@@ -76,7 +76,7 @@ export class CertificateKeeper {
     this.#timer = setTimeout(() => this.start(), isGood ? lookMs : retryMs)
   }
 
-  /** What goes on failing in the same words is said once. */
+  /** A failure that repeats in the same words is logged once. */
   #note(error: unknown): string {
     const message = messageOf(error)
     // Another one leads by now, or was faster: the next look shows what it wrote.
@@ -109,7 +109,8 @@ export class CertificateKeeper {
     }
     if (configuration === undefined) {
       throw new Error(
-        `there is no ValidatingWebhookConfiguration ${name}, so that nobody asks; make it, or leave out --webhook-port`,
+        `there is no ValidatingWebhookConfiguration ${name}, so the API server never calls the webhook; ` +
+          'make it, or leave out --webhook-port',
       )
     }
     if (bundles.some((bundle) => bundle !== bundleOf(next)))
@@ -129,7 +130,7 @@ export class CertificateKeeper {
     await api.create(RESOURCES.secrets, made, MANAGER)
   }
 
-  /** Only whom to trust; all else of the configuration is of whoever made it. */
+  /** Writes the authority only; the rest of the configuration belongs to its author. */
   async #publish(configuration: KubeObject, certificates: Certificates): Promise<void> {
     const caBundle = Buffer.from(bundleOf(certificates)).toString('base64')
     const { name, uid } = configuration.metadata

@@ -1,4 +1,4 @@
-/** Makes certificates of two kinds: of an authority of our own, and of a server that it vouches for. */
+/** Makes two kinds of certificates: for an authority, and for a server that the authority vouches for. */
 import {
   createHash,
   createPrivateKey,
@@ -50,7 +50,7 @@ const EXTENSIONS = {
 /** It may sign servers, and no further authority. */
 export function makeAuthority(validity: Validity): KeyedCertificate {
   const { privateKey, publicKey } = newKeys()
-  // Each has a name of its own: who verifies finds the right one among several by it.
+  // Each authority has a distinct name: a client finds the right one among several by it.
   const name = `gw-operator-webhook-ca-${randomBytes(4).toString('hex')}`
   const extensions = [
     critical(EXTENSIONS.constraints, sequence(truth(), integer(Buffer.from([0])))),
@@ -61,7 +61,7 @@ export function makeAuthority(validity: Validity): KeyedCertificate {
   return { certificate: signed(facts, privateKey), key: pemOf(privateKey) }
 }
 
-/** For a server of these names and addresses. */
+/** Makes a certificate for a server of these names and addresses. */
 export function makeLeaf(
   hosts: readonly string[],
   validity: Validity,
@@ -124,7 +124,7 @@ function nameOf(commonName: string): Buffer {
   return sequence(set(sequence(COMMON_NAME, text(commonName))))
 }
 
-/** Of a certificate that was made here: its subject is one line. */
+/** Reads the subject of a certificate that was made here: it is one line. */
 function commonNameOf({ subject }: X509Certificate): string {
   return subject.replace(/^CN=/, '')
 }

@@ -9,9 +9,9 @@ import { type KeyedCertificate, makeAuthority, makeLeaf } from './certificate.ts
 export interface Certificates {
   /** In PEM, the newest first: clients may trust every one of them. */
   readonly authorities: readonly string[]
-  /** Of the newest; keys of older ones are not kept. */
+  /** The newest authority's; keys of older ones are not kept. */
   readonly authorityKey: string
-  /** What the server shows. */
+  /** The certificate that the server presents. */
   readonly leaf: KeyedCertificate
 }
 
@@ -19,7 +19,7 @@ export interface Circumstances {
   /** Names and addresses under which clients come. */
   readonly hosts: readonly string[]
   readonly now: number
-  /** Whether clients have been told of this authority. */
+  /** Whether clients have received this authority. */
   readonly isTrusted: (authority: string) => boolean
 }
 
@@ -101,7 +101,7 @@ export function endOf({ leaf }: Certificates): number {
   return validity(leaf.certificate).until
 }
 
-/** What clients are told to trust. */
+/** The authorities that clients are to trust. */
 export function bundleOf({ authorities }: Certificates): string {
   return authorities.map((pem) => `${pem.trim()}\n`).join('')
 }

@@ -28,7 +28,7 @@ export function set(...contents: readonly Uint8Array[]): Buffer {
   return element(0x31, contents)
 }
 
-/** Of a number that is not negative, given as its bytes; a first bit that is set would make it one. */
+/** Encodes a number that is not negative, given as its bytes; a first bit that is set would make it negative. */
 export function integer(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
   const digits = first === -1 ? Buffer.from([0]) : bytes.subarray(first)
@@ -39,7 +39,7 @@ export function truth(): Buffer {
   return element(0x01, [Buffer.from([0xff])])
 }
 
-/** Such as `2.5.29.17`. */
+/** Encodes an object identifier such as `2.5.29.17`. */
 export function objectId(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   return element(0x06, [Buffer.from([40 * first + second, ...rest.flatMap(inSevens)])])
@@ -77,7 +77,7 @@ export function tagged(number: number, ...contents: readonly Uint8Array[]): Buff
   return element(CONTEXT | CONSTRUCTED | number, contents)
 }
 
-/** A member that is known by its number, in the place of a tag of its own. */
+/** Encodes a member whose number stands in place of a tag. */
 export function taggedBytes(number: number, bytes: Uint8Array): Buffer {
   return element(CONTEXT | number, [bytes])
 }

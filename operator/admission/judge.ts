@@ -1,4 +1,4 @@
-/** Judges one object as the operator itself does, by the same functions. What may heal by itself later is only warned of. */
+/** Judges one object with the functions of the operator itself. Mistakes that may heal without an edit are warnings. */
 
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
@@ -8,7 +8,7 @@ import { isLarge, judgeApart, TIMED_OUT } from '../compile/judge-apart.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { Question, Verdict } from './review.ts'
 
-/** What is known of the cluster at the moment. */
+/** The state of the cluster at this moment. */
 export interface Known {
   readonly now: number
   readonly gateway: (key: string) => KubeObject | undefined
@@ -22,10 +22,10 @@ export async function judgeQuestion(
 ): Promise<Verdict> {
   if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
   const found = await problemsOf(object, known)
-  // What took too long may be in order.
+  // A judgement that took too long says nothing about the object.
   const isError = ({ severity, code }: Finding) => severity === 'error' && code !== TIMED_OUT
   const errors = found.filter(isError)
-  // What was stored with this mistake must remain editable; and of a paused gateway nothing is taken.
+  // An object that was stored with this mistake must remain editable, and a paused gateway is not applied.
   const old = before === undefined || errors.length === 0 ? [] : await problemsOf(before, known)
   const isPaused = valueBelow(object, 'spec', 'paused') === true
   const isNew = (finding: Finding) => !isPaused && !old.some((one) => isSame(one, finding))
@@ -76,7 +76,7 @@ function warningsOf(key: KubeObject, { now, gateway: gatewayNamed, keysOf }: Kno
     const missing = 'there is no such GatewayConfig yet. Create it, or correct spec.gateway.'
     return [isForeign ? NOT_PERMITTED.message : `spec.gateway: ${missing}`]
   }
-  // Of thousands of records only those of the same hash matter to this one.
+  // Among thousands of records only those of the same hash matter to this one.
   const hash = valueBelow(key, 'spec', 'hash')
   const others = keysOf(name).filter(
     (other) => keyOf(other) !== keyOf(key) && valueBelow(other, 'spec', 'hash') === hash,

@@ -11,11 +11,11 @@ export interface Question {
   readonly kind: string
   readonly isDryRun: boolean
   readonly object: KubeObject
-  /** As it is stored; absent where it is made. */
+  /** The stored object; absent when it is being created. */
   readonly before: KubeObject | undefined
 }
 
-/** What is found: errors refuse, warnings are shown to whoever applies. */
+/** Errors refuse the object; the API server shows warnings to the author. */
 export interface Verdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly string[]
@@ -32,7 +32,7 @@ const KINDS: readonly string[] = [RESOURCES.gatewayConfigs.kind, RESOURCES.gatew
 const CAUSES_MAX = 50
 const TEXT_LENGTH_MAX = 1024
 const WARNINGS_MAX = 20
-/** What the API server passes on of each; it cuts the rest. */
+/** The API server passes on this many characters of each and cuts the rest. */
 const WARNING_LENGTH_MAX = 256
 
 /** Deletions, statuses, objects that are going, and edits of metadata alone are not judged. */

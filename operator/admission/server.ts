@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https'
 import type { KeyedCertificate } from './certificate.ts'
 import { Slots } from './slots.ts'
 
-/** What the body of a question is answered with. */
+/** Answers the body of a question. */
 export interface Reply {
   readonly status: number
   readonly body: object | string
@@ -12,26 +12,26 @@ export interface Reply {
 
 export interface ReviewServerOptions {
   readonly answer: (body: unknown) => Reply | Promise<Reply>
-  /** Of every request, with how long it took. */
+  /** Called for every request, with the time it took. */
   readonly onAnswer: (status: number, seconds: number) => void
   readonly timings?: { readonly headersMs: number; readonly requestMs: number }
 }
 
 export interface ReviewServer {
   readonly server: Server
-  /** From now on connections get this certificate; those that are open keep theirs. */
+  /** New connections get this certificate; open ones keep theirs. */
   show(certificate: KeyedCertificate): void
-  /** From now on every answer ends its connection, so that the next one goes elsewhere. */
+  /** Every answer from now on ends its connection, so that the next request goes elsewhere. */
   leave(): void
 }
 
 export const REVIEW_PATH = '/validate'
 /** An edit carries the object twice, and the API server takes 3 MiB of each. */
 const BODY_BYTES_MAX = 7 * 1024 * 1024
-/** So many bodies are in memory at once; others wait at their sockets. */
+/** This many bodies are in memory at once; others wait at their sockets. */
 const READ_AT_ONCE_MAX = 8
 const CONNECTIONS_MAX = 128
-/** Whoever sends more slowly keeps others waiting. */
+/** A slower sender would keep other requests waiting. */
 const TIMINGS = { headersMs: 5000, requestMs: 10_000 }
 /** Longer than the API server keeps an idle connection: it never meets one that was just closed. */
 const IDLE_MS = 120_000
@@ -51,7 +51,7 @@ export function createReviewServer(options: ReviewServerOptions): ReviewServer {
         : slots.run(() => replyTo(request, options.answer))
       reply
         .then((one) => send(response, one))
-        // It ended before it was whole, or took too long: there is nobody to answer.
+        // The request ended early or took too long, so no client waits for an answer.
         .catch(() => request.destroy())
         .finally(() => options.onAnswer(response.statusCode, (performance.now() - started) / 1000))
     },
@@ -82,7 +82,7 @@ async function replyTo(
 const TOO_LARGE: Reply = { status: 413, body: `a review takes at most ${BODY_BYTES_MAX} bytes` }
 const NO_JSON: Reply = { status: 400, body: 'the body is not JSON' }
 
-/** What can be said before the body is read. */
+/** Judges the head, before the body is read. */
 function refusalOf({ method, url, headers }: IncomingMessage): Reply | undefined {
   if (url?.split('?')[0] !== REVIEW_PATH) {
     return { status: 404, body: `reviews are asked at ${REVIEW_PATH}` }
@@ -118,7 +118,7 @@ function parse(body: Buffer): unknown {
 function send(response: ServerResponse, { status, body }: Reply): void {
   const isText = typeof body === 'string'
   const text = isText ? `${body}\n` : JSON.stringify(body)
-  // What was not read is not waited for.
+  // An unread body is not waited for.
   const more = status === 200 ? {} : { connection: 'close' }
   const allow = status === 405 ? { allow: 'POST' } : {}
   const type = isText ? 'text/plain' : 'application/json'

@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at once; the others wait in the order in which they came. */
+/** Runs a limited number of tasks at once; the others wait in the order in which they came. */
 export class Slots {
   readonly #waiting: (() => void)[] = []
   #free: number
@@ -14,7 +14,7 @@ export class Slots {
       return await work()
     } finally {
       const next = this.#waiting.shift()
-      // The slot goes to whoever waits longest, so that nobody overtakes.
+      // The slot goes to the task that has waited longest.
       if (next === undefined) this.#free++
       else next()
     }

@@ -19,9 +19,9 @@ export interface WebhookOptions {
   readonly listen: { readonly port: number; readonly host: string }
   /** Names and addresses under which the API server comes. */
   readonly hosts: readonly string[]
-  /** The ValidatingWebhookConfiguration that is told whom to trust. */
+  /** The ValidatingWebhookConfiguration that receives the authority. */
   readonly configuration: string
-  /** Of the Secret with the certificates. */
+  /** The namespace of the Secret with the certificates. */
   readonly namespace: string
   /** How long it goes on answering once it is asked to end: others hear of that later. */
   readonly drainMs: number
@@ -41,7 +41,7 @@ export interface WebhookParts {
 export interface Webhook {
   /** Rejects where the port cannot be had. */
   readonly listening: Promise<AddressInfo>
-  /** It has its certificates, or nobody has made some yet. */
+  /** Whether it has its certificates, or none exist yet. */
   readonly isReady: boolean
   stop(): Promise<void>
 }
@@ -136,7 +136,7 @@ async function reply(
   return { status: 200, body: answerOf(question, verdict) }
 }
 
-/** Where the mistakes are, and not what was written there. */
+/** The places of the mistakes, without the values that were written there. */
 function logRefusal(log: Log, { kind, object, isDryRun }: Question, { errors }: Verdict): void {
   const fields = errors.slice(0, NAMED_MAX).map(({ path }) => showPath(path).slice(0, 256))
   const message = `${kind} ${keyOf(object)} was refused for ${countFindings(errors)} mistakes.`

@@ -1,4 +1,4 @@
-/** What every check of a resource takes and returns. */
+/** The arguments and the result of every check of a resource. */
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { Section } from '../../dataplane/config/schema/index.ts'
 import type { KubeObject } from '../kube/objects.ts'

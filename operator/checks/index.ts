@@ -1,4 +1,4 @@
-/** What cannot work in a cluster, or not as meant. The order is the order in messages. */
+/** Checks for settings that cannot work in a cluster, or not as meant. Messages keep this order. */
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'

@@ -1,4 +1,4 @@
-/** Addresses and ports at which nobody could reach the pod. */
+/** Addresses and ports at which no client could reach the pod. */
 
 import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import { POD_ADMIN_PORT } from '../../dataplane/config/schema/listener.ts'

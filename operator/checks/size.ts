@@ -4,7 +4,7 @@ import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import { canonicalJson } from '../../dataplane/delivery/signed.ts'
 import type { ClusterCheck } from './contract.ts'
 
-/** As text in text; the rest of the mebibyte is for ten thousand keys. */
+/** Measured as text in text; the rest of the mebibyte is for ten thousand keys. */
 const DOCUMENT_BYTES_MAX = 320 * 1024
 
 export const documentFits: ClusterCheck = ({ gateway }) => {

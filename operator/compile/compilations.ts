@@ -35,7 +35,7 @@ export interface CompilationsOptions {
 }
 
 interface JudgedApart {
-  /** What was judged, and beside which tenants. */
+  /** The generation and the tenants that were judged. */
   readonly version: string
   readonly of: string
   readonly judged: Judged
@@ -44,7 +44,7 @@ interface JudgedApart {
 export class Compilations {
   readonly #options: CompilationsOptions
   readonly #world: World
-  /** Of large gateways: what a thread has found, and what one is to find. */
+  /** Results and orders of the threads that judge large gateways. */
   readonly #judged = new Map<string, JudgedApart>()
   readonly #asked = new Map<string, string>()
   #last: Promise<void> = Promise.resolve()
@@ -93,7 +93,7 @@ export class Compilations {
     return this.#made.get(gateway)?.compiled.verdicts.get(key)
   }
 
-  /** At once, or for a large document by and by: undefined until it is known for this generation. */
+  /** Judges at once, or in a thread for a large document: undefined until the result for this generation is there. */
   #judge(gateway: KubeObject, keys: CompiledKeys): Judged | undefined {
     const tenants = tenantsOf(keys)
     const now = this.#wallClock()

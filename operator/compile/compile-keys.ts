@@ -19,7 +19,7 @@ export interface KeyVerdict {
   readonly reason: 'Accepted' | 'InvalidSpec' | 'NotPermitted' | 'DuplicateHash' | 'GatewayNotFound'
   readonly message: string
   readonly state: KeyState
-  /** Routes of the key that the gateway has not: it may call the others. */
+  /** Routes that the key names and the gateway does not have: it may call the others. */
   readonly missing?: readonly string[]
   /** None of its routes is there, so that it can call nothing. */
   readonly hasNoRoute?: boolean
@@ -76,7 +76,7 @@ export function stateOf(record: KeyRecord, now: number): KeyState {
   return isExpired ? 'EXPIRED' : 'ACTIVE'
 }
 
-/** Of a resource on its own: for keys whose gateway is not there. */
+/** The state of a key whose gateway does not exist. */
 export function keyStateOf(key: KubeObject, now: number): KeyState {
   const { record } = readKey(key)
   return record === undefined ? 'ACTIVE' : stateOf(record, now)
@@ -144,7 +144,7 @@ function ownKeys(gateway: KubeObject, kept: readonly KeyRecord[]): KeyRecord[] {
   })
 }
 
-/** What is wrong with a GatewayKey in itself, whatever its gateway says. */
+/** Mistakes of a GatewayKey itself, independent of its gateway. */
 export function faultsOfKey(key: KubeObject): readonly Finding[] {
   return readKey(key).faults ?? []
 }
@@ -161,7 +161,7 @@ function readKey(key: KubeObject): ReadKey {
   const known = read.get(key)
   if (known !== undefined) return known
   const isForeign = !gatewayOf(key).startsWith(`${key.metadata.namespace}/`)
-  // Ids of other namespaces carry theirs, so that nobody's key can pass for another in logs.
+  // Ids from other namespaces carry the namespace, so that no key can pass for another in logs.
   const found = parseKey(key, isForeign ? keyOf(key) : key.metadata.name)
   read.set(key, found)
   return found
@@ -179,7 +179,7 @@ function parseKey(key: KubeObject, id: string): ReadKey {
       scopes: spec.scopes,
       routes: spec.routes,
       expires_at: spec.expiresAt,
-      // Whoever writes `revoked: {}` means it, whenever it was.
+      // A key with `revoked: {}` is revoked, at an unknown time.
       revoked_at: revoked && (revoked.at ?? key.metadata.creationTimestamp),
       reason: revoked?.reason,
       rotated_to: spec.rotatedTo,
@@ -192,7 +192,7 @@ function parseKey(key: KubeObject, id: string): ReadKey {
   return { faults }
 }
 
-/** Members whose name in the resource is not that of the record. */
+/** Members whose name in the resource differs from the record's. */
 const FIELDS: Readonly<Record<string, Path>> = {
   expires_at: ['expiresAt'],
   revoked_at: ['revoked', 'at'],

@@ -22,13 +22,13 @@ import { type Needs, needsOf } from './needs.ts'
 
 export interface Resources {
   readonly gateway: KubeObject
-  /** Every GatewayKey that names this gateway, of whatever namespace. */
+  /** Every GatewayKey that names this gateway, of any namespace. */
   readonly keys: readonly KubeObject[]
   /** Milliseconds since the epoch. */
   readonly now: number
   /** Keys that are in force: a record that was made unreadable keeps what it said before. */
   readonly keptKeys?: readonly KeyRecord[]
-  /** False: `keys` are not all that there are, so that nothing is said of what has none. */
+  /** False: further keys may exist, so warnings about tenants without keys are left out. */
   readonly areAllKeys?: boolean
 }
 
@@ -49,7 +49,7 @@ export interface Compiled {
 
 export interface CompiledConfiguration {
   readonly payload: Payload
-  /** Of the payload: what pods acknowledge and status compares. */
+  /** Hash of the payload: pods acknowledge it, and the status compares it. */
   readonly hash: string
   readonly needs: Needs
 }
@@ -62,7 +62,7 @@ export function compile(resources: Resources): Compiled {
   return combine(judged, compiled, areAllKeys)
 }
 
-/** What is known of a gateway without its keys. It is data alone, so that a thread can hand it to another. */
+/** The judgement of a gateway without its keys. It is plain data, so that a thread can hand it over. */
 export interface Judged extends Pick<Compiled, 'configuration' | 'spec' | 'problems'> {}
 
 export function judgeGateway(
@@ -78,7 +78,7 @@ export function judgeGateway(
   return { configuration, spec: spec.data, problems }
 }
 
-/** Keys come whatever is known of the rest: without a judgement the configuration is still being looked at. */
+/** Adds the keys. Keys do not wait: without a judgement the configuration is still pending. */
 export function combine(
   judged: Judged | undefined,
   { records, verdicts }: CompiledKeys,
@@ -90,7 +90,7 @@ export function combine(
   }
   const problems = judged.problems.filter(
     ({ severity, path }) =>
-      // Keys may also come as resources of their own.
+      // Keys may also come as GatewayKey resources.
       severity === 'error' ||
       showPath(path) !== 'gw.api_keys' ||
       (areAllKeys && records.length === 0),
@@ -132,7 +132,7 @@ function configurationOf(gateway: KubeObject): CompiledConfiguration {
   return { payload, hash: hashOf(payload), needs: needsOf(payload) }
 }
 
-/** What the user wrote, without the keys, which travel on their own. */
+/** The document that the user wrote, without the keys, which travel separately. */
 function payloadOf(gateway: KubeObject): Payload {
   const { apiVersion, kind, metadata, gw } = documentOf(gateway)
   const { api_keys: _, ...rest } = gw

@@ -1,4 +1,4 @@
-/** Where a configuration makes a pod connect to, as far as its text tells. */
+/** The addresses that a configuration makes a pod connect to, as far as its text shows them. */
 
 import { isIP } from 'node:net'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'

@@ -8,11 +8,11 @@ import type { KubeObject } from '../kube/objects.ts'
 import { messageOf } from '../log.ts'
 import { type Judged, judgeGateway } from './compile.ts'
 
-/** Characters of `gw`. What is smaller takes some ten milliseconds; a thread takes two hundred to begin. */
+/** Characters of `gw`. A smaller document takes some ten milliseconds; a thread takes two hundred to start. */
 const LARGE = 64 * 1024
-/** From the moment it begins. What a ConfigMap holds takes a second on a slow machine. */
+/** Counted from its start. The contents of a full ConfigMap take a second on a slow machine. */
 const DEADLINE_MS = 10_000
-/** Of the thread: the largest configuration takes a third of it. */
+/** The thread's limit: the largest configuration takes a third of it. */
 const HEAP_MIB = 256
 /** Condition `Accepted` has a reason for it. */
 export const TIMED_OUT = 'COMPILATION_TIMED_OUT'
@@ -28,7 +28,7 @@ export function isLarge({ gw }: KubeObject): boolean {
   return JSON.stringify(gw ?? null).length > LARGE
 }
 
-/** Never rejects: what stands in the way is said as a problem of the document. */
+/** Never rejects: a failure becomes a problem of the document. */
 export async function judgeApart(order: Order, deadlineMs = DEADLINE_MS): Promise<Judged> {
   const { gateway, ...rest } = order
   const { metadata, spec, gw } = gateway

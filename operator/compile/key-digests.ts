@@ -1,4 +1,4 @@
-/** What a set of keys is compared by; each record is digested once, not each time one of thousands changes. */
+/** The hash by which sets of keys are compared; each record is digested once, not whenever one of thousands changes. */
 import {
   type KeyRecord,
   legacyHashOf,
@@ -6,7 +6,7 @@ import {
   setHashOf,
 } from '../../dataplane/delivery/signed.ts'
 
-/** A set is asked for its hash where it is made and where it is signed. */
+/** Two callers need the hash of a set: the one that makes it and the one that signs it. */
 const hashes = new WeakMap<readonly KeyRecord[], string>()
 const digests = new WeakMap<KeyRecord, string>()
 
@@ -19,7 +19,7 @@ export function digestOf(records: readonly KeyRecord[]): string {
   return hash
 }
 
-/** What pods of releases up to 1.4 say of the same set. */
+/** The hash that pods of releases up to 1.4 report for the same set. */
 export function legacyDigestOf(records: readonly KeyRecord[]): string {
   return legacyHashOf(records.map(digestOfOne))
 }

@@ -1,4 +1,4 @@
-/** What a configuration needs of the pod it runs in: Secrets to mount, variables, ports. */
+/** The needs of a configuration from the pod it runs in: Secrets to mount, variables, ports. */
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
@@ -11,7 +11,7 @@ export interface Ports {
 }
 
 export interface Needs {
-  /** Names of Secrets, sorted: each is mounted as a folder of its own. */
+  /** Names of Secrets, sorted: each is mounted as a separate folder. */
   readonly secrets: readonly string[]
   /** Names of environment variables, sorted. */
   readonly variables: readonly string[]
@@ -19,7 +19,7 @@ export interface Needs {
   /** Hash of what says where counters are kept. */
   readonly store: string
   readonly destinations: Destinations
-  /** As written: what a request may take, and so what a pod may take to end. */
+  /** As written: the longest time of a request bounds how long a pod may take to end. */
   readonly requestTimeoutSeconds?: number
 }
 
@@ -58,7 +58,7 @@ export function needsOf({ gw }: Payload): Needs {
   }
 }
 
-/** Counters in the pod are the same, whether somebody says so or not. */
+/** Counters stay in the pod by default, so writing that default out needs nothing more. */
 function isShared(gw: Payload['gw']): boolean {
   return valueBelow(gw, 'rate_limits', 'backend') === 'redis'
 }

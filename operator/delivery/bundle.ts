@@ -23,7 +23,7 @@ import type { SigningKeys } from './signing-keys.ts'
 /** One document as it goes to a pod, and what the pod answers when it has it. */
 export interface Outgoing {
   readonly sequence: number
-  /** What a pod that enforces it reports. */
+  /** The hash that a pod reports once it enforces the document. */
   readonly hash: string
   readonly documentHash: string
   readonly keyId: string
@@ -42,7 +42,7 @@ export interface OutgoingConfiguration extends Outgoing {
 
 export interface OutgoingKeys extends Outgoing {
   readonly records: readonly KeyRecord[]
-  /** What pods of releases up to 1.4 report in the place of `hash`. */
+  /** The hash that pods of releases up to 1.4 report in place of `hash`. */
   readonly legacyHash: string
   /** Gzipped `text`. */
   readonly packed: Buffer
@@ -81,7 +81,7 @@ export function signKeys(
   const full = sign({ kind: 'Keys', gateway, sequence, keys: records }, keys.privateKey)
   const legacyHash = legacyDigestOf(records)
   const whole = { ...outgoing(full, sequence, digestOf(records)), legacyHash }
-  // A copy of its own: what zlib returns, and what Buffers copy, is a part of something larger.
+  // Copied, because the buffers of zlib are views of larger ones.
   const packed = Buffer.from(new Uint8Array(gzipSync(whole.text)).buffer)
   const addressee = { path: '/keys', uid: gateway.uid }
   const proof = proofOf(packed, addressee, keys)
@@ -114,7 +114,7 @@ function outgoing(envelope: Envelope, sequence: number, hash: string): Omit<Outg
   return { sequence, hash, documentHash: sha256, keyId, text: JSON.stringify(envelope) }
 }
 
-/** What a ConfigMap may hold. */
+/** The most that a ConfigMap may hold. */
 const CONFIG_MAP_BYTES_MAX = 1024 * 1024
 
 /** Throws what to do where it is more than a ConfigMap holds, before the API server says it in its own words. */
@@ -132,7 +132,7 @@ export function bundleData({ configuration, keys }: Stored) {
   }
 }
 
-/** What a ConfigMap holds for this gateway; a document that does not prove itself is as good as none. */
+/** Reads the ConfigMap of this gateway; a document without a valid signature counts as absent. */
 export function readStored(configMap: KubeObject, uid: string, keys: SigningKeys): Stored {
   const trust = trustOf(Object.values(keys.trusted))
   const open = (text: string) => {

@@ -16,7 +16,7 @@ export interface LinkTimings {
   readonly verifyMs: number
   /** The same for a pod that lacks something which may come any time. */
   readonly verifyUneasyMs: number
-  /** The same for a pod whose shared store may go away: with `fail_open: false` it then serves nobody. */
+  /** The same for a pod whose shared store may be away: with `fail_open: false` it then serves no client. */
   readonly verifySharedMs: number
   readonly backoffMs: number
   readonly backoffMsMax: number
@@ -60,7 +60,7 @@ export class Lane {
     else void this.#run()
   }
 
-  /** The pod was asked, and said where it stands. What is just being delivered knows better. */
+  /** Takes the report of a pod. A delivery under way knows better. */
   settle(state: LaneState): void {
     if (this.#isRunning || this.#isClosed) return
     this.#state = state
@@ -78,7 +78,7 @@ export class Lane {
     this.#isRunning = false
     if (this.#isClosed) return
     if (this.#isNew) {
-      // What this attempt was about is no longer what is wanted; that nobody answers is news all the same.
+      // The document of this attempt has been replaced; a pod that does not answer is news all the same.
       this.#isNew = false
       const isSilent = outcome.state === 'unreachable'
       if (isSilent) this.#state = outcome
@@ -133,7 +133,7 @@ export function refused(status: number, body: unknown): LaneState {
   return { state: 'rejected', error: `${error.replace(/\.$/, '')}. ${heals}`, isUntrusted: true }
 }
 
-/** What it says it has seen is more than any operator can have sent. */
+/** The pod claims to have seen a higher number than any operator can have sent. */
 export function unbelievable(have: number, stored: number): LaneState {
   const error =
     `the pod says that it has seen sequence ${have}, and ${stored} is what it should have; that is not believed. ` +

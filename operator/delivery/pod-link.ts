@@ -53,7 +53,7 @@ export class PodLink {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #silences = 0
-  #told = ''
+  #reported = ''
 
   constructor(origin: string, options: LinkOptions) {
     this.#options = options
@@ -137,7 +137,7 @@ export class PodLink {
     } else if (refused?.documentHash === wanted.documentHash) {
       lane.settle(rejected(refused.problems))
     } else if (state === 'acknowledged' || state === 'rejected') {
-      // What is pending or unreachable is on its way already.
+      // Pending and unreachable documents are on their way already.
       lane.begin()
     }
   }
@@ -146,8 +146,8 @@ export class PodLink {
   #tell(): void {
     const { configuration, keys } = this.#lanes
     const says = JSON.stringify([this.#report, configuration.state, keys.state, this.#floors])
-    if (says === this.#told || this.#isClosed) return
-    this.#told = says
+    if (says === this.#reported || this.#isClosed) return
+    this.#reported = says
     this.#planLook()
     this.#options.onChange()
   }
@@ -255,7 +255,7 @@ export class PodLink {
     return refused(answer.status, body)
   }
 
-  /** What the answer says is as good as asking. */
+  /** Reads the answer to a push like a report. */
   #note(part: Part, wanted: Outgoing, body: unknown): void {
     const report = this.#report
     if (report === undefined) return

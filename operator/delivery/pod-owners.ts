@@ -1,4 +1,4 @@
-/** Which pods are a gateway's own: made by a ReplicaSet of its Deployment, whatever labels others wear. */
+/** Decides which pods belong to a gateway: those of a ReplicaSet of its Deployment, whichever labels other pods carry. */
 import type { ApiClient } from '../kube/api.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
 import { isOwnedBy } from '../workload/names.ts'
@@ -15,7 +15,7 @@ export class PodOwners {
     this.#api = api
   }
 
-  /** Of pods with the gateway's label those that are believed, and sent anything. */
+  /** Returns the pods that carry the gateway's label and belong to it: only these receive documents. */
   async ownedBy(
     gateway: KubeObject,
     deployment: KubeObject | undefined,

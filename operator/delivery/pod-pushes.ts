@@ -1,4 +1,4 @@
-/** What is sent to a pod: each document with the headers that prove it, so that the pod reads it at all. */
+/** Makes the pushes to a pod: each document with the headers that prove it, without which the pod reads nothing. */
 
 import type { Request } from '../kube/transport.ts'
 import type { OutgoingConfiguration, OutgoingKeys } from './bundle.ts'

@@ -1,4 +1,4 @@
-/** What a pod says of itself at its push port, read without trusting it. */
+/** Reads the report that a pod gives at its push port, without trusting it. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 
 export interface PodReport {
@@ -7,7 +7,7 @@ export interface PodReport {
     readonly documentHash: string | undefined
     readonly sequence: number
     readonly generation: number
-    /** Of the newest document that it has seen, refused ones included. */
+    /** The newest document that the pod has seen, refused ones included. */
     readonly newestSequence: number
     readonly refused: RefusedDocument | undefined
     readonly isLastKnownGood: boolean

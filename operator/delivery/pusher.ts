@@ -5,7 +5,7 @@ import type { Part, Wanted } from './pod-pushes.ts'
 import type { PodReport } from './pod-reports.ts'
 
 export interface Target {
-  /** Of the pod: a new pod of an old name is another one. */
+  /** Uid of the pod: a new pod with an old name is another one. */
   readonly uid: string
   readonly name: string
   /** `http://address:port` of its push port. */
@@ -50,7 +50,7 @@ export class Pusher {
     this.#options = options
   }
 
-  /** From now on these pods are to have these documents; pods that are not named are let go. */
+  /** Delivers these documents to these pods from now on; pods that are not named are dropped. */
   program(gateway: string, targets: readonly Target[], wanted: Wanted): void {
     const pods = this.#gateways.get(gateway) ?? new Map<string, Linked>()
     this.#gateways.set(gateway, pods)

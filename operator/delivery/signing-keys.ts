@@ -23,7 +23,7 @@ export interface SigningPlace {
   readonly name: string
 }
 
-/** Makes the key where there is none. Throws where it is there and cannot be used: making another would cut off all pods. */
+/** Makes a missing key. Throws if the key exists and cannot be used: another one would cut off all pods. */
 export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Promise<SigningKeys> {
   const stored = await api.get(RESOURCES.secrets, place)
   if (stored !== undefined && !isEmpty(stored)) return readSigningKeys(stored)

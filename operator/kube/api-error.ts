@@ -1,4 +1,4 @@
-/** What the API server refuses with, and what the writer may do about it. */
+/** The refusals of the API server, and the reactions that a writer has to them. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { Answer } from './transport.ts'
 

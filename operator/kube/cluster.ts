@@ -1,4 +1,4 @@
-/** Where the cluster is and who we are in it. The only file that knows client-node. */
+/** Finds the cluster and the credentials for it. The only file that knows client-node. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -22,7 +22,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   if (isInside && host) return inCluster(host, env.KUBERNETES_SERVICE_PORT ?? '443')
   const plain = readPlainKubeconfig({ env, kubeconfig, context })
   if (plain !== undefined) return plain
-  // The library would take an address of its own invention for the cluster.
+  // The library would make up an address for the cluster.
   const isAnywhere = !isInside || existsSync(join(homedir(), '.kube', 'config'))
   if (!isAnywhere) throw new Error(NO_CLUSTER)
   return await fromKubeconfig(kubeconfig, context)
@@ -63,7 +63,9 @@ function loaded(config: KubeConfig, file: string | undefined, context: string | 
     else config.loadFromFile(file)
   } catch (error) {
     const [reason] = String(error instanceof Error ? error.message : error).split('\n')
-    throw new Error(`the kubeconfig${file === undefined ? '' : ` ${file}`} is of no use: ${reason}`)
+    throw new Error(
+      `the kubeconfig${file === undefined ? '' : ` ${file}`} cannot be used: ${reason}`,
+    )
   }
   if (context !== undefined) {
     if (config.getContextObject(context) === null) {
@@ -98,7 +100,7 @@ export async function openForward({ kubeconfig, context }: ClusterOptions): Prom
       faults,
       socket,
     )
-    // Without retries asked for it is the connection itself, and not a function that gives it.
+    // Without retries the result is the connection itself rather than a function that gives it.
     const connection = typeof opened === 'function' ? opened() : opened
     if (connection === null) throw new Error(`pod ${pod} cannot be reached`)
     connection.onclose = () => socket.end()

@@ -1,4 +1,4 @@
-/** Events beside the status: one for each change that somebody may want to be told of. */
+/** Writes Events beside the status: one for each change that a user may want to hear of. */
 import type { Condition } from '../../crds/conditions.ts'
 import { MANAGER } from '../workload/names.ts'
 import type { ApiClient } from './api.ts'
@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, { readonly True?: string; readonly False?
   Programmed: { True: 'Programmed' },
 }
 
-/** Reasons of a False condition that are news of their own; a rollout on its way is not. */
+/** Reasons of a False condition that deserve an Event; a rollout under way does not. */
 const FAILURES: Readonly<Record<string, string>> = {
   Rejected: 'ConfigNacked',
   PodUnreachable: 'ConfigPushFailed',
@@ -33,7 +33,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   ApplyFailed: 'WorkloadApplyFailed',
 }
 
-/** Of a GatewayKey, by the reason of its Ready condition; where it is True again is news too. */
+/** For a GatewayKey, by the reason of its Ready condition; a return to True is news too. */
 const OF_KEYS: Readonly<Record<string, string>> = {
   Ready: 'KeyReady',
   RouteNotFound: 'RouteNotFound',
@@ -46,12 +46,12 @@ const OF_KEYS: Readonly<Record<string, string>> = {
   Expired: 'KeyExpired',
 }
 
-/** Somebody meant it. */
+/** The user intended it. */
 const INTENDED = new Set(['KeyReady', 'KeyRevoked', 'KeyRotated'])
 
 export class Events {
   readonly #options: EventOptions
-  readonly #told = new Map<string, number>()
+  readonly #announced = new Map<string, number>()
 
   constructor(options: EventOptions) {
     this.#options = options
@@ -73,9 +73,10 @@ export class Events {
         }
         continue
       }
-      const told = FAILURES[reason] ?? (status === 'Unknown' ? undefined : REASONS[type]?.[status])
-      if (told === undefined || type === 'Ready' || type === 'Degraded') continue
-      this.#tell(object, { reason: told, note: message, isWarning: status === 'False' })
+      const announced =
+        FAILURES[reason] ?? (status === 'Unknown' ? undefined : REASONS[type]?.[status])
+      if (announced === undefined || type === 'Ready' || type === 'Degraded') continue
+      this.#tell(object, { reason: announced, note: message, isWarning: status === 'False' })
     }
   }
 
@@ -84,9 +85,9 @@ export class Events {
     const now = wallClock()
     const { uid, name, namespace } = object.metadata
     const id = `${uid} ${event.reason} ${event.note}`
-    if (now - (this.#told.get(id) ?? 0) < REPEAT_MS) return
-    if (this.#told.size >= REMEMBERED_MAX) this.#told.clear()
-    this.#told.set(id, now)
+    if (now - (this.#announced.get(id) ?? 0) < REPEAT_MS) return
+    if (this.#announced.size >= REMEMBERED_MAX) this.#announced.clear()
+    this.#announced.set(id, now)
     const body = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',

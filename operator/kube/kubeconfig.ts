@@ -9,7 +9,7 @@ import type { Cluster, ClusterOptions, Credentials } from './credentials.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** What is read here; with any other member the library is asked. */
+/** These members are read here; any other member needs the library. */
 const CLUSTER_MEMBERS = [
   'server',
   'certificate-authority',
@@ -41,7 +41,7 @@ export function readPlainKubeconfig(options: ClusterOptions): Cluster | undefine
     server: server.replace(/\/+$/, ''),
     namespace: entries.namespace,
     async credentials() {
-      // The file is read again: whoever renews certificates writes it anew.
+      // The file is read again: a tool that renews certificates rewrites it.
       const fresh = read() ?? entries
       return credentialsOf(fresh.cluster, fresh.user, dirname(file))
     },

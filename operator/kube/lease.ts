@@ -21,7 +21,7 @@ export interface LeaseOptions {
 }
 
 export interface LeaseTimings {
-  /** Others take over when the lease has not changed for so long. */
+  /** Other replicas take over once the lease has not changed for this time. */
   readonly durationMs: number
   /** A leader that could not renew for so long stops: before others begin. */
   readonly renewMs: number
@@ -36,7 +36,7 @@ export class Lease {
   readonly #timings: LeaseTimings
   readonly #stopping = new AbortController()
   #running: Promise<void> | undefined
-  /** What was last seen of the lease, and when it last changed by our own clock: clocks of others are not compared. */
+  /** The lease as last seen, and when it last changed by the local clock: clocks of other machines are not compared. */
   #seen: { version: string | undefined; at: number } = { version: undefined, at: 0 }
   #renewedAt = Number.NEGATIVE_INFINITY
   #isLeading = false
@@ -56,7 +56,7 @@ export class Lease {
     return this.#isLeading && performance.now() - this.#renewedAt < this.#timings.renewMs
   }
 
-  /** Gives the lease back, so that the next one need not wait. To be called when nothing is written any more. */
+  /** Gives the lease back, so that the next replica need not wait. Call it once all writing has ended. */
   async release(): Promise<void> {
     this.#stopping.abort()
     await this.#running

@@ -1,4 +1,4 @@
-/** What the API server stores, as JSON: the members that every object has, and how its path is written. */
+/** Objects of the API server as JSON: the members that all of them have, and the form of their path. */
 import { isRecord } from '../../dataplane/json/values.ts'
 
 export interface OwnerReference {
@@ -89,7 +89,7 @@ export function pathOf(resource: Resource, { namespace, name, subresource }: Pla
   return parts.join('/')
 }
 
-/** `namespace/name`: how objects are told apart in stores and queues. */
+/** `namespace/name`: the key of an object in stores and queues. */
 export function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }

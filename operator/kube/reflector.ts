@@ -18,7 +18,7 @@ export interface ReflectorOptions {
   readonly random: () => number
   /** Keeps only what is needed of an object; called before it is stored. */
   readonly trim?: (object: KubeObject) => KubeObject
-  /** Objects that are asked for at a time. */
+  /** Objects of one page. */
   readonly pageLength?: number
   readonly onList?: (changes: number) => void
   readonly onEnd?: (ending: Ending, error: unknown) => void
@@ -26,7 +26,7 @@ export interface ReflectorOptions {
 }
 
 export interface Timings {
-  /** The server ends a watch after so many seconds, plus up to a fifth: what is lost is found out by then. */
+  /** The server ends a watch after this many seconds, plus up to a fifth: lost changes surface by then. */
   readonly watchSeconds: number
   /** A watch that is still open so long after its end is dead. */
   readonly silenceMs: number
@@ -117,7 +117,7 @@ export class Reflector {
     const objects: KubeObject[] = []
     const limit = this.#options.pageLength ?? PAGE_LENGTH
     let page = await api.list(resource, selection, { limit })
-    // What changes meanwhile is told by the watch, which begins at the version of the first page.
+    // The watch delivers changes made while the pages arrive: it starts at the version of the first page.
     const { resourceVersion } = page
     for (;;) {
       // Page by page, so that never more than one page is held as it came.

@@ -1,4 +1,4 @@
-/** The last known state of one kind of objects, and who is told when an object changes. */
+/** The last known state of one kind of objects; it notifies listeners when an object changes. */
 import { type KubeObject, keyOf } from './objects.ts'
 
 /** `before` is absent for a new object, `after` for one that is gone. */
@@ -25,7 +25,7 @@ export class Store {
     this.#listeners.push(listener)
   }
 
-  /** Objects by a value that can be read off them; to be asked for before the first object comes. */
+  /** Indexes objects by a value that they contain; call it before the first object comes. */
   indexBy(valuesOf: (object: KubeObject) => readonly string[]): Index {
     const index = new Index(valuesOf)
     this.#indices.push(index)
@@ -49,7 +49,7 @@ export class Store {
     this.#tell(before, undefined)
   }
 
-  /** The whole truth: what is not in it is gone. Returns how many objects a watch should have told of. */
+  /** Replaces everything: objects that are missing here are gone. Returns the number of changes that a watch missed. */
   replace(objects: readonly KubeObject[]): number {
     let changes = 0
     const names = new Set(objects.map(keyOf))

@@ -15,7 +15,7 @@ export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** From sending the request to the last byte of the answer; for a stream, to its head. */
+  /** Time from sending the request to the last byte of the answer; for a stream, to its head. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
 }
@@ -91,7 +91,7 @@ export class Transport {
       const { statusCode, headers, body } = await this.#agent.request(
         this.#dispatch(request, signal),
       )
-      // Aborting after the end of the loop must not become an error that nobody listens to.
+      // Aborting after the end of the loop must not become an error without a listener.
       body.on('error', () => {})
       // `Readable` is typed as an iterable of unknown chunks; without an encoding they are Buffers.
       const chunks = body as AsyncIterable<Buffer>
@@ -113,7 +113,7 @@ export class Transport {
       pipelining: 1,
       allowH2: false,
       headersTimeout: 0,
-      // A quiet watch is a good watch; every call has a deadline of its own.
+      // A quiet watch is a good watch; every call has a separate deadline.
       bodyTimeout: 0,
       keepAliveTimeout: 30_000,
       keepAliveMaxTimeout: 60_000,

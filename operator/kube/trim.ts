@@ -1,4 +1,4 @@
-/** What is kept of a watched object: thousands of them are held, and most of each is for somebody else. */
+/** The parts of a watched object that the operator keeps: it holds thousands, and most of each serves other programs. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, type Metadata, RESOURCES, type Resource } from './objects.ts'
 
@@ -26,8 +26,8 @@ function trimPod(pod: KubeObject): KubeObject {
   const { metadata, status } = trim(pod)
   const { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp } = metadata
   const { ownerReferences } = metadata
-  const told = { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp }
-  const kept = { ...told, ownerReferences }
+  const identity = { name, namespace, uid, resourceVersion, labels, annotations, deletionTimestamp }
+  const kept = { ...identity, ownerReferences }
   return {
     metadata: present(kept),
     status: {
@@ -43,7 +43,7 @@ function trimPod(pod: KubeObject): KubeObject {
   }
 }
 
-/** Of containers only why they do not run, which few have. */
+/** Keeps of containers only why they do not run, which few have. */
 function held(status: unknown): { containerStatuses?: readonly object[] } {
   const statuses = valueBelow(status, 'containerStatuses')
   const waiting = (Array.isArray(statuses) ? statuses : []).filter(
@@ -53,7 +53,7 @@ function held(status: unknown): { containerStatuses?: readonly object[] } {
   return { containerStatuses: waiting.map(({ state, lastState }) => ({ state, lastState })) }
 }
 
-/** Of the template only what the pods were made with; the rest is told by hash and generation. */
+/** Keeps of the template only the parts from which pods were made; hash and generation stand for the rest. */
 function trimDeployment(deployment: KubeObject): KubeObject {
   const { metadata, spec, status } = trim(deployment)
   const annotations = valueBelow(spec, 'template', 'metadata', 'annotations')
@@ -61,7 +61,7 @@ function trimDeployment(deployment: KubeObject): KubeObject {
   return { metadata, status, spec: { replicas: valueBelow(spec, 'replicas'), template } }
 }
 
-/** Of endpoints only how many of them take requests. */
+/** Keeps of endpoints only how many of them take requests. */
 function trimEndpointSlice(slice: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, labels } = slice.metadata
   const endpoints = Array.isArray(slice.endpoints) ? slice.endpoints : []

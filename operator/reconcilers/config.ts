@@ -53,7 +53,7 @@ export class ConfigReconciler {
     this.#options = options
   }
 
-  /** What is stored now, before anything new is decided. */
+  /** The documents that are stored before anything new is decided. */
   async read(gateway: KubeObject): Promise<Stored> {
     const known = await this.#read(gateway, names.config(gateway.metadata.name))
     return known?.stored ?? {}
@@ -90,7 +90,7 @@ export class ConfigReconciler {
     return known?.stored.configuration
   }
 
-  /** What it needs of the pods, where they run it with what it was good with. */
+  /** The needs of the last known good document from the pods that run with it. */
   needsOfLastKnownGood(gateway: KubeObject): Needs | undefined {
     const known = this.#peek(gateway, names.lastKnownGood(gateway.metadata.name))
     const ranWith = known?.object.metadata.annotations?.[RUNS_WITH_ANNOTATION]
@@ -137,7 +137,7 @@ export class ConfigReconciler {
             {
               gateway: identity,
               sequence: nextSequence(stored.keys?.sequence, floors.keys),
-              // A step leads upwards: where the numbers begin anew, there is none.
+              // A step leads upwards; there is no step where the numbers begin anew.
               before: isCounted(stored.keys?.sequence ?? 0) ? stored.keys : undefined,
             },
             keys,
@@ -157,7 +157,7 @@ export class ConfigReconciler {
     return undefined
   }
 
-  /** What is watched or was written by ourselves, whichever is newer. */
+  /** The newer one of the watched object and the last one written here. */
   #peek(gateway: KubeObject, name: string): Known | undefined {
     const key = `${gateway.metadata.namespace}/${name}`
     const remembered = this.#known.get(key)
@@ -202,7 +202,7 @@ export class ConfigReconciler {
             MANAGER,
           )
     const written = await write().catch((error: unknown) => {
-      // Somebody else wrote: what is there now has to be read before anything is decided.
+      // Another writer was faster: the stored object has to be read again before anything is decided.
       this.#known.delete(`${gateway.metadata.namespace}/${name}`)
       throw error
     })

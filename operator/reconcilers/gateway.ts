@@ -89,14 +89,14 @@ export class GatewayReconciler {
       const kind = error instanceof ForeignObjectError ? 'conflict' : 'failed'
       workload = { kind, message: messageOf(error) }
     }
-    // What is not judged yet says nothing about the document; its keys are on their way already.
+    // A pending judgement says nothing about the document; its keys are on their way already.
     const known = compiled?.isPending === true ? undefined : compiled
     const waits = await this.#finish(gateway, { isPaused, compiled: known, stored, workload })
     if (faults.length > 0) throw faults[0]
     return { againMs: Math.min(...waits, keysWaitMs ?? Infinity, this.#resyncMs(workload)) }
   }
 
-  /** Whoever may make pods could give one the gateway's label. */
+  /** Anyone who may create pods could give one the gateway's label. */
   async #podsOf(gateway: KubeObject): Promise<readonly KubeObject[]> {
     const { owners, world } = this.#options
     const key = keyOf(gateway)
@@ -130,7 +130,7 @@ export class GatewayReconciler {
     return await workload.reconcile(settings, signingKeys().trusted)
   }
 
-  /** Returns after which times it should be looked at again. */
+  /** Returns the times after which the gateway should be reconciled again. */
   async #finish(
     gateway: KubeObject,
     found: {
@@ -153,7 +153,7 @@ export class GatewayReconciler {
       lastKnownGoodHash:
         workload.kind === 'conflict' ? undefined : config.lastKnownGood(gateway)?.hash,
       pods,
-      // What went wrong has been said above, and a status is written all the same.
+      // The failure has been reported above, and the status is written all the same.
       podObjects: await this.#podsOf(gateway).catch(() => []),
       ...this.#options.workload.liveOf(gateway),
       endpoints: this.#endpointsOf(key),
@@ -197,7 +197,7 @@ export class GatewayReconciler {
 
   #resyncMs(workload: Workload): number {
     if (workload.kind === 'waiting') return 2000
-    // What stands in the way is not watched.
+    // The obstacle is not watched.
     const everyMs = workload.kind === 'conflict' ? 15_000 : this.#timings.resyncMs
     return everyMs * (0.9 + this.#options.random() / 5)
   }

@@ -29,7 +29,7 @@ export interface KeysOptions {
   readonly wallClock: () => number
 }
 
-/** Longer timers overflow; the key is looked at again then. */
+/** Longer timers overflow; the key is reconciled again then. */
 const WAIT_MS_MAX = 24 * 3600_000
 
 export class KeysReconciler {
@@ -62,11 +62,11 @@ export class KeysReconciler {
     if (verdict === undefined) return false
     // Asked of thousands at a time: the definition of the status is not needed for that.
     const conditions = valueBelow(key, 'status', 'conditions')
-    const told: readonly unknown[] = Array.isArray(conditions) ? conditions : []
+    const listed: readonly unknown[] = Array.isArray(conditions) ? conditions : []
     const generation = key.metadata.generation ?? 0
     const due = keyConditions({ verdict, generation, before: [], now: '' })
     const isTold = due.every(({ type, reason, message }) =>
-      told.some(
+      listed.some(
         (one) =>
           valueBelow(one, 'type') === type &&
           valueBelow(one, 'reason') === reason &&

@@ -27,7 +27,7 @@ export class LiveObjects {
     return this.#answered.get(`${kind} ${key}`) ?? this.#world.stores[kind].get(key)
   }
 
-  /** What the API server answered to a write of ours. */
+  /** The answer of the API server to the last write. */
   note(resource: Resource, object: KubeObject): void {
     const kind = kindOf(resource)
     if (kind === undefined) return

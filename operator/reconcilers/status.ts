@@ -1,4 +1,4 @@
-/** Writes the status of a gateway when it says something new, and not more often than somebody can read it. */
+/** Writes the status of a gateway when it changes, and no more often than a person can read it. */
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
 import type { ApiClient } from '../kube/api.ts'
@@ -33,7 +33,7 @@ export class StatusReconciler {
     this.#options = options
   }
 
-  /** What was written last: by us, or by the one who led before. */
+  /** The status written last, by this process or by the leader before it. */
   before(gateway: KubeObject): GatewayStatus {
     const written = this.#written.get(keyOf(gateway))
     if (written !== undefined && written.uid === gateway.metadata.uid) return written.status

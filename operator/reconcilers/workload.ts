@@ -23,7 +23,7 @@ import { LiveObjects } from './live-objects.ts'
 
 export type WorkloadOutcome =
   | { readonly kind: 'applied' }
-  /** An object of that name is somebody else's. */
+  /** An object of that name belongs to another owner. */
   | { readonly kind: 'conflict'; readonly message: string }
   /** Others roll first. */
   | { readonly kind: 'waiting'; readonly message: string }
@@ -38,7 +38,7 @@ export interface WorkloadOptions {
 export class WorkloadReconciler {
   readonly #options: WorkloadOptions
   readonly #objects: LiveObjects
-  /** Gateways whose pods were told to be replaced, until they are. */
+  /** Gateways whose pods are being replaced. */
   readonly #rolling = new Set<string>()
 
   constructor(options: WorkloadOptions) {
@@ -88,7 +88,7 @@ export class WorkloadReconciler {
     this.#rolling.delete(key)
   }
 
-  /** Returns whose object stands in the way, if one does. */
+  /** Returns the object that stands in the way, if there is one. */
   async #reconcileChild(gateway: KubeObject, child: Child): Promise<string | undefined> {
     const { api, onApply } = this.#options
     const { resource, name, desired } = child
@@ -122,7 +122,7 @@ export class WorkloadReconciler {
   ): Promise<KubeObject | undefined> {
     const { api } = this.#options
     const { name, namespace, uid } = known.metadata
-    // What is watched of these has been trimmed.
+    // The watched copies of these are trimmed.
     const whole = hasGeneration(resource) ? await api.get(resource, { namespace, name }) : known
     if (whole === undefined) return undefined
     const { labels } = desired.metadata
@@ -154,7 +154,7 @@ export class WorkloadReconciler {
     const applied = await this.#options.api.apply(resource, object, { manager: MANAGER })
     this.#objects.note(resource, applied)
     const { generation: now } = applied.metadata
-    // Nothing of the spec had to change after all. Anything else is somebody's edit, and is seen to when it is watched.
+    // The spec did not have to change after all. Any other change is a foreign edit, and is handled when the watch shows it.
     const isUnchanged = now !== undefined && now === before?.metadata.generation
     if (!hasGeneration(resource) || !isUnchanged || now === generation) return
     await this.#apply(resource, applying, now)
@@ -198,7 +198,7 @@ export class WorkloadReconciler {
 interface Applying {
   readonly desired: KubeObject
   readonly hash: string
-  /** As it was before; absent: the apply makes it. */
+  /** The object before the write; absent: the apply creates it. */
   readonly before: KubeObject | undefined
   readonly isTouched: boolean
 }
@@ -206,7 +206,7 @@ interface Applying {
 /** An apply of something else makes the next generation, and one of the same makes none. */
 function nextGeneration(resource: Resource, { hash, before }: Applying): number {
   const { generation = 0, annotations } = before?.metadata ?? {}
-  // Of a Deployment an annotation counts as well, and the number that is written here is one.
+  // For a Deployment an annotation counts as well, and this write changes one.
   if (resource === RESOURCES.deployments) return generation + 1
   return annotations?.[APPLIED_ANNOTATION] === hash ? generation : generation + 1
 }
@@ -226,7 +226,7 @@ function isAsApplied(
 }
 
 /**
- * Whether somebody else has written where only we write. What was put right once with a patch is put right so each time:
+ * Whether a foreign writer has changed fields of the operator. An object that was once repaired with a patch stays so:
  * an apply leaves the fields that a patch has set, also where it no longer names them.
  */
 function mustRestore(
@@ -240,7 +240,7 @@ function mustRestore(
   return isPatched || !isUntouched(resource, live, desired)
 }
 
-/** Whether nobody but us has written where only we write. */
+/** Whether the operator alone has written its fields. */
 function isUntouched(resource: Resource, live: KubeObject, desired: KubeObject): boolean {
   if (!hasGeneration(resource)) return isExactly(resource, live, desired)
   const { annotations, generation } = live.metadata

@@ -1,4 +1,4 @@
-/** What a status is computed from. */
+/** The facts from which a status is computed. */
 import type { GatewayStatus } from '../../crds/gateway-config.ts'
 import type { Compiled } from '../compile/compile.ts'
 import type { Stored } from '../delivery/bundle.ts'
@@ -8,7 +8,7 @@ import type { WorkloadOutcome } from '../reconcilers/workload.ts'
 
 export interface StatusFacts {
   readonly gateway: KubeObject
-  /** What was written last. */
+  /** The status that was written last. */
   readonly before: GatewayStatus
   /** ISO 8601. */
   readonly now: string
@@ -22,7 +22,7 @@ export interface StatusFacts {
   readonly podObjects: readonly KubeObject[]
   readonly deployment: KubeObject | undefined
   readonly service: KubeObject | undefined
-  /** Pods that clients of the Service reach; absent where nobody can tell. */
+  /** Pods that clients of the Service reach; absent where that is unknown. */
   readonly endpoints: number | undefined
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }
 }
@@ -45,7 +45,7 @@ export function unknown(message: string, reason = 'Pending'): Judgement {
   return { status: 'Unknown', reason, message }
 }
 
-/** Whether the pod serves by the configuration that is wanted, whatever the number of the document. */
+/** Whether the pod enforces the wanted configuration, whichever number the document has. */
 export function enforces({ report }: PodState, hash: string | undefined): boolean {
   return hash !== undefined && report?.configuration.hash === hash
 }

@@ -80,7 +80,7 @@ const STATES = {
   unreachable: 'Unreachable',
 } as const
 
-/** Pods that do not even run: nobody could ask them. */
+/** Pods that do not run, so that they cannot be asked. */
 function podsHeldBack({ pods, podObjects }: StatusFacts): PodStatus[] {
   const asked = new Set(pods.map(({ target }) => target.uid))
   return podObjects.flatMap(({ metadata, ...pod }) => {

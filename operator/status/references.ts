@@ -41,7 +41,7 @@ function distinct(texts: readonly string[]): string[] {
   return [...new Set(texts)]
 }
 
-/** What is not an upstream's: the pods refuse the whole document for it. */
+/** References outside of upstreams: the pods refuse the whole document for them. */
 function refusedFor(pods: readonly PodState[]): string[] {
   const problems = pods.flatMap(({ configuration }) =>
     configuration.state === 'rejected' ? (configuration.problems ?? []) : [],
@@ -51,7 +51,7 @@ function refusedFor(pods: readonly PodState[]): string[] {
     .map(({ pointer, message }) => `${pointer.slice(1).replaceAll('/', '.')}: ${message}`)
 }
 
-/** Whatever comes without an edit heals by itself; the variables of a pod are those of its start. */
+/** A Secret that arrives heals the pods without an edit; the variables of a pod are those of its start. */
 function remedyOf(found: readonly string[], namespace: string): string {
   const references = found
     .flatMap((text) => splitReferences(text))

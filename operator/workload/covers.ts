@@ -1,4 +1,4 @@
-/** Compares what is there with what is desired, whatever the API server has added. */
+/** Compares the stored object with the desired one, and ignores fields that the API server has added. */
 import { isRecord } from '../../dataplane/json/values.ts'
 
 /** Whether all that is desired is there; a list must have exactly its entries. */

@@ -11,7 +11,7 @@ const FOLDERS = {
 } as const
 const USER = 65_532
 
-/** What the pods were made with; kept as they are while they suffice, so that nothing rolls for less. */
+/** The settings the pods were made with; they stay while they suffice, so that nothing rolls for less. */
 export const MADE_WITH = {
   secrets: 'inference.gw/secrets',
   variables: 'inference.gw/variables',
@@ -23,7 +23,7 @@ const STORE_ANNOTATION = 'inference.gw/store'
 
 export function deploymentOf(settings: WorkloadSettings): KubeObject {
   const { gateway, spec } = settings
-  // Where something scales the Deployment, a number from here would undo its work.
+  // An autoscaler owns the number of replicas; a number from here would undo its work.
   const replicas = spec.autoscaling === undefined ? { replicas: spec.replicas } : {}
   return {
     apiVersion: 'apps/v1',

@@ -1,4 +1,4 @@
-/** Where the pods of a gateway may connect to: DNS, and what their configuration names. */
+/** The destinations that the pods of a gateway may connect to: DNS, and those that their configuration names. */
 import { isIP } from 'node:net'
 import { type Destinations, isOfCluster, namespacesOf } from '../compile/destinations.ts'
 import type { WorkloadSettings } from './settings.ts'
@@ -10,7 +10,7 @@ const DNS = {
   ports: [53, 5353].flatMap((port) => [{ port, protocol: 'UDP' }, tcp(port)]),
 }
 
-/** Nobody serves a model at a link-local address, and clouds serve credentials there. */
+/** No model server has a link-local address, and clouds serve credentials there. */
 const OUTSIDE = [
   { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
   { ipBlock: { cidr: '::/0', except: ['fe80::/10'] } },

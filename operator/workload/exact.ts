@@ -1,4 +1,4 @@
-/** What of a gateway's objects is the operator's alone, and the patch that takes away what somebody else put there. */
+/** The fields of a gateway's objects that only the operator may write, and the patch that removes foreign entries. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
 import { covers } from './covers.ts'
@@ -11,14 +11,14 @@ const EXACT_MAPS: readonly (readonly [resource: Resource, path: Path])[] = [
   [RESOURCES.configMaps, ['data']],
 ]
 
-/** Of these the generation tells whether anything in `spec` has changed, so that nobody has to compare. */
+/** The generation shows whether anything in the `spec` of these has changed, so that no comparison is needed. */
 const COUNTED: readonly Resource[] = [
   RESOURCES.deployments,
   RESOURCES.budgets,
   RESOURCES.networkPolicies,
 ]
 
-/** What scales the Deployment sets this, and `kubectl rollout restart` writes one of these. */
+/** An autoscaler sets this, and `kubectl rollout restart` writes one of these. */
 const LEFT_ALONE = new Set(['spec.replicas', 'spec.template.metadata.annotations'])
 
 export function hasGeneration(resource: Resource): boolean {
@@ -36,7 +36,7 @@ export function isExactly(resource: Resource, live: KubeObject, desired: KubeObj
 
 /**
  * A merge patch after which the object is what it should be, and nothing of other writers is left. Server-side apply
- * would leave every entry that somebody else has put into a list or a map; and policies judge the whole result, so that
+ * would leave every foreign entry of a list or a map; and policies judge the whole result, so that
  * values and entries are put right in one write.
  */
 export function restoring(

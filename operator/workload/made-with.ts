@@ -6,7 +6,7 @@ import { TEMPLATE_ANNOTATION } from './names.ts'
 import { RUNS_WITH_ANNOTATION, runsWith } from './runs-with.ts'
 import type { WorkloadSettings } from './settings.ts'
 
-/** The Deployment that should be. As the pods were made, if that suffices and nothing else rolls them anyway. */
+/** The wanted Deployment: as the pods were made, if that suffices and nothing else rolls them anyway. */
 export function desiredDeployment(
   settings: WorkloadSettings,
   live: KubeObject | undefined,
@@ -18,7 +18,7 @@ export function desiredDeployment(
   return marked(templateHash(asItIs) === templateHashOf(live) ? asItIs : fresh, settings)
 }
 
-/** What the pods of a Deployment were rendered from, without the API server's defaults. */
+/** The settings from which the pods of a Deployment were rendered, without the API server's defaults. */
 export function templateHashOf(deployment: KubeObject): string | undefined {
   return deployment.metadata.annotations?.[TEMPLATE_ANNOTATION]
 }

@@ -1,4 +1,4 @@
-/** What the objects of a gateway are called, and the labels by which they are found again. */
+/** The names of a gateway's objects, and the labels that find them again. */
 import type { KubeObject, Metadata, OwnerReference } from '../kube/objects.ts'
 
 export const MANAGER = 'gw-operator'
@@ -10,7 +10,7 @@ export const MANAGED_LABEL = 'app.kubernetes.io/managed-by'
 export const GATEWAY_LABEL = 'inference.gw/gateway'
 /** Hash of what was applied: the same hash is not applied again. */
 export const APPLIED_ANNOTATION = 'inference.gw/applied-hash'
-/** The generation that the last apply led to: another one means that somebody else has edited the object. */
+/** The generation after the last apply: another one means that the object was edited since. */
 export const GENERATION_ANNOTATION = 'inference.gw/applied-generation'
 /** A merge patch has put the object right, whose fields an apply that no longer names them would leave. */
 export const RESTORED_ANNOTATION = 'inference.gw/restored'

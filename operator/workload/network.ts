@@ -1,4 +1,4 @@
-/** How the pods of a gateway are reached, and by whom. */
+/** The Service and NetworkPolicy of a gateway: how its pods are reached, and by which peers. */
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { egressOf } from './egress.ts'
@@ -52,7 +52,7 @@ export function networkPolicyOf(settings: WorkloadSettings): KubeObject | undefi
       podSelector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
       policyTypes: ['Ingress', 'Egress'],
       ingress: [
-        // An empty list of peers means nobody here, where Kubernetes would read everybody.
+        // An empty list of peers means no peer here; Kubernetes would read it as every peer.
         ...(clients?.length === 0 ? [] : [rule(needs.ports.listen, clients)]),
         ...(metrics?.length === 0 ? [] : [rule(needs.ports.metrics, metrics)]),
         rule(PUSH_PORT, [operator]),

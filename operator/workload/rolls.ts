@@ -11,7 +11,7 @@ import { drainSecondsOf, type WorkloadSettings } from './settings.ts'
 /** The same on both sides, so it decides nothing. */
 const RELEASE = { image: 'gw', version: '0', operatorNamespace: 'gw' }
 
-/** True, too, where it cannot be told because a side is not valid. */
+/** Also true where an invalid side prevents a comparison. */
 export function rollsPods(live: KubeObject, next: KubeObject): boolean {
   const [before, after] = [settingsOf(live), settingsOf(next)]
   if (before === undefined || after === undefined) return true

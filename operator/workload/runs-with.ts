@@ -1,4 +1,4 @@
-/** What could read the Secrets that are mounted beside it: the image, its environment, and where it may connect to. */
+/** The parts of a pod that could read its Secrets: the image, its environment, and its allowed destinations. */
 
 import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'

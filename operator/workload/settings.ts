@@ -1,4 +1,4 @@
-/** What decides how the pods of a gateway look: the user's wishes, the configuration's needs, the release's defaults. */
+/** The settings that shape the pods of a gateway: the user's wishes, the configuration's needs, the release's defaults. */
 import type { WorkloadSpec } from '../../crds/workload.ts'
 import type { Needs } from '../compile/needs.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -11,15 +11,15 @@ export interface WorkloadSettings {
   readonly release: Release
 }
 
-/** What this release of the operator brings along. */
+/** The parts that this release of the operator brings along. */
 export interface Release {
   readonly image: string
   readonly version: string
-  /** Where the operator runs: its pods alone may open the push port. */
+  /** The operator's namespace: only its pods may open the push port. */
   readonly operatorNamespace: string
 }
 
-/** Beside the drain itself: before it the endpoints have to notice, after it the process has to end. */
+/** Added to the drain: endpoints have to notice before it, and the process has to end after it. */
 export const DRAIN_DELAY_SECONDS = 10
 export const DRAIN_MARGIN_SECONDS = 10
 /** Longest ceiling of a request plus this is what it may take to drain. */

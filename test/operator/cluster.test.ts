@@ -74,7 +74,7 @@ test('another context is another namespace, and one that is not there is named',
 test('a kubeconfig that is not there is named, and so is what to set where there is none', async () => {
   await assert.rejects(
     openCluster({ env: {}, kubeconfig: '/nonexistent/config' }),
-    /the kubeconfig \/nonexistent\/config is of no use: ENOENT/,
+    /the kubeconfig \/nonexistent\/config cannot be used: ENOENT/,
   )
   const { HOME } = process.env
   process.env.HOME = await mkdtemp(join(tmpdir(), 'gw-home-'))

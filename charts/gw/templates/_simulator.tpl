@@ -1,4 +1,4 @@
-{{/* Of the pods of a model server. Not the name of the operator's pods: whoever asks for those must not meet these. */}}
+{{/* Names the pods of the simulated model server. They differ from the operator's, so that no selector confuses the two. */}}
 {{- define "gw.simulatorSelector" -}}
 app.kubernetes.io/name: {{ include "gw.name" .root }}-simulator
 app.kubernetes.io/instance: {{ .root.Release.Name }}

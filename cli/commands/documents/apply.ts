@@ -42,7 +42,7 @@ export const apply = endUsageWith64(
         .argParser(durationMs)
         .default(FIVE_MINUTES_MS, '5m'),
     )
-    .option('--force-conflicts', 'take over fields that somebody else has set')
+    .option('--force-conflicts', 'take over fields that have another owner')
     .addOption(formatOption())
     .action(applyFile),
 )

@@ -140,7 +140,7 @@ function countsOf({ configuration, problems }: Loaded) {
   }
 }
 
-/** `2 routes, 3 upstreams, 4 keys, 1 warning`; what there is none of at the end is left out. */
+/** `2 routes, 3 upstreams, 4 keys, 1 warning`; empty counts at the end are left out. */
 function countWords(loaded: Loaded): string {
   const counts = Object.entries(countsOf(loaded)).filter(
     ([what, count]) => count > 0 || (what !== 'errors' && what !== 'warnings'),

@@ -24,7 +24,7 @@ export const status = endUsageWith64(
 async function showStatus(options: StatusOptions, command: Command): Promise<void> {
   const { watch, output, allNamespaces } = options
   const isWide = allNamespaces === true
-  // Only a cluster has namespaces, whatever runs on this machine.
+  // Only a cluster has namespaces, even if a gateway runs on this machine.
   const place = await (isWide ? placeOf(options, command) : askedPlace(options, command))
   if (isWide && place.kind === 'stand-alone') {
     command.error('error: -A is for a cluster; give --kubeconfig or --context', {

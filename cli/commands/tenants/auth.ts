@@ -50,7 +50,7 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
   printLine(`${status}: ${why} (${verdict})`)
 }
 
-/** By the gateway's own rules; only the hash of the key is told. */
+/** Judges by the gateway's own rules; only the hash of the key is sent. */
 async function judged(key: string, options: TestOptions, command: Command) {
   const { route } = options
   const query = new URLSearchParams({

@@ -111,7 +111,7 @@ const revoke = addPlace(
     .description('Revoke a key, in the cluster or in a file: from then on it answers 401.')
     .requiredOption('--id <id>', 'name of the key'),
 )
-  .option('--reason <text>', 'why, for whoever inspects the key')
+  .option('--reason <text>', 'why, shown by `gw keys inspect`')
   .option('-f, --file <path>', 'keys file or configuration file in which it stands')
   .addOption(formatOption())
   .action(revokeKey)
@@ -160,7 +160,7 @@ async function createKey(options: CreateOptions, command: Command): Promise<void
   await printMade(made, options, options.apply ? 'the cluster' : undefined)
 }
 
-/** Before the key is shown: one that nobody knows would be of no use. */
+/** The record is stored before the key is shown: a key without a record cannot be used. */
 async function storeKey({ record }: Made, options: CreateOptions, command: Command) {
   const place = writtenPlace(options, command)
   if (place === undefined || place.kind === 'stand-alone') {
@@ -193,7 +193,7 @@ Its record, to be pasted under gw.api_keys; it holds only the hash of the key:
 ${snippet.replaceAll(/^(?=.)/gm, '    ')}`)
 }
 
-/** Nobody is asked there. */
+/** No gateway is asked there. */
 const NOWHERE: Place = { kind: 'stand-alone', admin: '' }
 
 async function found(
@@ -201,7 +201,7 @@ async function found(
   place: () => Promise<Place>,
 ) {
   const { findKeys } = await import('../../keys/source.ts')
-  // A file needs nobody to be asked.
+  // A file is read without asking a gateway.
   const where = file === undefined ? await place() : NOWHERE
   return await findKeys({ id, prefix, tenant }, file, where)
 }

@@ -1,19 +1,19 @@
-/** What every check takes and returns. */
+/** The arguments and the result of every check. */
 
 import type { Suggestions } from '../judgement/nearest.ts'
 import type { Finding, Path } from '../judgement/problems.ts'
 import type { Section } from '../schema/index.ts'
 import type { Place } from '../schema/listener.ts'
 
-/** What a check may need beside the checked section. */
+/** Facts that a check may need beside the checked section. */
 export interface CheckContext {
   /** The canonical document with references unresolved and no defaults: what the user wrote. */
   readonly written: unknown
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
   readonly now?: number | undefined
-  /** What the names of this document may still be compared with. */
+  /** Compares unknown names with those of this document, within a budget. */
   readonly suggestions: Suggestions
-  /** Who will read it: some defaults differ. */
+  /** The reader of the configuration: some defaults differ. */
   readonly place: Place
   /** Whether a tenant has keys that are not in the document, as in a cluster; absent: there are none. */
   readonly hasOtherKeys?: ((tenant: string) => boolean) | undefined
@@ -49,6 +49,6 @@ export function oneOf(names: Iterable<string>): string {
     }
     shown.push(name)
   }
-  if (shown.length === 0) return 'There is none yet.'
+  if (shown.length === 0) return 'There are none yet.'
   return `Use one of: ${listed(shown)}${more}.`
 }

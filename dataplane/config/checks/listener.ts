@@ -13,7 +13,7 @@ const portsDiffer: Check = ({ gateway }) => {
     const other = fields.slice(0, index).find((earlier) => gateway[earlier] === gateway[field])
     if (other === undefined) return []
     const message = `port ${gateway[field]} is also ${other}`
-    return [refuse(at('gateway', field), message, 'Give each listener a port of its own.')]
+    return [refuse(at('gateway', field), message, 'Give each listener a different port.')]
   })
 }
 

@@ -104,7 +104,7 @@ const PROVIDERS_BY_LETTERS = new Map<string, ProviderName>([
 /** Each understood spelling, in lower case and by its letters and digits alone. */
 export const PROVIDER_SPELLINGS: readonly string[] = [...PROVIDERS_BY_LETTERS.keys()]
 
-/** Whatever the case, dashes and dots; undefined: the schema refuses it. */
+/** Ignores case, dashes and dots; undefined: the schema refuses it. */
 export function providerNamed(written: string): ProviderName | undefined {
   return PROVIDERS_BY_LETTERS.get(lettersOf(written))
 }

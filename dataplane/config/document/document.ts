@@ -21,7 +21,7 @@ const FAULTS_MAX = 20
 
 export interface ParsedDocument {
   readonly tree: unknown
-  /** Of the value, or of its key for a collection or on request; of the nearest parent if absent. */
+  /** Position of the value, or of its key for a collection or on request; of the nearest parent if absent. */
   positionOf(path: Path, atKey?: boolean): Position
 }
 
@@ -99,7 +99,7 @@ function linesOf(text: string): LineCounter {
 }
 
 const ROOT_FIX: Record<Root, string> = {
-  map: 'Start with apiVersion:, kind: and gw:, each on a line of its own.',
+  map: 'Start with apiVersion:, kind: and gw:, each on a separate line.',
   'map or list': 'Write a list of keys, or api_keys: and the list under it.',
 }
 
@@ -131,7 +131,7 @@ function ownFaults(faults: readonly YAMLError[]): readonly YAMLError[] {
   return tabs.length > 0 ? tabs : faults
 }
 
-/** What follows on a line is mostly a consequence of its first fault. */
+/** Further faults of a line mostly follow from its first one. */
 function firstOfLines(problems: readonly Problem[]): Problem[] {
   const lines = problems.map(({ line }) => line)
   return problems.filter(({ line }, index) => lines.indexOf(line) === index)
@@ -144,7 +144,7 @@ const SYNTAX_FIXES: Partial<Record<YAMLError['code'], string>> = {
   TAG_RESOLVE_FAILED: 'Remove the tag that starts with "!".',
   BAD_ALIAS: 'Define the anchor with & before it is used with *.',
   MULTILINE_IMPLICIT_KEY: 'Put a colon and a space after the name of the field.',
-  BLOCK_AS_IMPLICIT_KEY: 'Put the nested field on a line of its own.',
+  BLOCK_AS_IMPLICIT_KEY: 'Put the nested field on a separate line.',
 }
 
 function syntax(fault: YAMLError, file: string, lines: LineCounter): Problem {

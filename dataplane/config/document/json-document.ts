@@ -43,7 +43,7 @@ class Outline {
   readonly isOrdinary: boolean
   readonly #text: string
   readonly #starts: number[] = []
-  /** Of the key in a map, else -1. */
+  /** Offset of the key in a map, else -1. */
   readonly #keys: number[] = []
   /** The entry behind all that is in this one. */
   readonly #ends: number[] = []

@@ -1,4 +1,4 @@
-/** `api_keys_file`: the list of keys in a file of its own. */
+/** `api_keys_file`: the list of keys in a separate file. */
 
 import { isRecord, valueBelow } from '../../json/values.ts'
 import {

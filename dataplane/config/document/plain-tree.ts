@@ -28,7 +28,7 @@ export class PlainTree {
   readonly value: unknown
   readonly faults: Fault[] = []
   readonly #anchors = new Map<string, Node>()
-  /** What each alias stands for: an anchor may be defined again further down. */
+  /** The node behind each alias: an anchor may be defined again further down. */
   readonly targets = new Map<Alias, Node>()
   /** Nodes that are being converted: an alias to one of them would never end. */
   readonly #open = new Set<Node>()

@@ -9,7 +9,7 @@ export interface Host {
   readText(path: string): string
   /** Milliseconds since the epoch; without it expiry is not judged. */
   now?(): number
-  /** Set in a pod: whoever writes its configuration may read none of its files by their path. */
+  /** Set in a pod: the author of its configuration may not read its files by their path. */
   readonly refusesFiles?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The configuration file as a source: read, watched, and told of again on SIGHUP. */
+/** The configuration file as a source: read, watched, and read again on SIGHUP. */
 import { readFileSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { type Loaded, loadConfiguration } from '../load.ts'
@@ -23,7 +23,7 @@ export function readText(path: string): string {
 /**
  * Calls `changed` after the file, or one of `files()` beside it, was written or replaced; also for a change that was noticed
  * already, if one is `waiting`. Folders are watched and not files: a file that is replaced by renaming would be lost from
- * sight. Returns a function that stops it, and tells whether a change has been noticed that was not told yet.
+ * sight. Returns a function that stops it, and says whether a change was noticed that has not been reported yet.
  */
 export function watchFiles(
   files: readonly string[],

@@ -26,7 +26,7 @@ type Trees = Pick<Reading, 'resolved' | 'written'>
 export interface JudgeOptions {
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
   readonly now: number | undefined
-  /** Who will read the configuration: a gateway of a file, if nothing is said. */
+  /** The reader of the configuration; absent: a gateway of a file. */
   readonly place?: Place
   readonly suggestions?: Suggestions
   /** Faults, and findings beside them, that are worded. */

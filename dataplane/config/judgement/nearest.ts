@@ -1,4 +1,4 @@
-/** The name somebody probably meant. */
+/** Finds the name that the user probably meant. */
 
 /** Names longer than this are not compared: the cost grows with the product of the lengths. */
 const COMPARED_LENGTH_MAX = 40

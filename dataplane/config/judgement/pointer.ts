@@ -1,4 +1,4 @@
-/** JSON pointers (RFC 6901) to places in the resource, and problems told by them. */
+/** JSON pointers (RFC 6901) to places in the resource, and problems that carry them. */
 import type { Finding, Path } from './problems.ts'
 
 /** A fault as an operator can put it on the field of the resource. */
@@ -6,7 +6,7 @@ export interface PointedProblem {
   readonly pointer: string
   readonly message: string
   readonly fix: string
-  /** Of the table of errors, where it has one for this. */
+  /** A code of the table of errors, if one fits. */
   readonly code?: string
 }
 

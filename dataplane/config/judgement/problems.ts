@@ -1,4 +1,4 @@
-/** What is wrong with a configuration: how a finding is made, located, ordered and printed. */
+/** Findings and problems of a configuration: how they are made, located, ordered and printed. */
 
 export type Path = readonly (string | number)[]
 export type Severity = 'error' | 'warning'
@@ -90,7 +90,7 @@ export function renderProblem(problem: Problem): string {
 /** A document with more findings than this is judged, and shows the first ones. */
 export const FINDINGS_MAX = 100
 
-/** At most so many, errors before warnings, in their order; the last ones say how many are left out. */
+/** The first `most` findings, errors before warnings, in their order; the last ones count those that are left out. */
 export function firstFindings(findings: readonly Finding[], most: number): readonly Finding[] {
   const real = findings.filter(({ hidden }) => hidden === undefined)
   const tails = findings.filter(({ hidden }) => hidden !== undefined)

@@ -65,7 +65,7 @@ function putBack(configuration: Configuration, names: readonly Name[]): void {
 
 const STAND_IN = /"unnamed-\d+"/
 
-/** Nobody has written these names, so nobody is told of them. */
+/** The salvage made these names up, so findings about them are dropped. */
 export function withoutStandIns(findings: readonly Finding[]): Finding[] {
   return findings
     .filter(({ message }) => !STAND_IN.test(message))

@@ -99,7 +99,7 @@ function wrongForm(path: Path, value: unknown, rule: string, meaning: string | u
   return refuse(path, message, fix)
 }
 
-/** What was probably meant: an address that lacks its scheme, a path its slash, a name with other characters. */
+/** Guesses the intended value: an address that lacks its scheme, a path its slash, a name with other characters. */
 function corrected(value: string, rule: string): string | undefined {
   if (rule.startsWith('must be an absolute URL') && /^[\w.-]+(:\d+)?(\/[\w./-]*)?$/.test(value))
     return `http://${value}`
@@ -157,7 +157,7 @@ function wrongType(
   return refuse(path, `expected ${wanted}, not ${show(value)}`, fix)
 }
 
-/** What was meant is plain where only quotes or a unit are wrong. */
+/** The intended value is plain if only quotes or a unit are wrong. */
 function valueOfType(value: unknown, expected: string, field: string): string | undefined {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
     return `Put it in quotes: "${value}".`

@@ -31,7 +31,7 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'routes.*.guardrails' },
 ]
 
-/** Looks at what was written: a default that nobody wrote is not refused. */
+/** Looks at the document as written: a default is not refused. */
 export function refuseUnsupported(written: unknown): Finding[] {
   return NOT_SUPPORTED_YET.flatMap((row) =>
     descend(written, [], ['gw', ...row.field.split('.')]).flatMap(({ path, value }) =>
@@ -40,7 +40,7 @@ export function refuseUnsupported(written: unknown): Finding[] {
   )
 }
 
-/** Of the values that the schema knows at a path, those that have an effect: what a mistake is told to write instead. */
+/** The values of the schema at a path that have an effect: a fix names only these. */
 export function supportedAt(path: Path, values: readonly string[]): readonly string[] {
   const row = NOT_SUPPORTED_YET.find(({ field }) => isAt(field, path))
   const { values: supported } = row ?? {}

@@ -1,4 +1,4 @@
-/** What is said of references that lead nowhere. */
+/** Findings about references that lead nowhere. */
 
 import type { Unresolved } from '../document/references.ts'
 import type { Finding } from './problems.ts'

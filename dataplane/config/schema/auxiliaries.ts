@@ -4,7 +4,7 @@ import { count, headers, name, text, url } from './fields.ts'
 
 export const VectorStore = z.strictObject({
   name: name().describe('Unique; retrieval sections refer to it.'),
-  provider: z.enum(['qdrant', 'pgvector', 'chroma']).describe('What speaks at the endpoint.'),
+  provider: z.enum(['qdrant', 'pgvector', 'chroma']).describe('Software at the endpoint.'),
   endpoint: text().describe('Base URL or connection string.'),
   collection: text().describe('Collection or table.'),
   api_key: text().optional().describe('Credential as a reference; never a literal.'),
@@ -27,7 +27,7 @@ export const Retrieval = z.strictObject({
   top_k: count(1000).default(5).describe('Passages asked for.'),
   max_context_tokens: count(10_000_000).optional().describe('Tokens that passages may take.'),
   overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
-    'What goes when they do not fit.',
+    'Which passages go if they do not fit.',
   ),
   text_field: text().optional().describe('Payload field with the passage.'),
   on_error: z
@@ -44,20 +44,17 @@ export const Context = z.strictObject({
     .optional()
     .describe('Taken from the window before assembling context.'),
   overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
-    'What goes when the context does not fit.',
+    'Which part goes if the context does not fit.',
   ),
 })
 
 export const Guardrail = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
   endpoint: url().describe('Base URL of the sidecar.'),
-  protocol: z.enum(['webhook', 'litellm']).default('webhook').describe('What the sidecar speaks.'),
-  stage: z.enum(['input', 'output', 'both']).default('input').describe('What it looks at.'),
+  protocol: z.enum(['webhook', 'litellm']).default('webhook').describe('Protocol of the sidecar.'),
+  stage: z.enum(['input', 'output', 'both']).default('input').describe('Side that it judges.'),
   timeout_ms: count(600_000).default(1000).describe('Deadline in milliseconds.'),
-  on_error: z
-    .enum(['allow', 'block'])
-    .default('block')
-    .describe('What happens when it does not answer.'),
+  on_error: z.enum(['allow', 'block']).default('block').describe('Decision if it does not answer.'),
   redact: z.boolean().default(false).describe('Whether its changed text replaces the original.'),
   headers: headers().optional().describe('Headers sent to the sidecar.'),
 })

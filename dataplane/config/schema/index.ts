@@ -38,7 +38,7 @@ export const GatewaySection = z.strictObject({
     'Request, token and concurrency limits by tenant; 120 / 30 / 16 for each if absent.',
   ),
   budgets: z.array(Budget).max(10_000).default([]).describe('Token and money budgets by tenant.'),
-  pricing: Pricing.optional().describe('What tokens cost.'),
+  pricing: Pricing.optional().describe('Prices of tokens.'),
   tls: Tls.optional().describe('How upstreams are verified.'),
   http_proxy: url().optional().describe('Egress proxy.'),
   no_proxy: z
@@ -48,7 +48,7 @@ export const GatewaySection = z.strictObject({
     .describe('Hosts, .suffixes, addresses or CIDRs that bypass the proxy.'),
   context: Context.optional().describe('How retrieved context is assembled.'),
   vector_stores: z.array(VectorStore).max(64).default([]).describe('Stores that retrieval asks.'),
-  retrieval: z.array(Retrieval).max(64).default([]).describe('What is looked up for a prompt.'),
+  retrieval: z.array(Retrieval).max(64).default([]).describe('Passages to look up for a prompt.'),
   guardrails: z
     .array(Guardrail)
     .max(64)
@@ -77,7 +77,7 @@ export const GatewayConfig = z.strictObject({
     .looseObject({})
     .optional()
     .describe('Kubernetes shape of the data plane; has no effect outside a cluster.'),
-  gw: GatewaySection.describe('What the gateway does.'),
+  gw: GatewaySection.describe('The configuration of the gateway.'),
   status: z.looseObject({}).optional().describe("The operator's."),
 })
 

@@ -26,7 +26,7 @@ export const ApiKey = z.strictObject({
     .array(z.enum(SCOPES))
     .max(8)
     .default([...SCOPES])
-    .describe('What the key may do; both if absent.'),
+    .describe('Permissions of the key; both if absent.'),
   routes: z
     .array(z.union([z.literal('*'), name()]))
     .min(1)

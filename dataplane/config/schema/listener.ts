@@ -25,10 +25,10 @@ const Sse = z.strictObject({
     ),
 })
 
-/** Load balancers of clusters keep connections for up to an hour: whoever stands behind one has to wait longer. */
+/** Load balancers of clusters keep connections for up to an hour, and the gateway has to keep them longer. */
 const KEEPALIVE_SECONDS = { file: 75, pod: 3700 } as const
 
-/** What reads the configuration: a gateway of a file, or one that the operator runs. */
+/** The reader of the configuration: a gateway of a file, or a pod of the operator. */
 export type Place = keyof typeof KEEPALIVE_SECONDS
 
 export function keepaliveSeconds(

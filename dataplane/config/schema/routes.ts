@@ -43,10 +43,7 @@ const Semantic = z.strictObject({
   easy: name().describe('Upstream for easy prompts.'),
   hard: name().describe('Upstream for hard prompts.'),
   threshold: z.number().min(0).max(1).default(0.5).describe('A score at or above it is hard.'),
-  classifier: z
-    .enum(['builtin', 'embedding'])
-    .default('builtin')
-    .describe('What scores the prompt.'),
+  classifier: z.enum(['builtin', 'embedding']).default('builtin').describe('Scorer of the prompt.'),
   embedding: z
     .strictObject({
       upstream: name().describe('Upstream that embeds the prompt.'),
@@ -84,9 +81,7 @@ export const Route = z.strictObject({
     .max(16)
     .default([])
     .describe('Upstreams tried in order, for primary_with_fallback.'),
-  overflow: Overflow.optional().describe(
-    'What spills to the fallbacks; absent: all three reasons.',
-  ),
+  overflow: Overflow.optional().describe('Reasons that spill to the fallbacks; absent: all three.'),
   retry: Retry.optional().describe('How failed attempts are repeated.'),
   timeout_seconds: seconds()
     .optional()

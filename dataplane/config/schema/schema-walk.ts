@@ -1,4 +1,4 @@
-/** What the schema knows about a place in the document. */
+/** Looks up fields and descriptions of the schema for a place in the document. */
 import { z } from 'zod'
 import type { Path } from '../judgement/problems.ts'
 

@@ -56,12 +56,12 @@ const QueueMetrics = z.strictObject({
   interval_seconds: seconds(600).default(2).describe('Seconds between scrapes.'),
 })
 
-/** What `timeout_seconds` is to a stream when nobody wrote it. Another answer is silent until it is whole, so it has none. */
+/** `timeout_seconds` of a stream, if it is absent. Another answer is silent until it is whole, so it has no such limit. */
 export const FIRST_CONTENT_SECONDS = 30
 
 export const Upstream = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
-  provider: z.enum(PROVIDER_NAMES).describe('What speaks at the endpoint.'),
+  provider: z.enum(PROVIDER_NAMES).describe('Software or API at the endpoint.'),
   endpoint: url()
     .optional()
     .describe('Base URL, with or without /v1. Required for self-hosted runtimes.'),

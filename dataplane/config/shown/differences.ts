@@ -24,7 +24,7 @@ export interface Side {
   shown(value: string, path: Path): string
 }
 
-/** How strings are shown of which nobody remembers what they were written as. */
+/** How strings are shown if their written form is unknown. */
 export function shownAsWritten(value: string, path: Path): string {
   const isVariable = path[0] === 'spec' && path[1] === 'env' && path.at(-1) === 'value'
   return isVariable ? '***' : shownText(value, path, undefined)
@@ -37,14 +37,14 @@ export function differencesBetween(old: Side, fresh: Side): Difference[] {
   return found
 }
 
-/** Whoever writes limits for the first time does not thereby choose another store. */
+/** Writing limits for the first time does not choose another store. */
 function withBackend(tree: unknown): unknown {
   if (!isRecord(tree) || !isRecord(tree.gw)) return tree
   const limits = tree.gw.rate_limits
   return { ...tree, gw: { ...tree.gw, rate_limits: { backend: 'memory', ...mapOf(limits) } } }
 }
 
-/** What limits, prices and keys are; everything else waits for a whole reload or for new pods. */
+/** Limits, prices and keys; every other change waits for a whole reload or for new pods. */
 const RELOADABLE: readonly Path[] = [
   ['gw', 'rate_limits', 'default'],
   ['gw', 'rate_limits', 'tenants'],
@@ -126,7 +126,7 @@ function shownOf({ value, path }: Place, side: Side): unknown {
 
 const IDENTITIES = ['name', 'tenant', 'id', 'model']
 
-/** The member by which all entries of both lists can be told apart. */
+/** The member that identifies all entries of both lists. */
 function identityOf(old: unknown, fresh: unknown): string | undefined {
   const lists = [old ?? [], fresh ?? []]
   if (old === undefined && fresh === undefined) return undefined

@@ -1,4 +1,4 @@
-/** What holds where a file says nothing and the schema cannot say it for each: defaults by provider, strategy and tenant. */
+/** Defaults that depend on provider, strategy or tenant, so that the schema cannot state them. */
 import { compileRules } from '../../limits/rules.ts'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
 import {
@@ -55,7 +55,7 @@ function effectiveLimits(section: Section): Section['rate_limits'] {
   const { default: whole, tenants = [], ...others } = rate_limits ?? { backend: 'memory' as const }
   const rules = compileRules(section)
   const said = (tenant: string | undefined, written: LimitFields | undefined) => {
-    // No tenant has the empty name: it stands for all that have no rule of their own.
+    // No tenant has the empty name: it stands for all tenants without a rule.
     const rule = rules.of(tenant ?? '')
     return {
       ...written,

@@ -45,7 +45,7 @@ function explainCallers({ api_keys, api_keys_file }: Section, { name }: RouteSec
   const others = 'any other key gets 401 if unknown, 403 if known'
   if (callers.length > 0) return [`who may call: ${summarize(callers)}; ${others}`]
   const source = api_keys_file === undefined ? '' : `, unless ${api_keys_file} holds some`
-  return [`who may call: nobody, no key is permitted here${source}`]
+  return [`who may call: no client, because no key is permitted here${source}`]
 }
 
 const LISTED_MAX = 20
@@ -109,7 +109,7 @@ function explainAnswer({ max_tokens_default }: RouteSection, window: number): st
   return `a client without a token limit: ${sent} where a budget applies`
 }
 
-/** What the sample of a request costs at each upstream. */
+/** The cost of a sample request at each upstream. */
 const SAMPLE_TOKENS = 1000
 
 function explainCost({ upstreams, pricing }: Section, route: RouteSection): string[] {

@@ -21,7 +21,7 @@ export function shownText(value: string, path: Path, use: ReferenceUse | undefin
 type CredentialKind = 'whole' | UrlKind
 type UrlKind = 'url' | 'webhook'
 
-/** Of a URL the address may be shown; a webhook is authenticated by its path, too. */
+/** The address of a URL may be shown, but not its path, which authenticates a webhook. */
 function credentialKind(path: Path): CredentialKind | undefined {
   const field = path.at(-1)
   if (field === 'api_key' || path.at(-2) === 'headers') return 'whole'

@@ -34,14 +34,14 @@ const LISTENERS: Row[] = [
     yaml: '  gateway:\n    listen_port: 9090\n    metrics_port: 9090 # here',
     path: 'gw.gateway.metrics_port',
     says: 'port 9090 is also listen_port',
-    fix: 'a port of its own',
+    fix: 'a different port',
   },
   {
     name: 'one port for clients and the admin API',
     yaml: '  gateway:\n    listen_port: 9091\n    admin_port: 9091 # here',
     path: 'gw.gateway.admin_port',
     says: 'port 9091 is also listen_port',
-    fix: 'a port of its own',
+    fix: 'a different port',
   },
   {
     name: 'an address with a port',

@@ -117,7 +117,7 @@ test('one slip of indentation is told once', () => {
       `${HEAD}gw:\n  routes:\n    - name: a\n      primary: b\n     strategy: single\n`,
       /Align the line/,
     ],
-    [`${HEAD}gw:\n  tls:\n    a: b\n     c: d\n`, /on a line of its own/],
+    [`${HEAD}gw:\n  tls:\n    a: b\n     c: d\n`, /on a separate line/],
     [`${HEAD}gw:\n\troutes:\n    - name: a\n  tls: {}\n`, /Indent with spaces/],
   ] as const) {
     const { problems } = load(text)

@@ -69,7 +69,7 @@ export const ROWS: readonly (readonly [what: string, tls: Tls, said: readonly st
   [
     'a key with a passphrase',
     { ...pair, client_key_path: sealed },
-    [`gw.tls.client_key_path: ${sealed} is encrypted, and there is nobody to ask`],
+    [`gw.tls.client_key_path: ${sealed} is encrypted, and its password cannot be asked for`],
   ],
   [
     'the key of another certificate',

@@ -46,7 +46,7 @@ const downgradeRouteExists: Check = ({ budgets, routes, aliases }, { suggestions
   })
 }
 
-/** Who asks for the downgrade route by its name is served, whatever is spent. */
+/** A request that names the downgrade route itself is served, even with a spent budget. */
 const downgradeRelieves: Check = (section) => {
   const routesOf = routesByTenant(section)
   return section.budgets.flatMap(({ tenant, downgrade_route: name }, index) => {

@@ -1,4 +1,4 @@
-/** Who may call. */
+/** Keys: duplicates, unknown routes, expiry, and gateways without any key. */
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'

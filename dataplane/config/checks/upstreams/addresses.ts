@@ -1,4 +1,4 @@
-/** Addresses the gateway is told to dial. */
+/** Addresses that the gateway would dial. */
 import { type Path, refuse } from '../../judgement/problems.ts'
 import type { Section } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
@@ -8,7 +8,7 @@ interface Dialled {
   readonly url: URL
 }
 
-/** Names under which clouds serve credentials to whoever asks. */
+/** Names under which clouds serve credentials to any client. */
 const METADATA_HOSTS = new Set([
   'metadata',
   'metadata.google.internal',

@@ -49,7 +49,7 @@ const URLS: readonly Path[] = [
 const passwordsAreReferences: Check = (_section, { written }) =>
   literalPasswords(written).map((path) => warn(path, PASSWORD_MESSAGE, PASSWORD_FIX))
 
-export const PASSWORD_MESSAGE = 'holds a password, and whoever may read this reads it, too'
+export const PASSWORD_MESSAGE = 'holds a password, and anyone who may read this can read it'
 export const PASSWORD_FIX =
   'Write the whole URL as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}, and replace the exposed password.'
 

@@ -1,4 +1,4 @@
-/** What a provider needs, and what it would ignore. */
+/** Settings that a provider requires, and settings that it would ignore. */
 import { valueBelow } from '../../../json/values.ts'
 import { PROVIDER_SETTINGS } from '../../../providers/facts-contract.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
@@ -10,7 +10,7 @@ import { at, type Check } from '../contract.ts'
 
 type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 
-/** What `connect_timeout_seconds` is when nobody wrote it. */
+/** `connect_timeout_seconds`, if it is absent. */
 const CONNECT_SECONDS_DEFAULT = 2
 
 const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
@@ -90,7 +90,7 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   return [warn(path, message, fix)]
 }
 
-/** A default that is cut short is nobody's mistake. */
+/** A default that is cut short is not the user's mistake. */
 const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>
     timeout_seconds !== undefined &&
