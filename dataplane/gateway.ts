@@ -1,21 +1,20 @@
-/** What lives as long as the process, and what lives as long as one request; handed to every stage. */
+/** What lives as long as the process. */
 
 import type { Clock, Deadlines } from './base/clock.ts'
+import type { GatewayError } from './base/errors.ts'
 import type { Member, Roster } from './base/roster.ts'
 import type { Bodies } from './body/bodies.ts'
 import type { InfraCost } from './budgets/infra-cost.ts'
 import type { AlertWebhook } from './budgets/webhook.ts'
-import type { Call } from './call.ts'
 import type { Snapshot } from './config/snapshot.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
-import type { ClientResponse } from './response.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/open.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Objectives } from './telemetry/slo.ts'
-import type { Trace, Traces } from './telemetry/traces.ts'
+import type { Traces } from './telemetry/traces.ts'
 import type { Lane } from './upstream/target/targets.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
@@ -45,7 +44,7 @@ export interface Gateway {
   readonly objectives: Objectives
   readonly traces: Traces
   /** Every request being served: what a drain waits for, and cuts in the end. */
-  readonly visits: Roster<Visit>
+  readonly visits: Roster<Underway>
   draining: boolean
   /** Of the clock, when a client last called; probes do not count. */
   calledAt: number
@@ -53,11 +52,10 @@ export interface Gateway {
   lacksKeys?: boolean
 }
 
-/** One request and its answer, on the configuration it began with. */
-export interface Visit extends Member {
-  readonly call: Call
-  readonly response: ClientResponse
-  readonly trace: Trace
-  readonly gateway: Gateway
-  readonly active: Active
+/** A request being served, as the end of the process sees it. */
+export interface Underway extends Member {
+  /** Its answer is to be the last of its connection. */
+  closeBehind(): void
+  /** Ends it with an error, which may depend on whether the answer has begun; not where the answer is complete. */
+  cut(why: (hasBegun: boolean) => GatewayError): void
 }

@@ -1,15 +1,18 @@
 /** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
+
+import type { Visit } from './apis/contract.ts'
 import type { Dialect } from './apis/dialect.ts'
 import { scanBody, understand } from './body/request.ts'
-import type { Visit } from './gateway.ts'
 import type { Usage } from './inner-form.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { type Admission, admit } from './stages/admit.ts'
-import { attempt } from './stages/attempt.ts'
+import { attempt, type Witness } from './stages/attempt.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { settle } from './stages/settle.ts'
+import { continuing } from './telemetry/correlation.ts'
+import type { AttemptTrace, PassedOver } from './telemetry/traces.ts'
 import { identify } from './visit.ts'
 
 export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
@@ -54,16 +57,23 @@ async function arrival(body: Promise<Buffer>, { gateway, trace }: Visit): Promis
 }
 
 async function serve(applicant: Applicant, dialect: Dialect, visit: Visit): Promise<void> {
-  const { active, gateway, trace } = visit
-  const { request } = applicant
+  const { active, gateway, trace, response } = visit
+  const { call, request } = applicant
   trace.stream = request.stream
   const decided = admit(applicant, active, gateway)
   // A store in this process answers at once; only a shared one is waited for.
   const admission = decided instanceof Promise ? await decided : decided
   noteAdmission(admission, visit)
   try {
-    const reply = await attempt({ request, dialect }, admission, visit)
-    const relayed = relay(reply, visit)
+    if (request.stream)
+      response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
+    const { presence } = response
+    const { receivedAt } = call
+    const ids = continuing(trace)
+    const witness = new Notes(visit)
+    const asked = { request, dialect, ids, receivedAt, presence, witness }
+    const reply = await attempt(asked, admission, gateway)
+    const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
   } finally {
     noteUsage(settle(request, admission, gateway), visit)
@@ -77,6 +87,32 @@ function noteAdmission({ route, limitHeaders, maxTokens }: Admission, visit: Vis
   trace.strategy = route.strategy.name
   // Never cut to what the budget leaves: the request that crosses the cap is served whole.
   if (maxTokens !== undefined) response.headers.push('x-gw-max-tokens', String(maxTokens))
+}
+
+/** What attempts come to is in the trace, and in the headers of the answer, from the moment it is known. */
+class Notes implements Witness {
+  readonly #visit: Visit
+
+  constructor(visit: Visit) {
+    this.#visit = visit
+  }
+
+  passedOver(upstreams: readonly PassedOver[]): void {
+    this.#visit.trace.passed_over = upstreams
+  }
+
+  began(attempt: AttemptTrace): void {
+    const { response, trace } = this.#visit
+    response.upstream = attempt.upstream
+    response.upstreamRequestId = undefined
+    trace.attempts.push(attempt)
+  }
+
+  ended(attempt: AttemptTrace): void {
+    const { response, trace } = this.#visit
+    response.upstreamRequestId = attempt.upstream_request_id
+    if (trace.stream && attempt.outcome === 'ok') trace.ttft_ms = attempt.ended_ms
+  }
 }
 
 function noteUsage(usage: Usage | undefined, { trace }: Visit): void {

@@ -6,6 +6,7 @@ import type { GatewayError } from './base/errors.ts'
 import type { AnswerListener, Call } from './call.ts'
 import { answerLast } from './listener/last-answer.ts'
 import { bodyIsUnread } from './listener/wire.ts'
+import { Presence } from './presence.ts'
 
 /** A client that takes no byte for this long while there are some for it is cut. */
 const STALL_MS = 30_000
@@ -18,6 +19,12 @@ const LF = 10
 interface Clocks {
   readonly clock: Clock
   readonly deadlines: Deadlines
+}
+
+/** Where the bytes of a stream come from. */
+export interface Source {
+  /** All that was written has been taken: more may be. */
+  drained(): void
 }
 
 export class ClientResponse implements Deadline, AnswerListener {
@@ -37,8 +44,9 @@ export class ClientResponse implements Deadline, AnswerListener {
   limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
   readonly headers: string[]
-  onLeave: (() => void) | undefined
-  onDrain: (() => void) | undefined
+  /** Whether the client waits; over once it has gone, not once it has its answer. */
+  readonly presence = new Presence()
+  #source: Source | undefined
   readonly #requestId: string
   readonly #wire: ClientWire
   readonly #outgoing: Call['outgoing']
@@ -103,14 +111,15 @@ export class ClientResponse implements Deadline, AnswerListener {
   }
 
   /** Commits a stream: after this there is no other upstream. */
-  commit(): void {
+  commit(source: Source): void {
     if (this.state === 'unsent') this.#begin()
     if (this.state === 'ended') return
+    this.#source = source
     this.state = 'committed'
     this.status = 200
   }
 
-  /** Whole events, or pieces of one that is too large to be held. false: wait for `onDrain`. */
+  /** Whole events, or pieces of one that is too large to be held. false: no more until the source hears that they were taken. */
   write(events: Buffer): boolean {
     if (this.state === 'ended') return true
     const last = events[events.length - 1]
@@ -216,7 +225,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   drained(): void {
     this.#nextLook = NEVER
     this.#schedule()
-    this.onDrain?.()
+    this.#source?.drained()
   }
 
   /** Of an answer that had ended while an earlier one of its connection had not. */
@@ -229,7 +238,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     if (this.state === 'ended') return
     this.left = true
     this.#end(499)
-    this.onLeave?.()
+    this.presence.end()
   }
 
   #schedule(): void {

@@ -1,9 +1,9 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
-import type { Api } from './apis/contract.ts'
+import type { Api, Visit } from './apis/contract.ts'
 import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
 import type { Call, Caller } from './call.ts'
-import type { Gateway, Visit } from './gateway.ts'
+import type { Active, Gateway, Underway } from './gateway.ts'
 import { readLimitHeaders } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -17,13 +17,13 @@ export async function serve(
   headers: string[],
   api: Api,
 ): Promise<void> {
-  const { active, clock } = gateway
+  const { clock } = gateway
   const response = new ClientResponse(call, api.wire, gateway, headers)
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
   if (!api.quiet) correlate(call.incoming.headers, trace)
-  const visit: Visit = { call, response, trace, gateway, active, seat: -1 }
+  const visit = new Served(call, response, trace, gateway)
   gateway.visits.add(visit)
   if (!api.quiet) gateway.calledAt = clock.now()
   try {
@@ -35,6 +35,34 @@ export async function serve(
   } finally {
     gateway.visits.remove(visit)
     if (!api.quiet) close(visit)
+  }
+}
+
+class Served implements Visit, Underway {
+  seat = -1
+  readonly call: Call
+  readonly response: ClientResponse
+  readonly trace: Trace
+  readonly gateway: Gateway
+  readonly active: Active
+
+  constructor(call: Call, response: ClientResponse, trace: Trace, gateway: Gateway) {
+    this.call = call
+    this.response = response
+    this.trace = trace
+    this.gateway = gateway
+    this.active = gateway.active
+  }
+
+  closeBehind(): void {
+    this.response.headers.push('connection', 'close')
+  }
+
+  cut(why: (hasBegun: boolean) => GatewayError): void {
+    const { response } = this
+    if (response.state === 'ended') return
+    refuse(why(response.state !== 'unsent'), this)
+    response.presence.end()
   }
 }
 
@@ -85,7 +113,7 @@ function isoTime(wall: number): string {
 }
 
 /** The first refusal is the request's end; what its stages say of being ended so is no news. */
-export function refuse(error: unknown, { response, trace, gateway }: Visit): void {
+function refuse(error: unknown, { response, trace, gateway }: Visit): void {
   if (trace.code !== undefined) return
   const refusal = error instanceof GatewayError ? error : internal(error, gateway, trace.request_id)
   trace.code = refusal.code

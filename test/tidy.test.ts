@@ -365,6 +365,17 @@ test('links of pages lead to files', () => {
   }
 })
 
+test('stages take values: a visit is known to pipeline.ts, visit.ts and the APIs alone', () => {
+  for (const { path, text } of product) {
+    if (/^dataplane\/(pipeline\.ts|visit\.ts|apis\/)/.test(path)) continue
+    const isImported = /^import [^']*\bVisit\b[^']*'/m.test(text)
+    assert.ok(
+      !isImported,
+      `${path} imports Visit; take what you need of it, and return what you learn`,
+    )
+  }
+})
+
 /** A comment that gives speed as its reason. */
 const SPEED =
   /\bV8\b|hidden class|monomorphic|megamorphic|inlined|\b(?:faster|slower|cheaper|dearer) than\b|\bcosts? (?:less|more|half|twice|a \w+th)\b|copied at each new field/i

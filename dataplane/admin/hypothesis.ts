@@ -1,11 +1,10 @@
-/** A request that nobody sent: who would send it, how large it would be, and the visit that stages judge it by. */
+/** A request that nobody sent: who would send it and how large it would be. */
 
 import { chatReading } from '../apis/openai-chat/reading.ts'
 import { GatewayError } from '../base/errors.ts'
 import { parseRequest } from '../body/request.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
-import type { Gateway, Visit } from '../gateway.ts'
 import type { ChatRequest } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { promptTokensMax } from '../tokens/count.ts'
@@ -59,10 +58,4 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
   const body = { ...small.body, messages: [{ role: 'user', content }] }
   const bytes = Buffer.alloc(length)
   return { ...small, body, bytes, promptTokensMax: promptTokensMax(bytes, body) }
-}
-
-/** The stages that decide only read the gateway and note what they found; there is no client to answer. */
-export function dryVisit(gateway: Gateway): Visit {
-  const { active } = gateway
-  return { gateway, active, trace: {}, response: { headers: [] } } as unknown as Visit
 }

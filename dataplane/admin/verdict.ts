@@ -2,18 +2,18 @@
 
 import { GatewayError } from '../base/errors.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { Gateway, Visit } from '../gateway.ts'
+import type { Active, Gateway } from '../gateway.ts'
 import { downgradeOffer, offerOf, type Wish } from '../limits/decision.ts'
 import { forecast } from '../limits/forecast.ts'
 import { refusalError } from '../limits/refusal.ts'
 import { match, permit } from '../stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
 import { quoteOf, windowOf } from '../tokens/quote.ts'
-import { Journey } from '../upstream/attempt/journey.ts'
+import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import { nextAttempt } from '../upstream/attempt/plan.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
-import { callerOf, dryVisit, type Hypothesis, requestOf } from './hypothesis.ts'
+import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
 
 export interface Verdict {
   readonly status: number
@@ -31,7 +31,7 @@ type Served = Pick<Verdict, 'route' | 'upstreams' | 'message'>
 
 export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Verdict> {
   try {
-    const served = await judge(asked, dryVisit(gateway))
+    const served = await judge(asked, gateway)
     return { status: 200, code: null, retry_after_seconds: null, ...served }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
@@ -41,8 +41,8 @@ export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Ve
 }
 
 /** Throws what the client would be told. */
-async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
-  const { gateway, active } = visit
+async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
+  const { active } = gateway
   const { section, limits } = active.snapshot
   const caller = callerOf(asked, gateway.clock.wall())
   const request = requestOf(asked, section.gateway.max_request_bytes)
@@ -51,9 +51,9 @@ async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
   const isLimited = caller.tenant !== ''
   const rules = limits.rules.of(caller.tenant)
   const budgeted = isLimited && rules.budget !== undefined ? route : undefined
-  const quote = quoteOf(request, laneOf(route, visit), budgeted)
+  const quote = quoteOf(request, laneOf(route, active), budgeted)
   const wish: Wish = { request, caller, route, quote, limits }
-  if (!isLimited) return served(wish, visit)
+  if (!isLimited) return served(wish, active, gateway)
   const own = offerOf(route, quote, wish, active.lanes)
   const downgrade = downgradeOffer(wish, active.lanes, gateway.clock)
   const figures = await gateway.store.read(caller.tenant, rules)
@@ -62,20 +62,24 @@ async function judge(asked: Hypothesis, visit: Visit): Promise<Served> {
   const wanted = { estimate: own.estimate, downgradeEstimate: downgrade?.estimate }
   const told = forecast(figures, rules, wanted, wall)
   if (told.outcome === 'refused') throw refusalError(told, rules, wall)
-  if (told.outcome === 'admitted' || downgrade === undefined) return served(wish, visit)
-  const instead = served({ ...wish, route: downgrade.route, quote: downgrade.quote }, visit)
+  if (told.outcome === 'admitted' || downgrade === undefined) return served(wish, active, gateway)
+  const instead = served(
+    { ...wish, route: downgrade.route, quote: downgrade.quote },
+    active,
+    gateway,
+  )
   const why = `on route "${downgrade.route.name}", because the budget of tenant "${caller.tenant}" is spent`
   return { ...instead, message: `${instead.message} ${why}` }
 }
 
 /** Throws what is told where no upstream may be asked. */
-function served({ request, caller, route, quote, limits }: Wish, visit: Visit): Served {
-  const { gateway } = visit
+function served(wish: Wish, active: Active, gateway: Planner): Served {
+  const { request, caller, route, quote, limits } = wish
   // A lane counts its requests; this one is none.
-  const lane = { ...laneOf(route, visit) }
+  const lane = { ...laneOf(route, active) }
   const yields = limits.rules.yields(caller.tenant)
   const fits = (target: Target) => quote.fitsAll || quote.needed <= windowOf(target)
-  const journey = new Journey({ request, route, lane, fits, yields }, visit)
+  const journey = new Journey({ request, route, lane, fits, yields }, gateway)
   const next = nextAttempt(journey)
   const now = gateway.clock.now()
   if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
@@ -91,6 +95,6 @@ function undecided({ strategy }: Route, ready: readonly Target[]): string[] | un
   return possible.length > 1 ? possible.map(({ name }) => name).toSorted() : undefined
 }
 
-function laneOf(route: Route, { active }: Visit): Lane {
-  return active.lanes.get(route.name) ?? { targets: [], turn: 0 }
+function laneOf(route: Route, { lanes }: Active): Lane {
+  return lanes.get(route.name) ?? { targets: [], turn: 0 }
 }

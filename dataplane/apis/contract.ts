@@ -1,5 +1,8 @@
 /** What an API is: a method and a path of the client listener, and what it does with a visit. */
-import type { Visit } from '../gateway.ts'
+import type { Call } from '../call.ts'
+import type { Active, Gateway } from '../gateway.ts'
+import type { ClientResponse } from '../response.ts'
+import type { Trace } from '../telemetry/traces.ts'
 import type { ClientWire } from './dialect.ts'
 
 export interface Api {
@@ -11,4 +14,13 @@ export interface Api {
   readonly quiet?: boolean
   readonly wire: ClientWire
   run(visit: Visit): Promise<void> | void
+}
+
+/** One request and its answer, on the configuration it began with. Stages take what they need of it. */
+export interface Visit {
+  readonly call: Call
+  readonly response: ClientResponse
+  readonly trace: Trace
+  readonly gateway: Gateway
+  readonly active: Active
 }

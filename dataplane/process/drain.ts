@@ -2,7 +2,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { refuse } from '../visit.ts'
 import type { Listeners } from './listeners.ts'
 
 /** Whoever has had no call for this long ends after a short delay: nobody sends to it, and few could. */
@@ -43,7 +42,7 @@ export async function drain(
   gateway.log.event('info', 'drain', 'Draining: readiness is off, requests in flight finish.', {
     ...seconds,
   })
-  for (const { response } of gateway.visits.list()) response.headers.push('connection', 'close')
+  for (const visit of gateway.visits.list()) visit.closeBehind()
   let now = false
   const hurry = () => {
     now = true
@@ -57,11 +56,7 @@ export async function drain(
   listeners.stopAccepting()
   const end = performance.now() + seconds.timeout * 1000
   await until(() => now || gateway.visits.size === 0, seconds.timeout * 1000)
-  for (const visit of gateway.visits.list()) {
-    if (visit.response.state === 'ended') continue
-    refuse(shuttingDown(visit.response.state), visit)
-    visit.response.onLeave?.()
-  }
+  for (const visit of gateway.visits.list()) visit.cut(shuttingDown)
   await until(() => gateway.visits.size === 0, FLUSH_MS)
   await listeners.close()
   const left = Math.min(ALERTS_MS, Math.max(FLUSH_MS, end - performance.now()))
@@ -70,11 +65,11 @@ export async function drain(
   if (waiting > 0) gateway.log.event('warn', 'drain', `${waiting} alerts were not delivered.`)
 }
 
-function shuttingDown(state: string): GatewayError {
+function shuttingDown(hasBegun: boolean): GatewayError {
   const message = 'The gateway is shutting down; send the request again.'
-  if (state === 'unsent')
-    return new GatewayError('ERR_GW_OVERLOADED', message, { retryAfterSeconds: 1 })
-  return new GatewayError('ERR_GW_STREAM_ABORTED', message)
+  return hasBegun
+    ? new GatewayError('ERR_GW_STREAM_ABORTED', message)
+    : new GatewayError('ERR_GW_OVERLOADED', message, { retryAfterSeconds: 1 })
 }
 
 async function until(done: () => boolean, milliseconds: number): Promise<void> {

@@ -16,7 +16,7 @@ import type { Loaded } from '../config/load.ts'
 import { readConfigurationApart } from '../config/load-apart.ts'
 import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
-import type { Gateway, Visit } from '../gateway.ts'
+import type { Gateway } from '../gateway.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { StateError } from '../store/memory/journal.ts'
@@ -222,7 +222,7 @@ async function createGateway(snapshot: Snapshot, format: string | undefined): Pr
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
-    visits: new Roster<Visit>(),
+    visits: new Roster(),
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,
   }

@@ -4,13 +4,13 @@ import type { Dialect } from '../apis/dialect.ts'
 import { GatewayError } from '../base/errors.ts'
 import { maskKeys } from '../base/shown-text.ts'
 import { forget, recall } from '../body/request.ts'
-import type { Visit } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { MeteredAttempt } from '../meter.ts'
-import { continuing } from '../telemetry/correlation.ts'
-import type { AttemptTrace } from '../telemetry/traces.ts'
-import { Attempt, type Outcome } from '../upstream/attempt/attempt.ts'
-import { Journey } from '../upstream/attempt/journey.ts'
+import type { Presence } from '../presence.ts'
+import type { Continued } from '../telemetry/correlation.ts'
+import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
+import { Attempt, type Outcome, type Runner } from '../upstream/attempt/attempt.ts'
+import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
@@ -19,45 +19,67 @@ import { type Pair, pairOf } from '../wires.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
-/** A request, and the wire it came in. */
-interface Asked {
-  readonly request: ModelRequest
-  readonly dialect: Dialect
+/** Told of attempts as they begin and end, since the client may have to be answered in between. */
+export interface Witness {
+  passedOver(upstreams: readonly PassedOver[]): void
+  began(attempt: AttemptTrace): void
+  ended(attempt: AttemptTrace): void
 }
 
+/** A request on its way to upstreams. */
+export interface Asked {
+  readonly request: ModelRequest
+  /** The wire it came in. */
+  readonly dialect: Dialect
+  readonly ids: Continued
+  /** Attempts are timed from here, on the monotonic clock. */
+  readonly receivedAt: number
+  readonly presence: Presence
+  readonly witness: Witness
+}
+
+type Terms = Pick<
+  Admission,
+  'route' | 'lane' | 'fits' | 'yields' | 'totalAt' | 'maxTokens' | 'meter'
+>
+
 /** Resolves with an answer that is committed to; throws what the client is told when no attempt is left. */
-export async function attempt(asked: Asked, admission: Admission, visit: Visit): Promise<Reply> {
-  const { request, dialect } = asked
-  const { response, active } = visit
-  if (request.stream)
-    response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
-  const { route, lane, fits, yields, totalAt } = admission
-  const { clock } = visit.gateway
-  const journey = new Journey({ request, route, lane, fits, yields }, visit)
+export async function attempt(
+  asked: Asked,
+  terms: Terms,
+  gateway: Runner & Planner,
+): Promise<Reply> {
+  const { request, dialect, presence, witness } = asked
+  const { route, lane, fits, yields, totalAt } = terms
+  const { clock } = gateway
+  const journey = new Journey({ request, route, lane, fits, yields }, gateway)
+  if (journey.passedOver !== undefined) witness.passedOver(journey.passedOver)
+  const way: Way = { asked, terms, journey, gateway }
   for (;;) {
     const next = nextAttempt(journey)
-    if (next.kind === 'none') throw endOf(next.why, journey, admission, clock.now())
+    if (next.kind === 'none') throw endOf(next.why, way)
     // An attempt that begins when the time is up would only hurt the upstream's breaker.
-    if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission, clock.now())
+    if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
     if (next.spill !== undefined) journey.spilled(next.spill)
     if (next.repeat) {
-      await journey.pause(next.candidate, totalAt)
-      if (clock.now() >= totalAt) throw endOf('attempts_spent', journey, admission, clock.now())
+      await journey.pause(next.candidate, totalAt, presence)
+      if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
     } else next.candidate.state.retryBudget.request(clock.now())
     const recalled = recall(request, dialect.reading)
     if (recalled !== undefined) await recalled
     // A drain may have refused the request before its body was whole.
-    if (response.state === 'ended') throw left()
-    const running = begin(asked, next.candidate, admission, visit, journey)
+    if (presence.state === 'over') throw left()
+    const running = begin(next.candidate, way)
     // What is sent has been written from it.
     forget(request)
     const outcome = running === undefined ? REFUSED : await running.one.outcome
-    if (running !== undefined) conclude(running, outcome, visit)
+    if (running !== undefined) conclude(running, outcome, way)
     if (outcome.kind === 'left') throw left()
     if (outcome.kind !== 'failed') return outcome
     journey.failed(next.candidate, outcome.failure)
   }
 }
+
 const REFUSED: Outcome = {
   kind: 'failed',
   failure: { class: 'connect', message: 'its breaker is open' },
@@ -65,6 +87,13 @@ const REFUSED: Outcome = {
 
 function left(): GatewayError {
   return new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
+}
+
+interface Way {
+  readonly asked: Asked
+  readonly terms: Terms
+  readonly journey: Journey
+  readonly gateway: Runner & Planner
 }
 
 /** An attempt under way, and where it is written down. */
@@ -75,57 +104,46 @@ interface Running {
 }
 
 /** undefined when the breaker has opened since the attempt was planned. */
-function begin(
-  { request, dialect }: Asked,
-  target: Target,
-  admission: Admission,
-  { call, response, trace, gateway }: Visit,
-  journey: Journey,
-): Running | undefined {
+function begin(target: Target, { asked, terms, journey, gateway }: Way): Running | undefined {
+  const { request, dialect, presence, witness } = asked
+  const { name, settings, state } = target
   const now = gateway.clock.now()
-  const permit = target.state.breaker.permit(now)
+  const permit = state.breaker.permit(now)
   if (permit === undefined) return undefined
-  response.upstream = target.name
-  response.upstreamRequestId = undefined
-  const entry = openEntry(target.name, now - call.receivedAt)
-  trace.attempts.push(entry)
-  const metered = admission.meter.begin(target.name, target.settings.model)
-  const { totalAt, maxTokens } = admission
-  const repeats = journey.hasCounted(target)
+  const entry = openEntry(name, now - asked.receivedAt)
+  witness.began(entry)
+  const metered = terms.meter.begin(name, settings.model)
+  const { totalAt, maxTokens } = terms
   const one = new Attempt({
     request,
     // Targets that cannot do the operation do not fit, so they are no candidates.
-    pair: pairOf(dialect, target.settings.provider) as Pair,
+    pair: pairOf(dialect, settings.provider) as Pair,
     target,
     permit,
     maxTokens,
     metered,
     gateway,
     totalAt,
-    repeats,
+    repeats: journey.hasCounted(target),
   })
-  // V8 makes a function that is written at its assignment to a property old at once, and keeps the attempt with it:
-  // 23 MiB instead of 9 in test/bench/micro/assigned-functions.ts.
-  const leave = () => one.leave()
-  response.onLeave = leave
-  one.send(continuing(trace))
+  presence.begin(one)
+  one.send(asked.ids)
   return { one, metered, entry }
 }
 
 function conclude(
   { one, metered, entry }: Running,
   outcome: Outcome,
-  { call, response, trace, gateway }: Visit,
+  { asked, gateway }: Way,
 ): void {
+  asked.presence.done()
   entry.upstream_request_id = one.upstreamRequestId
-  response.upstreamRequestId = entry.upstream_request_id
-  const spent = gateway.clock.now() - call.receivedAt
   if (outcome.kind === 'whole') {
     metered.usage = outcome.usage
     metered.answerBytes = outcome.body.length
   }
-  if (outcome.kind === 'stream') trace.ttft_ms = spent
-  closeEntry(entry, outcome, spent)
+  closeEntry(entry, outcome, gateway.clock.now() - asked.receivedAt)
+  asked.witness.ended(entry)
   gateway.metrics.attempts.at(entry.upstream, entry.outcome).value++
 }
 
@@ -150,8 +168,8 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
   entry.reason = maskKeys(outcome.failure.message)
 }
 
-function endOf(why: Ending, { last }: Journey, admission: Admission, now: number): GatewayError {
+function endOf(why: Ending, { journey: { last }, terms, gateway }: Way): GatewayError {
   return last === undefined
-    ? unservedError(why, admission, now)
+    ? unservedError(why, terms, gateway.clock.now())
     : refusalOf(last.failure, last.target.name)
 }

@@ -12,6 +12,15 @@ export interface Sink {
   finish(failure: Failure | undefined): void
 }
 
+/** A stream that has begun, as whoever passes it on sees it. */
+export interface OpenedStream {
+  /** Commits: what was held goes out, the rest follows as it comes. */
+  flowTo(sink: Sink): void
+  /** More may be written. */
+  drained(): void
+  abort(reason: string): void
+}
+
 /** Who waits for the stream; each is called once. */
 export interface Listener {
   /** With the first content, or with the failure that came before it. */
@@ -23,7 +32,7 @@ export interface Listener {
 /** Bytes held before the first content; more than this is no prelude of an answer. */
 const HELD_BYTES_MAX = 1_048_576
 
-export class UpstreamStream {
+export class UpstreamStream implements OpenedStream {
   readonly #framing: Framing
   readonly #framer: Framer
   readonly #tap: Tap
@@ -61,7 +70,6 @@ export class UpstreamStream {
     this.#finish(this.#complete() ? undefined : failure)
   }
 
-  /** Commits: what was held goes out, the rest follows as it comes. */
   flowTo(sink: Sink): void {
     this.#sink = sink
     if (this.#held.length > 0) this.#write(this.#held.take())

@@ -46,7 +46,7 @@ export class Trace {
   code: string | undefined = undefined
   message: string | undefined = undefined
   readonly attempts: AttemptTrace[] = []
-  passed_over: PassedOver[] | undefined = undefined
+  passed_over: readonly PassedOver[] | undefined = undefined
   prompt_tokens: number | undefined = undefined
   completion_tokens: number | undefined = undefined
   usage_estimated: boolean | undefined = undefined

@@ -224,7 +224,7 @@ describe('a client that takes nothing', () => {
     const { response, client } = await open()
     t.after(() => client.destroy())
     response.heartbeat(5000)
-    response.commit()
+    response.commit(SOURCE)
     response.write(MUCH)
     await turn()
     await pass(STALL_MS - 1000)
@@ -278,11 +278,13 @@ function take(client: Socket, bytes: number): Promise<void> {
   })
 }
 
+const SOURCE = { drained: () => undefined }
+
 /** More than every buffer between here and the client holds. */
 const MUCH = Buffer.alloc(60_000_000, 'x')
 
 function endBehindMuch(response: ClientResponse): void {
-  response.commit()
+  response.commit(SOURCE)
   response.write(MUCH)
   response.end()
 }

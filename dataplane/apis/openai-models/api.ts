@@ -4,10 +4,9 @@ import { GatewayError } from '../../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
 import { shownName } from '../../base/shown-text.ts'
 import type { Caller } from '../../call.ts'
-import type { Visit } from '../../gateway.ts'
 import { mayUse } from '../../stages/match.ts'
 import { describeLimits, identify } from '../../visit.ts'
-import type { Api } from '../contract.ts'
+import type { Api, Visit } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 export const openAiModels: Api = {

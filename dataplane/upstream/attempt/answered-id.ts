@@ -1,9 +1,30 @@
-/** Whose answer it is, where the upstream says so: many runtimes send back the id that they were sent. */
+/** The ids in an upstream's answer: what the upstream calls the request, and whose answer it is. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { visibleId } from '../../telemetry/correlation.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
+import { repeatsSecret, type Sent } from './masking.ts'
 
+/** As runtimes and hosted APIs name it, the commonest first. */
+const REQUEST_IDS = [
+  'x-request-id',
+  'request-id',
+  'x-ms-request-id',
+  'apim-request-id',
+  'x-amzn-requestid',
+]
+
+/** Many runtimes send back the id that they were sent. */
 const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/
+
+/** What the upstream calls the request; undefined where the id cannot be shown, or repeats a secret that was sent. */
+export function answeredId(headers: IncomingHttpHeaders, sent: Sent): string | undefined {
+  for (const name of REQUEST_IDS) {
+    const id = visibleId(headers[name])
+    if (id !== undefined) return repeatsSecret(id, sent) ? undefined : id
+  }
+  return undefined
+}
 
 /**
  * Whether an answer names a request of this process other than the one that was sent. Ids of anybody else's making say

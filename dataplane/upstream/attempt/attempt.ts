@@ -6,22 +6,26 @@ import type { MeteredAttempt } from '../../meter.ts'
 import type { Failure } from '../../providers/contract.ts'
 import { Gathering } from '../../streaming/gathering.ts'
 import { Tap } from '../../streaming/tap.ts'
-import { type Listener, UpstreamStream } from '../../streaming/upstream-stream.ts'
-import { type Continued, visibleId } from '../../telemetry/correlation.ts'
+import {
+  type Listener,
+  type OpenedStream,
+  UpstreamStream,
+} from '../../streaming/upstream-stream.ts'
+import type { Continued } from '../../telemetry/correlation.ts'
 import type { Pair } from '../../wires.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Target } from '../target/targets.ts'
-import { answersAnother } from './answered-id.ts'
+import { answeredId, answersAnother } from './answered-id.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
-import { masked, repeatsSecret } from './masking.ts'
+import { masked } from './masking.ts'
 import { poolRequestOf } from './pool-request.ts'
 import { reasonOf, speaksAgainst } from './verdict.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string; readonly usage: Usage | undefined }
-  | { readonly kind: 'stream'; readonly stream: UpstreamStream }
+  | { readonly kind: 'stream'; readonly stream: OpenedStream }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'left' }
 
@@ -29,14 +33,8 @@ export type Outcome =
 const ANSWER_BYTES_MAX = 33_554_432
 const FAILURE_BYTES_MAX = 65_536
 
-/** As runtimes and hosted APIs name it, the commonest first. */
-const REQUEST_IDS = [
-  'x-request-id',
-  'request-id',
-  'x-ms-request-id',
-  'apim-request-id',
-  'x-amzn-requestid',
-]
+/** The parts of the gateway that an attempt runs on. */
+export type Runner = Pick<Gateway, 'clock' | 'deadlines' | 'metrics'>
 
 export interface AttemptParts {
   readonly request: ModelRequest
@@ -46,7 +44,7 @@ export interface AttemptParts {
   /** Leave of the target's breaker; handed back by the attempt, once. */
   readonly permit: Permit
   readonly metered: MeteredAttempt
-  readonly gateway: Gateway
+  readonly gateway: Runner
   /** Sent as the limit of tokens when the client gave none. */
   readonly maxTokens: number | undefined
   /** Monotonic moment at which the request's time is up. */
@@ -117,11 +115,7 @@ export class Attempt implements Receiver, Listener {
 
   /** What the upstream calls the request, once the head of its answer is there. */
   get upstreamRequestId(): string | undefined {
-    for (const name of REQUEST_IDS) {
-      const id = visibleId(this.#headers[name])
-      if (id !== undefined) return repeatsSecret(id, this.#parts.target.settings) ? undefined : id
-    }
-    return undefined
+    return answeredId(this.#headers, this.#parts.target.settings)
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {

@@ -1,9 +1,11 @@
 /** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Route } from '../../config/snapshot.ts'
-import type { Visit } from '../../gateway.ts'
+import type { Gateway } from '../../gateway.ts'
 import type { ModelRequest } from '../../inner-form.ts'
+import type { Presence } from '../../presence.ts'
 import type { Failure } from '../../providers/contract.ts'
+import type { PassedOver } from '../../telemetry/traces.ts'
 import type { Lane, Target } from '../target/targets.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
@@ -23,9 +25,14 @@ export interface JourneyStart {
   readonly yields: boolean
 }
 
+/** The parts of the gateway that attempts are planned with. */
+export type Planner = Pick<Gateway, 'clock' | 'metrics' | 'random'>
+
 /** It is the plan of its own attempts: one object a request. */
 export class Journey implements Plan<Target> {
   readonly candidates: readonly Target[]
+  /** Upstreams that are no candidates, and why; undefined where all are. */
+  readonly passedOver: readonly PassedOver[] | undefined
   readonly attempts: FailedAttempt<Target>[] = []
   readonly attemptsMax: number
   readonly repeats: boolean
@@ -33,19 +40,21 @@ export class Journey implements Plan<Target> {
   /** The failure the client is told of when nothing is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
   readonly #route: Route
-  readonly #visit: Visit
+  readonly #planner: Planner
   readonly #yields: boolean
   #delayMs = 0
   /** The moment at which the next attempt is planned; one reading serves all questions. */
   #now: number
 
-  constructor(start: JourneyStart, visit: Visit) {
+  constructor(start: JourneyStart, planner: Planner) {
     const { route, lane, yields } = start
     this.#route = route
-    this.#visit = visit
+    this.#planner = planner
     this.#yields = yields
-    this.#now = visit.gateway.clock.now()
-    this.candidates = orderOf(start, visit, this.#now)
+    this.#now = planner.clock.now()
+    const eligible = eligibleOf(start, this.#now)
+    this.passedOver = eligible.length < lane.targets.length ? overOf(start, this.#now) : undefined
+    this.candidates = orderOf(start, eligible, planner.random)
     this.attemptsMax = route.attemptsMax
     this.repeats = route.section.retry?.max_attempts !== undefined
     this.spill = lane.spill !== undefined && start.fits(lane.spill.primary) ? lane.spill : undefined
@@ -72,13 +81,13 @@ export class Journey implements Plan<Target> {
 
   /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
   failed(target: Target, failure: Failure): void {
-    const { gateway } = this.#visit
-    this.#now = gateway.clock.now()
+    const { clock, random } = this.#planner
+    this.#now = clock.now()
     const { initial_delay_ms, respect_retry_after } = this.#route.section.retry ?? RETRY_DEFAULTS
     const delayed = retryDelayMs({
       attempt: this.attempts.filter(({ candidate }) => candidate === target).length + 1,
       initialDelayMs: initial_delay_ms,
-      random: gateway.random,
+      random,
       retryAfterMs: failure.retryAfterMs,
       respectRetryAfter: respect_retry_after,
     })
@@ -93,47 +102,46 @@ export class Journey implements Plan<Target> {
   }
 
   /** Waits before a repeat in place; ends early when the client leaves or the request's time is up. */
-  async pause(target: Target, totalAt: number): Promise<void> {
-    const { gateway, response } = this.#visit
-    gateway.metrics.retries.at(target.name).value++
+  async pause(target: Target, totalAt: number, presence: Presence): Promise<void> {
+    const { clock, metrics } = this.#planner
+    metrics.retries.at(target.name).value++
     const leaving = new AbortController()
-    const leave = () => leaving.abort()
-    response.onLeave = leave
-    const delayMs = Math.max(0, Math.min(this.#delayMs, totalAt - gateway.clock.now()))
+    presence.begin({ leave: () => leaving.abort() })
+    const delayMs = Math.max(0, Math.min(this.#delayMs, totalAt - clock.now()))
     await delay(delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
+    presence.done()
   }
 
   spilled(reason: SpillReason): void {
-    this.#visit.gateway.metrics.overflow.at(this.#route.name, reason).value++
+    this.#planner.metrics.overflow.at(this.#route.name, reason).value++
   }
 }
 
-/** The strategy's order of those that are eligible now; all members when none is, for the reason's sake. */
-function orderOf(start: JourneyStart, visit: Visit, now: number): readonly Target[] {
-  const { request, route, lane, fits, yields } = start
-  const turn = lane.turn++
+function eligibleOf({ lane, fits, yields }: JourneyStart, now: number): readonly Target[] {
   const isEligible = (target: Target) => target.standing(now, yields) === 'ready' && fits(target)
-  const eligible = lane.targets.every(isEligible) ? lane.targets : lane.targets.filter(isEligible)
-  if (eligible.length < lane.targets.length) notePassedOver(start, visit, now)
-  if (eligible.length === 0) return lane.targets.filter(fits)
-  return route.strategy.order({
-    route: route.section,
-    eligible,
-    request,
-    turn,
-    random: visit.gateway.random,
-  })
+  return lane.targets.every(isEligible) ? lane.targets : lane.targets.filter(isEligible)
 }
 
-function notePassedOver(start: JourneyStart, { trace }: Visit, now: number): void {
-  const { lane, fits, yields } = start
-  trace.passed_over = []
+/** The strategy's order of those that are eligible now; all members when none is, for the reason's sake. */
+function orderOf(
+  { request, route, lane, fits }: JourneyStart,
+  eligible: readonly Target[],
+  random: () => number,
+): readonly Target[] {
+  const turn = lane.turn++
+  if (eligible.length === 0) return lane.targets.filter(fits)
+  return route.strategy.order({ route: route.section, eligible, request, turn, random })
+}
+
+function overOf({ lane, fits, yields }: JourneyStart, now: number): PassedOver[] {
+  const over: PassedOver[] = []
   for (const target of lane.targets) {
     const why = fits(target)
       ? (target.state.outBecause(now) ?? whyFull(target, now, yields))
       : 'context window too small'
-    if (why !== undefined) trace.passed_over.push({ upstream: target.name, why })
+    if (why !== undefined) over.push({ upstream: target.name, why })
   }
+  return over
 }
 
 function whyFull(target: Target, now: number, yields: boolean): string | undefined {

@@ -8,7 +8,7 @@ const SECRET_LENGTH_MIN = 8
 const MESSAGE_LENGTH_MAX = 2_000
 const LABEL_LENGTH_MAX = 200
 
-type Sent = Pick<UpstreamSettings, 'credential' | 'headers'>
+export type Sent = Pick<UpstreamSettings, 'credential' | 'headers'>
 
 /**
  * A failure in the upstream's words, without the credential and the header values it was sent. It is shortened last: of

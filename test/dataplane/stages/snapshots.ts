@@ -5,6 +5,9 @@ import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 
 export const NOW = Date.UTC(2026, 10, 21)
 
+/** What `${env:SECRET}` is. */
+export const SECRET = 'plain-secret-of-the-test'
+
 /** A key's record; its secret is `key-<id>`. */
 export interface KeyFields {
   readonly id: string
@@ -38,5 +41,6 @@ export function load(gw: Readonly<Record<string, unknown>>): Loaded {
   const routes = ['chat', 'batch'].map((name) => ({ name, strategy: 'single', primary: 'up' }))
   const whole = { upstreams: [upstream], routes, api_keys: [], ...gw }
   const document = { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig', gw: whole }
-  return loadConfiguration(JSON.stringify(document), 'test.yaml', { env: {}, readText: () => '' })
+  const host = { env: { SECRET }, readText: () => '' }
+  return loadConfiguration(JSON.stringify(document), 'test.yaml', host)
 }

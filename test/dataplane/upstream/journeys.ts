@@ -6,12 +6,10 @@ import { Deadlines } from '../../../dataplane/base/clock.ts'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
-import type { Visit } from '../../../dataplane/gateway.ts'
 import { Meter } from '../../../dataplane/meter.ts'
-import type { Admission } from '../../../dataplane/stages/admit.ts'
+import { Presence } from '../../../dataplane/presence.ts'
 import { attempt } from '../../../dataplane/stages/attempt.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
-import { Trace } from '../../../dataplane/telemetry/traces.ts'
 import type {
   PoolHandler,
   PoolRequest,
@@ -49,7 +47,9 @@ export interface Rig {
   /** Moves the clock, and wakes what is late. */
   pass(seconds: number): void
   /** Begins a request; resolves with what came of its attempts. */
-  send(members?: Fields): Promise<Told>
+  send(members?: Fields, presence?: Presence): Promise<Told>
+  /** What the witness of the requests has heard, in order. */
+  readonly heard: readonly (readonly [what: string, of: unknown])[]
   readonly now: number
 }
 
@@ -78,11 +78,13 @@ export function aRig(gw: {
   if (loaded.configuration === undefined) throw new Error(JSON.stringify(loaded.problems))
   const snapshot = compile(loaded.configuration)
   const metrics = createMetrics()
-  const log = { event: () => undefined }
-  // No more of the process is looked at by attempts.
-  const world = { clock, metrics, log, random: () => 0.5, readText: () => '' } as never
+  const log = { event() {}, request() {}, flush() {} }
+  const world = { clock, metrics, log, random: () => 0.5, readText: () => '' }
   const lanes = new Targets(world).activate(snapshot)
   const asked: Asked[] = []
+  const heard: [string, unknown][] = []
+  // A copy: the entry of an attempt is closed later.
+  const noted = (what: string) => (of: unknown) => void heard.push([what, structuredClone(of)])
   const states = new Map<string, TargetState>()
   const targetsByName = new Map<string, Target>()
   for (const { targets } of lanes.values()) {
@@ -101,6 +103,7 @@ export function aRig(gw: {
   const gateway = { clock, deadlines, metrics, random: () => 0.5 }
   return {
     asked,
+    heard,
     get last() {
       return asked.at(-1) as Asked
     },
@@ -113,34 +116,33 @@ export function aRig(gw: {
       now += seconds * 1000
       deadlines.sweep()
     },
-    async send(members = {}) {
+    async send(members = {}, presence = new Presence()) {
       const request = aRequest(members)
       const route = [...snapshot.routes.values()][0]
       if (route === undefined) throw new Error('There is no route.')
-      const admission = {
+      const terms = {
         route,
-        lane: lanes.get(route.name),
+        lane: lanes.get(route.name) ?? { targets: [], turn: 0 },
         meter: new Meter(),
         totalAt: now + (request.stream ? route.timeoutMs : route.silenceMs),
         maxTokens: undefined,
         fits: () => true,
         yields: false,
       }
-      const trace = new Trace('tag-1', '', 'POST', '/v1/chat/completions')
-      trace.client_request_id = 'tag-7'
-      const visit = {
-        gateway,
-        active: { snapshot, lanes },
-        call: { id: 'tag-1', receivedAt: now },
-        response: { state: 'unsent', heartbeat: () => undefined },
-        trace,
+      const asking = {
+        request,
+        dialect: openAiChatDialect,
+        ids: {
+          requestId: 'tag-1',
+          clientRequestId: 'tag-7',
+          headers: ['x-client-request-id', 'tag-7'],
+        },
+        receivedAt: now,
+        presence,
+        witness: { passedOver: noted('passed over'), began: noted('began'), ended: noted('ended') },
       }
       try {
-        return await attempt(
-          { request, dialect: openAiChatDialect },
-          admission as unknown as Admission,
-          visit as unknown as Visit,
-        )
+        return await attempt(asking, terms, gateway)
       } catch (error) {
         return { refused: error as GatewayError }
       }

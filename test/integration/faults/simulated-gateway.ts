@@ -15,7 +15,7 @@ import { InfraCost } from '../../../dataplane/budgets/infra-cost.ts'
 import { AlertWebhook } from '../../../dataplane/budgets/webhook.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
-import type { Gateway, Visit } from '../../../dataplane/gateway.ts'
+import type { Gateway } from '../../../dataplane/gateway.ts'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
@@ -75,7 +75,7 @@ export function simulate(
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),
-    visits: new Roster<Visit>(),
+    visits: new Roster(),
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,
   }

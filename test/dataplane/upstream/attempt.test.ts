@@ -1,0 +1,236 @@
+/** One attempt: what comes of what its upstream answers, and what its upstream is given back. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
+import { Meter } from '../../../dataplane/meter.ts'
+import { Attempt, type Outcome } from '../../../dataplane/upstream/attempt/attempt.ts'
+import type {
+  PoolHandler,
+  PoolRequest,
+} from '../../../dataplane/upstream/connection/http1/contract.ts'
+import { markStale } from '../../../dataplane/upstream/connection/stale-connection.ts'
+import { pairOf } from '../../../dataplane/wires.ts'
+import { aRequest } from '../../helpers/providers/a-request.ts'
+import { assemble } from '../assembled-gateway.ts'
+import { SECRET } from '../stages/snapshots.ts'
+import { ANSWER, CONTENT, EVENTS } from './journeys.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const UPSTREAM = { name: 'up', provider: 'openai', endpoint: 'http://127.0.0.1:1', model: 'm' }
+const JSON_HEAD = { 'content-type': 'application/json' }
+
+/** An attempt that is under way at an upstream which is the test. */
+function anAttempt(members: Fields = {}, upstream: Fields = {}) {
+  const breaker = { failure_threshold: 1, open_duration_seconds: 1 }
+  const { gateway, clock } = assemble({
+    upstreams: [{ ...UPSTREAM, circuit_breaker: breaker, ...upstream }],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],
+  })
+  const target = gateway.active.lanes.get('chat')?.targets[0] ?? assert.fail()
+  const { settings, state } = target
+  const sent: { readonly request: PoolRequest; readonly anew: boolean }[] = []
+  const told: string[] = []
+  let handler: PoolHandler | undefined
+  const controller = {
+    abort: ({ message }: Error) => void told.push(message),
+    pause: () => void told.push('pause'),
+    resume: () => void told.push('resume'),
+  }
+  const dispatchTo = (anew: boolean) => (request: PoolRequest, one: PoolHandler) => {
+    sent.push({ request, anew })
+    handler = one
+    one.onRequestStart(controller)
+  }
+  Object.defineProperty(state, 'pool', { value: { dispatch: dispatchTo(false) } })
+  Object.defineProperty(state, 'dispatchAnew', { value: dispatchTo(true) })
+  const pair = pairOf(openAiChatDialect, settings.provider) ?? assert.fail()
+  const begin = () =>
+    new Attempt({
+      request: aRequest(members),
+      pair,
+      target,
+      permit: state.breaker.permit(clock.now()) ?? assert.fail('The breaker is open.'),
+      metered: new Meter().begin('up', 'm'),
+      gateway,
+      maxTokens: undefined,
+      totalAt: clock.now() + 60_000,
+      repeats: false,
+    })
+  const one = begin()
+  const ids = { requestId: 'r-1', clientRequestId: undefined, headers: [] }
+  const wire = () => handler ?? assert.fail('Nothing was sent.')
+  const answer = {
+    head: (status: number, headers: Record<string, string> = JSON_HEAD) =>
+      wire().onResponseStart(controller, status, headers),
+    data: (text: string) => wire().onResponseData(controller, Buffer.from(text)),
+    end: () => wire().onResponseEnd(),
+    fail: (error: Error) => wire().onResponseError(controller, error),
+    whole(status: number, body: unknown, headers = JSON_HEAD) {
+      answer.head(status, headers)
+      answer.data(typeof body === 'string' ? body : JSON.stringify(body))
+      answer.end()
+    },
+  }
+  const breakerState = () => state.breaker.peek(clock.now())
+  return { one, begin, ids, answer, sent, told, state, gateway, clock, breakerState }
+}
+
+async function failureOf(outcome: Promise<Outcome>): Promise<string> {
+  const made = await outcome
+  assert.ok(made.kind === 'failed', made.kind)
+  return `${made.failure.class}: ${made.failure.message}`
+}
+
+test('a whole answer is the outcome, with its usage, and the upstream is free again', async () => {
+  const { one, ids, answer, sent, state, breakerState } = anAttempt()
+  assert.equal(state.inFlight, 1)
+  one.send(ids)
+  assert.equal(sent[0]?.request.path, '/v1/chat/completions')
+  answer.head(200, { ...JSON_HEAD, 'x-request-id': 'u-7' })
+  answer.data(JSON.stringify(ANSWER))
+  answer.end()
+  const outcome = await one.outcome
+  assert.ok(outcome.kind === 'whole')
+  assert.equal(outcome.usage?.completionTokens, 1)
+  assert.equal(one.upstreamRequestId, 'u-7')
+  assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
+})
+
+test('a stream is the outcome with its first content, not with its head', async () => {
+  const { one, ids, answer, state } = anAttempt({ stream: true })
+  one.send(ids)
+  let made: Outcome | undefined
+  void one.outcome.then((outcome) => {
+    made = outcome
+  })
+  answer.head(200, EVENTS)
+  answer.data('data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n')
+  await Promise.resolve()
+  assert.equal(made, undefined)
+  answer.data(CONTENT)
+  const outcome = await one.outcome
+  assert.ok(outcome.kind === 'stream')
+  const passed: string[] = []
+  outcome.stream.flowTo({
+    write: (bytes) => passed.push(String(bytes)) > 0,
+    finish: (failure) => void passed.push(`${failure?.class}`),
+  })
+  answer.end()
+  assert.match(passed.join(''), /"content":"Hi".*reset$/s)
+  assert.equal(state.inFlight, 0)
+})
+
+const BROKEN: readonly [
+  string,
+  Fields,
+  (answer: ReturnType<typeof anAttempt>['answer']) => void,
+  RegExp,
+][] = [
+  ['no JSON', {}, (answer) => answer.whole(200, 'oops'), /^malformed: /],
+  [
+    'an answer where a stream was asked for',
+    { stream: true },
+    (answer) => answer.whole(200, ANSWER),
+    /^malformed: The answer is not a stream/,
+  ],
+  [
+    'a compression that nobody asked for',
+    {},
+    (answer) => answer.head(200, { ...JSON_HEAD, 'content-encoding': 'unknown' }),
+    /^malformed: The answer is compressed/,
+  ],
+  [
+    'the answer of another request',
+    {},
+    (answer) => answer.head(200, { ...JSON_HEAD, 'x-request-id': 'r-2' }),
+    /^malformed: The answer is that of another request/,
+  ],
+  ['a failure', {}, (answer) => answer.whole(500, { error: { message: 'broken' } }), /^server: /],
+  [
+    'a failure behind which the connection breaks',
+    {},
+    (answer) => {
+      answer.head(429)
+      answer.fail(new Error('reset'))
+    },
+    /^rate_limited: /,
+  ],
+  [
+    'a broken connection',
+    {},
+    (answer) => answer.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' })),
+    /^reset: ECONNRESET/,
+  ],
+]
+
+for (const [what, members, run, expected] of BROKEN) {
+  test(`${what} fails the attempt, and the upstream is free again`, async () => {
+    const { one, ids, answer, state } = anAttempt(members)
+    one.send(ids)
+    run(answer)
+    assert.match(await failureOf(one.outcome), expected)
+    assert.equal(state.inFlight, 0)
+  })
+}
+
+test('an answer that repeats the key is shown without it, and so is its id', async () => {
+  const { one, ids, answer } = anAttempt({}, { api_key: '${env:SECRET}' })
+  one.send(ids)
+  answer.head(401, { ...JSON_HEAD, 'x-request-id': SECRET })
+  answer.data(JSON.stringify({ error: { message: `Bad key ${SECRET}.` } }))
+  answer.end()
+  assert.doesNotMatch(await failureOf(one.outcome), /plain-secret/)
+  assert.equal(one.upstreamRequestId, undefined)
+})
+
+test('a client that leaves ends the attempt at once, and that is nobody’s failure', async () => {
+  const { one, ids, told, state, breakerState } = anAttempt()
+  one.send(ids)
+  one.leave()
+  assert.deepEqual(await one.outcome, { kind: 'left' })
+  assert.deepEqual(told, ['the client left'])
+  assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
+})
+
+test('a kept connection that was given up costs no attempt: the same request goes on a new one', async () => {
+  const { one, ids, answer, sent, breakerState } = anAttempt()
+  one.send(ids)
+  const error = new Error('closed')
+  markStale(error)
+  answer.fail(error)
+  assert.deepEqual(
+    sent.map(({ anew }) => anew),
+    [false, true],
+  )
+  assert.equal(sent[0]?.request, sent[1]?.request)
+  answer.whole(200, ANSWER)
+  assert.equal((await one.outcome).kind, 'whole')
+  assert.equal(breakerState(), 'closed')
+})
+
+test('a mistake of the gateway in sending gives back what the attempt holds', () => {
+  const { one, ids, state, breakerState } = anAttempt()
+  const broken = () => {
+    throw new Error('mistake')
+  }
+  Object.defineProperty(state, 'pool', { value: { dispatch: broken } })
+  assert.throws(() => one.send(ids), /mistake/)
+  assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
+})
+
+test('a probe has succeeded with its first content', async () => {
+  const rig = anAttempt({ stream: true })
+  rig.one.send(rig.ids)
+  rig.answer.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
+  await rig.one.outcome
+  assert.equal(rig.breakerState(), 'open')
+  rig.clock.pass(1000)
+  const probe = rig.begin()
+  probe.send(rig.ids)
+  assert.equal(rig.breakerState(), 'half_open')
+  rig.answer.head(200, EVENTS)
+  rig.answer.data(CONTENT)
+  await probe.outcome
+  assert.equal(rig.breakerState(), 'closed')
+})

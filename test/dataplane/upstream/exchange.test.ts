@@ -1,0 +1,160 @@
+/** One exchange with an upstream: what its owner hears, in which order, and by which clock it ends. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Deadlines } from '../../../dataplane/base/clock.ts'
+import { Exchange, type Receiver } from '../../../dataplane/upstream/attempt/exchange.ts'
+import { markStale } from '../../../dataplane/upstream/connection/stale-connection.ts'
+import { aClock } from '../../helpers/clock.ts'
+
+function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {
+  const clock = aClock()
+  const deadlines = new Deadlines(clock)
+  const heard: string[] = []
+  const receiver: Receiver = {
+    head: (status) => void heard.push(`head ${status}`),
+    data: (chunk) => void heard.push(`data ${chunk}`),
+    end: () => void heard.push('end'),
+    fail: ({ class: kind, message }) => void heard.push(`${kind}: ${message}`),
+    resend: () => void heard.push('resend'),
+    released: () => void heard.push('released'),
+  }
+  const clocks = { firstMs, idleMs, totalAt: clock.now() + totalMs }
+  const exchange = new Exchange(receiver, clocks, clock, deadlines)
+  const told: string[] = []
+  const controller = {
+    abort: ({ message }: Error) => void told.push(message),
+    pause: () => void told.push('pause'),
+    resume: () => void told.push('resume'),
+  }
+  exchange.onRequestStart(controller)
+  const pass = (ms: number) => {
+    clock.pass(ms)
+    deadlines.sweep()
+  }
+  const head = (status: number) => exchange.onResponseStart(controller, status, {})
+  const data = (text: string) => exchange.onResponseData(controller, Buffer.from(text))
+  const fail = (error: Error) => exchange.onResponseError(controller, error)
+  return { exchange, controller, heard, told, deadlines, pass, head, data, fail }
+}
+
+test('head, bytes and end are told in order, and nothing behind the end', () => {
+  const { exchange, heard, told, deadlines, head, data, fail } = anExchange()
+  head(200)
+  data('a')
+  exchange.onResponseEnd()
+  data('b')
+  fail(new Error('late'))
+  assert.deepEqual(heard, ['head 200', 'data a', 'released', 'end'])
+  assert.deepEqual(told, [])
+  assert.equal(deadlines.size, 0)
+})
+
+test('silence before the answer has begun is judged by the first clock, whatever has arrived', () => {
+  const { heard, told, pass, head, data } = anExchange()
+  head(200)
+  pass(900)
+  data('a comment')
+  pass(100)
+  assert.deepEqual(heard.slice(2), ['released', 'timeout: The upstream gave no answer within 1 s.'])
+  assert.deepEqual(told, ['deadline'])
+})
+
+test('once it has begun only silence is judged, and the total', () => {
+  const { exchange, heard, pass, data } = anExchange()
+  exchange.begun()
+  assert.equal(exchange.hasBegun, true)
+  for (let piece = 0; piece < 4; piece++) {
+    pass(499)
+    data('x')
+  }
+  pass(500)
+  assert.equal(heard.at(-1), 'timeout: The upstream sent nothing for 0.5 s.')
+
+  const whole = anExchange({ idleMs: 60_000, totalMs: 2000 })
+  whole.exchange.begun()
+  whole.pass(1999)
+  assert.deepEqual(whole.heard, [])
+  whole.pass(1)
+  assert.deepEqual(whole.heard, [
+    'released',
+    'timeout: The answer was not complete within the request timeout.',
+  ])
+})
+
+test('an upstream that is not listened to is not silent, until it is again', () => {
+  const { exchange, heard, told, pass } = anExchange()
+  exchange.begun()
+  exchange.pause()
+  pass(5000)
+  assert.deepEqual(heard, [])
+  exchange.resume()
+  pass(499)
+  assert.deepEqual(heard, [])
+  pass(1)
+  assert.match(heard.at(-1) ?? '', /sent nothing/)
+  assert.deepEqual(told, ['pause', 'resume', 'deadline'])
+})
+
+test('an exchange that is given up says no more to its owner than that the upstream is free', () => {
+  const { exchange, heard, told, deadlines, data } = anExchange()
+  exchange.abort('nobody wants it')
+  exchange.abort('twice')
+  data('late')
+  assert.deepEqual(heard, ['released'])
+  assert.deepEqual(told, ['nobody wants it'])
+  assert.equal(deadlines.size, 0)
+})
+
+test('one that is given up before it has a connection is aborted as it gets one', () => {
+  const { exchange, controller, told } = anExchange()
+  exchange.abort('early')
+  exchange.onRequestStart(controller)
+  assert.deepEqual(told, ['early', 'aborted before it was sent'])
+})
+
+test('interim answers are passed over, a flood of them is a broken answer', () => {
+  const { heard, told, head } = anExchange()
+  for (let hint = 0; hint < 32; hint++) head(103)
+  assert.deepEqual(heard, [])
+  head(103)
+  assert.deepEqual(heard, ['released', 'malformed: The upstream sent hints without end.'])
+  assert.deepEqual(told, ['hints without end'])
+})
+
+function staleError(): Error {
+  const error = Object.assign(new Error('closed'), { code: 'UND_ERR_SOCKET' })
+  markStale(error)
+  return error
+}
+
+test('a connection that had been given up is replaced once, within a second', () => {
+  const { heard, fail } = anExchange()
+  fail(staleError())
+  assert.deepEqual(heard, ['resend'])
+  fail(staleError())
+  assert.match(heard.at(-1) ?? '', /^reset: /)
+
+  const slow = anExchange({ firstMs: 60_000 })
+  slow.pass(1000)
+  slow.fail(staleError())
+  assert.match(slow.heard.at(-1) ?? '', /^reset: /)
+
+  const broken = anExchange()
+  broken.fail(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
+  assert.deepEqual(broken.heard, ['released', 'reset: ECONNRESET: reset'])
+})
+
+test('a complete answer frees the upstream at once, whose connection then has two seconds to end', () => {
+  const { exchange, heard, told, pass } = anExchange({ idleMs: 60_000 })
+  exchange.begun()
+  exchange.pause()
+  exchange.complete()
+  assert.deepEqual(heard, ['released'])
+  assert.deepEqual(told, ['pause', 'resume'])
+  exchange.pause()
+  assert.deepEqual(told, ['pause', 'resume'], 'what still comes is nobody’s')
+  pass(1999)
+  assert.equal(heard.length, 1)
+  pass(1)
+  assert.match(heard.at(-1) ?? '', /^timeout: /)
+})
