@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-cluster test-image test-e2e \
-  cluster-up cluster-down results image sbom manifests check generate bench bench-peers
+  cluster-up cluster-down results image sbom manifests check generate bench bench-peers new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,14 @@ sbom: ready ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
 
 manifests: ready ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
 	@node_modules/.bin/node test/charts/manifests.ts $(VALUES)
+
+new-provider: ready ## begin a provider from its template, with fixtures; NAME=x
+	@node_modules/.bin/node test/templates/new.ts provider $(NAME)
+	@node_modules/.bin/biome check --write --log-level=none dataplane/providers
+
+new-api: ready ## begin an API for clients from its template, with a test; NAME=x
+	@node_modules/.bin/node test/templates/new.ts api $(NAME)
+	@node_modules/.bin/biome check --write --log-level=none dataplane/apis
 
 check: ready ## format, lint, types, unused code, and the rules of the tree
 	@npm run --silent check

@@ -20,6 +20,8 @@ export interface GatewayOptions {
   readonly config: ConfigDocument | string
   readonly env?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
+  /** Another tree's `main.ts`. */
+  readonly program?: string
 }
 
 export interface GatewayProcess {
@@ -60,7 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const { document, gateway } = await withPorts(options.config)
   const configFile = join(await mkdtemp(join(tmpdir(), 'gw-test-')), 'config.yaml')
   await writeFile(configFile, stringify(document))
-  const args = [PROGRAM, '--config', configFile, ...(options.args ?? [])]
+  const args = [options.program ?? PROGRAM, '--config', configFile, ...(options.args ?? [])]
   const child = spawn(process.execPath, args, { env: { ...process.env, ...options.env } })
   const output = collectOutput(child)
   const exited = untilExit(child, dirname(configFile))

@@ -1,0 +1,185 @@
+/** What it takes to add a provider and an API: a folder, one line in an index, and nothing else. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { eventsOf, startFront } from '../helpers/fake-upstream.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const LEFT_OUT = /\/(node_modules|\.git|\.cache)(\/|$)/
+const CREDENTIAL = 'upstream-credential'
+
+const tree = mkdtempSync(join(tmpdir(), 'gw-adding-'))
+after(() => rmSync(tree, { recursive: true, force: true }))
+cpSync(ROOT, tree, { recursive: true, filter: (path) => !LEFT_OUT.test(path.slice(ROOT.length)) })
+symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
+
+// A runner of tests inside of one would report to it.
+const { NODE_TEST_CONTEXT: _, ...env } = process.env
+
+function run(program: string, ...args: readonly string[]): string {
+  return execFileSync(program, args, { cwd: tree, env, encoding: 'utf8', stdio: 'pipe' })
+}
+
+const begin = (kind: string, name: string) => run('node', 'test/templates/new.ts', kind, name)
+
+for (const kind of ['provider', 'api']) {
+  begin(kind, 'sample')
+  begin(kind, 'toy')
+  const folder = join(tree, `dataplane/${kind}s/toy`)
+  rmSync(folder, { recursive: true })
+  cpSync(join(ROOT, `test/toys/${kind}`), folder, { recursive: true })
+}
+
+const upstream = createServer((request, response) => void answer(request, response))
+upstream.listen(0, '127.0.0.1')
+await once(upstream, 'listening')
+const front = await startFront(
+  {
+    upstreams: [
+      {
+        name: 'toy',
+        provider: 'toy',
+        endpoint: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v9`,
+      },
+    ],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'toy' }],
+    pricing: [{ model: 'served', input: 1, output: 1 }],
+    budgets: [{ tenant: 'acme', tokens_per_day: 300 }],
+  },
+  { program: join(tree, 'dataplane/main.ts') },
+)
+after(() => Promise.all([front.process.stop(), upstream.close()]))
+
+test('one line in an index is all that changes outside of its folder', () => {
+  const changed = filesBelow(join(ROOT, 'dataplane')).filter((file) => {
+    const [before, now] = [ROOT, tree].map((root) => readFileSync(join(root, 'dataplane', file)))
+    return !before!.equals(now!)
+  })
+  assert.deepEqual(changed.toSorted(), ['apis/index.ts', 'providers/index.ts'])
+  const index = readFileSync(join(tree, 'dataplane/providers/index.ts'), 'utf8')
+  assert.equal(index.split('\n').filter((line) => /\btoy\b/.test(line)).length, 2)
+})
+
+test('a name that is taken or no name is refused', () => {
+  for (const [kind, name] of [
+    ['provider', 'vllm'],
+    ['api', 'Upper'],
+    ['strategy', 'x'],
+    ['provider', ''],
+  ] as const) {
+    assert.throws(
+      () => begin(kind, name),
+      /there already|make new-provider NAME=x/,
+      `${kind} ${name}`,
+    )
+  }
+})
+
+/** Who does not sign what arrives is a stranger. */
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = Buffer.concat(await request.toArray())
+  const { 'x-toy-signature': signature, 'x-toy-moment': moment, authorization } = request.headers
+  const path = String(request.url)
+  const text = `POST\n${path}\n${moment}\n`
+  const expected = createHmac('sha256', CREDENTIAL).update(text).update(body).digest('hex')
+  if (path === '/alive') response.end()
+  else if (authorization || signature !== expected) {
+    response.writeHead(401).end()
+  } else if (path === '/v9/place?model=served') {
+    response.end(
+      JSON.stringify({
+        places: [
+          [1, 2],
+          [3, 4],
+        ],
+        read: 7,
+      }),
+    )
+  } else if (request.headers.accept === 'application/x-toy-frames') {
+    response.writeHead(200, { 'content-type': 'application/x-toy-frames' })
+    const said = [{ word: 'begin' }, { word: 'hel' }, { word: 'lo' }, { word: 'end' }]
+    const frames = Buffer.concat([...said, { read: 5, written: 2 }].map(frame))
+    // Cut where no frame ends.
+    for (const byte of frames) response.write(Buffer.of(byte))
+    response.end()
+  } else response.end(JSON.stringify({ said: 'hello', read: 5, written: 2 }))
+}
+
+function frame(event: unknown): Buffer {
+  const text = Buffer.from(JSON.stringify(event))
+  const head = Buffer.alloc(4)
+  head.writeUInt32BE(text.length)
+  return Buffer.concat([head, text])
+}
+
+test('binary frames and a signature over the final path are served as chat completions', async () => {
+  const whole = await front.chat()
+  assert.equal(whole.status, 200)
+  assert.equal(JSON.parse(whole.text).choices[0].message.content, 'hello')
+  const stream = await front.stream({ stream_options: { include_usage: true } })
+  const events = eventsOf(stream)
+  const words = events.map((event) => event.choices?.[0]?.delta.content ?? '')
+  assert.equal(words.join(''), 'hello')
+  assert.equal(events.at(-2).usage.total_tokens, 7)
+  assert.equal(events.at(-1), '[DONE]')
+  assert.equal((await front.trace(stream)).attempts[0].outcome, 'ok')
+})
+
+test('an API of its own is served, traced, charged and limited', async () => {
+  const ask = (input: unknown) =>
+    fetch(`${front.process.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chat', input }),
+    })
+  const answered = await ask(['one', 'two'])
+  const { data, usage } = (await answered.json()) as { data: unknown; usage: unknown }
+  assert.deepEqual(data, [
+    { object: 'embedding', index: 0, embedding: [1, 2] },
+    { object: 'embedding', index: 1, embedding: [3, 4] },
+  ])
+  assert.deepEqual(usage, { prompt_tokens: 7, total_tokens: 7 })
+  const trace = await front.admin(`/traces/${answered.headers.get('x-request-id')}`)
+  assert.deepEqual([trace.path, trace.prompt_tokens], ['/v1/embeddings', 7])
+  assert.equal(
+    await front.value('gw_tokens_total{route="chat",upstream="toy",kind="prompt"}'),
+    5 + 5 + 7,
+  )
+  let spent = 5 + 2 + 5 + 2 + 7
+  const wrong = await ask(7)
+  assert.match(await wrong.text(), /\\"input\\" must be a text/)
+  // What is left of the budget admits it, and what it used spends the rest.
+  while ((await ask('one')).status === 200) spent += 7
+  assert.ok(spent >= 300 - 7 && spent < 300 + 7, `${spent} of 300`)
+  const refused = await ask('one')
+  assert.equal(refused.status, 402)
+  assert.match(await refused.text(), /ERR_GW_BUDGET_EXCEEDED/)
+})
+
+// Last, because it keeps the upstream above from answering.
+test('what begins from a template passes the types, conformance and its own tests', () => {
+  // The toy's own tests are this file.
+  rmSync(join(tree, 'test/dataplane/apis/toy'), { recursive: true })
+  run(join(ROOT, 'node_modules/.bin/tsc'), '--noEmit')
+  const report = ['--test-reporter=tap']
+  const pattern = '--test-name-pattern=^sample: '
+  const checked = run('node', '--test', ...report, pattern, 'test/conformance/providers.test.ts')
+  assert.match(checked, /^# pass 1\d$/m)
+  assert.match(checked, /^# fail 0$/m)
+  const read = run('node', '--test', ...report, 'test/dataplane/apis/sample/dialect.test.ts')
+  assert.match(read, /^# pass 3$/m)
+})
+
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+}

@@ -1,0 +1,53 @@
+/** A toy that proves the contract of APIs: POST /v1/embeddings, read into the inner form and written out of it. */
+import type { Api } from '../../../dataplane/apis/contract.ts'
+import type { Dialect } from '../../../dataplane/apis/dialect.ts'
+import { openAiWire } from '../../../dataplane/apis/openai/wire.ts'
+import { type BodyFacts, invalid, type Reading } from '../../../dataplane/body/request.ts'
+import type { EmbeddingsBody, EmbeddingsRequest } from '../../../dataplane/inner-form.ts'
+import { handle } from '../../../dataplane/pipeline.ts'
+
+const reading: Reading<EmbeddingsRequest> = {
+  members: new Set(['input', 'model']),
+  request(tree, { bytes, found, spans, createdSeconds, sparse }: BodyFacts) {
+    // The next line checks what is read of it.
+    const body = tree as EmbeddingsBody
+    if (typeof body.input !== 'string' && !Array.isArray(body.input)) {
+      throw invalid('"input" must be a text or a list of texts.', 'input')
+    }
+    return {
+      operation: 'embeddings',
+      wire: 'toy-embeddings',
+      bytes,
+      body,
+      found,
+      spans,
+      stream: false,
+      maxTokens: undefined,
+      choices: 1,
+      promptTokensMax: bytes.length,
+      createdSeconds,
+      sparse,
+    }
+  },
+}
+
+const dialect: Dialect<'embeddings'> = {
+  wire: 'toy-embeddings',
+  operation: 'embeddings',
+  reading,
+  writeAnswer: ({ model, vectors }, usage) =>
+    JSON.stringify({
+      object: 'list',
+      model,
+      data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+      usage: { prompt_tokens: usage?.promptTokens, total_tokens: usage?.promptTokens },
+    }),
+}
+
+export const toy: Api = {
+  method: 'POST',
+  path: '/v1/embeddings',
+  summary: 'A toy.',
+  wire: openAiWire,
+  run: (visit) => handle(visit, dialect),
+}
