@@ -60,14 +60,12 @@ export class Heard implements Outgoing {
   }
 }
 
-/** A response that has nothing yet, its client, and the clock that both live by. */
-export function anAnswer(incoming: Partial<Call['incoming']> = {}) {
-  const clock = aClock()
-  const deadlines = new Deadlines(clock)
+/** A call whose body has arrived, but for what is given; `heard` is its client. */
+export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) {
   const heard = new Heard()
   const call: Call = {
     id: 'r-1',
-    receivedAt: clock.now(),
+    receivedAt,
     outgoing: heard,
     incoming: {
       method: 'POST',
@@ -82,6 +80,14 @@ export function anAnswer(incoming: Partial<Call['incoming']> = {}) {
       ...incoming,
     },
   }
+  return { call, heard }
+}
+
+/** A response that has nothing yet, its client, and the clock that both live by. */
+export function anAnswer(incoming: Partial<Call['incoming']> = {}) {
+  const clock = aClock()
+  const deadlines = new Deadlines(clock)
+  const { call, heard } = aCall(incoming, clock.now())
   const response = new ClientResponse(call, openAiWire, { clock, deadlines }, [])
   const pass = (ms: number) => {
     clock.pass(ms)
