@@ -1,4 +1,4 @@
-/** What would happen now to a request of somebody on a route: the body of GET /explain. Charges nothing. */
+/** The body of GET /explain: what would happen now to a request on a route. Charges nothing. */
 
 import type { KeyEntry } from '../config/key-entry.ts'
 import { explain } from '../config/shown/explain.ts'
@@ -14,7 +14,7 @@ export interface Question {
   /** A route or an alias. */
   readonly model?: string
   readonly tenant?: string
-  /** SHA-256 of the whole key in hex, so that the key itself need not be told. */
+  /** SHA-256 of the whole key in hex, so that the key itself need not be sent. */
   readonly key_hash?: string
   readonly prompt_tokens?: string
   readonly max_tokens?: string

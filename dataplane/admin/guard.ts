@@ -1,4 +1,4 @@
-/** Who may ask the admin API for what. */
+/** Which callers of the admin API may do what. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AdminAccess } from './routes.ts'
 

@@ -1,4 +1,4 @@
-/** A request that nobody sent: who would send it and how large it would be. */
+/** A request that no client sent: its caller and its size. */
 
 import { chatReading } from '../apis/openai-chat/reading.ts'
 import { GatewayError } from '../base/errors.ts'
@@ -9,10 +9,10 @@ import type { ChatRequest } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { promptTokensMax } from '../tokens/count.ts'
 
-/** Whose request it is, and how large; what is not given is taken for harmless. */
+/** The caller and the size of the request; a missing value limits nothing. */
 export interface Hypothesis {
   readonly model: string
-  /** Of the caller, if it is known here. */
+  /** The caller's key, if it is known here. */
   readonly key: KeyEntry | undefined
   readonly isKeyGiven: boolean
   readonly tenant: string | undefined
@@ -40,7 +40,7 @@ function anyKey(tenant: string): KeyEntry {
   return { record, expiresAt: Number.POSITIVE_INFINITY, ...rights }
 }
 
-/** Throws ERR_GW_REQUEST_TOO_LARGE. Of a long prompt only its length is made: nobody reads it. */
+/** Throws ERR_GW_REQUEST_TOO_LARGE. A long prompt has only its length: no stage reads it. */
 export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
   const { model, promptTokens, maxTokens } = asked
   const characters = Math.max(2, ((promptTokens ?? 0) - TOKENS_PER_MESSAGE) * CHARACTERS_PER_TOKEN)

@@ -1,4 +1,4 @@
-/** The keys that this process knows, as its admin API tells of them: records, never a key or its hash. */
+/** The keys that this process knows, as its admin API lists them: records, never a key or its hash. */
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { Gateway } from '../gateway.ts'
 
@@ -7,7 +7,7 @@ const SHOWN_MAX = 10_000
 
 export interface KeyQuestion {
   readonly id?: string
-  /** Of the key: the first characters, as many as one has. */
+  /** The first characters of the key, or all of them. */
   readonly prefix?: string
   readonly tenant?: string
   readonly limit?: string
@@ -26,7 +26,7 @@ export function keysListed({ id, prefix, tenant, limit }: KeyQuestion, gateway: 
   return { total: found.length, keys: found.slice(0, most).map((entry) => shown(entry, now)) }
 }
 
-/** Of the two, either may be the longer one: people paste what they have of a key. */
+/** Either of the two may be longer: people paste what they have of a key. */
 function isPrefixOf(given: string, stored: string | undefined): boolean {
   if (stored === undefined || given === '') return false
   return stored.startsWith(given) || given.startsWith(stored)

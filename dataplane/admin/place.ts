@@ -20,7 +20,7 @@ export function tokenIn(folder: string, listenPort: number): string {
   return join(folder, `${listenPort}.token`)
 }
 
-/** Why the folder is not to be trusted, or undefined. Throws where there is none. */
+/** Why the folder is not to be trusted, or undefined. Throws if it does not exist. */
 export function folderFault(folder: string): string | undefined {
   const found = lstatSync(folder)
   if (found.isSymbolicLink()) return `${folder} is a symbolic link`

@@ -18,7 +18,7 @@ const SIMULATED = {
 
 export interface RehearsalQuestion {
   readonly route?: string
-  /** What the first upstream is taken to answer; its breaker learns nothing of it. */
+  /** The simulated failure of the first upstream; its breaker learns nothing of it. */
   readonly fail?: string
 }
 

@@ -63,7 +63,7 @@ function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
   return differencesBetween(sideOf(old), sideOf(fresh))
 }
 
-/** What stands beside `gw` says nothing to a gateway that is not in a cluster; a default that is written changes nothing. */
+/** A gateway outside a cluster ignores what stands beside `gw`; a default that is written out changes nothing. */
 function sideOf({ configuration, referenceAt }: Loaded): Side {
   return {
     tree: { gw: configuration && effectiveSection(configuration.gw, 'file') },

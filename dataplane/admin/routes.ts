@@ -36,7 +36,7 @@ export interface Listening {
   readonly admin: readonly string[]
 }
 
-/** What the admin API looks at and may change. */
+/** The parts of the process that the admin API shows and may change. */
 export interface Administered {
   readonly gateway: Gateway
   readonly activation: Activation
@@ -48,7 +48,7 @@ export interface Administered {
 export interface AdminAccess {
   /** A socket that only its owner may open; no browser reaches it. */
   readonly isSocket: boolean
-  /** What everything but reading /status wants; absent: nothing is asked for. */
+  /** Required for everything but reading /status; absent: not required. */
   readonly token?: string | undefined
   /** Where the token stands, for the refusal. */
   readonly tokenFile?: () => string | undefined

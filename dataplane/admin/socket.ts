@@ -9,7 +9,7 @@ const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY_FILE = 0o600
 /** `sun_path` of Linux without its end; macOS has four bytes less. */
 const PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103
-/** Refusals come at once; a machine that is busy may still be late to tell. */
+/** A refused connection fails at once, but a busy machine may notice late. */
 const CONNECT_MS = 10_000
 const TOKEN_BYTES = 32
 
@@ -31,7 +31,7 @@ export function prepareFolder(folder: string): void {
   chmodSync(folder, OWNER_ONLY_FOLDER)
 }
 
-/** Makes room for a socket: one that nobody listens on any more is removed. */
+/** Makes room for a socket: one without a listener is removed. */
 export async function clearSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) {
     throw new SocketError(`${path} is longer than the ${PATH_BYTES_MAX} bytes a socket may have`)
@@ -47,7 +47,7 @@ export async function clearSocket(path: string): Promise<void> {
   rmSync(path, { force: true })
 }
 
-/** The folder keeps others away already; a socket of its own mode does so wherever it is moved. */
+/** The folder keeps other users away already; the mode of the socket does so wherever it is moved. */
 export function closeToOthers(path: string): void {
   chmodSync(path, OWNER_ONLY_FILE)
 }

@@ -1,4 +1,4 @@
-/** What this process enforces and how its upstreams are: the body of GET /status. */
+/** The body of GET /status: the enforced configuration and the state of its upstreams. */
 
 import type { Clock } from '../base/clock.ts'
 import { VERSION } from '../base/version.ts'

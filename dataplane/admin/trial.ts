@@ -1,4 +1,4 @@
-/** One short request to an upstream, on a connection of its own: no breaker, limit or counter knows of it. */
+/** One short request to an upstream, on a separate connection: no breaker, limit or counter sees it. */
 
 import { openAiChatDialect } from '../apis/openai-chat/dialect.ts'
 import type { Section } from '../config/schema/index.ts'
@@ -16,7 +16,7 @@ export interface Step {
   readonly step: 'health' | 'completion'
   readonly ok: boolean
   readonly ms: number
-  /** What was asked, and what came of it. */
+  /** A step of the trial and its outcome. */
   readonly asked: string
   readonly status?: number
   readonly failure?: Failure

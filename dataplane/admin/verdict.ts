@@ -21,7 +21,7 @@ export interface Verdict {
   readonly code: string | null
   readonly message: string
   readonly retry_after_seconds: number | null
-  /** Of a request that is served. */
+  /** Only for a request that is served. */
   readonly route?: string
   /** Where it goes; several where chance or the prompt decides. */
   readonly upstreams?: readonly string[]
@@ -40,7 +40,7 @@ export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Ve
   }
 }
 
-/** Throws what the client would be told. */
+/** Throws the error that the client would get. */
 async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const { active } = gateway
   const { section, limits } = active.snapshot
@@ -60,9 +60,9 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   if (figures.isOld === true) throw unavailable()
   const wall = gateway.clock.wall()
   const wanted = { estimate: own.estimate, downgradeEstimate: downgrade?.estimate }
-  const told = forecast(figures, rules, wanted, wall)
-  if (told.outcome === 'refused') throw refusalError(told, rules, wall)
-  if (told.outcome === 'admitted' || downgrade === undefined) return served(wish, active, gateway)
+  const predicted = forecast(figures, rules, wanted, wall)
+  if (predicted.outcome === 'refused') throw refusalError(predicted, rules, wall)
+  if (predicted.outcome === 'admitted' || downgrade === undefined) return served(wish, active, gateway)
   const instead = served(
     { ...wish, route: downgrade.route, quote: downgrade.quote },
     active,
@@ -72,10 +72,10 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   return { ...instead, message: `${instead.message} ${why}` }
 }
 
-/** Throws what is told where no upstream may be asked. */
+/** Throws the error of a request that no upstream may be asked. */
 function served(wish: Wish, active: Active, gateway: Planner): Served {
   const { request, caller, route, quote, limits } = wish
-  // A lane counts its requests; this one is none.
+  // A copy: a lane counts its requests, and this is not a request.
   const lane = { ...laneOf(route, active) }
   const yields = limits.rules.yields(caller.tenant)
   const fits = (target: Target) => quote.fitsAll || quote.needed <= windowOf(target)

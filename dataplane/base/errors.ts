@@ -132,7 +132,7 @@ function row(status: number, type: string, when: string, final = false): ErrorRo
   return { status, type, final, when }
 }
 
-/** What a stage learnt about a request before it refused it: the trace, the headers and the metrics tell it. */
+/** Facts that a stage learnt about a request before it refused it, for the trace, the headers and the metrics. */
 export interface Learnt {
   /** The model that the client named, as it may be shown. */
   readonly model?: string

@@ -1,4 +1,4 @@
-/** What clients and upstreams wrote, as logs, traces, terminals and answers may show it: short, printable, without keys. */
+/** Texts of clients and upstreams, as logs, traces, terminals and answers may show them: short, printable, without keys. */
 import { pathOf } from './path-spelling.ts'
 
 const PATH_LENGTH_MAX = 200
@@ -22,7 +22,7 @@ export function shownPath(target: string): string {
   return masked.slice(0, PATH_LENGTH_MAX).replace(NOT_ASCII, '?')
 }
 
-/** A name that nobody configured. */
+/** A name that is not configured. */
 export function shownName(name: string): string {
   const text = maskKeys(name).replaceAll(UNPRINTABLE, '\ufffd')
   return text.length > NAME_LENGTH_MAX ? `${text.slice(0, NAME_LENGTH_MAX)}…` : text

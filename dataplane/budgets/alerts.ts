@@ -2,7 +2,7 @@
 import type { BudgetRule, Crossing } from '../store/contract.ts'
 
 /**
- * Thresholds that `used` has reached and nobody was told of. The quotient, not the product, is compared: 7 / 100 is the
+ * Thresholds that `used` has reached and that were not reported yet. The quotient, not the product, is compared: 7 / 100 is the
  * number written 0.07, while 0.07 * 100 is a little more than 7.
  */
 export function reachedThresholds(

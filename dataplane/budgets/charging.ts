@@ -1,4 +1,4 @@
-/** Charges what a request used, and tells everybody who asked to be told when a budget's threshold is reached. */
+/** Charges the usage of a request, and reports the thresholds of budgets that it reaches. */
 import type { Gateway } from '../gateway.ts'
 import type { Lease } from '../limits/leases.ts'
 import type { Crossing, Settlement } from '../store/contract.ts'

@@ -2,22 +2,22 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Gateway } from '../gateway.ts'
 
-/** So many tenants with budgets are asked for at every scrape, so that each replica tells what all have used. */
+/** Up to this number of tenants with budgets, every scrape asks the store, so that each replica shows the usage of all. */
 const ASKED_MAX = 100
 
-/** More are told as old as scrapes are apart; those that send requests are known better than that anyway. */
+/** Beyond it figures may be as old as scrapes are apart; those of tenants that send requests are younger anyway. */
 const SHOWN_AGE_MS = 15_000
 
 /** Asked for at a time: thousands at once would keep the store from answering requests in time. */
 const LANES = 32
 
-/** Then requests have their turn: a store in memory answers at once, and thousands would be one long pause. */
+/** After this many, requests have their turn: a store in memory answers at once, and thousands would be one long pause. */
 const ASKED_IN_A_TURN = 500
 
-/** A scrape waits no longer; who was not reached by then keeps the value told last until the next one. */
+/** A scrape waits no longer; a tenant that was not reached by then keeps its last value until the next scrape. */
 const WAIT_MS = 5_000
 
-/** Scrapes wait until the gauges tell what the store says. */
+/** Scrapes wait until the gauges show the figures of the store. */
 export function showBudgetsAtScrapes(gateway: Gateway): void {
   let asking: Promise<void> | undefined
   const collect = () => {
@@ -39,7 +39,7 @@ async function showBudgets(gateway: Gateway): Promise<void> {
     if (first > 0) await turn()
     const waiting = budgets.slice(first, first + ASKED_IN_A_TURN).values()
     const lane = async () => {
-      // Of a tenant for which the store does not answer, the gauges keep what they told last.
+      // If the store does not answer for a tenant, its gauges keep their last values.
       for (const { tenant } of waiting) await show(tenant, ageMs, gateway).catch(() => undefined)
     }
     await Promise.all(Array.from({ length: LANES }, lane))
@@ -68,7 +68,7 @@ export function closeHours({ active, clock, infra, metrics }: Gateway): void {
   }
 }
 
-/** A gauge without a budget would tell its last value for ever. */
+/** A gauge without a budget would show its last value for ever. */
 function forgetRemoved({ active, metrics }: Gateway): void {
   const { budgets } = active.snapshot.section
   const caps = new Map(budgets.map((budget) => [budget.tenant, budget]))

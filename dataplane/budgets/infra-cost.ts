@@ -21,7 +21,7 @@ export class InfraCost {
     this.#tokens.set(tenant, (this.#tokens.get(tenant) ?? 0) + tokens)
   }
 
-  /** What a tenant's share of the running hour would be if it ended now. */
+  /** A tenant's share of the running hour if it ended now. */
   sofar(tenant: string, wallMs: number, nanosPerHour: number) {
     const passed = Math.max(0, Math.min(wallMs, this.#endsAt) - this.#startedAt)
     const shares = splitCost(Math.round((nanosPerHour * passed) / HOUR_MS), this.#tokens)
@@ -34,7 +34,7 @@ export class InfraCost {
 
   /**
    * The shares of the hour that has ended, or nothing while it lasts. A process that began within the hour pays only for
-   * the rest of it; an hour in which nobody used a token is nobody's.
+   * the rest of it; an hour without a token is charged to no tenant.
    */
   close(wallMs: number, nanosPerHour: number): TenantCost[] {
     if (wallMs < this.#endsAt) return []

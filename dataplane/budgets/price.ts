@@ -1,5 +1,5 @@
 /**
- * What tokens cost, in whole numbers. A price is kept as pico-dollars (1e-12) a token, which is what six decimals of USD
+ * The prices of tokens, in whole numbers. A price is kept as pico-dollars (1e-12) a token, which is what six decimals of USD
  * per million tokens are; a cost is summed exactly and then rounded up, once per attempt, to a nano-dollar.
  */
 
@@ -57,7 +57,7 @@ export function costOf(usage: Usage, price: Price | undefined): number {
   ])
 }
 
-/** What a settlement charges: every attempt that used something, each at the price of its own model. */
+/** The charge of a settlement: every attempt that used something, each at the price of its model. */
 export function chargeOf(
   attempts: readonly { readonly model: string; readonly usage: Usage }[],
   prices: PriceList,

@@ -1,4 +1,4 @@
-/** What a budget sets aside for an answer that neither the client nor the route bounds. */
+/** The tokens that a budget reserves for an answer that neither the client nor the route bounds. */
 
 /** Models that reason, and agents, answer with thousands of tokens; most other answers stay far below. */
 export const ANSWER_TOKENS_RESERVED = 16_384

@@ -2,7 +2,7 @@
 import type { Clock, Deadline } from '../base/clock.ts'
 import type { Section } from '../config/schema/index.ts'
 
-/** Alerts that wait at most; they are rare, so a full queue means that nobody takes them. */
+/** Alerts that wait at most; they are rare, so a full queue means that the webhook does not answer. */
 const QUEUE_MAX = 100
 
 const ATTEMPTS_MAX = 5
@@ -36,7 +36,7 @@ interface Parcel {
   attempts: number
 }
 
-/** A deadline for the timeout of a post and for the wait between two: whoever makes it adds it to the process's. */
+/** A deadline for the timeout of a post and for the wait between two: its maker adds it to the process's. */
 export class AlertWebhook implements Deadline {
   due = Number.POSITIVE_INFINITY
   seat = -1

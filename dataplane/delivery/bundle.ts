@@ -1,4 +1,4 @@
-/** What is mounted into a pod: the documents it starts with, and the public keys that prove them. */
+/** The files mounted into a pod: the documents it starts with, and the public keys that prove them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -18,7 +18,7 @@ const PEM_BYTES_MAX = 16_384
 
 export type BundlePart = keyof typeof BUNDLE_FILES
 
-/** An envelope that nobody has looked into; `fault` says why there is none. */
+/** An envelope that was not verified yet; `fault` says why there is no envelope. */
 export type Mounted = { readonly envelope: unknown } | { readonly fault: string }
 
 export function fileOfPart(folder: string, part: BundlePart): string {
@@ -94,7 +94,7 @@ function stamp(file: string): string {
   }
 }
 
-/** Messages of the parser quote what they read; a document is signed, not secret, but nobody needs it in a log. */
+/** Messages of the parser quote what they read; a document is signed, not secret, but does not belong into a log. */
 function whyOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'it is not JSON'
   if (!(error instanceof Error)) return String(error)

@@ -114,7 +114,7 @@ function readRecord(record: unknown, known: Map<string, Known>): string | undefi
   const parsed = ApiKey.safeParse(readable)
   let digest: string
   try {
-    // What is hashed is any record; the members are those of the signer's release.
+    // Any record is hashed; the members are those of the signer's release.
     digest = recordDigest(record as unknown as KeyRecord)
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

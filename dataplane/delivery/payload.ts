@@ -1,6 +1,6 @@
 /**
  * The payload of a signed configuration to a checked one, by a pod's rules: what this release does not know is passed
- * over and told of, and an upstream whose reference leads nowhere is out alone.
+ * over and reported, and an upstream whose reference leads nowhere is out alone.
  */
 
 import { type Reading, readTree } from '../config/document/reading.ts'
@@ -48,17 +48,17 @@ export interface LoadedPayload {
 }
 
 export interface PayloadContext {
-  /** What logs call the document. */
+  /** The name of the document in logs. */
   readonly name: string
   readonly host: Host
-  /** Live: the keys are a document of their own. */
+  /** Live: the keys are a separate document. */
   readonly keys: ReadonlyMap<string, KeyEntry>
 }
 
 /** A pod's keys come signed on their own, its file system is read-only, and nothing is beside the document. */
 const MEANT_FOR_FILES: readonly string[] = ['api_keys_file', 'state_dir']
 const LISTED_MAX = 100
-/** Each may put an upstream out, so that more are looked at than are told of. */
+/** Each may put an upstream out, so more are looked at than are reported. */
 const FINDINGS_IN_POD_MAX = 5_000
 /** A field that is gone can bring up others that are unknown. */
 const ROUNDS_MAX = 4
@@ -90,7 +90,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
     filesReferredTo(text, context.host),
   )
   const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
-  const told = {
+  const report = {
     ...outcome,
     ignored: ignored.slice(0, LISTED_MAX).map(pointerOf),
     unresolved: out.slice(0, LISTED_MAX).map(({ path, reference, why }) => ({
@@ -101,7 +101,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
     })),
     files: [...new Set([...references, ...certificates])],
   }
-  if (configuration === undefined || outcome.problems.length > 0) return told
+  if (configuration === undefined || outcome.problems.length > 0) return report
   const disabled = new Map(
     out.map(({ path, reference, why }) => [upstreamAt(written, path), `${reference}: ${why}`]),
   )
@@ -112,7 +112,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
     referenceAt: referencesFrom({ uses: resolution.uses, moves }),
     delivered: { hash, keys, disabled },
   }
-  return { ...told, loaded }
+  return { ...report, loaded }
 }
 
 /** Mounted beside the Secrets of this document are others: a path must not lead to them. */
@@ -132,7 +132,7 @@ function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared
   const sections = Object.entries(isRecord(gw) ? gw : {})
   const meantForFiles = sections.filter(([name]) => MEANT_FOR_FILES.includes(name))
   const kept = sections.filter(([name]) => name !== 'api_keys' && !MEANT_FOR_FILES.includes(name))
-  // What is dropped below must stay in the payload, which is loaded again when a secret changes.
+  // The parts dropped below must stay in the payload, which is loaded again when a secret changes.
   const document = structuredClone({ apiVersion, kind, metadata, gw: Object.fromEntries(kept) })
   keepApart(document)
   const reading = readTree(document, host)
@@ -195,7 +195,7 @@ function judgeAndPutOut(
   return { judgement: judge(prepared, options), out }
 }
 
-/** What was written stands where there is no value, or a wrong one; an endpoint has to be an address. */
+/** Without a value, or with a wrong one, the written text stays; an endpoint has to be an address. */
 function standIn(resolved: unknown, written: unknown, places: readonly Unresolved[]): void {
   for (const { path } of places) {
     const parent = valueBelow(resolved, ...path.slice(0, -1))
@@ -212,9 +212,9 @@ function findingsOf(
   out: readonly Unresolved[],
 ): Finding[] {
   const others = resolution.unresolved.filter((one) => !isOfUpstream(one))
-  const told = [...out, ...others]
+  const reported = [...out, ...others]
   const judged = judgement.findings.filter(
-    ({ severity, path }) => severity === 'error' && !told.some(isAt(path)),
+    ({ severity, path }) => severity === 'error' && !reported.some(isAt(path)),
   )
   return [...resolution.findings, ...others.map((one) => unresolvedFinding(one, 'run')), ...judged]
 }

@@ -2,10 +2,10 @@
 import { hash, type KeyObject, sign as signBytes, verify as verifyBytes } from 'node:crypto'
 import type { Trust, Verification } from './signed.ts'
 
-/** What a body is for: the same bytes prove nothing at another path or another gateway. */
+/** The destination of a body: the same bytes prove nothing at another path or another gateway. */
 export interface Addressee {
   readonly path: string
-  /** Of the gateway. */
+  /** The uid of the gateway. */
   readonly uid: string
 }
 

@@ -1,4 +1,4 @@
-/** What a proven document must look like. Members that this release does not know are let through: the signer may be newer. */
+/** The shape of a proven document. Members that this release does not know are let through: the signer may be newer. */
 import { z } from 'zod'
 
 const sequence = () => z.int().min(1).max(Number.MAX_SAFE_INTEGER)

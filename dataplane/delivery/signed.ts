@@ -26,14 +26,14 @@ export const BUNDLE_FILES = {
 /** Deeper trees are refused: whatever walks them recurses. */
 const DEPTH_MAX = 64
 
-/** Whom a document is for. */
+/** The gateway that a document is for. */
 export interface GatewayIdentity {
   readonly uid: string
   readonly namespace: string
   readonly name: string
 }
 
-/** What the user wrote, references unresolved. Of `metadata` name and namespace only, and no `api_keys`: they are keys. */
+/** The user's document, references unresolved. `metadata` has name and namespace only; `api_keys` are left out: they are keys. */
 export interface Payload {
   readonly apiVersion: string
   readonly kind: string
@@ -73,7 +73,7 @@ export interface KeysDocument {
   readonly keys: readonly KeyRecord[]
 }
 
-/** What leads from the keys of sequence `base` to those of `sequence`. */
+/** The changes from the keys of sequence `base` to those of `sequence`. */
 export interface KeyChangesDocument {
   readonly kind: 'Keys'
   readonly gateway: GatewayIdentity
@@ -103,7 +103,7 @@ export interface Envelope {
 export type Trust = ReadonlyMap<string, KeyObject>
 
 export type Verification =
-  /** What the document says has still to be checked. */
+  /** The content of the document has still to be checked. */
   | { readonly ok: true; readonly document: unknown }
   | {
       readonly ok: false
@@ -196,7 +196,7 @@ export function setHashOf(digests: Iterable<string>): string {
   return hash('sha256', [...digests].sort().join(''))
 }
 
-/** What releases up to 1.4 compare: the digests by XOR. It tells them that a pod has its keys, and decides nothing else. */
+/** Releases up to 1.4 compare this XOR of the digests. It shows them that a pod has its keys, and decides nothing else. */
 export function legacyHashOf(digests: Iterable<string>): string {
   const sum = Buffer.alloc(32)
   for (const digest of digests) {

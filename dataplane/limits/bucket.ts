@@ -1,5 +1,5 @@
 /**
- * A token bucket told by what is in use, in whole numbers: one request is 60,000 units, and as many units leak a
+ * A token bucket that counts what is in use, in whole numbers: one request is 60,000 units, and as many units leak a
  * millisecond as requests are allowed a minute. So no fraction is ever rounded, and a changed rule finds what was used.
  */
 
@@ -28,8 +28,8 @@ export class Bucket {
   }
 
   /**
-   * Takes note of a changed rule. The time since the last request leaks at the slower of both rates, because nobody knows
-   * when between them the rule changed: a raise is no refill. A smaller bucket is full rather than overfull, so that no
+   * Takes note of a changed rule. The time since the last request leaks at the slower of both rates, because the
+   * moment of the change is not known: a raise is no refill. A smaller bucket is full rather than overfull, so that no
    * one waits for what the old one allowed. A clock that went back starts from here.
    */
   obey({ perMinute, capacity }: BucketRule, now: number): void {
@@ -43,7 +43,7 @@ export class Bucket {
 
   /**
    * Milliseconds until `cost` fits; 0 when it does. What is larger than the whole bucket fits when that is empty: it is
-   * charged in full then, so the rate holds, and no request is told to wait for ever.
+   * charged in full then, so the rate holds, and no request waits for ever.
    */
   wait(cost: number, now: number): number {
     const capacity = this.#capacity * UNITS

@@ -43,14 +43,14 @@ export interface Decision {
   readonly limitHeaders: Readonly<Record<string, string>>
 }
 
-/** What the request may cost on a route. */
+/** The cost of the request on a route, at most. */
 export interface Offer {
   readonly route: Route
   readonly quote: Quote
   readonly estimate: Amount
 }
 
-/** Throws what the client is told when it is refused. */
+/** Throws the error of a refused client. */
 export function decide(
   limited: Limited,
   lanes: Active['lanes'],
@@ -84,7 +84,7 @@ export function refuseKnown(
 }
 
 /**
- * A large body that was refused once it had been read costs its tenant one request of its rate: else somebody could send
+ * A large body that was refused once it had been read costs its tenant one request of its rate: else a client could send
  * nothing but such bodies and never meet a limit.
  */
 export async function chargeRefused(

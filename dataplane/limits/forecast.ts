@@ -1,4 +1,4 @@
-/** What the store would decide about a request, told from how its tenant stands: charges nothing, holds nothing. */
+/** Predicts what the store would decide about a request, from how its tenant stands. Charges and holds nothing. */
 import {
   type AdmitResult,
   type Amount,
@@ -22,7 +22,7 @@ interface Obstacle {
   readonly retryAfterMs: number
 }
 
-/** Waits are right to the millisecond, since that is what figures are told in. */
+/** Waits are exact to the millisecond, the unit of the figures. */
 export function forecast(
   figures: Figures,
   rules: Rules,
@@ -41,7 +41,7 @@ export function forecast(
   return { outcome: 'downgraded', by: downgradedBy, figures }
 }
 
-/** Of two spent budgets the one that resets later. */
+/** The spent budget; if both are, the one that resets later. */
 function spentBudget({ tokens, spend }: Figures): 'budget_tokens' | 'budget_spend' | undefined {
   if (!isSpent(spend)) return isSpent(tokens) ? 'budget_tokens' : undefined
   return isSpent(tokens) && tokens?.resetsAt === spend?.resetsAt ? 'budget_tokens' : 'budget_spend'

@@ -1,9 +1,9 @@
-/** The headers that tell a tenant how it stands, on every answer to it. Retry-After belongs to refusals. */
+/** The headers that show a tenant how it stands, on every answer to it. Retry-After belongs to refusals. */
 import type { BudgetFigure, Figures } from '../store/contract.ts'
 
 const NANOS_PER_USD = 1_000_000_000
 
-/** Budgets are told by what is settled: a hold is an upper bound that mostly comes back. */
+/** Budgets show what is settled: a hold is an upper bound that mostly comes back. */
 export function limitHeaders({ requests, tokens, spend }: Figures): Record<string, string> {
   const headers: Record<string, string> = {
     'X-Gw-RateLimit-Limit': String(requests.limit),

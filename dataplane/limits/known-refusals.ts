@@ -1,8 +1,8 @@
-/** What the store has refused until a moment: until then this process refuses it by itself, before a body is read. */
+/** Refusals of the store that last until a moment: until then this process refuses by itself, before it reads a body. */
 import type { Refusal, Rules } from '../store/contract.ts'
 import type { Refused } from './refusal.ts'
 
-/** A spent budget is asked for again after so long: a settlement may have been corrected, or the store been emptied. */
+/** A spent budget is asked for again after this time: a settlement may have been corrected, or the store emptied. */
 const SPENT_MS_MAX = 1_000
 /** So many at once are all on their way to be admitted again. */
 const TENANTS_MAX = 10_000

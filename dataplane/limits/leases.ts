@@ -1,4 +1,4 @@
-/** What admitted requests hold in the store: renewed while they run, raised when they outgrow it. */
+/** The leases of admitted requests in the store: renewed while they run, raised when they outgrow their hold. */
 import type { Clock, Deadline } from '../base/clock.ts'
 import { type Member, Roster } from '../base/roster.ts'
 import {

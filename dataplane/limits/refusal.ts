@@ -1,4 +1,4 @@
-/** What a refused client is told: which limit, how far it is used, and what to do. */
+/** The error of a refused client: which limit, how far it is used, and what to do. */
 import { GatewayError } from '../base/errors.ts'
 import {
   type AdmitResult,

@@ -6,7 +6,7 @@ import type { BudgetRule, Rules } from '../store/contract.ts'
 type Limits = NonNullable<Section['rate_limits']>
 type LimitFields = NonNullable<Limits['default']>
 
-/** What applies where a file gives no default. */
+/** The limits where a file gives no default. */
 export const DEFAULT_LIMITS = {
   requests_per_minute: 120,
   burst: 30,
@@ -21,7 +21,7 @@ export interface TenantRules {
   yields(tenant: string): boolean
 }
 
-/** Tenants without a rule of their own share one object. */
+/** Tenants without their own rule share one object. */
 export function compileRules({
   rate_limits,
   budgets,

@@ -1,11 +1,11 @@
-/** How tenants stand, for those who ask: answers that were not admitted, the admin API, gauges. */
+/** How tenants stand, for answers that were not admitted, the admin API and gauges. */
 import { closeHours } from '../budgets/gauges.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
 import type { Gateway } from '../gateway.ts'
 import type { BucketFigure, BudgetFigure, Rules, Store } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
 
-/** Who sends requests that are refused before they are counted must not make the shared store work for each. */
+/** Requests rejected before admission must not each cost a store round trip. */
 const TOLD_AGE_MS = 1_000
 
 /** The headers of an answer to a tenant whose request was not admitted. */
@@ -17,7 +17,7 @@ export async function readLimitHeaders(
   return limitHeaders(await store.read(tenant, rules, TOLD_AGE_MS))
 }
 
-/** Why nothing can be told of a tenant: no key, rule or budget names it. Undefined where one does. */
+/** Says that no key, rule or budget names the tenant. Undefined where one does. */
 export function unknownTenant(tenant: string, { active }: Gateway): string | undefined {
   const { limits, keys } = active.snapshot
   const { named } = limits.rules
@@ -59,7 +59,7 @@ function bucket({ limit, remaining, resetMs }: BucketFigure, capacity: number, n
   return { window: 'minute', limit, used: Math.max(0, capacity - remaining), remaining, resets_at }
 }
 
-/** What remains is told as the headers tell it: what requests hold mostly comes back. */
+/** `remaining` is that of the headers: holds are not subtracted, because they mostly come back. */
 function budget<Shown>(
   window: 'day' | 'month',
   { limit, settled, reserved, resetsAt }: BudgetFigure,

@@ -47,7 +47,7 @@ export class PodConfiguration {
     return this.#inForce !== undefined
   }
 
-  /** What the documents refer to: a change there may change what they do. */
+  /** The files that the documents refer to: a change there may change what they do. */
   get files(): readonly string[] {
     return [...(this.#inForce?.payload.files ?? []), ...(this.#refused?.files ?? [])]
   }
@@ -55,7 +55,7 @@ export class PodConfiguration {
   async take(delivery: Delivery): Promise<PodResponse> {
     const { document, documentHash, origin } = delivery
     if (documentHash === this.#inForce?.documentHash) return this.#taken(this.#inForce)
-    // What was once good is older than what is wanted: it counts where nothing is in force.
+    // The last good document is older than the wanted one: it counts where nothing is in force.
     const isAllThereIs = origin === 'last_known_good' && !this.isInForce
     const { sequence } = document
     const { sequence: have, documentHash: newest } = this.#newest
@@ -110,7 +110,7 @@ export class PodConfiguration {
       const fix = 'Tell the maintainers of the gateway; this should have been found before.'
       const unexpected = errors.map((message) => ({ pointer: '', message, fix }))
       const problems = payload.problems.length > 0 ? payload.problems : unexpected
-      // What is wanted is tried again when a secret changes, though what is in force fails as well.
+      // The wanted document is tried again when a secret changes, though what is in force fails as well.
       if (this.#refusedSequence <= document.sequence) {
         this.#refused = { document, documentHash, origin, problems, files: payload.files, at }
       }

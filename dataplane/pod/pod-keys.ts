@@ -52,7 +52,7 @@ export class PodKeys {
       const message = `Newer keys are in force; send a sequence above ${have}.`
       return refuse(409, 'older_sequence', message, { have })
     }
-    // What is compared are records of the signer's release, whatever their members are.
+    // The comparison is over records of the signer's release, whatever their members are.
     if (keysHashOf(keys as readonly KeyRecord[]) === this.book.hash) return undefined
     const message = `Other keys have this sequence; send them with one above ${have}.`
     return refuse(409, 'sequence_conflict', message, { have })

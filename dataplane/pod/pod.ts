@@ -19,14 +19,14 @@ import { type Origin, PodConfiguration } from './pod-configuration.ts'
 import { PodKeys } from './pod-keys.ts'
 import { type PodResponse, prove, refuseProof } from './proof.ts'
 
-/** Mounted files are looked at this often: a link is swapped there, which not every file system tells of. */
+/** Mounted files are looked at this often: a link is swapped there, and not every file system reports that. */
 const LOOK_MS = 1000
-/** Refusals are logged at most this often: whoever reaches the port could fill the log. */
+/** Refusals are logged at most this often: any client of the port could fill the log. */
 const LOG_MS = 1000
 
 export interface PodOptions {
   readonly name: string
-  /** Of the gateway whose pod this is. */
+  /** The gateway whose pod this is. */
   readonly uid: string
   readonly bundleFolder: string
   readonly trustFolder: string
@@ -141,13 +141,13 @@ export class Pod {
     }
   }
 
-  /** Not where it is: whoever may ask for this status need not know. */
+  /** Not where it is: readers of this status need not know. */
   #storeStatus() {
     const { backend, state, fail_open } = this.#gateway?.storeStatus() ?? {}
     return { backend, state, fail_open }
   }
 
-  /** What nobody has foreseen ends neither the process nor what is in force. */
+  /** An unforeseen failure ends neither the process nor what is in force. */
   noteMistake(error: unknown): void {
     const stack = error instanceof Error ? error.stack : String(error)
     this.#log.event('error', 'internal_error', 'A document could not be taken.', { stack })

@@ -3,7 +3,7 @@ import { readTrust } from '../delivery/bundle.ts'
 import { type Envelope, type Verification, verify } from '../delivery/signed.ts'
 import type { Read } from '../delivery/signed-shape.ts'
 
-/** What a pod says to a document. */
+/** The response of a pod to a document. */
 export interface PodResponse {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ const STATUS = { malformed: 400, untrusted_key: 403, bad_signature: 401 } as con
 
 export interface ProofOptions<T> {
   readonly trustFolder: string
-  /** Of the gateway whose pod this is. */
+  /** The gateway whose pod this is. */
   readonly uid: string
   read(value: unknown): Read<T>
 }

@@ -1,4 +1,4 @@
-/** Connections of the push port. Whoever reaches the port may open some, and none of them may keep the operator out. */
+/** Connections of the push port. Any client of the port may open some, and none of them may keep the operator out. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 

@@ -1,6 +1,6 @@
 /** Turns at the push port: one body is read and unpacked at a time, the others wait for theirs in order. */
 
-/** A pod is sent a configuration and keys; more than a few waiting means that somebody repeats them. */
+/** A pod is sent a configuration and keys; more than a few waiting means that a sender repeats them. */
 const WAITING_MAX = 8
 
 export class Turns {

@@ -85,7 +85,7 @@ export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     try {
       const answer = await answerTo(incoming)
-      // The client left in the middle of its body, or was too slow: Node has said so, and nobody waits.
+      // The client left in the middle of its body, or was too slow: Node has answered, and no one waits.
       if (answer !== undefined) send(answer, incoming, outgoing)
     } catch (error) {
       pod.noteMistake(error)
@@ -98,7 +98,7 @@ export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = 
     if (!('run' in route)) return route
     const { bound, path } = route
     if (bound === undefined) return await route.run(pod, undefined)
-    // Nothing of a body is read, let alone unpacked, before its headers prove who sends it.
+    // Nothing of a body is read, let alone unpacked, before its headers prove the sender.
     const proof = pod.judgeProof(incoming.headers, path)
     if ('refusal' in proof) return proof.refusal
     const turn = turns.take(() => readEnvelope(incoming, bound, proof.digest))

@@ -16,7 +16,7 @@ import { Pod } from './pod.ts'
 import { createPushServer } from './push.ts'
 import { createWaitingServer } from './waiting.ts'
 
-/** What a host decides in a pod, where nobody has decided otherwise. */
+/** The host's settings in a pod; the environment wins. */
 const POD_DEFAULTS: Environment = {
   GW_DRAIN_DELAY_SECONDS: '10',
   GW_CONNECTION_AGE_SECONDS: '300',
@@ -52,7 +52,7 @@ export async function runPod(
   })
   const push = createPushServer(pod)
   if (!(await listen('push_port', push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
-  // What would read a file again elsewhere must not end a pod, whose files are looked at anyway.
+  // SIGHUP, which reads a file again elsewhere, must not end a pod: its files are looked at anyway.
   process.on('SIGHUP', () => undefined)
   const over = ending.then(() => undefined)
   const booted = pod.boot().then(() => undefined)
@@ -82,7 +82,7 @@ export async function runPod(
   return code
 }
 
-/** A variable that is empty is one that nobody has set. */
+/** An empty variable counts as absent. */
 export function environmentOf(given: Environment): Environment {
   const said = Object.entries(given).filter(([name, value]) => value || !(name in POD_DEFAULTS))
   return { ...POD_DEFAULTS, ...Object.fromEntries(said) }

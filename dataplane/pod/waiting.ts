@@ -1,4 +1,4 @@
-/** What a pod answers to clients and probes until it has a configuration: alive, and not ready. */
+/** Answers clients and probes until the pod has a configuration: alive, and not ready. */
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { envelope } from '../apis/openai/wire.ts'

@@ -15,7 +15,7 @@ export interface ReloadStatus {
   readonly errors: readonly string[]
 }
 
-/** What waits for a restart, because listeners are bound once. */
+/** Settings that wait for a restart, because listeners are bound once. */
 const BOUND_ONCE = [
   'listen_address',
   'listen_port',
@@ -128,7 +128,7 @@ export class Activation {
   }
 }
 
-/** What the store is opened with; a change of it waits for a restart. */
+/** The settings of the store; a change of them waits for a restart. */
 function storeOf({ rate_limits, state_dir }: Section): string {
   const redis = rate_limits?.backend === 'redis' ? rate_limits.redis : undefined
   return JSON.stringify([redis, redis === undefined ? state_dir : undefined])

@@ -15,7 +15,7 @@ export function startFromCompiled(env: NodeJS.ProcessEnv): void {
   if (isDone || home === undefined || execve === undefined) return
   const folder = join(home, 'gw', 'compiled')
   try {
-    // What is in it is run: nobody else may write there.
+    // Its content is executed: no other user may write there.
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     execve(execPath, [execPath, ...execArgv, ...argv.slice(1)], {
       ...env,

@@ -4,7 +4,7 @@ import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Listeners } from './listeners.ts'
 
-/** Whoever has had no call for this long ends after a short delay: nobody sends to it, and few could. */
+/** A process without a call for this long ends after a short delay: no client uses it, and few could. */
 const IDLE_MS = 10_000
 /** Long enough for most balancers to learn that it is not ready. */
 const IDLE_DELAY_MS = 1500
@@ -18,7 +18,7 @@ const ALERTS_MS = 7000
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DrainSeconds {
-  /** Readiness is off, but new requests are still served: load balancers learn late. Less for who has had no call. */
+  /** Readiness is off, but new requests are still served: load balancers learn late. Less for a process without calls. */
   readonly delay: number
   /** Requests in flight may run this long. */
   readonly timeout: number

@@ -17,7 +17,7 @@ export interface Addresses {
   readonly listen_address: string
   readonly listen_port: number
   readonly metrics_port: number
-  /** Of loopback; absent: the admin API is on its socket alone. */
+  /** A port of loopback; absent: the admin API is on its socket alone. */
   readonly admin_port?: number | undefined
   /** Where the admin socket and its token are made; absent on systems that number no users. */
   readonly admin_folder?: string | undefined
@@ -57,7 +57,7 @@ export function createListeners(
           ? []
           : [placed('admin_port', admin.onLoopback(), { host: LOOPBACK, port: admin_port })]),
         placed('metrics_port', metrics, { host, port: metrics_port }),
-        // Last, so that nobody calls a gateway that is not going to run.
+        // Last, so that no client calls a gateway that is not going to run.
         placed('listen_port', clients, { host, port: listen_port }),
       ]
       await bindAll(ports)

@@ -41,7 +41,7 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
   }
 }
 
-/** A file that cannot be read is told where every other reason to refuse it is told. */
+/** A file that cannot be read is reported like every other reason to refuse it. */
 async function loaderOf(
   file: string,
   env: Host['env'],

@@ -239,7 +239,7 @@ function requestIds(tag: string): () => string {
   }
 }
 
-/** Alone on a machine nobody else is let in unasked; GW_LISTEN_ADDRESS is how an image says otherwise. */
+/** Alone on a machine only loopback is open by default; an image sets GW_LISTEN_ADDRESS. */
 function addressesOf({ section }: Snapshot, env: Environment, isPod: boolean): Addresses {
   const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
   const usual = env.GW_LISTEN_ADDRESS || (isPod ? '0.0.0.0' : '127.0.0.1')

@@ -1,6 +1,6 @@
 /**
- * What counts requests, tokens and money of tenants. Five verbs; each is one atomic step on plain data, so that a shared
- * store can do it in one script call. A verb answers at once where nothing has to be asked over a network.
+ * A store counts requests, tokens and money of tenants. Each of its five verbs is one atomic step on plain data, so that a
+ * shared store can do it in one script call. A verb answers at once unless it has to ask over a network.
  */
 
 export type Soon<T> = T | Promise<T>
@@ -14,7 +14,7 @@ export interface Amount {
   readonly nanos: number
 }
 
-/** What applies to a tenant: compiled once per configuration by limits/rules.ts. */
+/** The limits of a tenant, compiled once per configuration by limits/rules.ts. */
 export interface Rules {
   readonly requestsPerMinute: number
   /** Requests that fit the bucket. */
@@ -34,12 +34,12 @@ export interface BudgetRule {
 
 export interface AdmitRequest {
   readonly tenant: string
-  /** Made by the gateway, never a client's: a second admission of one id is the first one again and charges nothing. */
+  /** Made by the gateway, never by a client. A second admission with the same id returns the first one and charges nothing. */
   readonly id: string
   readonly rules: Rules
   /** Upper bound of what the request may use. */
   readonly estimate: Amount
-  /** The same on the downgrade route; absent where there is none or none of its upstreams is eligible. */
+  /** The same on the downgrade route; absent without such a route, or if none of its upstreams is eligible. */
   readonly downgradeEstimate?: Amount | undefined
 }
 
@@ -60,11 +60,11 @@ export type AdmitResult =
       readonly by: 'budget_tokens' | 'budget_spend'
       readonly figures: Figures
     }
-  /** Nothing was charged. Of several reasons the one with the longest wait is told. */
+  /** Nothing was charged. If several limits refuse, this is the one with the longest wait. */
   | {
       readonly outcome: 'refused'
       readonly by: Refusal
-      /** A client that waits this long is admitted, if nothing else of its tenant comes in between. */
+      /** A client that waits this long is admitted, unless another request of its tenant comes first. */
       readonly retryAfterMs: number
       readonly figures: Figures
     }
@@ -79,7 +79,7 @@ export interface Figures {
   readonly tokens: BudgetFigure | undefined
   /** Nano-dollars; only with spend_per_month_usd. */
   readonly spend: BudgetFigure | undefined
-  /** The store is away and nothing is admitted without it: this is what it told last. */
+  /** The store is away and nothing is admitted without it: these are its last figures. */
   readonly isOld?: boolean
 }
 
@@ -94,9 +94,9 @@ export interface BucketFigure {
 
 export interface BudgetFigure {
   readonly limit: number
-  /** What finished requests used. */
+  /** Used by finished requests. */
   readonly settled: number
-  /** What running requests hold, this one's included. */
+  /** Held by running requests, including this one. */
   readonly reserved: number
   /** Milliseconds since the epoch. */
   readonly resetsAt: number
@@ -110,12 +110,12 @@ export interface LeaseId {
 
 export interface Extension extends LeaseId {
   readonly budget: BudgetRule | undefined
-  /** What the whole request may use now, not the difference: saying it twice changes nothing. */
+  /** The new whole, not the difference: the same call twice changes nothing. */
   readonly estimate: Amount
 }
 
 export interface Beat extends LeaseId {
-  /** What the request used so far: charged if nobody renews or settles it any more. */
+  /** Used so far: charged if the lease is neither renewed nor settled any more. */
   readonly used: Amount
 }
 
@@ -125,8 +125,8 @@ export interface Settling extends LeaseId {
   /** Caps and thresholds for alerts, as configured now. */
   readonly budget: BudgetRule | undefined
   /**
-   * Of a request that was admitted without the store, in milliseconds since the epoch: it is charged to the windows of
-   * that moment. Any other is charged to those that it was admitted in.
+   * Only for a request that was admitted without the store, in milliseconds since the epoch: it is charged to the windows
+   * of that moment. Any other request is charged to the windows in which it was admitted.
    */
   readonly admittedAt?: number
 }
@@ -150,13 +150,13 @@ export interface Crossing {
   readonly resetsAt: number
 }
 
-/** A lease that is not renewed for so long frees its slot, and its hold is charged what was beaten last. */
+/** A lease that is not renewed for this time frees its slot, and the usage of its last beat is charged. */
 export const LEASE_MS = 15_000
 
 /** How often leases are renewed. */
 export const BEAT_MS = 5_000
 
-/** Waits for another request to end cannot be known; so long a client of a full tenant is told to wait. */
+/** The wait for another request to end cannot be known, so a client of a full tenant is asked to wait this long. */
 export const BUSY_RETRY_MS = 1_000
 
 /**
@@ -172,6 +172,6 @@ export interface Store {
   renew(beats: readonly Beat[]): Soon<readonly string[]>
   /** Ends a hold and charges its window, once per id however often it is called, even after the hold expired. */
   settle(settling: Settling): Soon<Settlement>
-  /** How a tenant stands, charging nothing; or how it stood at most `ageMsMax` ago, where asking costs a round trip. */
+  /** How a tenant stands, or stood at most `ageMsMax` ago where a call needs a round trip. Charges nothing. */
   read(tenant: string, rules: Rules, ageMsMax?: number): Soon<Figures>
 }

@@ -31,7 +31,7 @@ export async function openStore(
   world: RedisContext,
 ): Promise<OpenStore> {
   if (rate_limits?.backend === 'redis' && rate_limits.redis !== undefined) {
-    // Whoever has no Redis need not load its client.
+    // Without Redis its client is not loaded.
     const { openRedis } = await import('./shared/open-redis.ts')
     return openRedis(rate_limits.redis, world)
   }

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../base/shown-text.ts'
 import type { Trace } from './traces.ts'
 
-/** What an upstream is sent with a request beside its body: ours, the client's, and the headers that carry them. */
+/** The ids that go upstream with a request: the gateway's, the client's, and the headers that carry them. */
 export interface Continued {
   readonly requestId: string
   readonly clientRequestId: string | undefined
@@ -33,7 +33,7 @@ export function correlate(headers: IncomingHttpHeaders, trace: Trace): void {
   if (typeof tracestate === 'string' && isTracestate(tracestate)) trace.tracestate = tracestate
 }
 
-/** An id as it may be logged and sent on. A key that somebody took for one may not. */
+/** An id as it may be logged and sent on. A key that a client sent as an id may not. */
 export function visibleId(value: string | string[] | undefined): string | undefined {
   if (typeof value !== 'string' || !ID.test(value)) return undefined
   return maskKeys(value) === value ? value : undefined

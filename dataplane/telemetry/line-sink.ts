@@ -23,7 +23,7 @@ export class LineSink {
       sync: false,
     })
     this.#out.on('drop', onDrop)
-    // A closed pipe must not end the gateway: it only means that nobody reads the lines any more.
+    // A closed pipe must not end the gateway: the lines have no reader any more, that is all.
     this.#out.on('error', onDrop)
     setInterval(() => this.#turnPage(), GATHER_MS).unref()
   }

@@ -1,4 +1,4 @@
-/** How the log is written: for people at a terminal, for programs everywhere else, unless somebody says otherwise. */
+/** How the log is written: as text at a terminal, as JSON everywhere else, unless GW_LOG_FORMAT says otherwise. */
 
 const LOG_FORMATS = ['auto', 'text', 'json'] as const
 

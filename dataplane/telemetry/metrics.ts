@@ -121,7 +121,7 @@ export const METRICS = {
     'Calls and probes without an answer of the shared store.',
     'reason',
   ),
-  storeReplicas: gauge('gw_store_replicas', 'Gateways that share the store, as it told last.'),
+  storeReplicas: gauge('gw_store_replicas', 'Replicas sharing the store, as last reported.'),
   storeWaiting: gauge(
     'gw_store_settlements_waiting',
     'Settlements that the shared store has not taken yet.',

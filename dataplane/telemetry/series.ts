@@ -70,7 +70,7 @@ class Family<C> {
     }
   }
 
-  /** Values of the first label: what a tenant or an upstream has of its own. */
+  /** Values of the first label: mostly a tenant or an upstream. */
   get size(): number {
     return this.#cells.size
   }

@@ -3,7 +3,7 @@
 /** The window moves by this part of itself, so that it holds between 95 and 100 % of its time. */
 const SLICES = 20
 
-/** Eight steps double: a percentile is told at most a tenth too high. */
+/** Eight steps double the value: a percentile is at most a tenth too high. */
 const STEPS_PER_DOUBLING = 8
 /** The last step begins above an hour. */
 const STEPS = 22 * STEPS_PER_DOUBLING

@@ -1,4 +1,4 @@
-/** Objectives for the time to first token: watched by route, told of when they are missed and when they are met again. */
+/** Objectives for the time to first token: watched by route, reported when they are missed and when they are met again. */
 import type { Clock, Deadline } from '../base/clock.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { Log } from './log.ts'
@@ -9,7 +9,7 @@ type Settings = NonNullable<Section['slo']>
 
 const QUANTILE = 0.95
 
-/** With fewer streams in the window one slow one would be a breach; so many slow ones are one all the same. */
+/** With fewer streams in the window, one slow stream would be a breach. This many late ones are a breach all the same. */
 export const SAMPLES_MIN = 20
 const LATE_MIN = 5
 
@@ -40,7 +40,7 @@ interface Watched {
   breached: boolean
 }
 
-/** Whoever makes it adds it to the process's deadlines. */
+/** Its maker adds it to the process's deadlines. */
 export class Objectives implements Deadline {
   due: number
   seat = -1
@@ -71,13 +71,13 @@ export class Objectives implements Deadline {
     metrics.sloBreached.retain('route', isWatched)
   }
 
-  /** A stream had its first token after so long. */
+  /** A stream had its first token after `ttftMs`. */
   met(route: string, ttftMs: number): void {
     const watched = this.#watched.get(route)
     if (watched !== undefined) this.#add(route, watched, ttftMs)
   }
 
-  /** A stream ended after so long without a token: worth a sample once it is known to be too late. */
+  /** A stream ended without a token: it counts once it is known to be too late. */
   ended(route: string, waitedMs: number): void {
     const watched = this.#watched.get(route)
     if (watched === undefined || waitedMs <= watched.settings.ttft_p95_ms) return
@@ -89,7 +89,7 @@ export class Objectives implements Deadline {
     this.#turn(now)
   }
 
-  /** What `/status` shows. */
+  /** For `/status`. */
   list() {
     this.#turn(this.#options.clock.now())
     return [...this.#watched].map(([route, watched]) => ({
@@ -112,12 +112,12 @@ export class Objectives implements Deadline {
     }
   }
 
-  /** A breach begins with a sample and ends with a slice of the window: one that wavers is told at most once a slice. */
+  /** A breach begins with a sample and ends with a slice of the window: one that wavers is reported at most once a slice. */
   #judge(route: string, watched: Watched, turned: boolean): void {
     const { count, overs } = watched.window
     const missed = overs > count * (1 - QUANTILE)
-    const told = count >= SAMPLES_MIN || overs >= LATE_MIN
-    if (!watched.breached && missed && told) this.#begin(route, watched)
+    const isEnough = count >= SAMPLES_MIN || overs >= LATE_MIN
+    if (!watched.breached && missed && isEnough) this.#begin(route, watched)
     else if (watched.breached && !missed && turned) this.#end(route, watched)
   }
 

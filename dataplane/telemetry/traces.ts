@@ -11,7 +11,7 @@ export interface AttemptTrace {
   /** HTTP status and words of a failure. */
   status: number | undefined
   reason: string | undefined
-  /** What the upstream calls the request. */
+  /** The upstream's id of the request. */
   upstream_request_id: string | undefined
 }
 
@@ -28,7 +28,7 @@ export class Trace {
   readonly time: string
   readonly method: string
   readonly path: string
-  /** What the client calls it, in `X-Request-Id`. */
+  /** The client's id of it, from `X-Request-Id`. */
   client_request_id: string | undefined = undefined
   /** W3C trace context as it arrived. */
   trace_id: string | undefined = undefined
@@ -36,7 +36,7 @@ export class Trace {
   tracestate: string | undefined = undefined
   tenant: string | undefined = undefined
   key: string | undefined = undefined
-  /** What the client asked for, and what it resolved to. */
+  /** The model that the client asked for, and the route it resolved to. */
   model: string | undefined = undefined
   route = 'none'
   strategy: string | undefined = undefined
@@ -104,7 +104,7 @@ export class Traces {
   }
 }
 
-/** Errors and slow requests have a ring of their own, which the many others do not push them out of. */
+/** Errors and slow requests have a second ring, so that the many other requests do not push them out. */
 function notableOf(size: number): number {
   return Math.ceil(size / 4)
 }

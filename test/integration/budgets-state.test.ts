@@ -159,7 +159,7 @@ async function assertRefuses(stateDir: string, says: RegExp): Promise<void> {
 test('a second gateway on the same state_dir is refused, and the first goes on', async () => {
   const stateDir = join(folder, 'shared')
   const first = await start(stateDir)
-  await assertRefuses(stateDir, /state_dir .* is in use by another gateway; .*of its own$/)
+  await assertRefuses(stateDir, /state_dir .* is in use by another gateway; .*its own state_dir$/)
   assert.equal((await first.as('storm').chat()).status, 200)
   await end(first, 'SIGKILL')
   await end(await start(stateDir), 'SIGTERM')

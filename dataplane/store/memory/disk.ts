@@ -17,7 +17,7 @@ import { MemoryStore } from './memory.ts'
 
 /**
  * How often changes are written. A kill loses at most this, the 100 ms of the timer, and what running requests used since
- * their last beat; what they had told by then is charged at the next start.
+ * their last beat; the usage of that beat is charged at the next start.
  */
 export const FLUSH_MS = 250
 
@@ -30,11 +30,11 @@ const ROWS_MAX = 1_000
 export interface DiskOptions {
   readonly stateDir: string
   readonly clock: Clock
-  /** Told when writing begins to fail, and with undefined when it succeeds again. Counting goes on meanwhile. */
+  /** Called when writing begins to fail, and with undefined when it succeeds again. Counting goes on meanwhile. */
   readonly onFailure: (error: Error | undefined) => void
 }
 
-/** A deadline too: whoever makes it adds it to the process's deadlines and closes it in the end. */
+/** A deadline too: its maker adds it to the process's deadlines and closes it in the end. */
 export class DiskStore implements Store, Deadline {
   due: number
   seat = -1
@@ -87,7 +87,7 @@ export class DiskStore implements Store, Deadline {
     this.due = written && this.#changed.length > 0 ? now : now + wait
   }
 
-  /** Writes everything that is left, and gives the folder free. */
+  /** Writes everything that is left, and unlocks the folder. */
   close(): void {
     while (this.#changed.length > 0 && this.#flush());
     this.#journal.close()

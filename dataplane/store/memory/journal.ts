@@ -56,7 +56,7 @@ export class Journal {
     }
   }
 
-  /** What was used in the windows of this moment and those just before, by tenant; older ones are deleted. */
+  /** The usage in the present windows and those just before, by tenant; older ones are deleted. */
   load(wallMs: number): Map<string, Ledger[]> {
     this.prune(wallMs)
     const ledgers = new Map<string, Ledger[]>()
@@ -110,7 +110,7 @@ function makeFolder(folder: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** What tenants used is nobody else's business. SQLite gives its `-wal` and `-shm` the mode of the file itself. */
+/** Other users must not read the usage of tenants. SQLite gives its `-wal` and `-shm` the mode of the file itself. */
 function closeToOthers(path: string): void {
   if (!existsSync(path)) writeFileSync(path, '', { mode: 0o600, flag: 'wx' })
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
@@ -155,7 +155,7 @@ function explained(error: unknown, folder: string, path: string): StateError {
     return new StateError(`${path} was written by a newer gateway (${message}); ${advice}`, error)
   }
   if (kind === BUSY) {
-    const advice = 'stop that one, or give each gateway a state_dir of its own'
+    const advice = 'stop that one, or give each gateway its own state_dir'
     return new StateError(`state_dir ${folder} is in use by another gateway; ${advice}`, error)
   }
   if (kind === CORRUPT || kind === NOT_A_DATABASE) {

@@ -1,4 +1,4 @@
-/** May it run? Looks at every limit, charges none, and names the one that takes longest to give way. */
+/** Whether a request may run: looks at every limit, charges none, and names the one with the longest wait. */
 import { type Amount, BUSY_RETRY_MS, type Refusal, type Rules } from '../contract.ts'
 import type { MemoryLease } from './lease.ts'
 import type { Ledger } from './ledger.ts'

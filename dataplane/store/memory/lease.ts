@@ -19,7 +19,7 @@ export interface MemoryLease {
   next: MemoryLease | undefined
   reserved: Amount
   used: Amount
-  /** What is settled already: nothing before the hold expired. */
+  /** Settled already: nothing before the lease expired. */
   settled: Amount
   /** Tokens charged to the bucket of tokens_per_minute, if there was one when it was admitted. */
   rated: number | undefined

@@ -1,19 +1,19 @@
-/** What one tenant used in one window, and what its running requests may still use. */
+/** The usage of one tenant in one window, and what its running requests may still use. */
 import type { Window } from '../../budgets/windows.ts'
 
 export class Ledger {
   readonly tenant: string
   readonly window: Window
   settled = 0
-  /** What running requests hold. */
+  /** Held by running requests. */
   reserved = 0
-  /** What running requests have told so far: lost with the process, unless it is written down with the rest. */
+  /** Used by running requests as of their last beat: lost with the process, unless it is written down with the rest. */
   running = 0
   /** Requests that hold something. */
   holds = 0
   /** Whether it is on the list of what has to be written. */
   isListed = false
-  /** Thresholds told already. */
+  /** Thresholds already reported. */
   alerted: readonly number[] = []
 
   constructor(tenant: string, window: Window) {
@@ -32,7 +32,7 @@ export class Ledger {
     this.running += running
   }
 
-  /** The last to leave puts out the light, so that sums beyond the safe integers cannot leave a phantom behind. */
+  /** The last release sets the sums to zero, so that sums beyond the safe integers leave no remainder. */
   release(reserved: number, running: number): void {
     this.holds--
     this.reserved = this.holds === 0 ? 0 : Math.max(0, this.reserved - reserved)
@@ -44,7 +44,7 @@ export class Ledger {
     this.settled = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, this.settled + amount))
   }
 
-  /** What is used if every running request ended this moment. */
+  /** The usage if every running request ended now. */
   get used(): number {
     return Math.min(Number.MAX_SAFE_INTEGER, this.settled + this.running)
   }

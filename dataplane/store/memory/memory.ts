@@ -28,20 +28,20 @@ import { Tenant } from './tenant.ts'
 /** Expired holds that are remembered, so that a late settlement corrects what they were charged. */
 const EXPIRED_MAX = 10_000
 
-/** How often tenants that nobody needs any more are looked for. */
+/** How often idle tenants are looked for. */
 const FORGET_MS = 3_600_000
 
 const CHARGED: Settlement = { charged: true, crossed: [] }
 const ALREADY_CHARGED: Settlement = { charged: false, crossed: [] }
 
-/** What each window counts. */
+/** The unit of each window. */
 const KINDS = { day: 'tokens', month: 'spend' } as const
 
 export interface MemoryOptions {
   readonly clock: Clock
   /** Ledgers of an earlier life, by tenant. */
   readonly restored?: ReadonlyMap<string, readonly Ledger[]>
-  /** Told of each ledger whose `used` or `alerted` has changed. */
+  /** Called for each ledger whose `used` or `alerted` has changed. */
   readonly onChange?: (ledger: Ledger) => void
 }
 
@@ -156,7 +156,7 @@ export class MemoryStore implements Store {
   read(tenant: string, rules: Rules): Figures {
     const now = this.#now()
     this.#toPresent(now, this.#clock.wall())
-    // Asking leaves nothing behind: a scrape asks for every tenant with a budget, and there may be ten thousand.
+    // Reading leaves nothing behind: a scrape reads every tenant with a budget, and there may be ten thousand.
     const asked = this.#tenants.get(tenant) ?? this.#begin(tenant)
     asked.moveTo(this.#present)
     asked.obey(rules, now)
@@ -238,7 +238,7 @@ export class MemoryStore implements Store {
     if (this.#expired.delete(held.id)) held.tenant.awaited--
   }
 
-  /** What has been used beyond the hold is held as well: it will be charged. */
+  /** Usage beyond the hold is held as well: it will be charged. */
   #beat(held: MemoryLease, used: Amount): void {
     const { tokens, nanos } = held.used
     update(held, larger(held.reserved, used), used)

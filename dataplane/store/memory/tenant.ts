@@ -1,4 +1,4 @@
-/** What the memory knows of one tenant: two buckets, the running requests, and a ledger for each window. */
+/** One tenant in the memory store: two buckets, the number of running requests, and a ledger for each window. */
 import type { Present, Window } from '../../budgets/windows.ts'
 import { Bucket } from '../../limits/bucket.ts'
 import type { BudgetFigure, Figures, Rules } from '../contract.ts'

@@ -28,7 +28,7 @@ export class Breaker {
   readonly #clock: Clock
   readonly #isHasty: boolean
 
-  /** A hasty one closes with the first good probe, however often it opens: where an open one means that nobody is served. */
+  /** A hasty breaker closes with the first good probe, however often it opens: while it is open, no request is served. */
   constructor(clock: Clock, isHasty = false) {
     this.#clock = clock
     this.#isHasty = isHasty

@@ -1,4 +1,4 @@
-/** What the shared store asks of its connection: one script, one round trip, an answer or a clear "away". */
+/** The connection of the shared store as it needs it: one script, one round trip, an answer or a clear "away". */
 
 export interface Script {
   /** Short, for metrics and messages. */

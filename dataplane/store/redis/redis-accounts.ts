@@ -1,4 +1,4 @@
-/** What a replica knows of a tenant in the shared store: the names of its keys, and its own totals in each window. */
+/** One tenant of the shared store as a replica knows it: the names of its keys, and its own totals in each window. */
 import { hash } from 'node:crypto'
 import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
 
@@ -49,22 +49,22 @@ export class AccountWindow {
     // Our field is gone and the sum still has it: it was folded, so we go on from what it was.
     const isFolded = mine < 0 && this.#mine > 0 && born === this.#born && sum >= this.#sum
     if (!isFolded) {
-      const told = Math.max(0, mine)
-      if (isFresh || told !== this.#mine) this.#writtenAt = now
-      this.#mine = told
+      const part = Math.max(0, mine)
+      if (isFresh || part !== this.#mine) this.#writtenAt = now
+      this.#mine = part
     }
     this.#sum = sum
     this.#base = base
     this.#born = born
   }
 
-  /** What lets a script see whether the window lost what it knew. */
+  /** Lets a script see whether the window lost what it knew. */
   seen(now: number): readonly [born: number, mine: number] {
     const mayBeFolded = now - this.#writtenAt > FOLDED_AFTER_MS
     return [this.#born, mayBeFolded ? -this.#mine : this.#mine]
   }
 
-  /** What restores a window that lost everything. */
+  /** Restores a window that lost everything. */
   remembered(now: number): readonly number[] {
     const known = this.#sum + Math.max(0, this.total - this.#mine)
     return [this.total, ...this.seen(now), Math.min(known, Number.MAX_SAFE_INTEGER), this.#base]

@@ -8,7 +8,7 @@ import { checkedReply } from './redis-replies.ts'
 import { HEAL } from './scripts/heal.ts'
 
 /**
- * A frozen server that gets to a call after this time does nothing: the caller has given up, and a slot taken for nobody
+ * A frozen server that gets to a call after this time does nothing: the caller has given up, and a slot without a request
  * would stay until its lease expires.
  */
 export const LATE_MS = 2_000

@@ -1,11 +1,11 @@
-/** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: who uses it does. */
+/** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: its user does. */
 import type { SecureContext } from 'node:tls'
 import { Cluster, Redis } from 'ioredis'
 import type { RedisPlace } from '../../config/redis-url.ts'
 
 export interface ClientOptions {
   readonly place: RedisPlace
-  /** What TLS is made with; asked anew for each connection, so that renewed files are used. */
+  /** For TLS; called for each connection, so that renewed files are used. */
   readonly secureContext: () => SecureContext
   readonly connectMs: number
   /** The connection has failed or ended, and will not come back; called once. */
@@ -29,7 +29,7 @@ const CONNECTION_NAME = 'gw'
 /** A sentinel that does not answer must not use up the time of the next one. */
 const SENTINEL_MS = 250
 
-/** What was asked before goes lost with a connection that is given up; so long its socket may take to close. */
+/** Calls under way are lost with a connection that is given up. Its socket may take this long to close. */
 const DISCONNECT_MS = 50
 
 const NEVER = () => null
@@ -124,7 +124,7 @@ function sharedOptions({ username, password, db }: RedisPlace, connectMs: number
     connectTimeout: connectMs,
     disconnectTimeout: DISCONNECT_MS,
     enableOfflineQueue: false,
-    // Whether a server can be used is told by a script that writes, not by INFO.
+    // A script that writes shows whether a server can be used, not INFO.
     enableReadyCheck: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

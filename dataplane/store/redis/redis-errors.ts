@@ -1,4 +1,4 @@
-/** What an error of Redis means for the store: why it is away, and whether a script may have run all the same. */
+/** The meaning of an error of Redis for the store: why it is away, and whether a script may have run all the same. */
 import { type AwayReason, StoreAway } from './link.ts'
 
 interface Meaning {

@@ -1,5 +1,5 @@
 /**
- * The way to Redis: each script once, within a deadline of its own; a breaker, so that an outage costs nothing after its
+ * The way to Redis: each script once, within its deadline; a breaker, so that an outage costs nothing after its
  * first moments; a timer that probes, drops what does not answer and connects anew. Nothing waits for a connection.
  */
 import { hash } from 'node:crypto'
@@ -23,7 +23,7 @@ export interface LinkOptions {
   readonly open: (connectMs: number, on: ClientEvents) => RedisClient
   readonly clock: Clock
   readonly random: () => number
-  /** Of one script. */
+  /** For one script. */
   readonly timeoutMs: number
   /** Whether one good probe is enough to ask again: where nothing can be decided without the store. */
   readonly isHasty?: boolean
@@ -123,7 +123,7 @@ export class RedisLink implements Link {
       client
         .runCached(this.#shaOf(script), keys, args)
         .catch((error: unknown) => {
-          // After a restart, a flush or a promotion; told before anything of it ran.
+          // After a restart, a flush or a promotion; the error comes before any part of the script ran.
           if (!isScriptUnknown(error)) throw error
           return client.runWhole(script.lua, keys, args)
         })
@@ -158,7 +158,7 @@ export class RedisLink implements Link {
     if (away.reason === 'other') return
     if (!this.#breaker.failed()) return
     this.#options.onChange(false, away)
-    // Whoever was asked on the same connection would wait in vain until its own deadline.
+    // Other calls on the same connection would wait in vain until their own deadlines.
     this.#failAll(away.reason)
     this.#schedule(0)
   }

@@ -25,7 +25,7 @@ interface RunningRequest {
   readonly account: Account
   readonly day: AccountWindow
   readonly month: AccountWindow
-  /** 0, or what downgraded it: 1 tokens, 2 spend. */
+  /** 0, or the budget that downgraded it: 1 tokens, 2 spend. */
   readonly by: number
   /** Tokens charged to the rate by its admission; -1: none. */
   readonly rated: number
@@ -37,11 +37,11 @@ interface RunningRequest {
   isLost: boolean
   /** A call to put it back was sent, and might still arrive after its end. */
   wasPutBack: boolean
-  /** What it was charged, once it has ended; the answer may still be missing. */
+  /** Its charge, once it has ended; the answer may still be missing. */
   settled: Amount | undefined
 }
 
-/** What is known of a request when it begins; the rest is as for one that the store has not heard of. */
+/** The facts about a request when it begins; the others start as for a request that the store does not know. */
 type Begun = Pick<RunningRequest, 'id' | 'account'> &
   Partial<Pick<RunningRequest, 'by' | 'rated' | 'reserved' | 'heardAt' | 'wasPutBack'>> & {
     readonly windows: Windows
@@ -128,7 +128,7 @@ export class RunningRequests {
     return settlement
   }
 
-  /** Keeps leases alive, puts back those that the store lost, and checks that it knows what it was told. */
+  /** Keeps leases alive, puts back those that the store lost, and checks that it still knows what was reported. */
   async renew(beats: readonly Beat[]): Promise<readonly string[]> {
     const lost: string[] = []
     const groups = new Map<Account, RunningRequest[]>()

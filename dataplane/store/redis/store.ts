@@ -26,7 +26,7 @@ import { ADMIT, READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
 
 export interface RedisStoreOptions {
-  /** What all keys begin with. */
+  /** The beginning of all keys. */
   readonly keyPrefix: string
   /** Names this process: no other process has the name, nor had it. */
   readonly replica: string

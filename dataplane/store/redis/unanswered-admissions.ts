@@ -1,4 +1,4 @@
-/** Admissions that were sent and got no answer: the store may hold something for nobody, until it is taken back. */
+/** Admissions that were sent and got no answer: the store may hold a slot that no request uses, until it is taken back. */
 import type { Clock } from '../../base/clock.ts'
 import type { Present } from '../../budgets/windows.ts'
 import type { Account } from './redis-accounts.ts'

@@ -9,7 +9,7 @@ const DELIVERIES = 16
 
 interface Late {
   readonly settling: Settling
-  /** Told once it is delivered; absent where nobody waits. */
+  /** Called once it is delivered; absent where no caller waits. */
   readonly resolve: ((settlement: Settlement) => void) | undefined
 }
 
@@ -43,14 +43,14 @@ export class LateSettlements {
     return new Promise((resolve) => this.#add({ settling, resolve }))
   }
 
-  /** Frees what an admission may hold that nobody got the answer of. */
+  /** Frees what an admission without an answer may hold. */
   undo(settling: Settling): void {
     this.#add({ settling, resolve: undefined })
   }
 
   /**
    * The same for a request that the store has never heard of: where too many wait, it is added to others of its tenant
-   * and day, since nothing but its usage is to be told.
+   * and day, since only its usage matters.
    */
   addUnknown(settling: Settling): Promise<Settlement> {
     if (this.#waiting.size < WAITING_MAX) return this.add(settling)

@@ -36,11 +36,11 @@ export function scaledBudget(
   if (whole === undefined) return undefined
   const remaining = (
     limit: number | undefined,
-    told: BudgetFigure | undefined,
+    known: BudgetFigure | undefined,
     { window }: Ledger,
   ) => {
     if (limit === undefined) return undefined
-    const settled = told?.resetsAt === window.resetsAt ? told.settled : 0
+    const settled = known?.resetsAt === window.resetsAt ? known.settled : 0
     return Math.ceil(Math.max(0, limit - settled) * part)
   }
   return {
@@ -58,9 +58,9 @@ export function takeOver(
 ): void {
   if (figures === undefined) return
   const passed = Math.max(0, now - at)
-  const fill = (bucket: Tenant['tokens'], capacity: number, told: BucketFigure | undefined) => {
-    if (bucket === undefined || told === undefined) return
-    const inUse = (Math.max(0, told.resetMs - passed) * told.limit) / 60_000
+  const fill = (bucket: Tenant['tokens'], capacity: number, known: BucketFigure | undefined) => {
+    if (bucket === undefined || known === undefined) return
+    const inUse = (Math.max(0, known.resetMs - passed) * known.limit) / 60_000
     const missing = Math.min(capacity, Math.ceil(inUse * part)) - (capacity - bucket.remaining(now))
     if (missing > 0) bucket.charge(missing, now)
   }

@@ -1,6 +1,6 @@
 /**
- * What one replica may admit while the shared store is away: its fraction of each limit, from the level that was last
- * known. It is a memory store under scaled rules. While the shared store answers it follows what this replica runs, so
+ * Admits while the shared store is away: this replica's fraction of each limit, from the level that was last known. It is a
+ * memory store under scaled rules. While the shared store answers it follows what this replica runs, so
  * that it knows the slots and holds the moment the shared store is gone. The shares of all replicas add up to at most the
  * limit, except that each replica may always admit one request.
  */
@@ -20,7 +20,7 @@ import { MemoryStore } from '../memory/memory.ts'
 import type { Tenant } from '../memory/tenant.ts'
 import { type LastKnown, scaledBudget, scaledRules, shown, takeOver } from './local-figures.ts'
 
-/** No bucket takes longer to empty, except under a limit that nobody would set. */
+/** No bucket takes longer to empty, except under a limit that makes no sense. */
 const REMEMBERED_MS = 600_000
 
 interface TenantKnown extends LastKnown {
@@ -37,7 +37,7 @@ export class LocalShare {
   /** Forgotten together with the tenants of the memory store. */
   readonly #known = new WeakMap<Tenant, TenantKnown>()
   #outage = 0
-  /** When the last outage ended; infinite while there is none to remember. */
+  /** When the last outage ended; infinite while no outage is remembered. */
   #endedAt = Number.POSITIVE_INFINITY
 
   constructor(clock: Clock, fraction: () => number) {
@@ -125,7 +125,7 @@ export class LocalShare {
     return shown(this.#memory.read(tenant, rules), whole)
   }
 
-  /** What the shared store said last, if it is not older than that. */
+  /** The last figures of the shared store, if they are not older than `ageMsMax`. */
   lastKnown(tenant: string, ageMsMax: number): Figures | undefined {
     const { figures, at } = this.#lastKnownOf(this.#memory.tenant(tenant))
     return this.#clock.now() - at > ageMsMax ? undefined : figures

@@ -1,4 +1,4 @@
-/** Puts the shared store together: connection, scripts, local share, and what is told of its state. */
+/** Puts the shared store together: connection, scripts, local share, and the reports of its state. */
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../config/schema/index.ts'
@@ -16,20 +16,20 @@ export type RedisSection = NonNullable<NonNullable<Section['rate_limits']>['redi
 
 export interface RedisContext extends StoreContext {
   readonly random: () => number
-  /** Of this process; no other has it. */
+  /** Names this process; no other process has the name. */
   readonly replica: string
   /** How many replicas the configuration speaks of. */
   readonly replicas: number
   readonly secureContext: () => SecureContext
 }
 
-/** A start waits so long for the first answer, so that the first requests are counted where all others are. */
+/** A start waits this long for the first answer, so that the first requests are counted where all others are. */
 const START_MS = 1_000
 
-/** An end waits so long for the last settlements. */
+/** An end waits this long for the last settlements. */
 const FLUSH_MS = 1_000
 
-/** Without a local share a late answer is better than none: it is waited for at least so long. */
+/** Without a local share a late answer is better than none: the wait is at least this long. */
 const PATIENCE_MS = 250
 
 const MEMORY: Script = { name: 'memory', lua: "return redis.call('INFO', 'memory')" }
@@ -83,7 +83,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     async close() {
       const left = await store.flush(FLUSH_MS)
       if (left > 0) {
-        const message = `The shared store is away: ${left} settlements could not be told.`
+        const message = `The shared store is away: ${left} settlements could not be delivered.`
         log.event('error', 'store', message, { settlements_waiting: left })
       }
       if (!link.isAway) await replicas.leave(link.run.bind(link)).catch(() => undefined)

@@ -2,13 +2,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Link, Script } from '../redis/link.ts'
 
-/** A replica that has not been heard of for so long is gone. */
+/** A replica that was silent for this time is gone. */
 const PRESENT_MS = 15_000
 
 /** Admissions are forgotten with this time constant. */
 const MEMORY_MS = 60_000
 
-/** A fraction rises once it was told so many times. */
+/** A fraction rises once this many announcements in a row have returned it. */
 const FRACTIONS = 3
 
 /**
@@ -45,9 +45,9 @@ return {count, sum}
 
 export interface ReplicasOptions {
   readonly keyPrefix: string
-  /** Of this process. */
+  /** Names this process. */
   readonly replica: string
-  /** How many there are as far as the configuration says; counts until the store has told. */
+  /** How many the configuration speaks of; counts until the store has answered. */
   readonly expected: number
   readonly clock: Clock
 }
@@ -58,7 +58,7 @@ export class Replicas {
   count: number
   /** Fractions of all replicas add up to 1, or to less while they change. */
   fraction: number
-  /** The last that were told. */
+  /** The fractions of the last announcements. */
   readonly #fractions: number[] = []
   readonly #keys: readonly string[]
   readonly #replica: string
@@ -76,12 +76,12 @@ export class Replicas {
     this.#beatAt = clock.now()
   }
 
-  /** Told when the store is back. */
+  /** The store is back. */
   returned(): void {
     this.#believesFewerAt = this.#clock.now() + PRESENT_MS
   }
 
-  /** Everybody has a weight of at least 1, so that who has just come has a share too. */
+  /** Every replica has a weight of at least 1, so that a new one has a share too. */
   async announce(run: Link['run']): Promise<void> {
     const now = this.#clock.now()
     this.admissions *= Math.exp((this.#beatAt - now) / MEMORY_MS)
@@ -91,7 +91,7 @@ export class Replicas {
     const [count, sum] = countsOf(reply)
     if (count < this.count && now < this.#believesFewerAt) return
     this.count = count
-    // The others may know what was a beat ago: who gains waits until those who lose have heard of it.
+    // The others may know the state of a beat ago: a replica that gains waits until those that lose have heard of it.
     this.#fractions.push(weight / sum)
     if (this.#fractions.length > FRACTIONS) this.#fractions.shift()
     this.fraction = Math.min(...this.#fractions)

@@ -1,11 +1,11 @@
-/** Whether the shared store answers, and telling it: metrics, a log line for each change, a member of GET /status. */
+/** The state of the shared store, and its reports: metrics, a log line for each change, a member of GET /status. */
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { StoreAway } from '../redis/link.ts'
 import { wordsOf } from '../redis/redis-errors.ts'
 
-/** A server that answers with errors is told of this often. */
+/** A server that answers with errors is logged at most this often. */
 const COMPLAINT_MS = 60_000
 
 export interface SharedStateOptions {
@@ -67,10 +67,10 @@ export class SharedState {
   /** `memory` is the section of that name of the server's INFO. */
   warnOfEviction(memory: unknown): void {
     const lines = String(memory).split(/\r?\n/)
-    const told = (name: string) =>
+    const setting = (name: string) =>
       lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1)
-    const policy = told('maxmemory_policy') ?? 'noeviction'
-    if (Number(told('maxmemory') ?? 0) === 0 || policy === 'noeviction') return
+    const policy = setting('maxmemory_policy') ?? 'noeviction'
+    if (Number(setting('maxmemory') ?? 0) === 0 || policy === 'noeviction') return
     const advice = 'it may drop counters when it is full; set maxmemory-policy noeviction'
     const message = `The shared store has maxmemory-policy ${policy}: ${advice}.`
     this.#options.log.event('warn', 'store', message)

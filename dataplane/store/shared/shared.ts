@@ -1,6 +1,6 @@
 /**
- * The store that replicas share, with what was declared for the time it is away: a local share of each limit, or a refusal
- * that says so. Nothing that was used is lost meanwhile, and nothing is told to the store twice.
+ * The store that replicas share. While it is away, a local share of each limit decides, or requests are refused. No usage is
+ * lost meanwhile, and none is charged twice.
  */
 import { GatewayError } from '../../base/errors.ts'
 import type {
@@ -30,7 +30,7 @@ export interface SharedOptions {
   readonly store: Adopting
   readonly local: LocalShare
   readonly failOpen: boolean
-  /** Whether it is known to be away, so that nobody needs to ask. */
+  /** Whether it is known to be away, so that no call is made. */
   readonly isAway: () => boolean
   readonly newId: () => string
   /** A request was admitted: by the store, or by the local share. */
@@ -121,7 +121,7 @@ export class SharedStore implements Store {
     return isAway() ? this.#late.add(settling) : this.#send(store, settling)
   }
 
-  /** Younger than `ageMsMax` is good enough, and costs the store nothing. */
+  /** Figures younger than `ageMsMax` are good enough, and need no call. */
   async read(tenant: string, rules: Rules, ageMsMax = 0): Promise<Figures> {
     const { isAway, store, local, failOpen } = this.#options
     const known = ageMsMax > 0 ? local.lastKnown(tenant, ageMsMax) : undefined
@@ -155,12 +155,12 @@ export class SharedStore implements Store {
     this.deliver()
   }
 
-  /** What waits is told. */
+  /** Sends the settlements that wait. */
   deliver(): void {
     if (this.#late.size > 0) void this.#counted(this.#late.deliver())
   }
 
-  /** Resolves once everything was told that can be told, or after so long, with how many settlements are left. */
+  /** Resolves once all settlements are delivered, or after `mostMs`, with how many are left. */
   async flush(mostMs: number): Promise<number> {
     this.deliver()
     await new Promise<void>((resolve) => {
@@ -200,7 +200,7 @@ export class SharedStore implements Store {
     return result
   }
 
-  /** The store may have admitted it, and nobody knows: its slot and hold are given back once it can be told. */
+  /** The store may have admitted it, though no answer came: its slot and hold are given back once the store answers. */
   #undo({ tenant, id }: AdmitRequest): void {
     this.#late.undo({ tenant, id, used: NONE, budget: undefined })
   }
@@ -223,7 +223,7 @@ export class SharedStore implements Store {
   }
 }
 
-/** Never 429: nobody has exceeded anything. */
+/** Never 429: the tenant has exceeded nothing. */
 export function unavailable(): GatewayError {
   return new GatewayError(
     'ERR_GW_LIMITER_UNAVAILABLE',

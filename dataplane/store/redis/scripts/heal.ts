@@ -1,8 +1,8 @@
-/** What a replica tells windows that know less than it does: after a flush, or a failover to an older copy. */
+/** A replica restores windows that know less than it does: after a flush, or a failover to an older copy. */
 import type { Script } from '../link.ts'
 import { BEGINNING, LEDGERS } from './state.ts'
 
-/** A field that was written an hour ago may be folded. */
+/** A field that was written an hour ago may be folded; this is well before. */
 const REFRESHED_AFTER_MS = 20 * 60_000
 
 /**
@@ -10,7 +10,7 @@ const REFRESHED_AFTER_MS = 20 * 60_000
  * seen, the last known sum with what the caller settled since, the last known base.
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
- * So the largest is the best that can be known, and it is the truth once every living replica has told its own.
+ * So the largest is the best that can be known, and it is the truth once every living replica has written its own.
  * Reply: 1, the time, and each window as the caller remembers it.
  */
 export const HEAL: Script = {

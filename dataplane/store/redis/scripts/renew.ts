@@ -1,4 +1,4 @@
-/** What happens to leases while they run: they are renewed, and they grow. */
+/** Leases while their requests run: they are renewed, and they grow. */
 import type { Script } from '../link.ts'
 import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
 
@@ -75,7 +75,7 @@ if known then ledger(ARGV[4]) ledger(ARGV[5]) end
 local missing = expire()
 if missing then return missing end
 
--- What a window's leases hold, also where it is not the present one.
+-- The sum that a window's leases hold, also where it is not the present one.
 local function heldIn(name, present, held, index)
   if name == present then return held end
   local sum, all = 0, call('HVALS', LEASES)

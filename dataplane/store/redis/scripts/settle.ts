@@ -3,7 +3,7 @@ import type { Script } from '../link.ts'
 import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
 
 /**
- * What to do with the lease: end it; end it and leave a grave, so that nothing revives it; take back an admission that got no
+ * Ways to end a lease: end it; end it and leave a grave, so that nothing revives it; take back an admission that got no
  * answer.
  */
 export const SETTLE_ONLY = 0

@@ -1,5 +1,5 @@
 /**
- * What every script begins with: the clock, one tenant's state, its leases and its graves (what expired leases were
+ * The beginning of every script: the clock, one tenant's state, its leases and its graves (what expired leases were
  * charged). A script changes nothing before it has read all that it needs, so an error leaves nothing half done.
  *
  * KEYS: state, leases, graves, then the hashes of windows.
@@ -52,7 +52,7 @@ local function poured(level, at, rate, cost)
   return max(0, min(SAFE, levelAt(level, at, rate) + max(-1e11, min(1e11, cost)) * UNIT))
 end
 
--- What a request was charged by its estimate becomes what it used.
+-- The charge of the estimate becomes the charge of the usage.
 local function correctTokens(rated, used)
   if rated < 0 or tokenRate == 0 then return end
   tokenLevel = poured(tokenLevel, tokenAt, tokenRate, used - rated)
@@ -89,8 +89,8 @@ end
 `
 
 /**
- * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`born\` tells one
- * life of the hash from the next, \`told\` which alerts went to which request, and each replica has a field with the
+ * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`born\` marks one
+ * life of the hash, \`told\` says which alerts went to which request, and each replica has a field with the
  * absolute total of what it settled and when it wrote last.
  */
 export const LEDGERS = `
@@ -105,7 +105,7 @@ local function ledger(name)
   return window
 end
 
--- Whether the window knows less than it has told the caller. A total below zero is one that may have been folded.
+-- Whether the window knows less than it once returned to the caller. A total below zero is one that may have been folded.
 local function lost(window, born, mine)
   if born == 0 then return false end
   return window.born ~= born or (mine > 0 and window.mine < mine) or (window.mine >= 0 and window.mine < -mine)
@@ -167,7 +167,7 @@ local function writeWindows()
   end
 end
 
--- What the caller remembers of a window.
+-- The caller remembers these figures of a window.
 local function tell(reply, name)
   local window = windows[name]
   local i = #reply
