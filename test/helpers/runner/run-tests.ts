@@ -9,6 +9,15 @@ import { join, relative } from 'node:path'
 
 const REPORTER = join(import.meta.dirname, 'failed-files.ts')
 
+/**
+ * Test files take compiled modules from the last run, which saves a third of the processor time of many small ones. By a flag
+ * and not by the environment, so that programs that tests start keep to their own ways.
+ */
+const COMPILED = join(import.meta.dirname, '../../../.cache/compiled')
+const KEEP_COMPILED = `--import=data:text/javascript,${encodeURIComponent(
+  `import { enableCompileCache } from 'node:module'; enableCompileCache(${JSON.stringify(COMPILED)})`,
+)}`
+
 /** The runner itself would leave one core idle, though tests wait more than they work. */
 const FILES_AT_ONCE = Math.max(2, availableParallelism())
 
@@ -34,7 +43,8 @@ function runOnce(args: readonly string[], env: NodeJS.ProcessEnv) {
     index % 2 === 0 ? `--test-reporter=${value}` : `--test-reporter-destination=${value}`,
   )
   const concurrency = `--test-concurrency=${FILES_AT_ONCE}`
-  const { status } = spawnSync(process.execPath, ['--test', concurrency, ...flags, ...args], {
+  const own = ['--test', KEEP_COMPILED, concurrency, ...flags]
+  const { status } = spawnSync(process.execPath, [...own, ...args], {
     stdio: 'inherit',
     env,
   })
