@@ -7,7 +7,7 @@ import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { OTHER_NAME, readUsage, withReasonings } from './members.ts'
-import type { OpenAiLike } from './provider.ts'
+import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
 const OPEN_BRACE = 0x7b

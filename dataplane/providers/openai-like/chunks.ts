@@ -6,7 +6,7 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError } from '../failures/classify.ts'
 import { failingReason } from './answer.ts'
 import { OTHER_NAME, withReasonings } from './members.ts'
-import type { OpenAiLike } from './provider.ts'
+import type { OpenAiLike } from './options.ts'
 import { openRepair } from './repair.ts'
 
 export type Chunk = Readonly<Record<string, unknown>>

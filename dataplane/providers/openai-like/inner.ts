@@ -12,7 +12,7 @@ import type { Decoded, Meaning, StreamReader } from '../contract.ts'
 import { readAnswer } from './answer.ts'
 import { type Chunk, openChunks } from './chunks.ts'
 import { readUsage, withReasoning } from './members.ts'
-import type { OpenAiLike } from './provider.ts'
+import type { OpenAiLike } from './options.ts'
 
 const FINISH: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter'])
 

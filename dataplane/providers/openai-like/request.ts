@@ -8,7 +8,7 @@ import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
 import { isRecord } from '../../json/values.ts'
 import type { ProviderSettings } from '../contract.ts'
-import type { OpenAiLike } from './provider.ts'
+import type { OpenAiLike } from './options.ts'
 
 /**
  * Proxies behind an upstream's name would obey these: a client must not choose hosts or

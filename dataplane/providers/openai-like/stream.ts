@@ -7,7 +7,7 @@ import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
 import { type Chunk, openChunks, type Piece } from './chunks.ts'
 import { readUsage } from './members.ts'
-import type { OpenAiLike } from './provider.ts'
+import type { OpenAiLike } from './options.ts'
 import { skimmer } from './skim.ts'
 
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }

@@ -1,0 +1,106 @@
+/**
+ * Two trees beside each other, in turns: processor time of a governed request, p99 at 1,000/s and memory.
+ * `node test/bench/compare.ts OTHER_TREE [ROUNDS]`; the other tree is measured as "before".
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { freePort } from '../helpers/free-port.ts'
+import { readProcessorTime, readResidentBytes } from './consumption.ts'
+import { governed, startGateway } from './gateway.ts'
+import { failuresOf, runLoad } from './load.ts'
+import { LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import { compilePrograms } from './tools.ts'
+
+const SECONDS = 4
+const CONNECTIONS = 64
+const RATE = 1_000
+const MEBIBYTE = 1_048_576
+
+interface Figures {
+  readonly cpuUs: number
+  readonly p99Ms: number
+  readonly idleMiB: number
+  readonly loadedMiB: number
+}
+
+const [other, rounds = '5'] = process.argv.slice(2)
+if (other === undefined) {
+  console.error('Name the other tree: node test/bench/compare.ts ../other [ROUNDS]')
+  process.exit(64)
+}
+const directory = mkdtempSync(join(tmpdir(), 'gw-compare-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+const programs = compilePrograms(import.meta.dirname)
+const trees = { before: resolve(other), now: resolve(import.meta.dirname, '../..') }
+const figures: Record<keyof typeof trees, Figures[]> = { before: [], now: [] }
+const upstreamPort = await freePort()
+const upstream = await startUpstream()
+try {
+  for (let round = 0; round < Number(rounds); round++) {
+    for (const name of ['before', 'now'] as const) {
+      figures[name].push(await measure(trees[name], `${name}-${round}`))
+      console.log(name, JSON.stringify(figures[name].at(-1)))
+    }
+  }
+} finally {
+  await upstream.stop()
+}
+for (const key of ['cpuUs', 'p99Ms', 'idleMiB', 'loadedMiB'] as const) {
+  const [before, now] = [medianOf(figures.before, key), medianOf(figures.now, key)]
+  console.log(`${key}: ${before.toFixed(1)} before, ${now.toFixed(1)} now, ${ratio(now, before)}`)
+}
+
+async function measure(tree: string, name: string): Promise<Figures> {
+  const port = await freePort()
+  const gateway = await startGateway({
+    name,
+    main: join(tree, 'dataplane/main.ts'),
+    root: resolve(import.meta.dirname, '../..'),
+    directory: join(directory, name),
+    upstreamPort,
+    port,
+    metricsPort: await freePort(),
+    adminPort: await freePort(),
+    settings: governed(),
+  })
+  try {
+    return await load(gateway, port)
+  } finally {
+    await gateway.stop()
+  }
+}
+
+async function load({ pid }: Process, port: number): Promise<Figures> {
+  const idleMiB = readResidentBytes(pid) / MEBIBYTE
+  const options = { program: programs.load, port, seconds: SECONDS }
+  // Compiled code is what serves.
+  await runLoad({ ...options, connections: CONNECTIONS })
+  const before = readProcessorTime(pid).runNs
+  const closed = await runLoad({ ...options, connections: CONNECTIONS })
+  const cpuUs = (readProcessorTime(pid).runNs - before) / 1000 / closed.requests
+  const open = await runLoad({ ...options, connections: CONNECTIONS, rate: RATE })
+  if (failuresOf(closed) + failuresOf(open) > 0) throw new Error('Requests failed.')
+  return { cpuUs, p99Ms: open.p99Us / 1000, idleMiB, loadedMiB: readResidentBytes(pid) / MEBIBYTE }
+}
+
+async function startUpstream(): Promise<Process> {
+  const started = startProcess({
+    name: 'upstream',
+    core: LOAD_CORE,
+    program: programs.upstream,
+    arguments: [String(upstreamPort), '10', '0'],
+    outputFile: join(directory, 'upstream.log'),
+  })
+  await untilReady(started, `http://127.0.0.1:${upstreamPort}/health`)
+  return started
+}
+
+function medianOf(all: readonly Figures[], key: keyof Figures): number {
+  const sorted = all.map((one) => one[key]).toSorted((one, two) => one - two)
+  return sorted[Math.floor(sorted.length / 2)] ?? 0
+}
+
+function ratio(now: number, before: number): string {
+  return `${(((now - before) / before) * 100).toFixed(1)} %`
+}
