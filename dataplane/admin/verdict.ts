@@ -62,7 +62,8 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const wanted = { estimate: own.estimate, downgradeEstimate: downgrade?.estimate }
   const predicted = forecast(figures, rules, wanted, wall)
   if (predicted.outcome === 'refused') throw refusalError(predicted, rules, wall)
-  if (predicted.outcome === 'admitted' || downgrade === undefined) return served(wish, active, gateway)
+  if (predicted.outcome === 'admitted' || downgrade === undefined)
+    return served(wish, active, gateway)
   const instead = served(
     { ...wish, route: downgrade.route, quote: downgrade.quote },
     active,
