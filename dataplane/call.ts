@@ -34,6 +34,7 @@ export interface Incoming {
 
 /** `ended` or `broken` is called once, and last. */
 export interface BodyTaker {
+  /** Of a body that comes in several chunks it copies what it keeps: the memory of a chunk is given back. */
   data(chunk: Buffer): void
   ended(): void
   broken(why: GatewayError): void

@@ -2,6 +2,7 @@
 
 import type { Visit } from './apis/contract.ts'
 import type { Dialect } from './apis/dialect.ts'
+import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
 import type { Usage } from './inner-form.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
@@ -27,10 +28,12 @@ export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
   refuseKnown(tenant, rules, gateway)
   const held = gateway.bodies.enter(tenant)
   let isJudged = false
+  let large: Buffer | undefined
   try {
     const received = receive(call, held, { settings, rules }, gateway)
     // Most bodies come with their head, and most are scanned at once.
     const bytes = received instanceof Promise ? await arrival(received, visit) : received
+    if (held.isLarge) large = bytes
     const scan = scanBody(bytes)
     const scanned = scan instanceof Promise ? await scan : scan
     const route = match(scanned.model, caller, snapshot)
@@ -41,7 +44,11 @@ export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
     isJudged = true
     await serve({ call, request, caller, route, rules }, dialect, visit)
   } catch (error) {
-    if (!isJudged && held.isLarge) await chargeRefused({ tenant, id: call.id }, rules, gateway)
+    if (!isJudged && held.isLarge) {
+      // Nobody has it but this function: it was refused before it could be sent.
+      if (large !== undefined) giveBack(large)
+      await chargeRefused({ tenant, id: call.id }, rules, gateway)
+    }
     throw error
   } finally {
     held.leave()

@@ -13,10 +13,17 @@ const HELD_MAX = 64
 
 let held: HeldWrites[] = []
 let isAwaited = false
+let asked = 0
+
+/** How many writes have been held so far: it grows while anybody is served. */
+export function flushes(): number {
+  return asked
+}
 
 /** Calls `flush` once, before anything else is read from any connection. */
 export function flushAtTurnEnd(writes: HeldWrites): void {
   held.push(writes)
+  asked++
   if (held.length >= HELD_MAX) flushAll()
   else if (!isAwaited) {
     isAwaited = true

@@ -1,11 +1,11 @@
 /** Bodies that are being received or held: how many each tenant has, and how many bytes all of them take. */
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
+import { LARGE_BYTES } from '../base/heavy-work.ts'
 
 /** A body is there up to three times while it is served: as received, as sent, and as a tree. */
 const MEMORY_PARTS = 8
 const LARGEST_MIN = 4
-const LARGE_BYTES = 65_536
 
 /** How many bytes of bodies a process of this memory may hold: an eighth, and at least the largest body four times. */
 export function bodyBytesMax(memoryBytes: number, requestBytesMax: number): number {

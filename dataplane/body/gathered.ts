@@ -1,4 +1,5 @@
 /** The bytes of a body that comes in pieces: however small they are, they take little more memory than one that is whole. */
+import { giveBack } from '../base/spent-bytes.ts'
 
 /** Pages grow with what has come, so that their unused rest never outweighs it. */
 const PAGE_BYTES_MIN = 4_096
@@ -39,6 +40,7 @@ export class Gathered {
   whole(): Buffer {
     const last = this.#page.subarray(0, this.#used)
     const whole = this.#full.length === 0 ? last : Buffer.concat([...this.#full, last], this.length)
+    for (const page of this.#full) giveBack(page)
     this.#full = []
     this.#page = NOTHING
     return whole
@@ -60,7 +62,10 @@ export class Gathered {
 
   #gather(bytes: number): void {
     const page = Buffer.allocUnsafeSlow(bytes)
-    for (const full of this.#full) this.#used += full.copy(page, this.#used)
+    for (const full of this.#full) {
+      this.#used += full.copy(page, this.#used)
+      giveBack(full)
+    }
     this.#full = []
     this.#page = page
   }

@@ -1,14 +1,14 @@
 /** From the bytes of a body to a request: first what decides where it leads, then the tree and its shape. */
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../base/errors.ts'
+import { LARGE_BYTES } from '../base/heavy-work.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { parseInPieces } from './pieces.ts'
 import { atOnce, inSteps } from './steps.ts'
+import { isSparseInParts, isUtf8InParts } from './text.ts'
 
-/** A larger body is read and parsed in steps. */
-const LARGE_BYTES = 65_536
 /** How far the scan of a large one goes without looking at the time. */
 const SCAN_BYTES = 65_536
 /** No model has a longer name. */
@@ -45,9 +45,9 @@ export interface BodyFacts {
 
 /** Throws ERR_GW_INVALID_REQUEST; nothing has been parsed by then but the name of the model. */
 export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {
-  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.')
+  if (bytes.length > LARGE_BYTES) return inSteps(scanning(bytes))
+  if (!isUtf8(bytes)) throw notUtf8()
   const scan = new MembersScan(bytes)
-  if (bytes.length > LARGE_BYTES) return inSteps(scanning(bytes, scan))
   translated(() => scan.run(bytes.length))
   return { bytes, found: scan, model: modelOf(bytes, scan.spans.get('model')) }
 }
@@ -72,8 +72,7 @@ export function parseRequest<Request extends ModelRequest>(
   reading: Reading<Request>,
   createdSeconds: number,
 ): Request {
-  if (!isUtf8(bytes)) throw invalid('The body is not valid UTF-8.')
-  const scanned = atOnce(scanning(bytes, new MembersScan(bytes)))
+  const scanned = atOnce(scanning(bytes))
   if (bytes.length > LARGE_BYTES) return atOnce(understanding(scanned, reading, createdSeconds))
   return understand(scanned, reading, createdSeconds) as Request
 }
@@ -102,7 +101,9 @@ const GONE = new Proxy({} as ModelRequest['body'] & never, {
   },
 })
 
-function* scanning(bytes: Buffer, scan: MembersScan): Generator<undefined, Scanned> {
+function* scanning(bytes: Buffer): Generator<undefined, Scanned> {
+  if (!(yield* isUtf8InParts(bytes))) throw notUtf8()
+  const scan = new MembersScan(bytes)
   for (let until = SCAN_BYTES; !translated(() => scan.run(until)); until += SCAN_BYTES) yield
   return { bytes, found: scan, model: modelOf(bytes, scan.spans.get('model')) }
 }
@@ -119,7 +120,7 @@ function* understanding<Request extends ModelRequest>(
     next = translated(() => parsing.next())
   }
   yield
-  const sparse = isAscii(bytes) && !bytes.includes('\\u')
+  const sparse = yield* isSparseInParts(bytes)
   const facts = { bytes, found, spans: found.spans, createdSeconds, sparse }
   return reading.request(next.value, facts)
 }
@@ -134,6 +135,10 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   if (end < span.end || bytes.subarray(start, end).indexOf(BACKSLASH) === -1) return raw
   // A string in quotes.
   return parseJson(bytes.toString('utf8', start, end)) as string
+}
+
+function notUtf8(): GatewayError {
+  return invalid('The body is not valid UTF-8.')
 }
 
 function noModel(): GatewayError {

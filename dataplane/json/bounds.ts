@@ -44,3 +44,52 @@ function closingQuote(text: string, opening: number): number {
     at = text.indexOf('"', at + 1)
   }
 }
+
+/** The same bounds, of bytes as they come. */
+export class Bounds {
+  #depth = 0
+  #values = 0
+  #isString = false
+  /** The first byte to come is escaped. */
+  #isEscaped = false
+
+  /** Looks at more bytes; false: they go beyond. */
+  holds(bytes: Buffer): boolean {
+    let at = this.#isString ? this.#stringEnd(bytes, 0) : 0
+    let [depth, values] = [this.#depth, this.#values]
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) at = this.#stringEnd(bytes, at + 1) - 1
+      else if (byte === COMMA) values++
+      else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+        values++
+        if (++depth > DEPTH_MAX) return false
+      } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--
+    }
+    this.#depth = depth
+    this.#values = values
+    return values <= VALUES_MAX
+  }
+
+  /** Behind the closing quote, or behind all bytes where it has not come. */
+  #stringEnd(bytes: Buffer, from: number): number {
+    this.#isString = true
+    const first = from + (this.#isEscaped ? 1 : 0)
+    this.#isEscaped = false
+    let at = first
+    for (;;) {
+      const quote = bytes.indexOf(QUOTE, at)
+      const end = quote === -1 ? bytes.length : quote
+      let slashes = 0
+      while (end - 1 - slashes >= first && bytes[end - 1 - slashes] === BACKSLASH) slashes++
+      if (quote === -1) {
+        this.#isEscaped = slashes % 2 === 1
+        return bytes.length
+      }
+      at = quote + 1
+      if (slashes % 2 === 0) break
+    }
+    this.#isString = false
+    return at
+  }
+}

@@ -1,5 +1,6 @@
 /** The last answer of a connection: it must arrive although the client may still be sending. */
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 const LAST = Symbol('last answer')
 
@@ -50,6 +51,6 @@ function takeTurn(): void {
 }
 
 /** Whether what still arrives is thrown away: it may be a part of a request that was refused. */
-export function isLastAnswered(connection: Connection): boolean {
+export function isLastAnswered(connection: Duplex & { [LAST]?: true }): boolean {
   return connection[LAST] === true
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Socket } from 'node:net'
 import { GatewayError } from '../base/errors.ts'
 import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../call.ts'
+import { rawOf } from './handed-over.ts'
 
 /** Event on the request by which the server tells that the parser gave up on its body; carries the refusal. */
 export const BODY_BROKEN = Symbol('body broken')
@@ -146,7 +147,9 @@ export class NodeExchange implements Incoming, Outgoing {
 /** Bytes that were given to the system's queue of a socket and that it has not sent. */
 export function queuedBytes(socket: Socket | null): number {
   // Node's own idle timeout of a socket looks at the same number; it has no public name.
-  const { _handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }
+  const { _handle } = (socket === null ? {} : rawOf(socket)) as {
+    _handle?: { writeQueueSize?: number } | null
+  }
   return _handle?.writeQueueSize ?? 0
 }
 

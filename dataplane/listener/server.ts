@@ -14,6 +14,7 @@ import type { Gateway } from '../gateway.ts'
 import { identify, serve } from '../visit.ts'
 import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
+import { rawOf } from './handed-over.ts'
 import { takeOver } from './http1/door.ts'
 import { answerLast, isLastAnswered } from './last-answer.ts'
 import { NodeExchange } from './node-exchange.ts'
@@ -138,7 +139,7 @@ function handlerOf(gateway: Gateway, api: Api, preflights: PreflightLog) {
     const cors = gateway.active.snapshot.section.gateway.cors
     const headers = corsHeaders(incoming.headers.origin, cors)
     if (fault !== undefined) answerLast(incoming.socket)
-    if (gateway.draining || fault !== undefined || isAged(incoming.socket, receivedAt))
+    if (gateway.draining || fault !== undefined || isAged(rawOf(incoming.socket), receivedAt))
       headers.push('connection', 'close')
     if (fault === undefined && incoming.method === 'OPTIONS') {
       if (bodyIsUnread(incoming)) {

@@ -37,6 +37,13 @@ export class Gathering {
     return whole
   }
 
+  /** All of it, which stays. */
+  peek(): Buffer {
+    const whole = this.take()
+    this.add(whole)
+    return whole
+  }
+
   /** What has been filled of the page is a piece; the rest of the page goes on being filled. */
   #turn(): void {
     if (this.#used === 0) return

@@ -7,7 +7,7 @@ import type { Attack, Orders } from '../helpers/attack-list.ts'
 const MEBIBYTE = 1_048_576
 /** Behind each answer: at full speed the attackers would need the processor that is measured. */
 const PAUSE_MS = 100
-const { attack, url, keys } = workerData as Orders
+const { attack, url, keys, isOn } = workerData as Orders
 const { hostname, port } = new URL(url)
 
 type Sends = (socket: Socket) => Promise<void>
@@ -39,7 +39,8 @@ function sends(key: string | undefined, body: Buffer): Sends {
   return (socket) => write(socket, [head(key, `Content-Length: ${body.length}`), body])
 }
 
-function sendsBytes(key: string | undefined, bytes: number): Sends {
+/** `odd`: further lines of the head. */
+function sendsBytes(key: string | undefined, bytes: number, odd = ''): Sends {
   const body = text('chat').subarray(0, bytes)
   const chunks = Array.from({ length: 64 }, (_, part) => {
     const size = body.length / 64
@@ -47,7 +48,7 @@ function sendsBytes(key: string | undefined, bytes: number): Sends {
     return Buffer.from([...from].map((one) => `1\r\n${one}\r\n`).join(''))
   })
   return (socket) =>
-    write(socket, [head(key, 'Transfer-Encoding: chunked'), ...chunks, '0\r\n\r\n'])
+    write(socket, [head(key, `${odd}Transfer-Encoding: chunked`), ...chunks, '0\r\n\r\n'])
 }
 
 /** All but the last bytes, and then nothing. */
@@ -78,6 +79,10 @@ const WAYS: Readonly<Record<Attack, () => [Sends, number]>> = {
   'nobody attacks': () => [async () => {}, 0],
   'bodies of 4 MiB in chunks of one byte': () => [sendsBytes(keys.plain, 4 * MEBIBYTE), 2],
   'the same by a key without the route': () => [sendsBytes(keys.routeless, 4 * MEBIBYTE), 2],
+  'the same with a header that only the other reader takes': () => [
+    sendsBytes(keys.plain, 4 * MEBIBYTE, 'Trailer: x-none\r\n'),
+    2,
+  ],
   'five bodies of 8 MiB of empty lists at once': () => [sends(keys.plain, lists('chat')), 5],
   'a tenant behind its rate sends lists of 8 MiB': () => [sends(keys.limited, lists('chat')), 2],
   'a key without the route sends lists of 8 MiB': () => [sends(keys.routeless, lists('chat')), 2],
@@ -90,9 +95,15 @@ const WAYS: Readonly<Record<Attack, () => [Sends, number]>> = {
   'upstream: a whole answer of 16 MiB of brackets': () => [asks('deep', false), 2],
 }
 
+/** Resolves while there is an attack. */
+async function on(): Promise<void> {
+  while (Atomics.load(isOn, 0) === 0) await delay(10)
+}
+
 /** One connection after the other; the next request as soon as there is an answer. */
 async function attackOn(way: Sends): Promise<never> {
   for (;;) {
+    await on()
     const socket = connect({ host: hostname, port: Number(port), noDelay: true })
     // A listener for each time that a body has to wait.
     socket.setMaxListeners(0)
@@ -104,6 +115,7 @@ async function attackOn(way: Sends): Promise<never> {
       const answer = new Promise<void>((resolve) => {
         answered = resolve
       })
+      await on()
       await way(socket)
       await Promise.race([answer, closed])
       // A client that hears a refusal and goes on at once.

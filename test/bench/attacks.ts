@@ -8,6 +8,8 @@ import { ATTACKS, type Attack, type Orders } from '../helpers/attack-list.ts'
 import { type GatewayProcess, startGateway } from '../helpers/gateway-process.ts'
 
 const SECONDS = Number(process.argv[2] ?? 10)
+/** With and without by turns: other work on the machine disturbs both alike. */
+const TURN_SECONDS = 0.5
 const CONNECTIONS = 4
 const HEAP_MEBIBYTES = 1024
 const BODY = JSON.stringify({
@@ -20,6 +22,8 @@ interface Figures {
   readonly p50: number
   readonly p99: number
   readonly failed: number
+  /** Of the gateway, milliseconds for each request. */
+  readonly processorMs: number
 }
 
 const KEYS = {
@@ -59,6 +63,7 @@ async function measure(gateway: GatewayProcess, seconds: number): Promise<Figure
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const took: number[] = []
   let failed = 0
+  const before = processorMs(gateway.pid)
   const endsAt = performance.now() + seconds * 1000
   const loops = Array.from({ length: CONNECTIONS }, async () => {
     while (performance.now() < endsAt) {
@@ -70,10 +75,17 @@ async function measure(gateway: GatewayProcess, seconds: number): Promise<Figure
   })
   await Promise.all(loops)
   agent.destroy()
+  const spent = processorMs(gateway.pid) - before
   took.sort((one, other) => one - other)
   const at = (share: number) =>
     took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? 0
-  return { perSecond: took.length / seconds, p50: at(0.5), p99: at(0.99), failed }
+  return {
+    perSecond: took.length / seconds,
+    p50: at(0.5),
+    p99: at(0.99),
+    failed,
+    processorMs: spent / took.length,
+  }
 }
 
 function ask({ url }: GatewayProcess, agent: Agent): Promise<number> {
@@ -90,6 +102,19 @@ function ask({ url }: GatewayProcess, agent: Agent): Promise<number> {
     outgoing.on('error', reject)
     outgoing.end(BODY)
   })
+}
+
+function middle(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
+}
+
+/** What all threads of it have used. */
+function processorMs(pid: number): number {
+  const place = `/proc/${pid}/stat`
+  if (!existsSync(place)) return Number.NaN
+  const fields = readFileSync(place, 'utf8').split(') ')[1]?.split(' ') ?? []
+  // In hundredths of a second, for programs and for the system.
+  return 10 * (Number(fields[11]) + Number(fields[12]))
 }
 
 /** Peak of the resident memory since it was last asked. */
@@ -111,26 +136,37 @@ async function run(attack: Attack, upstream: string): Promise<void> {
     isGone = true
   })
   try {
-    await measure(gateway, 2)
-    const quiet = await measure(gateway, SECONDS / 2)
+    await measure(gateway, 1)
     takePeak(gateway.pid)
     const { url } = gateway
     const keys = Object.fromEntries(Object.entries(KEYS).map(([name, { key }]) => [name, key]))
-    const orders: Orders = { attack, url, keys }
+    const isOn = new Int32Array(new SharedArrayBuffer(4))
+    const orders: Orders = { attack, url, keys, isOn }
     const attacker = new Worker(new URL('./attacker.ts', import.meta.url), { workerData: orders })
-    await delay(500)
-    const hurt = await measure(gateway, SECONDS)
+    const quiet: Figures[] = []
+    const hurt: Figures[] = []
+    for (let turn = 0; turn < SECONDS / TURN_SECONDS; turn++) {
+      quiet.push(await measure(gateway, TURN_SECONDS))
+      Atomics.store(isOn, 0, 1)
+      await delay(200)
+      hurt.push(await measure(gateway, TURN_SECONDS))
+      Atomics.store(isOn, 0, 0)
+      await delay(300)
+    }
     const peak = takePeak(gateway.pid)
     await attacker.terminate()
+    const ratios = hurt.map((one, turn) => one.perSecond / (quiet[turn]?.perSecond ?? 0))
+    const shares = hurt.map((one, turn) => (quiet[turn]?.processorMs ?? 0) / one.processorMs)
     const cells = [
       attack,
-      quiet.perSecond.toFixed(0),
-      hurt.perSecond.toFixed(0),
-      `${((100 * hurt.perSecond) / quiet.perSecond).toFixed(0)} %`,
-      quiet.p99.toFixed(1),
-      hurt.p99.toFixed(1),
+      middle(quiet.map(({ perSecond }) => perSecond)).toFixed(0),
+      middle(hurt.map(({ perSecond }) => perSecond)).toFixed(0),
+      `${(100 * middle(ratios)).toFixed(0)} %`,
+      `${(100 * middle(shares)).toFixed(0)} %`,
+      middle(quiet.map(({ p99 }) => p99)).toFixed(1),
+      middle(hurt.map(({ p99 }) => p99)).toFixed(1),
       `${peak} MiB`,
-      isGone ? 'the gateway ended' : String(hurt.failed),
+      isGone ? 'the gateway ended' : String(hurt.reduce((sum, { failed }) => sum + failed, 0)),
     ]
     console.log(`| ${cells.join(' | ')} |`)
   } finally {
@@ -141,9 +177,9 @@ async function run(attack: Attack, upstream: string): Promise<void> {
 const upstream = new Worker(new URL('./attack-upstream.ts', import.meta.url))
 const port = await new Promise<number>((resolve) => upstream.once('message', resolve))
 console.log(
-  '| attack | requests/s without | with | of it | p99 ms without | with | peak memory | failed |',
+  '| attack | requests/s without | with | of it | processor time for them | p99 ms without | with | peak memory | failed |',
 )
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- |')
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |')
 const chosen = process.argv.slice(3)
 for (const attack of ATTACKS) {
   if (chosen.length === 0 || chosen.some((word) => attack.includes(word)))

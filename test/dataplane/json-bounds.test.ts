@@ -1,7 +1,7 @@
 /** What of JSON is worth parsing, decided without a parser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isWithinBounds } from '../../dataplane/json/bounds.ts'
+import { Bounds, isWithinBounds } from '../../dataplane/json/bounds.ts'
 import { openai } from '../../dataplane/providers/openai/provider.ts'
 import { tgi } from '../../dataplane/providers/tgi/provider.ts'
 import { aRequest, chatWith } from '../helpers/providers/a-request.ts'
@@ -26,6 +26,28 @@ test('what stands in strings is no structure', () => {
     assert.equal(isWithinBounds(text), true)
   }
   assert.equal(isWithinBounds(`{"a":"${PAD}\\\\",${'['.repeat(100)}`), false)
+})
+
+/** The same looked at in pieces of this length. */
+function areWithinBounds(text: string, length: number): boolean {
+  const bytes = Buffer.from(text)
+  const bounds = new Bounds()
+  for (let at = 0; at < bytes.length; at += length) {
+    if (!bounds.holds(bytes.subarray(at, at + length))) return false
+  }
+  return true
+}
+
+test('bytes that come in pieces have the same bounds', () => {
+  for (const tail of ['', '"', '\\"', '\\\\"', '"a\\"', '\\\\\\"', '","b":"\\\\","c":"'])
+    for (const depth of [62, 70]) {
+      const text = `{"pad":"${PAD}${tail},"x":${'['.repeat(depth)}"${']'.repeat(depth)}`
+      for (const length of [1, 2, 3, 7, 20_008, 20_009, 20_010, 20_011, 30_000]) {
+        assert.equal(areWithinBounds(text, length), isWithinBounds(text), `${tail} by ${length}`)
+      }
+    }
+  assert.equal(areWithinBounds(`[${'1,'.repeat(1_048_576)}1]`, 65_536), false)
+  assert.equal(areWithinBounds(`[${'1,'.repeat(1_000_000)}1]`, 65_536), true)
 })
 
 const TREES: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ export const ATTACKS = [
   'nobody attacks',
   'bodies of 4 MiB in chunks of one byte',
   'the same by a key without the route',
+  'the same with a header that only the other reader takes',
   'five bodies of 8 MiB of empty lists at once',
   'a tenant behind its rate sends lists of 8 MiB',
   'a key without the route sends lists of 8 MiB',
@@ -22,4 +23,6 @@ export interface Orders {
   readonly attack: Attack
   readonly url: string
   readonly keys: Readonly<Record<string, string>>
+  /** One number: 1 while it is to attack, 0 while it is to wait. */
+  readonly isOn: Int32Array
 }

@@ -1,7 +1,9 @@
 /** A client's connection while it carries plain requests: one after the other, then perhaps Node's for good. */
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../../base/errors.ts'
+import { awaitTurn, type Heavy, mustRest, spend } from '../../base/heavy-work.ts'
 import type { Member } from '../../base/roster.ts'
+import { giveBack } from '../../base/spent-bytes.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
 import { type Carrier, PlainExchange } from './exchange.ts'
 import { type PlainLine, recognise } from './plain-head.ts'
@@ -45,7 +47,7 @@ const NEVER = Number.POSITIVE_INFINITY
 const CONNECTION = Symbol('plain connection')
 type Carrying = Socket & { [CONNECTION]?: PlainConnection }
 
-export class PlainConnection implements Member, Carrier, HeldWrites {
+export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   seat = -1
   isHeld = false
   readonly socket: Socket
@@ -95,7 +97,10 @@ export class PlainConnection implements Member, Carrier, HeldWrites {
 
   receive(chunk: Buffer): void {
     const exchange = this.#exchange
-    if (this.#state === 'closing') return
+    if (this.#state === 'closing') {
+      giveBack(chunk)
+      return
+    }
     if (exchange === undefined && this.#waiting === undefined) {
       this.#judge(chunk, false)
       return
@@ -178,9 +183,24 @@ export class PlainConnection implements Member, Carrier, HeldWrites {
   }
 
   #feed(exchange: PlainExchange, chunk: Buffer): number {
+    const isHeavy = exchange.isLarge
+    const began = isHeavy ? performance.now() : 0
     const taken = exchange.feed(chunk)
+    if (isHeavy) {
+      if (taken === chunk.length) giveBack(chunk)
+      spend(performance.now() - began, taken)
+    }
     if (!exchange.takesMore) this.#dueAt = NEVER
+    else if (isHeavy && mustRest()) {
+      this.socket.pause()
+      awaitTurn(this)
+    }
     return taken
+  }
+
+  /** Reads more of a large body. */
+  takeTurn(): void {
+    if (this.#exchange?.takesMore) this.socket.resume()
   }
 
   #keep(bytes: Buffer): void {
@@ -198,9 +218,8 @@ export class PlainConnection implements Member, Carrier, HeldWrites {
       this.#keeper.handOver(this, bytes, isBehind)
       return
     }
-    const end = Math.min(bytes.length, head.bodyAt + head.length)
-    const body = bytes.subarray(head.bodyAt, end)
-    const exchange = new PlainExchange(this, served, head, body)
+    const exchange = new PlainExchange(this, served, head)
+    const end = exchange.open(bytes, head.bodyAt)
     const now = this.#keeper.now()
     this.#exchange = exchange
     this.#state = 'busy'

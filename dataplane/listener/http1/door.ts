@@ -1,10 +1,12 @@
 /** Receives the connections of an HTTP server: plain requests are served here, every other connection is handed on to it. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Api } from '../../apis/contract.ts'
 import type { Clock, Deadline, Deadlines } from '../../base/clock.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { Roster } from '../../base/roster.ts'
+import { HandedOver } from '../handed-over.ts'
 import { markBehind } from '../raw-refusal.ts'
 import { CommonLines } from './answer-text.ts'
 import { type Keeper, PlainConnection, type Served } from './connection.ts'
@@ -86,12 +88,10 @@ class Door implements Keeper, Deadline {
     const { socket } = connection
     this.gone(connection)
     connection.release()
-    // What is put back must wait until somebody listens again.
-    socket.pause()
-    socket.unshift(bytes)
-    for (const listener of this.#listeners) listener.call(this.#server, socket)
-    if (isBehind) markBehind(socket)
-    socket.resume()
+    // Node's server takes any duplex stream.
+    const taken = new HandedOver(socket, bytes) as Duplex as Socket
+    for (const listener of this.#listeners) listener.call(this.#server, taken)
+    if (isBehind) markBehind(taken)
   }
 
   gone(connection: PlainConnection): void {

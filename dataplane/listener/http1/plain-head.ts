@@ -15,8 +15,9 @@ export interface PlainHead {
   readonly headers: IncomingHttpHeaders
   /** All headers as they came. */
   readonly lines: string
-  /** Bytes of the body, and where they begin. */
+  /** Bytes of the body, 0 where it comes in chunks, and where they begin. */
   readonly length: number
+  readonly isChunked: boolean
   readonly bodyAt: number
 }
 
@@ -50,7 +51,7 @@ const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
   ['expect', 'left'],
   ['trailer', 'left'],
   ['proxy-connection', 'left'],
-  ['transfer-encoding', 'left'],
+  ['transfer-encoding', 'kept'],
 ])
 /** Names are compared by length first: most headers of a request are none of these. */
 const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, length) =>
@@ -73,9 +74,12 @@ export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead
   if (!HEADER_LINES.test(lines)) return undefined
   const headers = decidingHeaders(lines)
   if (headers === undefined || !isPlain(headers)) return undefined
-  const length = bodyLength(headers, asked.hasBody)
+  const isChunked = headers['transfer-encoding'] !== undefined
+  const length = isChunked
+    ? chunkedLength(headers, asked.hasBody)
+    : bodyLength(headers, asked.hasBody)
   if (length === undefined) return undefined
-  return { line, headers, lines, length, bodyAt: end + HEAD_END.length }
+  return { line, headers, lines, length, isChunked, bodyAt: end + HEAD_END.length }
 }
 
 /** undefined where one of them must not be there, is there twice, or there are too many of any kind. */
@@ -107,6 +111,11 @@ function bodyLength(headers: IncomingHttpHeaders, hasBody: boolean): number | un
   const length = headers['content-length']
   if (!hasBody) return length === undefined || length === '0' ? 0 : undefined
   return length !== undefined && LENGTH.test(length) ? Number(length) : undefined
+}
+
+function chunkedLength(headers: IncomingHttpHeaders, hasBody: boolean): number | undefined {
+  const isPlain = hasBody && headers['content-length'] === undefined
+  return isPlain && headers['transfer-encoding']?.toLowerCase() === 'chunked' ? 0 : undefined
 }
 
 /** Names and values alternating. */

@@ -4,7 +4,6 @@ import type { Gateway } from '../../gateway.ts'
 import type { ModelRequest, Usage } from '../../inner-form.ts'
 import type { MeteredAttempt } from '../../meter.ts'
 import type { Failure } from '../../providers/contract.ts'
-import { Gathering } from '../../streaming/gathering.ts'
 import { Tap } from '../../streaming/tap.ts'
 import {
   type Listener,
@@ -22,16 +21,13 @@ import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import { poolRequestOf } from './pool-request.ts'
 import { reasonOf, speaksAgainst } from './verdict.ts'
+import { WholeAnswer } from './whole-answer.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string; readonly usage: Usage | undefined }
   | { readonly kind: 'stream'; readonly stream: OpenedStream }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'left' }
-
-/** Largest whole answer; no chat completion is near it. */
-const ANSWER_BYTES_MAX = 33_554_432
-const FAILURE_BYTES_MAX = 65_536
 
 /** The parts of the gateway that an attempt runs on. */
 export type Runner = Pick<Gateway, 'clock' | 'deadlines' | 'metrics'>
@@ -65,8 +61,7 @@ export class Attempt implements Receiver, Listener {
   #encoding: Encoding | undefined
   #stream: UpstreamStream | undefined
   /** Made with the first byte that is read whole. */
-  #body: Gathering | undefined
-  #bytes = 0
+  #body: WholeAnswer | undefined
   #judged = false
   #sent: PoolRequest | undefined
 
@@ -145,16 +140,12 @@ export class Attempt implements Receiver, Listener {
       this.#stream.data(chunk)
       return
     }
-    this.#bytes += chunk.length
-    if (this.#bytes <= (this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX)) {
-      this.#body ??= new Gathering()
-      this.#body.add(chunk)
-      return
-    }
-    this.#exchange.abort('the answer is too large')
-    if (this.#status < 300)
-      this.#fail({ class: 'malformed', message: 'The answer is larger than 32 MiB.' })
-    else this.#conclude()
+    this.#body ??= new WholeAnswer(this.#status, this.#encoding)
+    const fault = this.#body.add(chunk)
+    if (fault === undefined) return
+    this.#exchange.abort(`the answer is ${fault}`)
+    if (this.#status >= 300) this.#conclude()
+    else this.#fail({ class: 'malformed', message: TOO_LONG[fault] })
   }
 
   end(): void {
@@ -216,7 +207,7 @@ export class Attempt implements Receiver, Listener {
 
   #conclude(): void {
     const body = this.#body?.take() ?? Buffer.alloc(0)
-    const bytesMax = this.#status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
+    const bytesMax = this.#body?.bytesMax ?? 0
     // Of a failure the encoding has not been looked at yet.
     const encoding = this.#encoding ?? encodingOf(this.#headers)
     decodeBody(body, encoding, bytesMax, (decoded) => {
@@ -290,3 +281,8 @@ export class Attempt implements Receiver, Listener {
     target.state.breaker[verdict](permit, gateway.clock.now())
   }
 }
+
+const TOO_LONG = {
+  'too large': 'The answer is larger than 32 MiB.',
+  'too much': 'The upstream answered with something else than a JSON object.',
+} as const

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { ChunkedBody } from '../../../dataplane/listener/http1/chunked-body.ts'
 import {
+  type PlainHead,
   type PlainLine,
   rawHeadersOf,
   recognise,
@@ -21,6 +23,7 @@ const SAMPLES: readonly string[] = [
   `${LINES[0]?.text}${HEADERS}Content-Length: ${BODY.length}\r\n\r\n${BODY}`,
   `${LINES[0]?.text}${HEADERS}Accept: */*\r\ncontent-length:${BODY.length}\r\nConnection: keep-alive\r\n\r\n${BODY}`,
   `${LINES[0]?.text}${HEADERS}Transfer-Encoding: chunked\r\n\r\nd\r\n${BODY}\r\n0\r\n\r\n`,
+  `${LINES[0]?.text}Host: a\r\ntransfer-encoding:chunked\r\n\r\n00D;a=b;c="d \\"e"\r\n${BODY}\r\n1\r\n \r\n0;x\r\nx-sum: 1\r\nx: \r\n\r\n`,
   `${LINES[1]?.text}${HEADERS}User-Agent: a/1 (b; c)\r\n\r\n`,
 ]
 
@@ -39,14 +42,27 @@ interface Own {
 /** undefined where the gateway leaves the request to Node, or waits for more of its body. */
 function readByGateway(bytes: Buffer): Own | undefined {
   const head = recognise(bytes, LINES)
-  const length = head === undefined ? 0 : head.bodyAt + head.length
-  if (head === undefined || bytes.length < length) return undefined
+  if (head === undefined) return undefined
+  const body = bodyOf(bytes, head)
+  if (body === undefined) return undefined
   const read = {
     line: LINES[head.line]?.text.trimEnd() ?? '',
     headers: rawHeadersOf(head.lines),
-    body: bytes.toString('latin1', head.bodyAt, length),
+    body: body.text,
   }
-  return { read, length }
+  return { read, length: body.end }
+}
+
+function bodyOf(bytes: Buffer, head: PlainHead): { text: string; end: number } | undefined {
+  const { bodyAt, length, isChunked } = head
+  if (!isChunked) {
+    const end = bodyAt + length
+    return bytes.length < end ? undefined : { text: bytes.toString('latin1', bodyAt, end), end }
+  }
+  const chunks = new ChunkedBody()
+  const end = chunks.read(bytes, bodyAt)
+  if (chunks.takesMore || chunks.fault !== undefined) return undefined
+  return { text: chunks.take().toString('latin1'), end }
 }
 
 /** The first request that llhttp finds, or why it finds none. */

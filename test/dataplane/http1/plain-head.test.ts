@@ -44,6 +44,14 @@ test('a GET without a body is plain', () => {
   }
 })
 
+test('a body in chunks is plain', () => {
+  for (const coding of ['chunked', 'Chunked']) {
+    const head = read(post([`Transfer-Encoding: ${coding}`], HEADERS.slice(0, 2)))
+    assert.deepEqual([head?.isChunked, head?.length], [true, 0], coding)
+  }
+  assert.equal(read(post())?.isChunked, false)
+})
+
 test('an offer to upgrade is plain, and so is the connection option that goes with it', () => {
   for (const connection of [
     'Upgrade, HTTP2-Settings',
@@ -110,7 +118,15 @@ const LEFT: Readonly<Record<string, string>> = {
   'a length that is no whole number': post([], [...HEADERS.slice(0, 2), 'Content-Length: 1.0']),
   'an endless length': post([], [...HEADERS.slice(0, 2), `Content-Length: ${'9'.repeat(16)}`]),
   'an empty length': post([], [...HEADERS.slice(0, 2), 'Content-Length:']),
-  chunks: post(['Transfer-Encoding: chunked']),
+  'chunks and a length': post(['Transfer-Encoding: chunked']),
+  'two codings': post(['Transfer-Encoding: gzip, chunked'], HEADERS.slice(0, 2)),
+  'the same coding twice': post(
+    ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
+    HEADERS.slice(0, 2),
+  ),
+  'a coding that is none': post(['Transfer-Encoding:'], HEADERS.slice(0, 2)),
+  'a GET in chunks':
+    'GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'an expectation': post(['expect: 100-continue']),
   trailers: post(['Trailer: a']),
   'a connection that is to be closed': post(['Connection: close']),

@@ -75,14 +75,18 @@ const ATTACKS: readonly Attack[] = [
   'a tenant behind its rate sends lists of 8 MiB',
   'a key without the route sends lists of 8 MiB',
   'a key without scope sends lists of 8 MiB',
+  'a key without the route sends texts of 8 MiB',
   'five bodies of 8 MiB of empty lists at once',
+  'bodies of 4 MiB in chunks of one byte',
+  'the same with a header that only the other reader takes',
 ]
 
 for (const attack of ATTACKS) {
   test(`others are served at once while ${attack}`, async (t) => {
     const quiet = Math.max(MS_MIN, await meanMs())
     const keys = Object.fromEntries(Object.entries(KEYS).map(([name, { key }]) => [name, key]))
-    const orders: Orders = { attack, url: gateway.url, keys }
+    const isOn = new Int32Array(new SharedArrayBuffer(4)).fill(1)
+    const orders: Orders = { attack, url: gateway.url, keys, isOn }
     const attacker = new Worker(new URL('../../bench/attacker.ts', import.meta.url), {
       workerData: orders,
     })

@@ -1,38 +1,42 @@
 /** Cuts the bytes of a connection into answers, however they arrive. */
+import { ChunkReader, type ChunkRules, type ChunkSink } from '../../../http1/chunks.ts'
 import { type AnswerHead, HEADER_LINES, parseAnswerHead } from './answer-head.ts'
 import { cut, malformed, tooLong } from './wire-error.ts'
 
 /** Where an answer goes to. */
-export interface AnswerSink {
+export interface AnswerSink extends ChunkSink {
   onHead(head: AnswerHead): void
-  onData(chunk: Buffer): void
-  /** Whether nothing more is wanted, for now or at all. */
-  readonly stopped: boolean
 }
 
-type State = 'head' | 'length' | 'close' | 'size' | 'chunk' | 'chunk end' | 'trailers' | 'complete'
+type State = 'head' | 'length' | 'close' | 'chunks' | 'complete'
 
 /** Head and trailers, each. */
 const HEAD_BYTES_MAX = 65_536
 /** Of most heads; only a longer one is looked for in more. */
 const HEAD_BYTES_USUAL = 2048
-const SIZE_LINE_MAX = 4096
-/** A size, and extensions that nobody reads. */
-const SIZE_LINE = /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t -~\x80-\xff]*)?$/
-const LF = 0x0a
 const CRLF = '\r\n'
 const HEAD_END = '\r\n\r\n'
 const HEAD_START = 'HTTP/1.'
 const BARE_LF = /(?<!\r)\n/g
+
+/** Old servers put blanks behind a size; extensions are read by nobody. */
+const CHUNKS: ChunkRules = {
+  sizeLine: /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t -~\x80-\xff]*)?\r\n$/,
+  sizeLineMax: 4096,
+  trailersMax: HEAD_BYTES_MAX,
+  isTrailer: (line) => HEADER_LINES.test(line),
+  malformed,
+  tooLong: () => tooLong('Headers Overflow Error'),
+}
 
 export class AnswerReader {
   readonly #sink: AnswerSink
   #state: State = 'head'
   /** Text of a head or a line whose end has not come. */
   #text = ''
-  /** Bytes of the body, or of the chunk, that are still to come. */
+  /** Bytes of the body that are still to come. */
   #left = 0
-  #trailerBytes = 0
+  #chunks: ChunkReader | undefined
 
   constructor(sink: AnswerSink) {
     this.#sink = sink
@@ -50,8 +54,7 @@ export class AnswerReader {
     while (at < chunk.length && !this.#isOver() && !this.#sink.stopped) {
       at = this.#step(chunk, at)
     }
-    if (this.#state === 'length' && this.#left === 0 && !this.#sink.stopped)
-      this.#state = 'complete'
+    if (this.#isOver() && !this.#sink.stopped) this.#state = 'complete'
     return at
   }
 
@@ -72,22 +75,17 @@ export class AnswerReader {
   }
 
   #isOver(): boolean {
-    return this.#state === 'complete' || (this.#state === 'length' && this.#left === 0)
+    if (this.#state === 'length') return this.#left === 0
+    return this.#state === 'chunks' ? this.#chunks?.complete === true : this.#state === 'complete'
   }
 
   #step(chunk: Buffer, at: number): number {
-    switch (this.#state) {
-      case 'head':
-        return this.#readHead(chunk, at)
-      case 'length':
-      case 'chunk':
-        return this.#readBytes(chunk, at)
-      case 'close':
-        this.#sink.onData(at === 0 ? chunk : chunk.subarray(at))
-        return chunk.length
-      default:
-        return this.#readLine(chunk, at)
-    }
+    if (this.#state === 'head') return this.#readHead(chunk, at)
+    if (this.#state === 'chunks') return this.#chunks?.read(chunk, at) ?? at
+    const end = this.#state === 'close' ? chunk.length : Math.min(chunk.length, at + this.#left)
+    this.#left -= end - at
+    this.#sink.onData(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end))
+    return end
   }
 
   #readHead(chunk: Buffer, at: number): number {
@@ -126,66 +124,10 @@ export class AnswerReader {
       this.#sink.onHead(head)
       return
     }
-    this.#state = framing === 'chunked' ? 'size' : framing
+    this.#state = framing === 'chunked' ? 'chunks' : framing
     this.#left = length
-    this.#trailerBytes = 0
+    this.#chunks = framing === 'chunked' ? new ChunkReader(CHUNKS, this.#sink) : undefined
     this.#sink.onHead(head)
-  }
-
-  #readBytes(chunk: Buffer, at: number): number {
-    const end = Math.min(chunk.length, at + this.#left)
-    this.#left -= end - at
-    if (this.#left === 0 && this.#state === 'chunk') this.#state = 'chunk end'
-    this.#sink.onData(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end))
-    return end
-  }
-
-  #readLine(chunk: Buffer, at: number): number {
-    const found = chunk.indexOf(LF, at)
-    const end = found === -1 ? chunk.length : found + 1
-    if (this.#text.length + end - at > this.#lineMax()) throw this.#lineTooLong()
-    const line = this.#text + chunk.toString('latin1', at, end)
-    if (found === -1) {
-      this.#text = line
-      return end
-    }
-    this.#text = ''
-    if (!line.endsWith(CRLF)) throw malformed('A line of its body ends without CR.')
-    if (this.#state === 'size') this.#readSize(line.slice(0, -2))
-    else if (this.#state === 'trailers') this.#readTrailer(line)
-    else if (line === CRLF) this.#state = 'size'
-    else throw malformed('A chunk is longer than its size.')
-    return end
-  }
-
-  #lineMax(): number {
-    if (this.#state === 'chunk end') return CRLF.length
-    return this.#state === 'size' ? SIZE_LINE_MAX : HEAD_BYTES_MAX - this.#trailerBytes
-  }
-
-  #lineTooLong(): Error {
-    if (this.#state === 'trailers') return tooLong('Headers Overflow Error')
-    return malformed(
-      this.#state === 'size'
-        ? 'The size of a chunk is too long.'
-        : 'A chunk is longer than its size.',
-    )
-  }
-
-  #readSize(line: string): void {
-    const digits = SIZE_LINE.exec(line)?.[1]
-    if (digits === undefined) throw malformed('The size of a chunk is no number.')
-    this.#left = Number.parseInt(digits, 16)
-    this.#state = this.#left === 0 ? 'trailers' : 'chunk'
-  }
-
-  #readTrailer(line: string): void {
-    if (line === CRLF) {
-      this.#state = 'complete'
-      return
-    }
-    this.#trailerBytes += line.length
-    if (!HEADER_LINES.test(line)) throw malformed('A trailer is malformed.')
   }
 }
 

@@ -1,6 +1,7 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { awaitTurn, type Heavy, mustRest, spend } from '../../../base/heavy-work.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../../base/turn-end.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
@@ -22,12 +23,12 @@ const JOINED_BYTES_MAX = 4_096
 const NOTHING = Buffer.alloc(0)
 /** A piece this long may take much time to read, by what is in it. */
 const COSTLY_BYTES_MIN = 8_192
-/** Processor time of one piece. A rest follows a piece above it, so that one upstream takes a fifth of the process at most. */
-const COST_MS_MAX = 2
-const REST_FACTOR = 4
-const REST_MS_MAX = 250
+/** A piece that takes this long is heavy work. */
+const COSTLY_MS = 2
+/** So much at once is a large answer, or an upstream that sends as fast as it is read; a stream of tokens is neither. */
+const FLOOD_BYTES_MIN = 32_768
 
-export class Connection implements AnswerSink, PoolController, HeldWrites {
+export class Connection implements AnswerSink, PoolController, HeldWrites, Heavy {
   /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
   usableUntil = 0
   /** Monotonic moment at which it ends in any case, and the answers it may carry; its keeper's to write too. */
@@ -143,19 +144,20 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     else this.#readAtLength(chunk)
   }
 
-  /** Cut into pieces of a byte, 64 KiB cost a hundred times what they cost whole; others must not wait for all of it. */
+  /** A piece may take a hundred times as long as usual, by what is in it. Other connections are served before the next one. */
   #readAtLength(chunk: Buffer): void {
-    const before = process.threadCpuUsage()
+    const began = performance.now()
     this.#read(chunk)
-    const { user, system } = process.threadCpuUsage(before)
-    const cost = (user + system) / 1000
-    if (cost < COST_MS_MAX || this.#handler === undefined) return
+    const cost = performance.now() - began
+    if (cost < COSTLY_MS && chunk.length < FLOOD_BYTES_MIN) return
+    spend(cost, chunk.length)
+    if (this.#handler === undefined || !mustRest()) return
     this.#isResting = true
     this.#socket.pause()
-    setTimeout(() => this.#rested(), Math.min(REST_MS_MAX, cost * REST_FACTOR)).unref()
+    awaitTurn(this)
   }
 
-  #rested(): void {
+  takeTurn(): void {
     this.#isResting = false
     if (!this.#paused && !this.#isGone) this.#socket.resume()
   }

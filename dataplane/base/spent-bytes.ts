@@ -1,0 +1,10 @@
+/** Bytes that nobody will read again. */
+
+/**
+ * Frees their memory now. The garbage collector runs for buffers once there are tens of megabytes of them, and stops the
+ * process for up to 20 ms. Bytes that share their memory with others are left to it.
+ */
+export function giveBack(bytes: Buffer): void {
+  const { buffer } = bytes
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length) buffer.transfer(0)
+}

@@ -1,0 +1,37 @@
+/** What a body's bytes are as text, looked at part by part: one look at megabytes of them holds up everybody else. */
+import { isAscii, isUtf8 } from 'node:buffer'
+
+const PART_BYTES = 262_144
+/** A search for this in a text of backslashes is slow. */
+const UNICODE_ESCAPE = Buffer.from('\\u')
+
+type Work<T> = Generator<undefined, T>
+
+export function* isUtf8InParts(bytes: Buffer): Work<boolean> {
+  for (let from = 0; from < bytes.length; ) {
+    const to = characterStart(bytes, from + PART_BYTES)
+    if (to <= from || !isUtf8(bytes.subarray(from, to))) return false
+    from = to
+    yield
+  }
+  return true
+}
+
+/** Whether all characters are ASCII, however they are written. */
+export function* isSparseInParts(bytes: Buffer): Work<boolean> {
+  for (let from = 0; from < bytes.length; from += PART_BYTES) {
+    // The escape may begin in one part and end in the next.
+    const part = bytes.subarray(from, from + PART_BYTES + UNICODE_ESCAPE.length - 1)
+    if (!isAscii(part) || part.includes(UNICODE_ESCAPE)) return false
+    yield
+  }
+  return true
+}
+
+/** The last place up to `at` at which a character begins; a character has four bytes at most. */
+function characterStart(bytes: Buffer, at: number): number {
+  if (at >= bytes.length) return bytes.length
+  let start = at
+  while (start > at - 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--
+  return start
+}

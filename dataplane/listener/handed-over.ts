@@ -1,0 +1,163 @@
+/** A client's connection as Node's HTTP server sees it: bytes arrive in small pieces, so that none takes long to parse. */
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { awaitTurn, type Heavy, LARGE_BYTES, mustRest, spend } from '../base/heavy-work.ts'
+import { giveBack } from '../base/spent-bytes.ts'
+import { isLastAnswered } from './last-answer.ts'
+
+/** In chunks of one byte these take the parser about a millisecond. */
+const PIECE_BYTES = 4096
+/** Time is measured only behind this many bytes: most requests have fewer. */
+const SMALL_BYTES = 8192
+/** An ordinary piece takes less. */
+const COSTLY_MS = 0.2
+
+type Done = (error?: Error | null) => void
+
+export class HandedOver extends Duplex implements Heavy {
+  readonly raw: Socket
+  /** Read, and not given to the server yet. */
+  #held: Buffer | undefined
+  #isWanted = false
+  #isGiving = false
+  #isResting = false
+  #isEnded = false
+  /** Bytes since the server's last write. */
+  #received = 0
+
+  /** `first` has been read from it. */
+  constructor(raw: Socket, first: Buffer) {
+    // What is written as text stays text.
+    super({ decodeStrings: false })
+    this.raw = raw
+    this.#held = first
+    raw.pause()
+    raw.on('data', (chunk: Buffer) => this.#receive(chunk))
+    raw.on('end', () => {
+      this.#isEnded = true
+      this.#giveLater()
+    })
+    raw.on('error', (error) => this.destroy(error))
+    raw.on('timeout', () => this.emit('timeout'))
+    raw.on('close', () => this.destroy())
+  }
+
+  setTimeout(milliseconds: number): this {
+    this.raw.setTimeout(milliseconds)
+    return this
+  }
+
+  /** As a socket has it: ends when everything has been written. */
+  destroySoon(): void {
+    if (this.writable) this.end()
+    if (this.writableFinished) this.destroy()
+    else this.once('finish', () => this.destroy())
+  }
+
+  resetAndDestroy(): this {
+    this.raw.resetAndDestroy()
+    return this
+  }
+
+  /** Behind the last answer nobody asks for bytes, and they go nowhere. */
+  override pause(): this {
+    if (isLastAnswered(this)) this.raw.pause()
+    return super.pause()
+  }
+
+  override resume(): this {
+    if (isLastAnswered(this)) this.raw.resume()
+    return super.resume()
+  }
+
+  takeTurn(): void {
+    this.#isResting = false
+    this.#give()
+  }
+
+  override _read(): void {
+    this.#isWanted = true
+    this.#giveLater()
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    this.#received = 0
+    this.raw.write(chunk, encoding, done)
+  }
+
+  override _writev(
+    chunks: readonly { chunk: Buffer | string; encoding: BufferEncoding }[],
+    done: Done,
+  ): void {
+    this.#received = 0
+    const last = chunks.length - 1
+    this.raw.cork()
+    for (const [index, { chunk, encoding }] of chunks.entries()) {
+      if (index === last) this.raw.write(chunk, encoding, done)
+      else this.raw.write(chunk, encoding)
+    }
+    this.raw.uncork()
+  }
+
+  override _final(done: Done): void {
+    this.raw.end(() => done())
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    this.#held = undefined
+    this.raw.destroy()
+    done(error)
+  }
+
+  #receive(chunk: Buffer): void {
+    if (isLastAnswered(this)) {
+      giveBack(chunk)
+      return
+    }
+    this.#held = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk])
+    this.#give()
+  }
+
+  /** A push inside of `_read` is handled later, where its time cannot be measured. */
+  #giveLater(): void {
+    if (!this.#isGiving) process.nextTick(() => this.#give())
+  }
+
+  #give(): void {
+    if (this.#isGiving || this.#isResting || this.destroyed) return
+    this.#isGiving = true
+    while (this.#held !== undefined && this.#isWanted && !this.#isResting) this.#giveOne(this.#held)
+    this.#isGiving = false
+    if (this.#held !== undefined) this.raw.pause()
+    else if (this.#isEnded) this.push(null)
+    else if (this.#isWanted && !isLastAnswered(this)) this.raw.resume()
+  }
+
+  #giveOne(held: Buffer): void {
+    const piece = held.length > PIECE_BYTES ? held.subarray(0, PIECE_BYTES) : held
+    this.#held = piece === held ? undefined : held.subarray(PIECE_BYTES)
+    this.#received += piece.length
+    if (this.#received <= SMALL_BYTES) {
+      this.#push(piece)
+      return
+    }
+    const began = performance.now()
+    this.#push(piece)
+    const cost = performance.now() - began
+    if (cost < COSTLY_MS && this.#received <= LARGE_BYTES) return
+    spend(cost, piece.length)
+    if (!mustRest()) return
+    this.#isResting = true
+    awaitTurn(this)
+  }
+
+  #push(piece: Buffer): void {
+    if (!isLastAnswered(this)) this.#isWanted = this.push(piece)
+  }
+}
+
+/** The connection itself. */
+export function rawOf(socket: Duplex): Socket {
+  // Every other one is a socket.
+  return socket instanceof HandedOver ? socket.raw : (socket as Socket)
+}

@@ -1,0 +1,58 @@
+/** A client's body in chunks, read as strictly as Node's parser reads it: no blank, no odd extension, no folded trailer. */
+import { GatewayError } from '../../base/errors.ts'
+import { ChunkReader, type ChunkRules, type ChunkSink } from '../../http1/chunks.ts'
+import { HEADER_BYTES_MAX, rawRefusal } from '../raw-refusal.ts'
+
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+"
+const QUOTED = '"(?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"'
+const VALUE = `(?:${TOKEN}|${QUOTED})?`
+const TRAILER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n$/
+/** They would say anew where the body ends. */
+const FRAMING = /^(?:content-length|transfer-encoding):/i
+
+/** A name or a value has to be there. */
+const EXTENSION = `;(?:${TOKEN}(?:=${VALUE})?|=${VALUE})`
+
+const RULES: ChunkRules = {
+  sizeLine: new RegExp(`^(0*[0-9a-fA-F]{1,13})(?:${EXTENSION})*\\r\\n$`),
+  sizeLineMax: HEADER_BYTES_MAX,
+  trailersMax: HEADER_BYTES_MAX,
+  isTrailer: (line) => TRAILER.test(line) && !FRAMING.test(line),
+  malformed: () => rawRefusal(undefined),
+  tooLong: () => rawRefusal('HPE_HEADER_OVERFLOW'),
+}
+
+export class ChunkedBody implements ChunkSink {
+  readonly stopped = false
+  /** Why the rest cannot be read. */
+  fault: GatewayError | undefined
+  readonly #reader = new ChunkReader(RULES, this)
+  readonly #data: Buffer[] = []
+
+  /** Reads on from an offset; returns how far the body goes. */
+  read(bytes: Buffer, from: number): number {
+    try {
+      return this.#reader.read(bytes, from)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      this.fault = error
+      return bytes.length
+    }
+  }
+
+  /** What has been read since it was last taken. */
+  take(): Buffer {
+    const [first = NOTHING, ...others] = this.#data.splice(0)
+    return others.length === 0 ? first : Buffer.concat([first, ...others])
+  }
+
+  get takesMore(): boolean {
+    return !this.#reader.complete && this.fault === undefined
+  }
+
+  onData(bytes: Buffer): void {
+    this.#data.push(bytes)
+  }
+}
+
+const NOTHING = Buffer.alloc(0)

@@ -1,0 +1,38 @@
+/** The bytes of an answer that is read whole, as far as they are worth keeping. */
+import { LARGE_BYTES } from '../../base/heavy-work.ts'
+import { Bounds } from '../../json/bounds.ts'
+import { Gathering } from '../../streaming/gathering.ts'
+import type { Encoding } from './decoding.ts'
+
+/** Largest whole answer; no chat completion is near it. */
+const ANSWER_BYTES_MAX = 33_554_432
+const FAILURE_BYTES_MAX = 65_536
+
+export class WholeAnswer {
+  readonly bytesMax: number
+  readonly #isJson: boolean
+  readonly #body = new Gathering()
+  #bytes = 0
+  #bounds: Bounds | undefined
+
+  /** The encoding of a failure is looked at when all of it is there. */
+  constructor(status: number, encoding: Encoding | undefined) {
+    this.bytesMax = status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
+    this.#isJson = status < 300 && encoding === 'identity'
+  }
+
+  /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */
+  add(chunk: Buffer): 'too large' | 'too much' | undefined {
+    this.#bytes += chunk.length
+    if (this.#bytes > this.bytesMax) return 'too large'
+    this.#body.add(chunk)
+    if (!this.#isJson || this.#bytes <= LARGE_BYTES) return undefined
+    const isFirst = this.#bounds === undefined
+    this.#bounds ??= new Bounds()
+    return this.#bounds.holds(isFirst ? this.#body.peek() : chunk) ? undefined : 'too much'
+  }
+
+  take(): Buffer {
+    return this.#body.take()
+  }
+}
