@@ -10,7 +10,7 @@ import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
 import { Events } from './kube/events.ts'
 import { type KubeObject, keyOf } from './kube/objects.ts'
-import { type Outcome, WorkQueue } from './kube/queue.ts'
+import { type ReconcileResult, WorkQueue } from './kube/queue.ts'
 import type { Transport } from './kube/transport.ts'
 import { type Log, messageOf } from './log.ts'
 import { SIGNING_SECRET_NAME } from './rbac.ts'
@@ -209,7 +209,7 @@ function addBoth(
 function makeQueue(
   controller: string,
   { telemetry, log }: ControllerOptions,
-  reconcile: (key: string) => Promise<Outcome>,
+  reconcile: (key: string) => Promise<ReconcileResult>,
 ): WorkQueue {
   const queue: WorkQueue = new WorkQueue({
     concurrency: CONCURRENCY,

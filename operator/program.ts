@@ -4,7 +4,7 @@ import type { Webhook, WebhookParts } from './admission/webhook.ts'
 import { type ControllerOptions, makeControllers } from './controllers.ts'
 import { ApiClient, type ApiOptions } from './kube/api.ts'
 import type { Cluster } from './kube/credentials.ts'
-import { Lease, type LeaseTimings } from './kube/lease.ts'
+import { LeaderLease, type LeaseTimings } from './kube/lease.ts'
 import type { ReflectorOptions } from './kube/reflector.ts'
 import { Transport } from './kube/transport.ts'
 import { messageOf } from './log.ts'
@@ -43,7 +43,7 @@ const POD_ANSWER_BYTES_MAX = 1 << 20
 
 export function startOperator(options: OperatorOptions): Operator {
   const { log, telemetry } = options
-  const fence: { lease?: Lease } = {}
+  const fence: { lease?: LeaderLease } = {}
   const api = new ApiClient({
     ...askingOf(options),
     mayWrite: () => fence.lease?.mayWrite ?? false,
@@ -108,8 +108,8 @@ function makeLease(
   { namespace, identity, log, timings }: OperatorOptions,
   api: ApiClient,
   changes: { onGained(): void; onLost(): void },
-): Lease {
-  return new Lease({
+): LeaderLease {
+  return new LeaderLease({
     api,
     namespace,
     name: LEASE_NAME,

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
 import manifest from '../package.json' with { type: 'json' }
-import type { WebhookOptions } from './admission/webhook.ts'
+import type { AdmissionOptions } from './admission/webhook.ts'
 import type { PodNetwork } from './delivery/targets.ts'
 import { serveHealth } from './health.ts'
 import { openCluster } from './kube/cluster.ts'
@@ -171,12 +171,12 @@ const WEBHOOK_DRAIN_MS = 5000
 /** Loaded only where it is wanted: most operators have none. */
 async function provideWebhook(
   wanted: ReturnType<typeof webhookOf>,
-  parts: Pick<WebhookOptions, 'namespace' | 'log' | 'telemetry'>,
+  parts: Pick<AdmissionOptions, 'namespace' | 'log' | 'telemetry'>,
 ): Promise<OperatorOptions['startWebhook']> {
   if (wanted === undefined) return undefined
   const { port, hosts, configuration } = wanted
   const { startWebhook } = await import('./admission/webhook.ts')
-  const options: WebhookOptions = {
+  const options: AdmissionOptions = {
     ...parts,
     listen: { port, host: LISTEN_HOST },
     hosts,

@@ -3,8 +3,8 @@
 import { gatewayOf } from './compile/compile-keys.ts'
 import type { ApiClient, Selection } from './kube/api.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from './kube/objects.ts'
-import { type Ending, Reflector, type ReflectorOptions } from './kube/reflector.ts'
-import { type Index, Store } from './kube/store.ts'
+import { Reflector, type ReflectorOptions, type WatchEnd } from './kube/reflector.ts'
+import { type Index, ObjectStore } from './kube/store.ts'
 import { trimOf } from './kube/trim.ts'
 import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
 
@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly random: () => number
   readonly timings?: ReflectorOptions['timings']
   readonly onList?: (resource: string, changes: number) => void
-  readonly onEnd?: (resource: string, ending: Ending, error: unknown) => void
+  readonly onEnd?: (resource: string, ending: WatchEnd, error: unknown) => void
 }
 
 const OURS = `${MANAGED_LABEL}=${MANAGER}`
@@ -46,7 +46,7 @@ const LARGE: readonly Resource[] = [RESOURCES.gatewayConfigs, RESOURCES.configMa
 const LARGE_PAGE_LENGTH = 25
 
 export class World {
-  readonly stores: Readonly<Record<Watched, Store>>
+  readonly stores: Readonly<Record<Watched, ObjectStore>>
   /** By `namespace/name` of the gateway. */
   readonly keysOf: Index
   readonly podsOf: Index
@@ -56,9 +56,9 @@ export class World {
   constructor(options: WorldOptions) {
     const kinds = Object.keys(SELECTIONS) as Watched[]
     // Every kind is there: the keys are those of the record above.
-    this.stores = Object.fromEntries(kinds.map((kind) => [kind, new Store()])) as Record<
+    this.stores = Object.fromEntries(kinds.map((kind) => [kind, new ObjectStore()])) as Record<
       Watched,
-      Store
+      ObjectStore
     >
     this.keysOf = this.stores.gatewayKeys.indexBy((key) => [gatewayOf(key)])
     this.podsOf = this.stores.pods.indexBy((pod) => [gatewayOfChild(pod)])
@@ -98,10 +98,10 @@ export class World {
   }
 
   /** With one namespace or all of them the store itself; with several a part that is copied into it. */
-  #part(kind: Watched, namespaces: readonly (string | undefined)[]): Store {
+  #part(kind: Watched, namespaces: readonly (string | undefined)[]): ObjectStore {
     const whole = this.stores[kind]
     if (namespaces.length === 1) return whole
-    const part = new Store()
+    const part = new ObjectStore()
     part.onChange((before, after) => {
       if (after !== undefined) whole.put(after)
       else if (before !== undefined) whole.remove(keyOf(before))
@@ -112,7 +112,7 @@ export class World {
 
 function reflectorOf(
   resource: Resource,
-  store: Store,
+  store: ObjectStore,
   selection: Selection,
   { api, random, timings, onList, onEnd }: WorldOptions,
 ): Reflector {

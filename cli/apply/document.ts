@@ -32,20 +32,20 @@ export function readWritten(path: string): Written | undefined {
   }
 }
 
-export interface Judged {
+export interface JudgedDocument {
   /** Absent where the file is refused. */
   readonly gateway?: KubeObject
   readonly problems: readonly Problem[]
 }
 
-export interface Target {
+export interface ApplyTarget {
   readonly name: string | undefined
   /** The namespace of the option, else that of the context. */
   readonly namespace: string
   readonly isNamespaceSaid: boolean
 }
 
-export function judge({ name: file, text }: Written, target: Target): Judged {
+export function judge({ name: file, text }: Written, target: ApplyTarget): JudgedDocument {
   const { document, problems } = parseDocument(text, file)
   if (document === undefined) return { problems }
   const { tree } = document

@@ -34,14 +34,14 @@ async function showVersion(options: VersionOptions, command: Command): Promise<v
 
 /** Without a gateway the version of the tool is an answer all the same. */
 async function versionsOf(options: VersionOptions, command: Command) {
-  const { withDoors } = await import('../asking/doors.ts')
+  const { withGateways } = await import('../asking/asked-gateways.ts')
   try {
     const place = await askedPlace(options, command)
-    return await withDoors(place, (doors) =>
+    return await withGateways(place, (gateways) =>
       Promise.all(
-        doors.map(async (door) => {
-          const { body } = await door.ask('/status')
-          return { name: door.name, version: String(Object(body).version) }
+        gateways.map(async (gateway) => {
+          const { body } = await gateway.ask('/status')
+          return { name: gateway.name, version: String(Object(body).version) }
         }),
       ),
     )

@@ -13,7 +13,7 @@ import { type Document, isSeq, parseDocument } from 'yaml'
 import { listBelow } from '../../dataplane/json/values.ts'
 import { insertedText, type Path } from './insertion.ts'
 
-export interface KeysDocument {
+export interface EditableKeys {
   /** The keys of all files. */
   readonly records: readonly unknown[]
   /** Aliases of a whole configuration, each with its route. */
@@ -29,7 +29,7 @@ export interface KeysDocument {
 }
 
 /** Throws a sentence where there is no list of keys in it. */
-export function openKeysFile(path: string): KeysDocument {
+export function openKeysFile(path: string): EditableKeys {
   const own = openPart(path, textOf(path))
   const { tree } = own
   const named: unknown = Object(Object(tree).gw).api_keys_file

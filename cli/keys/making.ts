@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/schema/keys.ts'
 import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from './key.ts'
 
-export interface Wish {
+export interface KeyWish {
   readonly id: string
   readonly environment: string
   readonly tenant: string
@@ -20,7 +20,7 @@ export interface Made {
 /** Thrown with what the user wrote and why no gateway would take it. */
 export class WishError extends Error {}
 
-export function make({ id, environment, tenant, routes, scopes, expires }: Wish): Made {
+export function make({ id, environment, tenant, routes, scopes, expires }: KeyWish): Made {
   const parts = { environment, id }
   const key = makeKey(parts, randomBytes(RANDOM_BYTES))
   const record = checked({

@@ -1,7 +1,7 @@
 /** Judges by a record what its key may do, as the gateway does. */
 import type { KeyView } from './view.ts'
 
-export interface Verdict {
+export interface RecordVerdict {
   readonly status: 200 | 401 | 403
   readonly why: string
 }
@@ -16,7 +16,7 @@ export function verdictOn(
   { id, status, scopes, routes }: KeyView,
   { scope, route: model }: KeyQuestion,
   aliases: Readonly<Record<string, string>>,
-): Verdict {
+): RecordVerdict {
   if (status !== 'ACTIVE') return { status: 401, why: `key ${id} is ${status}` }
   if (!scopes.includes(scope)) return { status: 403, why: `it lacks the scope ${scope}` }
   const route = model === undefined ? undefined : (aliases[model] ?? model)

@@ -1,7 +1,7 @@
 /** The answer of the admin API to `gw explain`, as far as a table shows it. */
 import { z } from 'zod'
 import { BREAKER } from './breakers-text.ts'
-import { Standing } from './limits-table.ts'
+import { TenantLimits } from './limits-table.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
@@ -19,30 +19,35 @@ const Rights = z.looseObject({
   why: z.string(),
 })
 
-const Verdict = z.looseObject({
+const ExplainedVerdict = z.looseObject({
   status: z.number(),
   code: z.string().nullish(),
   message: z.string(),
   retry_after_seconds: z.number().nullish(),
 })
-type Verdict = z.output<typeof Verdict>
+type ExplainedVerdict = z.output<typeof ExplainedVerdict>
 
-export const Explanation = z.looseObject({
+export const ExplainAnswer = z.looseObject({
   text: z.string(),
   key: Rights.optional(),
   upstreams: z.array(Upstream).optional(),
-  limits: Standing.optional(),
-  verdict: Verdict.optional(),
+  limits: TenantLimits.optional(),
+  verdict: ExplainedVerdict.optional(),
 })
-export type Explanation = z.output<typeof Explanation>
+export type ExplainAnswer = z.output<typeof ExplainAnswer>
 
-export const Refusal = z.object({
+export const ExplainRefusal = z.object({
   error: z.object({ message: z.string() }),
-  verdict: Verdict.optional(),
+  verdict: ExplainedVerdict.optional(),
 })
 
 /** The answer to the next request in one line. */
-export function wordsOf({ status, code, message, retry_after_seconds: wait }: Verdict): string {
+export function wordsOf({
+  status,
+  code,
+  message,
+  retry_after_seconds: wait,
+}: ExplainedVerdict): string {
   if (!code) return `now: ${status}, ${message}`
   // Until a breaker lets a request through: known to the second, and nothing helps before.
   if (code === 'ERR_GW_NO_HEALTHY_UPSTREAM' && wait && wait > 1)

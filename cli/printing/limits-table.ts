@@ -15,14 +15,14 @@ const Figure = z.looseObject({
 })
 
 /** A gateway may be newer than the tool: limits that the tool does not know are shown all the same. */
-export const Standing = z.object({ tenant: z.string() }).catchall(Figure)
-export type Standing = z.output<typeof Standing>
+export const TenantLimits = z.object({ tenant: z.string() }).catchall(Figure)
+export type TenantLimits = z.output<typeof TenantLimits>
 
 export const Unknown = z.object({ error: z.object({ message: z.string() }) })
 
 const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS AT']
 
-export function printStanding({ tenant: _, ...figures }: Standing): void {
+export function printStanding({ tenant: _, ...figures }: TenantLimits): void {
   const rows = Object.entries(figures).map(([name, figure]) => {
     const { window, limit, burst, used, reserved, remaining, resets_at } = Figure.parse(figure)
     const most = burst === undefined ? limit : `${limit}, ${burst} at once`

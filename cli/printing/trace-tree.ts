@@ -12,7 +12,7 @@ const Attempt = z.looseObject({
   upstream_request_id: z.string().nullish(),
 })
 
-export const Trace = z.looseObject({
+export const TraceAnswer = z.looseObject({
   request_id: z.string(),
   time: z.string(),
   method: z.string(),
@@ -39,7 +39,7 @@ export const Trace = z.looseObject({
   duration_ms: z.number(),
 })
 
-export type Trace = z.output<typeof Trace>
+export type TraceAnswer = z.output<typeof TraceAnswer>
 
 interface Branch {
   readonly text: string
@@ -47,7 +47,7 @@ interface Branch {
 }
 
 /** `pod` is where it was found, in a cluster. */
-export function printTree(trace: Trace, pod: string | undefined): void {
+export function printTree(trace: TraceAnswer, pod: string | undefined): void {
   const { method, path, status, code, duration_ms, request_id } = trace
   const colour = status < 400 ? 'green' : 'red'
   const outcome = paint(`${status}${code ? ` ${code}` : ''}`, colour, process.stdout)
@@ -55,7 +55,7 @@ export function printTree(trace: Trace, pod: string | undefined): void {
   print(branchesOf(trace, pod), '')
 }
 
-function branchesOf(trace: Trace, pod: string | undefined): Branch[] {
+function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
   const { time, tenant, key, model, route, strategy, stream, body_ms } = trace
   const caller = tenant ? `caller: key ${key} of tenant ${tenant}` : 'caller: not known'
   const asked = model ? `model "${model}" -> route ${route}` : `route: ${route}`
@@ -73,20 +73,20 @@ function branchesOf(trace: Trace, pod: string | undefined): Branch[] {
   ]
 }
 
-function idsOf({ client_request_id, trace_id }: Trace): Branch[] {
+function idsOf({ client_request_id, trace_id }: TraceAnswer): Branch[] {
   return [
     ...(client_request_id ? [{ text: `request id of the client: ${client_request_id}` }] : []),
     ...(trace_id ? [{ text: `trace id: ${trace_id}` }] : []),
   ]
 }
 
-function passedOver({ passed_over }: Trace): Branch[] {
+function passedOver({ passed_over }: TraceAnswer): Branch[] {
   return (passed_over ?? []).map(({ upstream, why }) => ({
     text: `passed over ${upstream}: ${why}`,
   }))
 }
 
-function attemptsOf({ attempts }: Trace): Branch[] {
+function attemptsOf({ attempts }: TraceAnswer): Branch[] {
   return attempts.map((attempt, index) => {
     const { upstream, started_ms, ended_ms, outcome, status, reason, upstream_request_id } = attempt
     const took = outcome === 'running' ? 'runs' : ms(ended_ms - started_ms)
@@ -104,7 +104,7 @@ function attemptsOf({ attempts }: Trace): Branch[] {
 }
 
 /** How the request ended and which side ended it; an answer is shown only if there was one. */
-function ending(trace: Trace): Branch {
+function ending(trace: TraceAnswer): Branch {
   const { status, code, message, upstream } = trace
   const below = usageOf(trace)
   if (status > 0 && status < 400)
@@ -114,14 +114,14 @@ function ending(trace: Trace): Branch {
   return { text: message ? `${said}: ${message}` : said, below }
 }
 
-function wordOf({ status, attempts, upstream }: Trace): string {
+function wordOf({ status, attempts, upstream }: TraceAnswer): string {
   if (status === 0) return 'left without an answer'
   if (status === 499) return 'cut off'
   if (attempts.length === 0) return 'refused'
   return status < 500 ? `refused by ${upstream}` : 'failed'
 }
 
-function usageOf(trace: Trace): Branch[] {
+function usageOf(trace: TraceAnswer): Branch[] {
   const { prompt_tokens, completion_tokens, usage_estimated, ttft_ms } = trace
   const first = typeof ttft_ms === 'number' ? [{ text: `first content after ${ms(ttft_ms)}` }] : []
   if (typeof prompt_tokens !== 'number') return first

@@ -12,10 +12,10 @@ const USUAL_PORTS = { gateway: 8080, metrics: 9090, simulator: 9000 } as const
 
 export const PORT_NAMES = ['gateway', 'metrics', 'simulator'] as const
 
-export type Ports = Readonly<Record<(typeof PORT_NAMES)[number], number>>
+export type QuickstartPorts = Readonly<Record<(typeof PORT_NAMES)[number], number>>
 
 /** `--port`, `--metrics-port`, `--simulator-port`; the usual ones if not given. */
-export function wantedPorts(given: readonly string[]): Ports {
+export function wantedPorts(given: readonly string[]): QuickstartPorts {
   const type = 'string'
   const { values } = parseArgs({
     args: [...given],
@@ -36,7 +36,7 @@ export function wantedPorts(given: readonly string[]): Ports {
 }
 
 /** Each wanted port if it is free, else the first free one above it; all three differ. */
-export async function choosePorts(wanted: Ports, host: string): Promise<Ports> {
+export async function choosePorts(wanted: QuickstartPorts, host: string): Promise<QuickstartPorts> {
   const chosen = new Set<number>()
   const choose = async (from: number): Promise<number> => {
     for (let port = from; port <= Math.min(from + NEIGHBOURS_MAX, 65_535); port += 1) {
@@ -68,7 +68,7 @@ async function isFree(port: number, host: string): Promise<boolean> {
 }
 
 /** The example with these ports in place of the usual ones. */
-export function withPorts(example: string, ports: Ports): string {
+export function withPorts(example: string, ports: QuickstartPorts): string {
   const places = [
     ['listen_port: ', 'gateway'],
     ['metrics_port: ', 'metrics'],

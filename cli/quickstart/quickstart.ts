@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EXIT, printRemark, printText } from '../printing/output.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { instructions } from './instructions.ts'
-import { choosePorts, PORT_NAMES, type Ports, wantedPorts, withPorts } from './ports.ts'
+import { choosePorts, PORT_NAMES, type QuickstartPorts, wantedPorts, withPorts } from './ports.ts'
 
 const HOST = '127.0.0.1'
 const EXAMPLE = join(import.meta.dirname, '..', 'example.yaml')
@@ -26,7 +26,7 @@ const LOOK_MS = 50
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(given: readonly string[]): Promise<number> {
-  let wanted: Ports
+  let wanted: QuickstartPorts
   try {
     wanted = wantedPorts(given)
   } catch (error) {
@@ -42,7 +42,7 @@ async function main(given: readonly string[]): Promise<number> {
 }
 
 /** Resolves with the exit code once everything has stopped. */
-async function quickstart(wanted: Ports): Promise<number> {
+async function quickstart(wanted: QuickstartPorts): Promise<number> {
   const stopped = signalled()
   const ports = await choosePorts(wanted, HOST)
   for (const name of PORT_NAMES.filter((name) => ports[name] !== wanted[name])) {
@@ -73,18 +73,18 @@ async function quickstart(wanted: Ports): Promise<number> {
 }
 
 /** A copy of the example that was edited belongs to the user. */
-function leaveNothing(folder: string, ports: Ports): void {
+function leaveNothing(folder: string, ports: QuickstartPorts): void {
   const copy = join(folder, COPY)
   const isTheirs = existsSync(copy) && readFileSync(copy, 'utf8') !== exampleWith(ports)
   if (isTheirs) printRemark(`Your changes are in ${copy}.`)
   else rmSync(folder, { recursive: true, force: true })
 }
 
-function exampleWith(ports: Ports): string {
+function exampleWith(ports: QuickstartPorts): string {
   return withPorts(readFileSync(EXAMPLE, 'utf8'), ports)
 }
 
-function placesOf(ports: Ports) {
+function placesOf(ports: QuickstartPorts) {
   return {
     baseUrl: `http://${HOST}:${ports.gateway}/v1`,
     metricsUrl: `http://${HOST}:${ports.metrics}/metrics`,
@@ -94,7 +94,7 @@ function placesOf(ports: Ports) {
 }
 
 /** The example itself where its ports are free, so that people can edit what they read. */
-function writeConfiguration(folder: string, ports: Ports): string {
+function writeConfiguration(folder: string, ports: QuickstartPorts): string {
   const text = exampleWith(ports)
   if (text === readFileSync(EXAMPLE, 'utf8')) return relative('', EXAMPLE)
   const file = join(folder, COPY)
@@ -114,7 +114,10 @@ function startGateway(configFile: string, logFile: string): ChildProcess {
   })
 }
 
-async function untilReady(ports: Ports, exited: Promise<unknown>): Promise<'ready' | 'late'> {
+async function untilReady(
+  ports: QuickstartPorts,
+  exited: Promise<unknown>,
+): Promise<'ready' | 'late'> {
   let isOver = false
   void exited.then(() => {
     isOver = true

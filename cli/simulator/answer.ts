@@ -1,24 +1,24 @@
 /** The simulator's answer to a request: the same request always gets the same answer. */
 import { exampleValue } from './example-value.ts'
 import { seededRandom } from './random.ts'
-import { type ChatRequest, promptWords, type Tool, textOf, wordsOf } from './request.ts'
+import { promptWords, type SimulatedRequest, type Tool, textOf, wordsOf } from './request.ts'
 
-export interface Choice {
+export interface SimulatedChoice {
   /** Tokens in order; joined they are the text, or the arguments of the tool call. */
   readonly pieces: readonly string[]
   readonly call?: { readonly id: string; readonly name: string }
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
 }
 
-export interface Usage {
+export interface SimulatedUsage {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly total_tokens: number
 }
 
-export interface Answer {
-  readonly choices: readonly Choice[]
-  readonly usage: Usage
+export interface SimulatedAnswer {
+  readonly choices: readonly SimulatedChoice[]
+  readonly usage: SimulatedUsage
 }
 
 export interface AnswerSettings {
@@ -31,7 +31,7 @@ const FILLING = 'and so on with more words that a model would have said here in 
   ' ',
 )
 
-export function answerTo(request: ChatRequest, settings: AnswerSettings): Answer {
+export function answerTo(request: SimulatedRequest, settings: AnswerSettings): SimulatedAnswer {
   const tool = calledTool(request)
   const choices = Array.from({ length: request.n ?? 1 }, (_, index) =>
     tool === undefined ? sayText(request, settings, index) : callTool(request, tool, index),
@@ -43,18 +43,22 @@ export function answerTo(request: ChatRequest, settings: AnswerSettings): Answer
   return { choices, usage }
 }
 
-export function tokenLimit(request: ChatRequest): number | undefined {
+export function tokenLimit(request: SimulatedRequest): number | undefined {
   return request.max_completion_tokens ?? request.max_tokens ?? undefined
 }
 
-function sayText(request: ChatRequest, settings: AnswerSettings, index: number): Choice {
+function sayText(
+  request: SimulatedRequest,
+  settings: AnswerSettings,
+  index: number,
+): SimulatedChoice {
   const words = lengthen(echo(request, index), settings, index)
   const kept = wordsOf(cutAtStop(words.join(' '), request.stop))
   const pieces = kept.map((word, position) => (position === 0 ? word : ` ${word}`))
   return limited(pieces, 'stop', tokenLimit(request))
 }
 
-function echo({ messages }: ChatRequest, index: number): readonly string[] {
+function echo({ messages }: SimulatedRequest, index: number): readonly string[] {
   const last = messages.at(-1)
   const heard = last?.role === 'tool' ? last : messages.findLast(({ role }) => role === 'user')
   const words = heard === undefined ? [] : wordsOf(textOf(heard))
@@ -79,20 +83,20 @@ function lengthen(
   return [...words, ...filling].slice(0, tokens)
 }
 
-function cutAtStop(text: string, stop: ChatRequest['stop']): string {
+function cutAtStop(text: string, stop: SimulatedRequest['stop']): string {
   const sequences = [stop ?? []].flat().filter((sequence) => sequence !== '')
   const ends = sequences.map((sequence) => text.indexOf(sequence)).filter((end) => end >= 0)
   return text.slice(0, Math.min(text.length, ...ends))
 }
 
 /** After the result of a tool comes text: otherwise an agent would call for ever. */
-function calledTool({ messages, tools, tool_choice }: ChatRequest): Tool | undefined {
+function calledTool({ messages, tools, tool_choice }: SimulatedRequest): Tool | undefined {
   if (tool_choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
   const wanted = typeof tool_choice === 'object' ? tool_choice?.function.name : undefined
   return tools?.find((tool) => wanted === undefined || tool.function.name === wanted)
 }
 
-function callTool(request: ChatRequest, tool: Tool, index: number): Choice {
+function callTool(request: SimulatedRequest, tool: Tool, index: number): SimulatedChoice {
   const text = JSON.stringify(exampleValue(tool.function.parameters ?? { type: 'object' }))
   const pieces = text.match(/[^,:]*[,:]?/g)?.filter((piece) => piece !== '') ?? []
   const id = `call_${request.messages.length}_${index}`
@@ -104,9 +108,9 @@ function callTool(request: ChatRequest, tool: Tool, index: number): Choice {
 
 function limited(
   pieces: readonly string[],
-  natural: Choice['finishReason'],
+  natural: SimulatedChoice['finishReason'],
   most = Number.POSITIVE_INFINITY,
-): Choice {
+): SimulatedChoice {
   if (pieces.length <= most) return { pieces, finishReason: natural }
   return { pieces: pieces.slice(0, most), finishReason: 'length' }
 }

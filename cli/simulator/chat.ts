@@ -1,39 +1,39 @@
 /** `POST /v1/chat/completions`: waits for a slot, then says its answer at its pace. */
-import { type Answer, answerTo, tokenLimit } from './answer.ts'
-import type { Exchange } from './exchange.ts'
-import { Pace } from './pace.ts'
-import { Refusal } from './refusal.ts'
+import { answerTo, type SimulatedAnswer, tokenLimit } from './answer.ts'
+import type { SimulatedExchange } from './exchange.ts'
+import { AnswerPace } from './pace.ts'
+import { SimulatedRefusal } from './refusal.ts'
 import { Chunks, type Identity, STREAM_END, wholeReply } from './reply.ts'
-import { ChatRequest, promptWords } from './request.ts'
-import type { World } from './world.ts'
+import { promptWords, SimulatedRequest } from './request.ts'
+import type { SimulatorState } from './state.ts'
 
 /** Tokens that prompt and answer may have together, as `/v1/models` says. */
 export const CONTEXT_TOKENS = 131_072
 
-export async function chat(exchange: Exchange, world: World): Promise<void> {
-  const request = await exchange.read(ChatRequest)
-  world.counts.requests += 1
-  refuseUnservable(request, world)
+export async function chat(exchange: SimulatedExchange, state: SimulatorState): Promise<void> {
+  const request = await exchange.read(SimulatedRequest)
+  state.counts.requests += 1
+  refuseUnservable(request, state)
   const identity = {
-    id: `chatcmpl-${world.counts.requests}`,
+    id: `chatcmpl-${state.counts.requests}`,
     created: Math.floor(Date.now() / 1000),
     model: request.model,
   }
   const isStream = request.stream === true
   // Runtimes send the head of a stream at once, even to a request that has to wait.
   if (isStream) exchange.openStream()
-  await world.slots.take(exchange.left)
+  await state.slots.take(exchange.left)
   try {
-    const answer = answerTo(request, world.settings)
-    world.counts.promptTokens += answer.usage.prompt_tokens
-    if (isStream) await say(answer, exchange, world, chunksFor(request, identity))
-    else await sayWhole(answer, exchange, world, identity)
+    const answer = answerTo(request, state.settings)
+    state.counts.promptTokens += answer.usage.prompt_tokens
+    if (isStream) await say(answer, exchange, state, chunksFor(request, identity))
+    else await sayWhole(answer, exchange, state, identity)
   } finally {
-    world.slots.free()
+    state.slots.free()
   }
 }
 
-function chunksFor({ stream_options }: ChatRequest, identity: Identity): StreamShape {
+function chunksFor({ stream_options }: SimulatedRequest, identity: Identity): StreamShape {
   const includeUsage = stream_options?.include_usage === true
   return { chunks: new Chunks(identity, includeUsage), includeUsage }
 }
@@ -44,31 +44,35 @@ interface StreamShape {
 }
 
 /** Throws what a runtime would answer, or the error that was asked for by `errorRate`. */
-function refuseUnservable(request: ChatRequest, { settings, random }: World): void {
+function refuseUnservable(request: SimulatedRequest, { settings, random }: SimulatorState): void {
   if (settings.model !== undefined && request.model !== settings.model) {
     const message = `The model \`${request.model}\` does not exist; here is ${settings.model}.`
-    throw new Refusal(404, message, { code: 'model_not_found', param: 'model' })
+    throw new SimulatedRefusal(404, message, { code: 'model_not_found', param: 'model' })
   }
   const prompt = promptWords(request.messages).length
   const wanted = prompt + (tokenLimit(request) ?? 0)
   if (wanted > CONTEXT_TOKENS) {
     const message = `This model's maximum context length is ${CONTEXT_TOKENS} tokens; ${wanted} were requested.`
-    throw new Refusal(400, message, { code: 'context_length_exceeded', param: 'messages' })
+    throw new SimulatedRefusal(400, message, { code: 'context_length_exceeded', param: 'messages' })
   }
   if (random() < settings.errorRate) {
-    throw new Refusal(settings.errorStatus, 'The simulator is configured to fail at times.', {
-      code: 'simulated_error',
-    })
+    throw new SimulatedRefusal(
+      settings.errorStatus,
+      'The simulator is configured to fail at times.',
+      {
+        code: 'simulated_error',
+      },
+    )
   }
 }
 
 async function sayWhole(
-  answer: Answer,
-  exchange: Exchange,
-  { settings, counts }: World,
+  answer: SimulatedAnswer,
+  exchange: SimulatedExchange,
+  { settings, counts }: SimulatorState,
   identity: Identity,
 ): Promise<void> {
-  const pace = new Pace(settings)
+  const pace = new AnswerPace(settings)
   const longest = Math.max(...answer.choices.map(({ pieces }) => pieces.length))
   await pace.reach(Math.max(0, longest - 1), exchange.left)
   counts.generatedTokens += answer.usage.completion_tokens
@@ -77,12 +81,12 @@ async function sayWhole(
 
 /** All choices advance together, token by token. */
 async function say(
-  { choices, usage }: Answer,
-  exchange: Exchange,
-  { settings, counts }: World,
+  { choices, usage }: SimulatedAnswer,
+  exchange: SimulatedExchange,
+  { settings, counts }: SimulatorState,
   { chunks, includeUsage }: StreamShape,
 ): Promise<void> {
-  const pace = new Pace(settings)
+  const pace = new AnswerPace(settings)
   await pace.reach(0, exchange.left)
   for (const [index, choice] of choices.entries()) {
     await exchange.write(chunks.opening(choice, index))

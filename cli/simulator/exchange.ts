@@ -2,11 +2,11 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
-import { Refusal } from './refusal.ts'
+import { SimulatedRefusal } from './refusal.ts'
 
 const BODY_BYTES_MAX = 67_108_864
 
-export class Exchange {
+export class SimulatedExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Aborted when the connection is gone or the answer is out: either way the client reads no more. */
@@ -28,8 +28,8 @@ export class Exchange {
     const [issue] = result.error.issues
     const message = issue?.message ?? 'It is not right.'
     const param = issue?.path.join('.') ?? ''
-    if (param === '') throw new Refusal(400, message)
-    throw new Refusal(400, `${param}: ${message}`, { param })
+    if (param === '') throw new SimulatedRefusal(400, message)
+    throw new SimulatedRefusal(400, `${param}: ${message}`, { param })
   }
 
   sendJson(value: unknown, status = 200): void {
@@ -42,7 +42,7 @@ export class Exchange {
     this.response.end(text)
   }
 
-  refuse(refusal: Refusal): void {
+  refuse(refusal: SimulatedRefusal): void {
     const { status } = refusal
     // The rest of a body that was too large stays unread, so its connection cannot be used again.
     if (status === 413) this.response.setHeader('connection', 'close')
@@ -71,13 +71,13 @@ export class Exchange {
     const body: AsyncIterable<Buffer> = this.request.iterator({ destroyOnReturn: false })
     for await (const piece of body) {
       size += piece.length
-      if (size > BODY_BYTES_MAX) throw new Refusal(413, 'The body is larger than 64 MiB.')
+      if (size > BODY_BYTES_MAX) throw new SimulatedRefusal(413, 'The body is larger than 64 MiB.')
       pieces.push(piece)
     }
     try {
       return JSON.parse(Buffer.concat(pieces).toString('utf8'))
     } catch {
-      throw new Refusal(400, 'The body is not valid JSON.')
+      throw new SimulatedRefusal(400, 'The body is not valid JSON.')
     }
   }
 }

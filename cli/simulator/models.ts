@@ -1,21 +1,21 @@
 /** Models, tokens and gauges as runtimes report them, in the words of vLLM. */
 import { crc32 } from 'node:zlib'
 import { CONTEXT_TOKENS } from './chat.ts'
-import type { Exchange } from './exchange.ts'
+import type { SimulatedExchange } from './exchange.ts'
 import { promptWords, TokenizeRequest, wordsOf } from './request.ts'
-import type { World } from './world.ts'
+import type { SimulatorState } from './state.ts'
 
 /** The name shown where every name is served. */
 const ANY_MODEL = 'simulated'
 const VOCABULARY = 100_000
 
-export function listModels(exchange: Exchange, { settings }: World): void {
+export function listModels(exchange: SimulatedExchange, { settings }: SimulatorState): void {
   const id = settings.model ?? ANY_MODEL
   const model = { id, object: 'model', created: 0, owned_by: 'gw', max_model_len: CONTEXT_TOKENS }
   exchange.sendJson({ object: 'list', data: [model] })
 }
 
-export async function tokenize(exchange: Exchange): Promise<void> {
+export async function tokenize(exchange: SimulatedExchange): Promise<void> {
   const { prompt, messages = [] } = await exchange.read(TokenizeRequest)
   const words = prompt === undefined ? promptWords(messages) : wordsOf(prompt)
   exchange.sendJson({
@@ -26,7 +26,7 @@ export async function tokenize(exchange: Exchange): Promise<void> {
   })
 }
 
-export function renderMetrics({ slots, counts, settings }: World): string {
+export function renderMetrics({ slots, counts, settings }: SimulatorState): string {
   const rows = [
     ['num_requests_running', 'gauge', slots.running],
     ['num_requests_waiting', 'gauge', slots.waiting],

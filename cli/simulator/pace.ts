@@ -7,7 +7,7 @@ export interface PaceSettings {
   readonly tokensPerSecond: number
 }
 
-export class Pace {
+export class AnswerPace {
   readonly #settings: PaceSettings
   readonly #begin = performance.now()
 

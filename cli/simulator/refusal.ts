@@ -1,5 +1,5 @@
 /** A refusal of the simulator: OpenAI's error object. */
-export class Refusal extends Error {
+export class SimulatedRefusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
   readonly code: string | null

@@ -1,5 +1,5 @@
 /** OpenAI's shapes around an answer: the whole one and the chunks of a stream. */
-import type { Answer, Choice, Usage } from './answer.ts'
+import type { SimulatedAnswer, SimulatedChoice, SimulatedUsage } from './answer.ts'
 
 export interface Identity {
   readonly id: string
@@ -7,7 +7,7 @@ export interface Identity {
   readonly model: string
 }
 
-export function wholeReply(answer: Answer, identity: Identity): unknown {
+export function wholeReply(answer: SimulatedAnswer, identity: Identity): unknown {
   const choices = answer.choices.map((choice, index) => ({
     index,
     message: messageOf(choice),
@@ -17,7 +17,7 @@ export function wholeReply(answer: Answer, identity: Identity): unknown {
   return { ...identity, object: 'chat.completion', choices, usage: answer.usage }
 }
 
-function messageOf({ call, pieces }: Choice): unknown {
+function messageOf({ call, pieces }: SimulatedChoice): unknown {
   const text = pieces.join('')
   if (call === undefined) return { role: 'assistant', content: text, refusal: null }
   const { id, name } = call
@@ -34,24 +34,24 @@ export class Chunks {
     this.#frame = { ...identity, object: 'chat.completion.chunk', ...usage }
   }
 
-  opening({ call }: Choice, index: number): string {
+  opening({ call }: SimulatedChoice, index: number): string {
     if (call === undefined) return this.#chunk(index, { role: 'assistant', content: '' }, null)
     const { id, name } = call
     const tool_calls = [{ index: 0, id, type: 'function', function: { name, arguments: '' } }]
     return this.#chunk(index, { role: 'assistant', content: null, tool_calls }, null)
   }
 
-  piece({ call }: Choice, index: number, text: string): string {
+  piece({ call }: SimulatedChoice, index: number, text: string): string {
     if (call === undefined) return this.#chunk(index, { content: text }, null)
     const tool_calls = [{ index: 0, function: { arguments: text } }]
     return this.#chunk(index, { tool_calls }, null)
   }
 
-  closing({ finishReason }: Choice, index: number): string {
+  closing({ finishReason }: SimulatedChoice, index: number): string {
     return this.#chunk(index, {}, finishReason)
   }
 
-  usage(usage: Usage): string {
+  usage(usage: SimulatedUsage): string {
     return event({ ...this.#frame, choices: [], usage })
   }
 

@@ -19,7 +19,7 @@ const ToolChoice = z.union([
 
 const Limit = z.int().min(1).nullish()
 
-export const ChatRequest = z.looseObject({
+export const SimulatedRequest = z.looseObject({
   model: z.string(),
   messages: z.array(Message).min(1),
   stream: z.boolean().nullish(),
@@ -38,7 +38,7 @@ export const TokenizeRequest = z
     error: 'give either prompt or messages',
   })
 
-export type ChatRequest = z.output<typeof ChatRequest>
+export type SimulatedRequest = z.output<typeof SimulatedRequest>
 export type Message = z.output<typeof Message>
 export type Tool = z.output<typeof Tool>
 

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { chat } from './chat.ts'
-import { Exchange } from './exchange.ts'
+import { SimulatedExchange } from './exchange.ts'
 import { listModels, renderMetrics, tokenize } from './models.ts'
 import { seededRandom } from './random.ts'
-import { Refusal } from './refusal.ts'
+import { SimulatedRefusal } from './refusal.ts'
 import { Slots } from './slots.ts'
-import type { Counts, SimulatorSettings, World } from './world.ts'
+import type { Counts, SimulatorSettings, SimulatorState } from './state.ts'
 
 export interface SimulatorOptions extends Partial<SimulatorSettings> {
   /** 0, the default, takes a free one. */
@@ -28,14 +28,14 @@ export interface Simulator {
   stop(): Promise<void>
 }
 
-type Handler = (exchange: Exchange, world: World) => void | Promise<void>
+type Handler = (exchange: SimulatedExchange, state: SimulatorState) => void | Promise<void>
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   'POST /v1/chat/completions': chat,
   'GET /v1/models': listModels,
   'POST /tokenize': tokenize,
   'GET /health': (exchange) => exchange.send('', 'text/plain'),
-  'GET /metrics': (exchange, world) => exchange.send(renderMetrics(world), 'text/plain'),
+  'GET /metrics': (exchange, state) => exchange.send(renderMetrics(state), 'text/plain'),
 }
 
 /** Probes and scrapes come without a key. */
@@ -44,8 +44,8 @@ const OPEN_PATHS = new Set(['/health', '/metrics'])
 /** Resolves once it listens; rejects with the system's error when it cannot. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 0 } = options
-  const world = createWorld(options)
-  const server = createServer((request, response) => void answer(request, response, world))
+  const state = createState(options)
+  const server = createServer((request, response) => void answer(request, response, state))
   server.listen(port, host)
   await once(server, 'listening')
   // A server on a port has this kind of address.
@@ -55,9 +55,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     url: `http://${shownHost}:${address.port}`,
     port: address.port,
     state: () => ({
-      ...world.counts,
-      running: world.slots.running,
-      waiting: world.slots.waiting,
+      ...state.counts,
+      running: state.slots.running,
+      waiting: state.slots.waiting,
     }),
     async stop() {
       const closed = once(server, 'close')
@@ -68,7 +68,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   }
 }
 
-function createWorld(options: SimulatorOptions): World {
+function createState(options: SimulatorOptions): SimulatorState {
   const { seed = 1, model, tokens, apiKey } = options
   return {
     settings: {
@@ -90,30 +90,33 @@ function createWorld(options: SimulatorOptions): World {
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  world: World,
+  state: SimulatorState,
 ): Promise<void> {
-  const exchange = new Exchange(request, response)
+  const exchange = new SimulatedExchange(request, response)
   try {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
-    authorize(request, path, world)
-    await handlerOf(request.method ?? '', path)(exchange, world)
+    authorize(request, path, state)
+    await handlerOf(request.method ?? '', path)(exchange, state)
   } catch (error) {
     // A client that left is no fault, and no client waits for an error.
     if (exchange.left.aborted) return
     if (response.headersSent) response.destroy()
-    else exchange.refuse(error instanceof Refusal ? error : new Refusal(500, String(error)))
+    else
+      exchange.refuse(
+        error instanceof SimulatedRefusal ? error : new SimulatedRefusal(500, String(error)),
+      )
   }
 }
 
-function authorize({ headers }: IncomingMessage, path: string, { settings }: World): void {
+function authorize({ headers }: IncomingMessage, path: string, { settings }: SimulatorState): void {
   if (settings.apiKey === undefined || OPEN_PATHS.has(path)) return
   if (headers.authorization === `Bearer ${settings.apiKey}`) return
-  throw new Refusal(401, 'Incorrect API key provided.', { code: 'invalid_api_key' })
+  throw new SimulatedRefusal(401, 'Incorrect API key provided.', { code: 'invalid_api_key' })
 }
 
 function handlerOf(method: string, path: string): Handler {
   const handler = HANDLERS[`${method} ${path}`]
   if (handler !== undefined) return handler
   const isPath = Object.keys(HANDLERS).some((key) => key.endsWith(` ${path}`))
-  throw new Refusal(isPath ? 405 : 404, `There is no ${method} ${path} here.`)
+  throw new SimulatedRefusal(isPath ? 405 : 404, `There is no ${method} ${path} here.`)
 }

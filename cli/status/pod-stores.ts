@@ -1,8 +1,8 @@
 /** Whether the shared store answers each pod, by the pods' own word: a status is some seconds old. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
+import { withGateways } from '../asking/asked-gateways.ts'
 import type { ClusterAccess } from '../asking/cluster-access.ts'
-import { withDoors } from '../asking/doors.ts'
 import type { InCluster } from '../asking/place.ts'
 
 export interface PodStore {
@@ -21,8 +21,8 @@ export async function storesOf(
   const { name } = gateway.metadata
   const exact = { ...place, namespace: gateway.metadata.namespace ?? namespace, gateway: name }
   try {
-    return await withDoors(exact, async (doors) => {
-      const asked = doors.map(async ({ name: pod, ask }) => {
+    return await withGateways(exact, async (gateways) => {
+      const asked = gateways.map(async ({ name: pod, ask }) => {
         const { body } = await ask('/status', { timeoutMs: ASK_MS })
         const store = valueBelow(body, 'store')
         const state = String(valueBelow(store, 'state') ?? 'up')

@@ -1,9 +1,9 @@
 /** `gw limits test`: requests at a steady rate, and what became of them beside what the limit allows. */
 import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type AskedGateways, withGateways } from '../asking/asked-gateways.ts'
 import { type Called, type Calling, chat, listModels } from '../asking/client-call.ts'
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
-import { type Doors, withDoors } from '../asking/doors.ts'
 import type { Place } from '../asking/place.ts'
 import {
   EXIT,
@@ -38,8 +38,8 @@ export async function testOfLimits(
   if (place === undefined) return await testAt({ url: url ?? '', key }, options, undefined)
   if (url === undefined && viaLoadBalancer)
     return await testAt({ url: await addressOf(place), key }, options, undefined)
-  await withDoors(place, async (doors) => {
-    await testAt({ url: url ?? (await doors[0].clientUrl()), key }, options, doors)
+  await withGateways(place, async (gateways) => {
+    await testAt({ url: url ?? (await gateways[0].clientUrl()), key }, options, gateways)
   })
 }
 
@@ -52,12 +52,12 @@ async function addressOf(place: Place): Promise<string> {
   return address
 }
 
-async function testAt(calling: Calling, options: LimitsTest, doors: Doors | undefined) {
+async function testAt(calling: Calling, options: LimitsTest, gateways: AskedGateways | undefined) {
   const { tenant, rate, duration, output } = options
   const route = options.route ?? (await listModels(calling)).ids[0]
   if (route === undefined) throw new Error('The key may list no route; say which with --route.')
-  await checkTenant(calling, tenant, doors)
-  const own = await burstOf(tenant, doors)
+  await checkTenant(calling, tenant, gateways)
+  const own = await burstOf(tenant, gateways)
   const startedAt = performance.now()
   const answers = await send(route, calling, { rate, duration })
   const elapsedMs = performance.now() - startedAt
@@ -112,9 +112,13 @@ function verdictOn(found: {
 }
 
 /** The key of another tenant would test another limit. */
-async function checkTenant({ key = '' }: Calling, tenant: string, doors: Doors | undefined) {
-  if (doors === undefined) return
-  const { body } = await doors[0].ask(`/explain?key_hash=${hash('sha256', key)}`)
+async function checkTenant(
+  { key = '' }: Calling,
+  tenant: string,
+  gateways: AskedGateways | undefined,
+) {
+  if (gateways === undefined) return
+  const { body } = await gateways[0].ask(`/explain?key_hash=${hash('sha256', key)}`)
   const verdict = Object(Object(body).key)
   if (verdict.status === 401) throw new Error(`The key was refused: ${verdict.why}.`)
   if (verdict.tenant !== tenant)
@@ -128,9 +132,12 @@ function mostAdmitted(limit: number, burst: number, elapsedMs: number): number {
 }
 
 /** Only a gateway's admin API knows it; a load balancer alone does not reveal it. */
-async function burstOf(tenant: string, doors: Doors | undefined): Promise<number | undefined> {
-  if (doors === undefined) return undefined
-  const { status, body } = await doors[0].ask(`/limits/${encodeURIComponent(tenant)}`)
+async function burstOf(
+  tenant: string,
+  gateways: AskedGateways | undefined,
+): Promise<number | undefined> {
+  if (gateways === undefined) return undefined
+  const { status, body } = await gateways[0].ask(`/limits/${encodeURIComponent(tenant)}`)
   const burst = status === 200 ? Object(Object(body).requests_per_minute).burst : undefined
   return typeof burst === 'number' ? burst : undefined
 }

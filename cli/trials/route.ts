@@ -1,6 +1,6 @@
 /** `gw gateway test`: lets the gateway follow a request on its routes, and shows each attempt. */
 import { z } from 'zod'
-import { type Door, withDoors } from '../asking/doors.ts'
+import { type AskedGateway, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
 import { EXIT, type Format, paint, printLine, printValue, telling } from '../printing/output.ts'
 
@@ -13,7 +13,7 @@ const Attempt = z.looseObject({
   reason: z.string().optional(),
 })
 
-const Outcome = z.looseObject({
+const RouteResult = z.looseObject({
   route: z.string(),
   ok: z.boolean(),
   status: z.number(),
@@ -23,7 +23,7 @@ const Outcome = z.looseObject({
   attempts: z.array(Attempt),
 })
 
-type Outcome = z.output<typeof Outcome>
+type RouteResult = z.output<typeof RouteResult>
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) })
 const Configured = z.looseObject({
@@ -33,17 +33,17 @@ const Configured = z.looseObject({
 /** An upstream may take its whole time, and its fallbacks after it. */
 const TIMEOUT_MS = 600_000
 
-export interface Testing {
+export interface RouteTest {
   readonly route: string | undefined
   readonly fail: 'server' | 'rate_limited' | undefined
   readonly output: Format
 }
 
-export async function testRoutes({ route, fail, output }: Testing, place: Place): Promise<void> {
-  const outcomes = await withDoors(place, async ([door]) => {
-    const names = route === undefined ? await routesOf(door) : [route]
-    const found: Outcome[] = []
-    for (const name of names) found.push(await follow(name, fail, door))
+export async function testRoutes({ route, fail, output }: RouteTest, place: Place): Promise<void> {
+  const outcomes = await withGateways(place, async ([gateway]) => {
+    const names = route === undefined ? await routesOf(gateway) : [route]
+    const found: RouteResult[] = []
+    for (const name of names) found.push(await follow(name, fail, gateway))
     return found
   })
   if (!outcomes.every(({ ok }) => ok)) process.exitCode = EXIT.no
@@ -51,22 +51,26 @@ export async function testRoutes({ route, fail, output }: Testing, place: Place)
   for (const outcome of outcomes) print(outcome)
 }
 
-async function routesOf(door: Door): Promise<string[]> {
-  const { body } = await door.ask('/config')
+async function routesOf(gateway: AskedGateway): Promise<string[]> {
+  const { body } = await gateway.ask('/config')
   return Configured.parse(body).gw.routes.map(({ name }) => name)
 }
 
-async function follow(route: string, fail: string | undefined, door: Door): Promise<Outcome> {
+async function follow(
+  route: string,
+  fail: string | undefined,
+  gateway: AskedGateway,
+): Promise<RouteResult> {
   const query = new URLSearchParams({ route, ...(fail !== undefined && { fail }) })
   const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
-  const answer = door.ask(`/routes/test?${query}`, asking)
-  const { status, body } = await telling(`route ${route} is tested at ${door.name}`, answer)
-  if (status === 200) return Outcome.parse(body)
+  const answer = gateway.ask(`/routes/test?${query}`, asking)
+  const { status, body } = await telling(`route ${route} is tested at ${gateway.name}`, answer)
+  if (status === 200) return RouteResult.parse(body)
   const { message } = Refusal.parse(body).error
   return { route, ok: false, status, message, attempts: [] }
 }
 
-function print({ route, ok, status, upstream, code, message, attempts }: Outcome): void {
+function print({ route, ok, status, upstream, code, message, attempts }: RouteResult): void {
   const verdict = paint(ok ? 'ok' : 'failed', ok ? 'green' : 'red', process.stdout)
   const end = ok ? `${upstream} answers` : `${status} ${code ?? ''}: ${message}`
   printLine(`${route}: ${verdict}, ${end}`)

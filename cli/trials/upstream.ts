@@ -1,6 +1,6 @@
 /** `gw upstream test`: asks the gateway to try its upstreams, and shows what came of it. */
 import { z } from 'zod'
-import { withDoors } from '../asking/doors.ts'
+import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
 import {
   EXIT,
@@ -41,24 +41,27 @@ const Refusal = z.object({ error: z.object({ message: z.string() }) })
 /** Upstreams are asked in turns, each with its own time. */
 const TIMEOUT_MS = 600_000
 
-export interface Testing {
+export interface UpstreamTest {
   readonly name: string | undefined
   readonly verbose: boolean
   readonly output: Format
 }
 
-export async function testUpstreams({ name, verbose, output }: Testing, place: Place) {
+export async function testUpstreams({ name, verbose, output }: UpstreamTest, place: Place) {
   const query = name === undefined ? '' : `?name=${encodeURIComponent(name)}`
-  const { status, body, door } = await withDoors(place, async ([first]) => {
+  const { status, body, gateway } = await withGateways(place, async ([first]) => {
     const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
     const answer = first.ask(`/upstreams/test${query}`, asking)
-    return { door: first.name, ...(await telling(`upstreams are tested at ${first.name}`, answer)) }
+    return {
+      gateway: first.name,
+      ...(await telling(`upstreams are tested at ${first.name}`, answer)),
+    }
   })
   if (status === 404) {
     process.exitCode = EXIT.no
     return printRemark(`error: ${Refusal.parse(body).error.message}`)
   }
-  if (status !== 200) throw new Error(`The gateway at ${door} answered with ${status}.`)
+  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
   const { upstreams } = Answer.parse(body)
   if (!upstreams.every(({ ok }) => ok)) process.exitCode = EXIT.no
   if (output !== 'table') return await printValue(body, output)

@@ -6,7 +6,7 @@ import { combine, compile, showFinding, tenantsOf } from '../compile/compile.ts'
 import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile/compile-keys.ts'
 import { isLarge, judgeApart, TIMED_OUT } from '../compile/judge-apart.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
-import type { Question, Verdict } from './review.ts'
+import type { ReviewQuestion, ReviewVerdict } from './review.ts'
 
 /** The state of the cluster at this moment. */
 export interface Known {
@@ -17,9 +17,9 @@ export interface Known {
 }
 
 export async function judgeQuestion(
-  { kind, object, before }: Question,
+  { kind, object, before }: ReviewQuestion,
   known: Known,
-): Promise<Verdict> {
+): Promise<ReviewVerdict> {
   if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
   const found = await problemsOf(object, known)
   // A judgement that took too long says nothing about the object.
@@ -63,7 +63,7 @@ function isSame(one: Finding, other: Finding): boolean {
 }
 
 /** Its gateway, its permission and its routes may come later, and an older record of its hash may go. */
-function judgeKey(key: KubeObject, known: Known): Verdict {
+function judgeKey(key: KubeObject, known: Known): ReviewVerdict {
   const errors = faultsOfKey(key)
   return { errors, warnings: errors.length > 0 ? [] : warningsOf(key, known) }
 }

@@ -6,7 +6,7 @@ import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { showFinding } from '../compile/compile.ts'
 import { isKubeObject, type KubeObject, RESOURCES } from '../kube/objects.ts'
 
-export interface Question {
+export interface ReviewQuestion {
   readonly uid: string
   readonly kind: string
   readonly isDryRun: boolean
@@ -16,14 +16,14 @@ export interface Question {
 }
 
 /** Errors refuse the object; the API server shows warnings to the author. */
-export interface Verdict {
+export interface ReviewVerdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly string[]
 }
 
 /** `nothing`: the question is good, and there is nothing to judge in it. */
 export type Read =
-  | { readonly is: 'question'; readonly question: Question }
+  | { readonly is: 'question'; readonly question: ReviewQuestion }
   | { readonly is: 'nothing'; readonly uid: string; readonly kind: string }
   | { readonly is: 'malformed'; readonly message: string }
 
@@ -77,7 +77,10 @@ export function allow(uid: string, warnings: readonly string[] = []): object {
   return answer({ uid, allowed: true, ...said })
 }
 
-export function answerOf({ uid, kind, object }: Question, { errors, warnings }: Verdict): object {
+export function answerOf(
+  { uid, kind, object }: ReviewQuestion,
+  { errors, warnings }: ReviewVerdict,
+): object {
   if (errors.length === 0) return allow(uid, warnings)
   const shown = errors.slice(0, CAUSES_MAX)
   const hidden = countFindings(errors) - countFindings(shown)

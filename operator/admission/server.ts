@@ -5,13 +5,13 @@ import type { KeyedCertificate } from './certificate.ts'
 import { Slots } from './slots.ts'
 
 /** Answers the body of a question. */
-export interface Reply {
+export interface ReviewReply {
   readonly status: number
   readonly body: object | string
 }
 
 export interface ReviewServerOptions {
-  readonly answer: (body: unknown) => Reply | Promise<Reply>
+  readonly answer: (body: unknown) => ReviewReply | Promise<ReviewReply>
   /** Called for every request, with the time it took. */
   readonly onAnswer: (status: number, seconds: number) => void
   readonly timings?: { readonly headersMs: number; readonly requestMs: number }
@@ -72,18 +72,21 @@ export function createReviewServer(options: ReviewServerOptions): ReviewServer {
 async function replyTo(
   request: IncomingMessage,
   answer: ReviewServerOptions['answer'],
-): Promise<Reply> {
+): Promise<ReviewReply> {
   const body = await readBody(request)
   if (body === undefined) return TOO_LARGE
   const review = parse(body)
   return review === undefined ? NO_JSON : answer(review)
 }
 
-const TOO_LARGE: Reply = { status: 413, body: `a review takes at most ${BODY_BYTES_MAX} bytes` }
-const NO_JSON: Reply = { status: 400, body: 'the body is not JSON' }
+const TOO_LARGE: ReviewReply = {
+  status: 413,
+  body: `a review takes at most ${BODY_BYTES_MAX} bytes`,
+}
+const NO_JSON: ReviewReply = { status: 400, body: 'the body is not JSON' }
 
 /** Judges the head, before the body is read. */
-function refusalOf({ method, url, headers }: IncomingMessage): Reply | undefined {
+function refusalOf({ method, url, headers }: IncomingMessage): ReviewReply | undefined {
   if (url?.split('?')[0] !== REVIEW_PATH) {
     return { status: 404, body: `reviews are asked at ${REVIEW_PATH}` }
   }
@@ -115,7 +118,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function send(response: ServerResponse, { status, body }: Reply): void {
+function send(response: ServerResponse, { status, body }: ReviewReply): void {
   const isText = typeof body === 'string'
   const text = isText ? `${body}\n` : JSON.stringify(body)
   // An unread body is not waited for.

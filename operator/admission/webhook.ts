@@ -12,10 +12,10 @@ import type { World } from '../world.ts'
 import { CertificateKeeper, type KeeperTimings } from './certificate-keeper.ts'
 import { type Certificates, endOf } from './certificates.ts'
 import { judgeQuestion } from './judge.ts'
-import { allow, answerOf, type Question, readReview, type Verdict } from './review.ts'
-import { createReviewServer, REVIEW_PATH, type Reply } from './server.ts'
+import { allow, answerOf, type ReviewQuestion, type ReviewVerdict, readReview } from './review.ts'
+import { createReviewServer, REVIEW_PATH, type ReviewReply } from './server.ts'
 
-export interface WebhookOptions {
+export interface AdmissionOptions {
   readonly listen: { readonly port: number; readonly host: string }
   /** Names and addresses under which the API server comes. */
   readonly hosts: readonly string[]
@@ -48,7 +48,7 @@ export interface Webhook {
 
 const NAMED_MAX = 10
 
-export function startWebhook(options: WebhookOptions, parts: WebhookParts): Webhook {
+export function startWebhook(options: AdmissionOptions, parts: WebhookParts): Webhook {
   const { telemetry, listen, drainMs } = options
   const reviews = createReviewServer({
     async answer(body) {
@@ -92,7 +92,7 @@ export function startWebhook(options: WebhookOptions, parts: WebhookParts): Webh
 }
 
 function keep(
-  { configuration, hosts, namespace, wallClock, timings, log }: WebhookOptions,
+  { configuration, hosts, namespace, wallClock, timings, log }: AdmissionOptions,
   { api, isLeading }: WebhookParts,
   show: (certificates: Certificates) => void,
 ): CertificateKeeper {
@@ -115,9 +115,9 @@ function keep(
 
 async function reply(
   body: unknown,
-  { log, telemetry, wallClock }: WebhookOptions,
+  { log, telemetry, wallClock }: AdmissionOptions,
   world: World,
-): Promise<Reply> {
+): Promise<ReviewReply> {
   const read = readReview(body)
   if (read.is === 'malformed') return { status: 400, body: read.message }
   if (read.is === 'nothing') {
@@ -137,7 +137,11 @@ async function reply(
 }
 
 /** The places of the mistakes, without the values that were written there. */
-function logRefusal(log: Log, { kind, object, isDryRun }: Question, { errors }: Verdict): void {
+function logRefusal(
+  log: Log,
+  { kind, object, isDryRun }: ReviewQuestion,
+  { errors }: ReviewVerdict,
+): void {
   const fields = errors.slice(0, NAMED_MAX).map(({ path }) => showPath(path).slice(0, 256))
   const message = `${kind} ${keyOf(object)} was refused for ${countFindings(errors)} mistakes.`
   log.event('info', 'admission', message, { fields, ...(isDryRun && { dry_run: true }) })

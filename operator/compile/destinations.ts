@@ -4,14 +4,14 @@ import { isIP } from 'node:net'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 
-export interface Destination {
+export interface EgressDestination {
   /** Absent: somewhere outside, by a name of the provider's own. */
   readonly host?: string
   readonly port: number
 }
 
 export interface Destinations {
-  readonly known: readonly Destination[]
+  readonly known: readonly EgressDestination[]
   /** A reference says where, which only the pods can read, or something there names further addresses. */
   readonly hasUnknown: boolean
 }
@@ -27,7 +27,7 @@ const PORTS: Readonly<Record<string, number>> = {
 const HTTPS = 443
 
 export function destinationsOf(gw: unknown): Destinations {
-  const found: (Destination | 'unknown')[] = [
+  const found: (EgressDestination | 'unknown')[] = [
     ...[...textsOf(gw)].map(placeOf),
     ...hosted(gw),
     ...redisPlaces(gw),
@@ -47,7 +47,7 @@ function* textsOf(value: unknown): Generator<string> {
   }
 }
 
-function placeOf(text: string): Destination | 'unknown' {
+function placeOf(text: string): EgressDestination | 'unknown' {
   if (text.includes('${') || !URL.canParse(text)) return 'unknown'
   const { protocol, hostname, port } = new URL(text)
   const number = port === '' ? PORTS[protocol] : Number(port)
@@ -55,13 +55,13 @@ function placeOf(text: string): Destination | 'unknown' {
 }
 
 /** The APIs of providers are reached by HTTPS where no endpoint says otherwise. */
-function hosted(gw: unknown): Destination[] {
+function hosted(gw: unknown): EgressDestination[] {
   const upstreams = valueBelow(gw, 'upstreams')
   const isHosted = (upstream: unknown) => valueBelow(upstream, 'endpoint') === undefined
   return Array.isArray(upstreams) && upstreams.some(isHosted) ? [{ port: HTTPS }] : []
 }
 
-function redisPlaces(gw: unknown): (Destination | 'unknown')[] {
+function redisPlaces(gw: unknown): (EgressDestination | 'unknown')[] {
   if (valueBelow(gw, 'rate_limits', 'backend') !== 'redis') return []
   const url = valueBelow(gw, 'rate_limits', 'redis', 'url')
   if (typeof url !== 'string' || url.includes('${')) return ['unknown']

@@ -5,7 +5,7 @@ import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { type Destinations, destinationsOf } from './destinations.ts'
 
-export interface Ports {
+export interface PodPorts {
   readonly listen: number
   readonly metrics: number
 }
@@ -15,7 +15,7 @@ export interface Needs {
   readonly secrets: readonly string[]
   /** Names of environment variables, sorted. */
   readonly variables: readonly string[]
-  readonly ports: Ports
+  readonly ports: PodPorts
   /** Hash of what says where counters are kept. */
   readonly store: string
   readonly destinations: Destinations
@@ -24,7 +24,7 @@ export interface Needs {
 }
 
 /** Mirrors the defaults of the schema: the payload holds only what was written. */
-const PORTS: Ports = { listen: 8080, metrics: 9090 }
+const PORTS: PodPorts = { listen: 8080, metrics: 9090 }
 
 export function needsOf({ gw }: Payload): Needs {
   const secrets = new Set<string>()

@@ -21,7 +21,7 @@ import type { KubeObject } from '../kube/objects.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** One document as it goes to a pod, and what the pod answers when it has it. */
-export interface Outgoing {
+export interface SentDocument {
   readonly sequence: number
   /** The hash that a pod reports once it enforces the document. */
   readonly hash: string
@@ -35,12 +35,12 @@ export interface Outgoing {
 
 type Proof = Readonly<Record<string, string>>
 
-export interface OutgoingConfiguration extends Outgoing {
+export interface OutgoingConfiguration extends SentDocument {
   readonly generation: number
   readonly needs: Needs
 }
 
-export interface OutgoingKeys extends Outgoing {
+export interface OutgoingKeys extends SentDocument {
   readonly records: readonly KeyRecord[]
   /** The hash that pods of releases up to 1.4 report in place of `hash`. */
   readonly legacyHash: string
@@ -109,7 +109,7 @@ function difference(before: readonly KeyRecord[], after: readonly KeyRecord[]) {
   return { put, remove: before.map(({ hash }) => hash).filter((hash) => !kept.has(hash)) }
 }
 
-function outgoing(envelope: Envelope, sequence: number, hash: string): Omit<Outgoing, 'proof'> {
+function outgoing(envelope: Envelope, sequence: number, hash: string): Omit<SentDocument, 'proof'> {
   const { sha256, keyId } = envelope
   return { sequence, hash, documentHash: sha256, keyId, text: JSON.stringify(envelope) }
 }

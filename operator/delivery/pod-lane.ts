@@ -33,7 +33,7 @@ interface LaneOptions {
 }
 
 /** Attempts until the pod has taken the document or refused it. */
-export class Lane {
+export class DocumentLane {
   readonly #options: LaneOptions
   #state: LaneState = PENDING
   #isRunning = false

@@ -1,10 +1,10 @@
 /** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
 
 import { valueBelow } from '../../dataplane/json/values.ts'
-import type { Answer, Transport } from '../kube/transport.ts'
-import type { Outgoing } from './bundle.ts'
+import type { ApiResponse, Transport } from '../kube/transport.ts'
+import type { SentDocument } from './bundle.ts'
 import {
-  Lane,
+  DocumentLane,
   type LaneState,
   type LinkTimings,
   PENDING,
@@ -29,7 +29,7 @@ import {
 } from './pod-reports.ts'
 import { isBelievable } from './sequences.ts'
 
-export interface LinkOptions {
+export interface PodLinkOptions {
   readonly transport: Pick<Transport, 'call'>
   readonly random: () => number
   readonly timings: LinkTimings
@@ -41,10 +41,10 @@ export interface LinkOptions {
 }
 
 export class PodLink {
-  readonly #options: LinkOptions
+  readonly #options: PodLinkOptions
   readonly #origin: string
   readonly #closing = new AbortController()
-  readonly #lanes: Readonly<Record<Part, Lane>>
+  readonly #lanes: Readonly<Record<Part, DocumentLane>>
   #wanted: Wanted = { configuration: undefined, keys: undefined }
   #report: PodReport | undefined
   #asking: Promise<PodReport> | undefined
@@ -55,11 +55,11 @@ export class PodLink {
   #silences = 0
   #reported = ''
 
-  constructor(origin: string, options: LinkOptions) {
+  constructor(origin: string, options: PodLinkOptions) {
     this.#options = options
     this.#origin = origin
     const lane = (part: Part) =>
-      new Lane({
+      new DocumentLane({
         random: options.random,
         timings: options.timings,
         attempt: () => this.#attempt(part),
@@ -160,7 +160,7 @@ export class PodLink {
     return await this.#push(part, wanted)
   }
 
-  #has(part: Part, report: PodReport, wanted: Outgoing): boolean {
+  #has(part: Part, report: PodReport, wanted: SentDocument): boolean {
     this.#raiseFloor(part, report, wanted)
     if (part === 'keys') {
       return report.keys.sequence === wanted.sequence && this.#saysKeys(report.keys)
@@ -170,7 +170,7 @@ export class PodLink {
     return hash === wanted.hash && documentHash === wanted.documentHash
   }
 
-  #raiseFloor(part: Part, report: PodReport, wanted: Outgoing): void {
+  #raiseFloor(part: Part, report: PodReport, wanted: SentDocument): void {
     if (part === 'keys') {
       const { sequence } = report.keys
       const isOther =
@@ -190,7 +190,7 @@ export class PodLink {
     return keys !== undefined && hasKeys(reported, keys)
   }
 
-  #raise(part: Part, seen: number, wanted: Outgoing): void {
+  #raise(part: Part, seen: number, wanted: SentDocument): void {
     if (isBelievable(seen, wanted.sequence)) this.#floors[part] = seen
   }
 
@@ -209,7 +209,7 @@ export class PodLink {
     return this.#report
   }
 
-  async #push(part: Part, wanted: Outgoing): Promise<LaneState> {
+  async #push(part: Part, wanted: SentDocument): Promise<LaneState> {
     const started = performance.now()
     const observe = (result: string) =>
       this.#options.onPush(part, result, (performance.now() - started) / 1000)
@@ -224,7 +224,7 @@ export class PodLink {
     }
   }
 
-  async #send(part: Part): Promise<Answer> {
+  async #send(part: Part): Promise<ApiResponse> {
     const [first, ...others] = pushesOf(part, this.#wanted, this.#report?.keys.sequence)
     if (first === undefined) throw new Error('there is nothing to send')
     let answer = await this.#call(first)
@@ -233,7 +233,7 @@ export class PodLink {
     return answer
   }
 
-  #judge(part: Part, wanted: Outgoing, answer: Answer): LaneState {
+  #judge(part: Part, wanted: SentDocument, answer: ApiResponse): LaneState {
     const body = jsonOf(answer)
     if (answer.status === 200) {
       this.#note(part, wanted, body)
@@ -256,7 +256,7 @@ export class PodLink {
   }
 
   /** Reads the answer to a push like a report. */
-  #note(part: Part, wanted: Outgoing, body: unknown): void {
+  #note(part: Part, wanted: SentDocument, body: unknown): void {
     const report = this.#report
     if (report === undefined) return
     if (part === 'keys') {
@@ -280,7 +280,7 @@ export class PodLink {
     }
   }
 
-  #call(request: PodRequest): Promise<Answer> {
+  #call(request: PodRequest): Promise<ApiResponse> {
     return this.#options.transport.call({
       ...request,
       origin: this.#origin,

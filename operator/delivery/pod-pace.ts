@@ -5,7 +5,7 @@ import { isTroubled, type PodReport } from './pod-reports.ts'
 /** Thousands of pods are asked a hundred a second at most. */
 const POD_MS = 10
 
-export interface Pace {
+export interface AskingPace {
   readonly timings: LinkTimings
   /** How many pods are asked by this process. */
   readonly crowd: () => number
@@ -14,7 +14,7 @@ export interface Pace {
 export function lookAgainMs(
   report: PodReport | undefined,
   isRefused: boolean,
-  { timings, crowd }: Pace,
+  { timings, crowd }: AskingPace,
 ): number {
   const isUneasy = isRefused || (report !== undefined && isTroubled(report))
   const usualMs = isUneasy ? timings.verifyUneasyMs : timings.verifyMs

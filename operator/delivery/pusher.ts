@@ -1,10 +1,10 @@
 /** Brings every pod of every gateway to the documents it should have, each on its own: one that hangs delays no other. */
 import type { LaneState, LinkTimings } from './pod-lane.ts'
-import { type LinkOptions, PodLink } from './pod-link.ts'
+import { PodLink, type PodLinkOptions } from './pod-link.ts'
 import type { Part, Wanted } from './pod-pushes.ts'
 import type { PodReport } from './pod-reports.ts'
 
-export interface Target {
+export interface PodTarget {
   /** Uid of the pod: a new pod with an old name is another one. */
   readonly uid: string
   readonly name: string
@@ -14,13 +14,13 @@ export interface Target {
 }
 
 export interface PodState {
-  readonly target: Target
+  readonly target: PodTarget
   readonly report: PodReport | undefined
   readonly configuration: LaneState
   readonly keys: LaneState
 }
 
-export interface PusherOptions extends Pick<LinkOptions, 'transport' | 'random' | 'onPush'> {
+export interface PusherOptions extends Pick<PodLinkOptions, 'transport' | 'random' | 'onPush'> {
   /** Something about a pod of this gateway is now known that was not before. */
   readonly onChange: (gateway: string) => void
   readonly timings?: Partial<LinkTimings>
@@ -36,7 +36,7 @@ const TIMINGS: LinkTimings = {
 }
 
 interface Linked {
-  target: Target
+  target: PodTarget
   readonly link: PodLink
 }
 
@@ -51,7 +51,7 @@ export class Pusher {
   }
 
   /** Delivers these documents to these pods from now on; pods that are not named are dropped. */
-  program(gateway: string, targets: readonly Target[], wanted: Wanted): void {
+  program(gateway: string, targets: readonly PodTarget[], wanted: Wanted): void {
     const pods = this.#gateways.get(gateway) ?? new Map<string, Linked>()
     this.#gateways.set(gateway, pods)
     const named = new Set(targets.map(({ uid, origin }) => `${uid} ${origin}`))

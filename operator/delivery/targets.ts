@@ -3,7 +3,7 @@
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { Target } from './pusher.ts'
+import type { PodTarget } from './pusher.ts'
 
 /** How the operator reaches pods, and whether Services do. */
 export interface PodNetwork {
@@ -23,7 +23,10 @@ export const CLUSTER_NETWORK: PodNetwork = {
 }
 
 /** Leaves out pods that do not run and pods that are being deleted. */
-export function targetsOf(pods: readonly KubeObject[], originOf: PodNetwork['originOf']): Target[] {
+export function targetsOf(
+  pods: readonly KubeObject[],
+  originOf: PodNetwork['originOf'],
+): PodTarget[] {
   return pods.flatMap((pod) => {
     const { metadata, status } = pod
     const isRunning = valueBelow(status, 'phase') === 'Running'

@@ -1,6 +1,6 @@
 /** The refusals of the API server, and the reactions that a writer has to them. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
-import type { Answer } from './transport.ts'
+import type { ApiResponse } from './transport.ts'
 
 export class ApiError extends Error {
   readonly status: number
@@ -25,7 +25,7 @@ export class NotLeaderError extends Error {
   }
 }
 
-export function errorOf(what: string, { status, headers, body }: Answer): ApiError {
+export function errorOf(what: string, { status, headers, body }: ApiResponse): ApiError {
   const text = body.subarray(0, 65_536).toString()
   const parsed = parse(text)
   const message = valueBelow(parsed, 'message')

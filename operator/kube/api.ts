@@ -4,8 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
 import type { Cluster, Credentials } from './credentials.ts'
-import { apiVersionOf, type KubeObject, type Place, pathOf, type Resource } from './objects.ts'
-import { type Answer, type Request, readStart, type Stream, Transport } from './transport.ts'
+import {
+  apiVersionOf,
+  type KubeObject,
+  type ObjectPlace,
+  pathOf,
+  type Resource,
+} from './objects.ts'
+import { type ApiResponse, type Request, readStart, type Stream, Transport } from './transport.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete'
 
@@ -69,7 +75,7 @@ export class ApiClient {
     this.#options = options
   }
 
-  async get(resource: Resource, place: Place): Promise<KubeObject | undefined> {
+  async get(resource: Resource, place: ObjectPlace): Promise<KubeObject | undefined> {
     this.#ask('get', resource, place)
     const request = { method: 'GET', path: pathOf(resource, place) } as const
     try {
@@ -196,7 +202,7 @@ export class ApiClient {
     if (this.#options.mayWrite?.() === false) throw new NotLeaderError()
   }
 
-  #ask(verb: Verb, { group, plural }: Resource, place: Omit<Place, 'name'>): void {
+  #ask(verb: Verb, { group, plural }: Resource, place: Omit<ObjectPlace, 'name'>): void {
     const resource = place.subresource === undefined ? plural : `${plural}/${place.subresource}`
     this.#options.onAsked?.({ verb, group, resource, namespace: place.namespace })
   }
@@ -205,7 +211,7 @@ export class ApiClient {
   async #send(
     verb: Verb,
     call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const attemptsMax = this.#options.attemptsMax ?? 3
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#sendOnce(verb, call)
@@ -225,7 +231,7 @@ export class ApiClient {
   async #sendOnce(
     verb: Verb,
     call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const { authorization } = await this.#authenticate()
     const headers = {
       accept: JSON_TYPE,
@@ -266,7 +272,7 @@ function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): bool
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-function objectOf({ body }: Answer): KubeObject {
+function objectOf({ body }: ApiResponse): KubeObject {
   const parsed: unknown = JSON.parse(body.toString())
   if (!isRecord(parsed)) throw new Error('the API server answered with something that is no object')
   return withMetadata(parsed)

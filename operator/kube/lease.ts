@@ -31,7 +31,7 @@ export interface LeaseTimings {
 const TIMINGS: LeaseTimings = { durationMs: 15_000, renewMs: 10_000, retryMs: 2000 }
 const MANAGER = 'gw-operator-lease'
 
-export class Lease {
+export class LeaderLease {
   readonly #options: LeaseOptions
   readonly #timings: LeaseTimings
   readonly #stopping = new AbortController()

@@ -73,13 +73,13 @@ export function apiVersionOf({ group, version }: Resource): string {
 }
 
 /** Namespace and name of one object; without a namespace its collection over the whole cluster. */
-export interface Place {
+export interface ObjectPlace {
   readonly namespace?: string | undefined
   readonly name?: string
   readonly subresource?: string
 }
 
-export function pathOf(resource: Resource, { namespace, name, subresource }: Place): string {
+export function pathOf(resource: Resource, { namespace, name, subresource }: ObjectPlace): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`
   const parts = [root, resource.version]
   if (namespace !== undefined) parts.push('namespaces', encodeURIComponent(namespace))

@@ -1,12 +1,12 @@
 /** Keys that wait to be reconciled: each at most once, one worker per key, failures later and later. */
 
-export type Outcome = undefined | { readonly againMs: number }
+export type ReconcileResult = undefined | { readonly againMs: number }
 
 export interface QueueOptions {
   readonly concurrency: number
   readonly random: () => number
   /** Rejects when the key has to be tried again. */
-  readonly process: (key: string) => Promise<Outcome>
+  readonly process: (key: string) => Promise<ReconcileResult>
   readonly onError?: (key: string, error: unknown, retryMs: number) => void
   readonly backoffMs?: { readonly first: number; readonly most: number }
 }

@@ -3,25 +3,25 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient, Selection } from './api.ts'
 import { ApiError } from './api-error.ts'
 import type { KubeObject, Resource } from './objects.ts'
-import type { Store } from './store.ts'
+import type { ObjectStore } from './store.ts'
 import type { Stream } from './transport.ts'
 import { readEvents } from './watch-events.ts'
 
 /** Why a watch or list ended; a label of a metric. */
-export type Ending = 'end' | 'silence' | 'expired' | 'refused' | 'broken' | 'went_back'
+export type WatchEnd = 'end' | 'silence' | 'expired' | 'refused' | 'broken' | 'went_back'
 
 export interface ReflectorOptions {
   readonly api: Pick<ApiClient, 'list' | 'watch'>
   readonly resource: Resource
   readonly selection: Selection
-  readonly store: Store
+  readonly store: ObjectStore
   readonly random: () => number
   /** Keeps only what is needed of an object; called before it is stored. */
   readonly trim?: (object: KubeObject) => KubeObject
   /** Objects of one page. */
   readonly pageLength?: number
   readonly onList?: (changes: number) => void
-  readonly onEnd?: (ending: Ending, error: unknown) => void
+  readonly onEnd?: (ending: WatchEnd, error: unknown) => void
   readonly timings?: Partial<Timings>
 }
 
@@ -232,7 +232,7 @@ class WentBackError extends Error {
   }
 }
 
-function endingOf(error: unknown): Ending {
+function endingOf(error: unknown): WatchEnd {
   if (error instanceof SilenceError) return 'silence'
   if (error instanceof WentBackError) return 'went_back'
   if (!(error instanceof ApiError)) return 'broken'

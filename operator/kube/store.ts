@@ -2,11 +2,11 @@
 import { type KubeObject, keyOf } from './objects.ts'
 
 /** `before` is absent for a new object, `after` for one that is gone. */
-export type Listener = (before: KubeObject | undefined, after: KubeObject | undefined) => void
+export type ChangeListener = (before: KubeObject | undefined, after: KubeObject | undefined) => void
 
-export class Store {
+export class ObjectStore {
   readonly #objects = new Map<string, KubeObject>()
-  readonly #listeners: Listener[] = []
+  readonly #listeners: ChangeListener[] = []
   readonly #indices: Index[] = []
 
   get(key: string): KubeObject | undefined {
@@ -21,7 +21,7 @@ export class Store {
     return this.#objects.size
   }
 
-  onChange(listener: Listener): void {
+  onChange(listener: ChangeListener): void {
     this.#listeners.push(listener)
   }
 

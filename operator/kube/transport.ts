@@ -20,7 +20,7 @@ export interface Request {
   readonly signal?: AbortSignal
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
@@ -60,7 +60,7 @@ export class Transport {
     old.close().catch(() => old.destroy())
   }
 
-  async call(request: Request): Promise<Answer> {
+  async call(request: Request): Promise<ApiResponse> {
     const deadline = AbortSignal.timeout(request.deadlineMs)
     const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
     const { statusCode, headers, body } = await this.#agent.request(this.#dispatch(request, signal))

@@ -10,7 +10,7 @@ import type { Pusher } from '../delivery/pusher.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
 import { type PodNetwork, targetsOf } from '../delivery/targets.ts'
 import { type KubeObject, keyOf, splitKey } from '../kube/objects.ts'
-import type { Outcome } from '../kube/queue.ts'
+import type { ReconcileResult } from '../kube/queue.ts'
 import { messageOf } from '../log.ts'
 import { enforces, type StatusFacts } from '../status/facts.ts'
 import { drainSecondsOf, type Release } from '../workload/settings.ts'
@@ -59,7 +59,7 @@ export class GatewayReconciler {
     this.#timings = { ...TIMINGS, ...options.timings }
   }
 
-  async reconcile(key: string): Promise<Outcome> {
+  async reconcile(key: string): Promise<ReconcileResult> {
     const { world, config } = this.#options
     const gateway = world.stores.gatewayConfigs.get(key)
     if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {

@@ -15,7 +15,7 @@ import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
 import type { Events } from '../kube/events.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
-import type { Outcome } from '../kube/queue.ts'
+import type { ReconcileResult } from '../kube/queue.ts'
 import { keyConditions } from '../status/key-conditions.ts'
 import { STATUS_MANAGER } from '../workload/names.ts'
 import type { World } from '../world.ts'
@@ -39,7 +39,7 @@ export class KeysReconciler {
     this.#options = options
   }
 
-  async reconcile(name: string): Promise<Outcome> {
+  async reconcile(name: string): Promise<ReconcileResult> {
     const { api, world, wallClock } = this.#options
     const key = world.stores.gatewayKeys.get(name)
     if (key === undefined || key.metadata.deletionTimestamp !== undefined) return undefined
@@ -112,7 +112,7 @@ export class KeysReconciler {
     return { accepted: false, reason: 'GatewayNotFound', message, state }
   }
 
-  #untilExpiry(key: KubeObject): Outcome {
+  #untilExpiry(key: KubeObject): ReconcileResult {
     const expiresAt = valueBelow(key, 'spec', 'expiresAt')
     if (typeof expiresAt !== 'string') return undefined
     const waitMs = Date.parse(expiresAt) - this.#options.wallClock()

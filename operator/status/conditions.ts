@@ -3,14 +3,14 @@ import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
 import { ACCEPTED } from './accepted.ts'
 import { DEGRADED } from './degraded.ts'
-import { type Judgement, no, type StatusFacts, yes } from './facts.ts'
+import { type ConditionState, no, type StatusFacts, yes } from './facts.ts'
 import { judge } from './policies.ts'
 import { PROGRAMMED } from './programmed.ts'
 import { RESOLVED_REFS } from './references.ts'
 import { storeTrouble } from './store-trouble.ts'
 import { WORKLOAD_AVAILABLE } from './workload-available.ts'
 
-type Judgements = Readonly<Record<Exclude<ConditionType, 'Ready'>, Judgement>>
+type Judgements = Readonly<Record<Exclude<ConditionType, 'Ready'>, ConditionState>>
 
 export function conditionsOf(facts: StatusFacts): Condition[] {
   const judgements = {
@@ -25,7 +25,7 @@ export function conditionsOf(facts: StatusFacts): Condition[] {
 }
 
 /** The time moves only when the status does; otherwise each write would cause the next one. */
-function conditionOf(facts: StatusFacts, type: string, judgement: Judgement): Condition {
+function conditionOf(facts: StatusFacts, type: string, judgement: ConditionState): Condition {
   const before = facts.before.conditions.find((condition) => condition.type === type)
   const isSame = before?.status === judgement.status
   return {
@@ -38,7 +38,7 @@ function conditionOf(facts: StatusFacts, type: string, judgement: Judgement): Co
   }
 }
 
-function judgeReady(judgements: Judgements, { pods }: StatusFacts): Judgement {
+function judgeReady(judgements: Judgements, { pods }: StatusFacts): ConditionState {
   const { Accepted, WorkloadAvailable, Programmed, ResolvedRefs, Degraded } = judgements
   const needed = [Accepted, WorkloadAvailable, Programmed, ResolvedRefs]
   const failing =

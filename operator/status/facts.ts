@@ -27,21 +27,21 @@ export interface StatusFacts {
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }
 }
 
-export interface Judgement {
+export interface ConditionState {
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
   readonly message: string
 }
 
-export function yes(reason: string, message: string): Judgement {
+export function yes(reason: string, message: string): ConditionState {
   return { status: 'True', reason, message }
 }
 
-export function no(reason: string, message: string): Judgement {
+export function no(reason: string, message: string): ConditionState {
   return { status: 'False', reason, message }
 }
 
-export function unknown(message: string, reason = 'Pending'): Judgement {
+export function unknown(message: string, reason = 'Pending'): ConditionState {
   return { status: 'Unknown', reason, message }
 }
 

@@ -1,7 +1,7 @@
 /** The conditions of a GatewayKey: whether its gateway takes it, and whether a client can call with it. Pure. */
 import type { Condition } from '../../crds/conditions.ts'
 import type { KeyState, KeyVerdict } from '../compile/compile-keys.ts'
-import { type Judgement, no, yes } from './facts.ts'
+import { type ConditionState, no, yes } from './facts.ts'
 
 const ENDED: Readonly<Record<Exclude<KeyState, 'ACTIVE'>, string>> = {
   EXPIRED: 'Expired',
@@ -26,11 +26,11 @@ export function keyConditions({ verdict, generation, before, now }: KeyFacts): C
   })
 }
 
-function judgeAccepted({ accepted, reason, message }: KeyVerdict): Judgement {
+function judgeAccepted({ accepted, reason, message }: KeyVerdict): ConditionState {
   return accepted ? yes(reason, message) : no(reason, message)
 }
 
-function judgeReady(verdict: KeyVerdict): Judgement {
+function judgeReady(verdict: KeyVerdict): ConditionState {
   const { accepted, reason, message, state, hasNoRoute } = verdict
   if (!accepted) return no(reason, message)
   if (state !== 'ACTIVE') return no(ENDED[state], message)

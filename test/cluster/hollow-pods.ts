@@ -10,7 +10,7 @@ import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
 import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 
@@ -46,7 +46,7 @@ export async function startHollowPods(kubeconfig: string): Promise<HollowPods> {
   await once(server, 'listening')
   // A server that listens on a port has an address of this kind.
   const { port } = server.address() as AddressInfo
-  const store = new Store()
+  const store = new ObjectStore()
   const seen = new Set<string>()
   const pending: KubeObject[] = []
   store.onChange((_before, after) => {

@@ -5,7 +5,7 @@ import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import { until } from '../helpers/until.ts'
 import { type FaultyServer, startFaultyServer } from './faulty-server.ts'
 import { conditionIn, startOperatorProcess, statusOf, untilCondition } from './operator-process.ts'
@@ -15,7 +15,7 @@ let rig: OperatorRig
 let api: ApiClient
 let reflector: Reflector
 let server: FaultyServer | undefined
-const gateways = new Store()
+const gateways = new ObjectStore()
 
 before(async () => {
   rig = await startOperatorRig({ kubelet: { missingImages: 'missing:' } })

@@ -6,7 +6,7 @@ import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import { aKey } from '../helpers/a-key.ts'
 import { type FakeUpstream, QUESTION, startUpstream } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
@@ -26,7 +26,7 @@ let rig: OperatorRig
 let upstream: FakeUpstream
 let api: ApiClient
 let reflector: Reflector
-const store = new Store()
+const store = new ObjectStore()
 const { key, record } = aKey({ id: 'first' })
 
 /** What the clients are served by; limits would refuse them. */

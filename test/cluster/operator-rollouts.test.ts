@@ -7,7 +7,7 @@ import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
 import { isRolling } from '../../operator/workload/rolling.ts'
 import { until } from '../helpers/until.ts'
@@ -20,7 +20,7 @@ const NAMES = ['one', 'two', 'three']
 let rig: OperatorRig
 let api: ApiClient
 let reflector: Reflector
-const store = new Store()
+const store = new ObjectStore()
 /** The most Deployments that were ever seen on their way at once, and the fewest available pods of one. */
 const seen = { rolling: 0, available: Number.POSITIVE_INFINITY }
 

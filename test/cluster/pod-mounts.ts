@@ -5,12 +5,12 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import type { Store } from '../../operator/kube/store.ts'
+import type { ObjectStore } from '../../operator/kube/store.ts'
 
 /** What pods may be given: watched, as a kubelet does, and not asked for again and again. */
 export interface Mountable {
-  readonly configMaps: Store
-  readonly secrets: Store
+  readonly configMaps: ObjectStore
+  readonly secrets: ObjectStore
 }
 
 /** Writes each volume where a container would see it. Returns folder by mount path. */

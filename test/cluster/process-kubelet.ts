@@ -11,7 +11,7 @@ import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../../operator/kube/objects.ts'
 import { Reflector } from '../../operator/kube/reflector.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { answers, until } from '../helpers/until.ts'
@@ -55,8 +55,8 @@ export interface KubeletOptions {
 export async function startProcessKubelet(options: KubeletOptions): Promise<ProcessKubelet> {
   const cluster = await openCluster({ env: process.env, kubeconfig: options.kubeconfig })
   const api = new ApiClient({ cluster })
-  const store = new Store()
-  const mountable: Mountable = { configMaps: new Store(), secrets: new Store() }
+  const store = new ObjectStore()
+  const mountable: Mountable = { configMaps: new ObjectStore(), secrets: new ObjectStore() }
   const running = new Map<string, Promise<RunningPod | undefined>>()
   const known = new Map<string, RunningPod>()
   const reflectors = [
@@ -122,7 +122,7 @@ function isToRun(pod: KubeObject, { missingImages }: KubeletOptions): boolean {
   return !isMissing && valueBelow(pod, 'status', 'phase') === 'Pending'
 }
 
-function watching(api: ApiClient, resource: Resource, store: Store, labelSelector?: string) {
+function watching(api: ApiClient, resource: Resource, store: ObjectStore, labelSelector?: string) {
   const selection = labelSelector === undefined ? {} : { labelSelector }
   return new Reflector({ api, store, resource, selection, random: Math.random })
 }

@@ -5,7 +5,7 @@ import { Compilations } from '../../operator/compile/compilations.ts'
 import { type Judged, judgeGateway } from '../../operator/compile/compile.ts'
 import { judgeApart, type Order } from '../../operator/compile/judge-apart.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import type { World } from '../../operator/world.ts'
 import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
 
@@ -18,7 +18,7 @@ function large(generation = 1): KubeObject {
 
 /** Threads that answer when the test says so. */
 function aWorld() {
-  const gatewayKeys = new Store()
+  const gatewayKeys = new ObjectStore()
   const keysOf = gatewayKeys.indexBy((key) => [`ai/${(key.spec as { gateway: string }).gateway}`])
   // Only these members are read.
   const world = { stores: { gatewayKeys }, keysOf } as unknown as World

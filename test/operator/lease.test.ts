@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { ApiError } from '../../operator/kube/api-error.ts'
-import { Lease } from '../../operator/kube/lease.ts'
+import { LeaderLease } from '../../operator/kube/lease.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { until } from '../helpers/until.ts'
 
@@ -45,7 +45,7 @@ function aStore() {
   }
 }
 
-const started: Lease[] = []
+const started: LeaderLease[] = []
 
 /** Whatever became of the test: a lease that nobody stops keeps the process alive. */
 afterEach(async () => {
@@ -54,7 +54,7 @@ afterEach(async () => {
 
 function aLease(store: ReturnType<typeof aStore>, identity: string, onGained = () => {}) {
   const told: string[] = []
-  const lease = new Lease({
+  const lease = new LeaderLease({
     api: store.api,
     namespace: 'gw-system',
     name: 'gw-operator',

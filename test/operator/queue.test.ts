@@ -1,10 +1,10 @@
 /** Keys are worked on once at a time, not lost, and not in a hurry after failures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Outcome, WorkQueue } from '../../operator/kube/queue.ts'
+import { type ReconcileResult, WorkQueue } from '../../operator/kube/queue.ts'
 import { until } from '../helpers/until.ts'
 
-function aQueue(process: (key: string) => Promise<Outcome>, concurrency = 2) {
+function aQueue(process: (key: string) => Promise<ReconcileResult>, concurrency = 2) {
   const failures: number[] = []
   const queue = new WorkQueue({
     concurrency,

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, test } from 'node:test'
 import type { ApiClient } from '../../operator/kube/api.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
 import {
-  type Ending,
   Reflector,
   type ReflectorOptions,
   type Timings,
+  type WatchEnd,
 } from '../../operator/kube/reflector.ts'
-import { Store } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/store.ts'
 import { until } from '../helpers/until.ts'
 import {
   anObject,
@@ -22,8 +22,8 @@ import {
 
 let api: ScriptedApi
 let reflector: Reflector
-let store: Store
-let endings: Ending[]
+let store: ObjectStore
+let endings: WatchEnd[]
 
 const TIMINGS: Timings = {
   watchSeconds: 30,
@@ -50,7 +50,7 @@ function start(
 ): void {
   const client = api.client()
   watched(client)
-  store = new Store()
+  store = new ObjectStore()
   endings = []
   reflector = new Reflector({
     api: client,

@@ -82,10 +82,10 @@ async function validateFile(options: ValidateOptions): Promise<void> {
 async function showConfiguration(options: ShowOptions, command: Command): Promise<void> {
   const { file, output } = options
   if (file !== undefined) return await showFile(file, output)
-  const { withDoors } = await import('../../asking/doors.ts')
-  const { name, status, body } = await withDoors(
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { name, status, body } = await withGateways(
     await askedPlace(options, command),
-    async ([door]) => ({ name: door.name, ...(await door.ask('/config')) }),
+    async ([gateway]) => ({ name: gateway.name, ...(await gateway.ask('/config')) }),
   )
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   await printValue(body, output === 'json' ? 'json' : 'yaml')

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
-import type { Explanation } from '../../printing/explanation.ts'
+import type { ExplainAnswer } from '../../printing/explanation.ts'
 import {
   EXIT,
   endUsageWith64,
@@ -45,23 +45,23 @@ export const explain = endUsageWith64(
 async function explainRequest(options: ExplainOptions, command: Command): Promise<void> {
   const { output } = options
   const query = queryOf(options)
-  const { withDoors } = await import('../../asking/doors.ts')
-  const { name, status, body } = await withDoors(
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { name, status, body } = await withGateways(
     await askedPlace(options, command),
-    async ([door]) => {
-      return { name: door.name, ...(await door.ask(`/explain?${query}`)) }
+    async ([gateway]) => {
+      return { name: gateway.name, ...(await gateway.ask(`/explain?${query}`)) }
     },
   )
-  const { Explanation, Refusal, wordsOf } = await import('../../printing/explanation.ts')
+  const { ExplainAnswer, ExplainRefusal, wordsOf } = await import('../../printing/explanation.ts')
   if (status === 404) {
     process.exitCode = EXIT.no
-    const { error, verdict } = Refusal.parse(body)
+    const { error, verdict } = ExplainRefusal.parse(body)
     printRemark(`error: ${error.message}`)
     if (output !== 'table') return await printValue(body, output)
     return verdict === undefined ? undefined : printLine(wordsOf(verdict))
   }
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
-  const explanation = Explanation.parse(body)
+  const explanation = ExplainAnswer.parse(body)
   const { key, verdict } = explanation
   const answer = verdict ?? key
   if (answer !== undefined && answer.status !== 200) process.exitCode = EXIT.no
@@ -80,7 +80,7 @@ function queryOf({ route, key, tenant, promptTokens, maxTokens }: ExplainOptions
   })
 }
 
-async function printExplanation({ text, key, upstreams, limits }: Explanation): Promise<void> {
+async function printExplanation({ text, key, upstreams, limits }: ExplainAnswer): Promise<void> {
   printText(text)
   if (key !== undefined) {
     const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`

@@ -48,14 +48,14 @@ export const trace = endUsageWith64(
 )
 
 async function getTrace(id: string, options: GetOptions, command: Command): Promise<void> {
-  const { withDoors } = await import('../../asking/doors.ts')
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
-  const found = await withDoors(place, async (doors) => {
+  const found = await withGateways(place, async (gateways) => {
     // Pods do not know of each other, so all are asked.
     const answers = await Promise.all(
-      doors.map(async (door) => {
-        const answer = await door.ask(`/traces/${encodeURIComponent(id)}`)
-        return { name: door.name, ...answer }
+      gateways.map(async (gateway) => {
+        const answer = await gateway.ask(`/traces/${encodeURIComponent(id)}`)
+        return { name: gateway.name, ...answer }
       }),
     )
     return answers.find(({ status }) => status === 200)
@@ -67,20 +67,20 @@ async function getTrace(id: string, options: GetOptions, command: Command): Prom
     )
   }
   if (options.format === 'json') return await printValue(found.body, 'json')
-  const { Trace, printTree } = await import('../../printing/trace-tree.ts')
-  printTree(Trace.parse(found.body), place.kind === 'cluster' ? found.name : undefined)
+  const { TraceAnswer, printTree } = await import('../../printing/trace-tree.ts')
+  printTree(TraceAnswer.parse(found.body), place.kind === 'cluster' ? found.name : undefined)
 }
 
 async function listTraces(options: ListOptions, command: Command): Promise<void> {
   const { limit, output } = options
-  const { withDoors } = await import('../../asking/doors.ts')
-  const { Trace } = await import('../../printing/trace-tree.ts')
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { TraceAnswer } = await import('../../printing/trace-tree.ts')
   const { z } = await import('zod')
-  const Listing = z.object({ traces: z.array(Trace) })
-  const all = await withDoors(await askedPlace(options, command), (doors) =>
+  const Listing = z.object({ traces: z.array(TraceAnswer) })
+  const all = await withGateways(await askedPlace(options, command), (gateways) =>
     Promise.all(
-      doors.map(async (door) => {
-        const { body } = await door.ask(`/traces?limit=${limit}`)
+      gateways.map(async (gateway) => {
+        const { body } = await gateway.ask(`/traces?limit=${limit}`)
         return Listing.parse(body).traces
       }),
     ),

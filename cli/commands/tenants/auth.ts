@@ -57,13 +57,13 @@ async function judged(key: string, options: TestOptions, command: Command) {
     key_hash: hash('sha256', key),
     ...(route !== undefined && { model: route }),
   })
-  const { withDoors } = await import('../../asking/doors.ts')
-  const { status, body } = await withDoors(await askedPlace(options, command), ([door]) =>
-    door.ask(`/explain?${query}`),
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { status, body } = await withGateways(await askedPlace(options, command), ([gateway]) =>
+    gateway.ask(`/explain?${query}`),
   )
-  const { Explanation, Refusal } = await import('../../printing/explanation.ts')
-  if (status === 404) return { status: 404, why: Refusal.parse(body).error.message }
-  const verdict = status === 200 ? Explanation.parse(body).key : undefined
+  const { ExplainAnswer, ExplainRefusal } = await import('../../printing/explanation.ts')
+  if (status === 404) return { status: 404, why: ExplainRefusal.parse(body).error.message }
+  const verdict = status === 200 ? ExplainAnswer.parse(body).key : undefined
   if (verdict === undefined) throw new Error(`The gateway answered with ${status}.`)
   return { status: verdict.status, why: verdict.why }
 }

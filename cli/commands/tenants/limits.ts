@@ -64,12 +64,12 @@ export const limits = endUsageWith64(
 
 async function showLimits(options: ShowOptions, command: Command): Promise<void> {
   const { tenant, output } = options
-  const { withDoors } = await import('../../asking/doors.ts')
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
-  const { Standing, Unknown, printStanding } = await import('../../printing/limits-table.ts')
-  const { name, status, body } = await withDoors(place, async ([door]) => {
-    const answer = await door.ask(`/limits/${encodeURIComponent(tenant)}`)
-    return { name: door.name, ...answer }
+  const { TenantLimits, Unknown, printStanding } = await import('../../printing/limits-table.ts')
+  const { name, status, body } = await withGateways(place, async ([gateway]) => {
+    const answer = await gateway.ask(`/limits/${encodeURIComponent(tenant)}`)
+    return { name: gateway.name, ...answer }
   })
   if (status === 404) {
     process.exitCode = EXIT.no
@@ -78,7 +78,7 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   if (output !== 'table') return await printValue(body, output)
   printLine(`tenant ${tenant}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
-  printStanding(Standing.parse(body))
+  printStanding(TenantLimits.parse(body))
 }
 
 async function testLimits(options: TestOptions, command: Command): Promise<void> {

@@ -3,7 +3,7 @@
 import type { Suggestions } from '../judgement/nearest.ts'
 import type { Finding, Path } from '../judgement/problems.ts'
 import type { Section } from '../schema/index.ts'
-import type { Place } from '../schema/listener.ts'
+import type { RunMode } from '../schema/listener.ts'
 
 /** Facts that a check may need beside the checked section. */
 export interface CheckContext {
@@ -14,7 +14,7 @@ export interface CheckContext {
   /** Compares unknown names with those of this document, within a budget. */
   readonly suggestions: Suggestions
   /** The reader of the configuration: some defaults differ. */
-  readonly place: Place
+  readonly place: RunMode
   /** Whether a tenant has keys that are not in the document, as in a cluster; absent: there are none. */
   readonly hasOtherKeys?: ((tenant: string) => boolean) | undefined
 }

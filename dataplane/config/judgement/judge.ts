@@ -6,7 +6,7 @@ import { check, checkChoices, checkFacts } from '../checks/index.ts'
 import type { Reading } from '../document/reading.ts'
 import { startsWith } from '../document/tree.ts'
 import { type Configuration, GatewayConfig } from '../schema/index.ts'
-import type { Place } from '../schema/listener.ts'
+import type { RunMode } from '../schema/listener.ts'
 import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path, showPath } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'
@@ -27,7 +27,7 @@ export interface JudgeOptions {
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
   readonly now: number | undefined
   /** The reader of the configuration; absent: a gateway of a file. */
-  readonly place?: Place
+  readonly place?: RunMode
   readonly suggestions?: Suggestions
   /** Faults, and findings beside them, that are worded. */
   readonly most?: number

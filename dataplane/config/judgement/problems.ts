@@ -33,7 +33,7 @@ export interface Position {
   readonly column: number
 }
 
-export interface Place extends Position {
+export interface Location extends Position {
   readonly file: string
   readonly path: string
 }
@@ -55,7 +55,7 @@ export function showPath(path: Path): string {
   }, '')
 }
 
-export function problemAt(finding: Finding, place: Place): Problem {
+export function problemAt(finding: Finding, place: Location): Problem {
   const { severity, message, fix, code } = finding
   const { file, path, line, column } = place
   const problem = { severity, file, path, line, column, message, fix }

@@ -10,7 +10,7 @@ import { supportedAt } from './supported.ts'
 
 type Issue = z.core.$ZodIssue
 
-export interface Explanation {
+export interface IssueWording {
   readonly schema?: z.ZodType
   readonly suggestions?: Suggestions
   /** Findings that are worded; of the others only their number is said. */
@@ -23,7 +23,7 @@ export interface Explanation {
 export function explainIssues(
   issues: readonly Issue[],
   shown: unknown,
-  explanation: Explanation = {},
+  explanation: IssueWording = {},
 ): Finding[] {
   const { schema = GatewayConfig, suggestions = new Suggestions() } = explanation
   const { most = FINDINGS_MAX, isExpected } = explanation

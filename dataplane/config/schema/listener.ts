@@ -29,11 +29,11 @@ const Sse = z.strictObject({
 const KEEPALIVE_SECONDS = { file: 75, pod: 3700 } as const
 
 /** The reader of the configuration: a gateway of a file, or a pod of the operator. */
-export type Place = keyof typeof KEEPALIVE_SECONDS
+export type RunMode = keyof typeof KEEPALIVE_SECONDS
 
 export function keepaliveSeconds(
   { keepalive_seconds }: { readonly keepalive_seconds?: number | undefined },
-  place: Place,
+  place: RunMode,
 ): number {
   return keepalive_seconds ?? KEEPALIVE_SECONDS[place]
 }

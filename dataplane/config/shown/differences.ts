@@ -53,7 +53,7 @@ const RELOADABLE: readonly Path[] = [
   ['gw', 'api_keys'],
 ]
 
-interface Place {
+interface EntryPlace {
   readonly value: unknown
   readonly path: Path
 }
@@ -64,7 +64,12 @@ interface Comparison {
   readonly found: Difference[]
 }
 
-function compare(old: Place, fresh: Place, shownPath: string, comparison: Comparison): void {
+function compare(
+  old: EntryPlace,
+  fresh: EntryPlace,
+  shownPath: string,
+  comparison: Comparison,
+): void {
   // Defaults below an absent section are no difference of the section.
   if (isSection(old) && isSection(fresh) && (isRecord(old.value) || isRecord(fresh.value))) {
     const [one, other] = [mapOf(old.value), mapOf(fresh.value)]
@@ -80,13 +85,13 @@ function compare(old: Place, fresh: Place, shownPath: string, comparison: Compar
 }
 
 /** Maps are entered; a list, too, is entered by the names of its entries. */
-function isSection({ value }: Place): boolean {
+function isSection({ value }: EntryPlace): boolean {
   return isRecord(value) || value === undefined
 }
 
 function compareEntries(
-  old: Place,
-  fresh: Place,
+  old: EntryPlace,
+  fresh: EntryPlace,
   { key, shownPath }: { readonly key: string; readonly shownPath: string },
   comparison: Comparison,
 ): void {
@@ -99,11 +104,11 @@ function compareEntries(
   }
 }
 
-const NOTHING: Place = { value: undefined, path: [] }
+const NOTHING: EntryPlace = { value: undefined, path: [] }
 
 function note(
-  old: Place,
-  fresh: Place,
+  old: EntryPlace,
+  fresh: EntryPlace,
   path: string,
   { old: one, fresh: other, found }: Comparison,
 ) {
@@ -120,7 +125,7 @@ function note(
   })
 }
 
-function shownOf({ value, path }: Place, side: Side): unknown {
+function shownOf({ value, path }: EntryPlace, side: Side): unknown {
   return mapStrings(value, (text, at) => side.shown(text, [...path, ...at]))
 }
 
@@ -139,13 +144,13 @@ function identityOf(old: unknown, fresh: unknown): string | undefined {
   )
 }
 
-function entriesOf({ value, path }: Place, key: string): Map<string, Place> {
+function entriesOf({ value, path }: EntryPlace, key: string): Map<string, EntryPlace> {
   const list = Array.isArray(value) ? value : []
   // `identityOf` has seen that each entry is a map with this text.
   return new Map(list.map((entry, index) => [entry[key], { value: entry, path: [...path, index] }]))
 }
 
-function below({ path }: Place, key: string, value: unknown): Place {
+function below({ path }: EntryPlace, key: string, value: unknown): EntryPlace {
   return { value, path: [...path, key] }
 }
 

@@ -7,13 +7,13 @@ import {
   type Section,
   type UpstreamSection,
 } from '../schema/index.ts'
-import { keepaliveSeconds, type Place } from '../schema/listener.ts'
+import { keepaliveSeconds, type RunMode } from '../schema/listener.ts'
 import { CircuitBreaker, HealthCheck } from '../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
 
 /** Means the same, and says all of it. */
-export function effectiveSection(section: Section, place: Place): Section {
+export function effectiveSection(section: Section, place: RunMode): Section {
   const { api_keys } = section
   // Parsed once more, its fields stand in the order of the schema; keys may be many, and miss nothing.
   const parsed = GatewaySection.parse({

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type AdminAnswer, type Asking, askAdmin } from './connection.ts'
 import type { Place } from './place.ts'
 
-export interface Door {
+export interface AskedGateway {
   /** URL of the admin API, or name of the pod. */
   readonly name: string
   ask(path: string, asking?: Asking): Promise<AdminAnswer>
@@ -12,12 +12,15 @@ export interface Door {
   clientUrl(): Promise<string>
 }
 
-export type Doors = readonly [Door, ...Door[]]
+export type AskedGateways = readonly [AskedGateway, ...AskedGateway[]]
 
 const ADMIN_PORT = 9091
 const LISTEN_PORT = 8080
 
-export async function withDoors<T>(place: Place, use: (doors: Doors) => Promise<T>): Promise<T> {
+export async function withGateways<T>(
+  place: Place,
+  use: (gateways: AskedGateways) => Promise<T>,
+): Promise<T> {
   if (place.kind === 'stand-alone') return await use([standAlone(place.admin)])
   const { findGateway, podsOf, withCluster } = await import('./cluster-access.ts')
   const { openTunnel } = await import('./tunnel.ts')
@@ -34,7 +37,7 @@ export async function withDoors<T>(place: Place, use: (doors: Doors) => Promise<
       tunnels.set(key, tunnel)
       return (await tunnel).url
     }
-    const door = (pod: KubeObject): Door => ({
+    const asGateway = (pod: KubeObject): AskedGateway => ({
       name: pod.metadata.name,
       ask: async (path, asking) => {
         const url = await urlOf(pod.metadata.name, adminPortOf(pod, gateway))
@@ -43,14 +46,14 @@ export async function withDoors<T>(place: Place, use: (doors: Doors) => Promise<
       clientUrl: () => urlOf(pod.metadata.name, listenPortOf(gateway)),
     })
     try {
-      return await use([door(first), ...others.map(door)])
+      return await use([asGateway(first), ...others.map(asGateway)])
     } finally {
       for (const tunnel of tunnels.values()) (await tunnel).close()
     }
   })
 }
 
-function standAlone(admin: string): Door {
+function standAlone(admin: string): AskedGateway {
   return {
     name: admin,
     ask: (path, asking) => askAdmin(admin, path, asking),

@@ -19,7 +19,7 @@ export interface Counts {
   generatedTokens: number
 }
 
-export interface World {
+export interface SimulatorState {
   readonly settings: SimulatorSettings
   readonly slots: Slots
   readonly counts: Counts
