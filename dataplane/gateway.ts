@@ -52,10 +52,10 @@ export interface Gateway {
   lacksKeys?: boolean
 }
 
-/** A request being served, as the end of the process sees it. */
+/** A request in progress, as a drain sees it. */
 export interface Underway extends Member {
-  /** Its answer is to be the last of its connection. */
+  /** Closes the connection after the answer. */
   closeBehind(): void
-  /** Ends it with an error, which may depend on whether the answer has begun; not where the answer is complete. */
+  /** Ends the request with an error, unless its answer is complete. */
   cut(why: (hasBegun: boolean) => GatewayError): void
 }

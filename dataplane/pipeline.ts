@@ -96,7 +96,7 @@ function noteAdmission({ route, limitHeaders, maxTokens }: Admission, visit: Vis
   if (maxTokens !== undefined) response.headers.push('x-gw-max-tokens', String(maxTokens))
 }
 
-/** What attempts come to is in the trace, and in the headers of the answer, from the moment it is known. */
+/** Writes attempts into the trace, and into the headers of the answer, as they begin and end. */
 class Notes implements Witness {
   readonly #visit: Visit
 

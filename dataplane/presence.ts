@@ -1,12 +1,12 @@
-/** Whether a client still waits for its answer, and the one thing under way for it that ends when it does not. */
+/** Whether a client still waits for its answer, and the work that ends when the client leaves. */
 
-/** What is done for a client: a pause before a repeat, an attempt, the relay of a stream. */
+/** Work for a client: a pause before a repeat, an attempt, or the relay of a stream. */
 export interface Work {
-  /** Nobody waits for it any more; called at most once. */
+  /** The client has left. Called at most once. */
   leave(): void
 }
 
-/** idle: nothing is under way that would have to end. busy: one thing is. over: the client or the process has gone. */
+/** idle: no work is under way. busy: one piece of work is. over: the client has left, or the process is ending. */
 export class Presence {
   #state: 'idle' | 'busy' | 'over' = 'idle'
   #work: Work | undefined
@@ -15,7 +15,7 @@ export class Presence {
     return this.#state
   }
 
-  /** The work hears when it is over; at once, where it is already. */
+  /** The work ends when the client leaves; at once if the client has left already. */
   begin(work: Work): void {
     if (this.#state === 'over') {
       work.leave()

@@ -23,7 +23,7 @@ interface Clocks {
 
 /** Where the bytes of a stream come from. */
 export interface Source {
-  /** All that was written has been taken: more may be. */
+  /** The client has taken everything; more may be written. */
   drained(): void
 }
 
@@ -44,7 +44,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
   readonly headers: string[]
-  /** Whether the client waits; over once it has gone, not once it has its answer. */
+  /** Over when the client leaves before its answer is complete. */
   readonly presence = new Presence()
   #source: Source | undefined
   readonly #requestId: string

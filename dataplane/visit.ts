@@ -83,7 +83,7 @@ export async function describeLimits({ active, gateway, trace, response }: Visit
   response.limits = await readLimitHeaders(tenant, rules, gateway.store)
 }
 
-/** What a refusal says of the request it ends. */
+/** Writes down the facts that a refusal carries. */
 function note(learnt: Learnt = {}, { trace, response, gateway }: Visit): void {
   const { model, route, limitHeaders, limit } = learnt
   if (model !== undefined) trace.model = model

@@ -5,7 +5,7 @@ import type { Crossing, Settlement } from '../store/contract.ts'
 import { alertOf } from './alerts.ts'
 import { sendAlert } from './webhook.ts'
 
-/** The parts of the gateway that a charge reads and moves. */
+/** The parts of the gateway that a charge reads and changes. */
 export type Charger = Pick<
   Gateway,
   'active' | 'infra' | 'leases' | 'log' | 'metrics' | 'store' | 'webhook'

@@ -30,10 +30,10 @@ export interface Limited extends Applicant {
   readonly meter: Meter
 }
 
-/** As much of it as says what a request would cost. */
+/** The part of it that sets the cost of the request. */
 export type Wish = Pick<Limited, 'request' | 'caller' | 'route' | 'quote' | 'limits'>
 
-/** The parts of the gateway that a decision reads and moves. */
+/** The parts of the gateway that a decision reads and changes. */
 export type Limiter = Pick<Gateway, 'store' | 'clock' | 'metrics' | 'refusals' | 'leases'>
 
 export interface Decision {

@@ -19,7 +19,7 @@ import { type Pair, pairOf } from '../wires.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
-/** Told of attempts as they begin and end, since the client may have to be answered in between. */
+/** Hears of attempts as they begin and end, because the client may have to be answered in between. */
 export interface Witness {
   passedOver(upstreams: readonly PassedOver[]): void
   began(attempt: AttemptTrace): void

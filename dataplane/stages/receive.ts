@@ -12,12 +12,12 @@ import type { Rules } from '../store/contract.ts'
 /** A body has so long to come, and never longer than the whole request may take. */
 const BODY_MS_MAX = 60_000
 
-/** As much of a call as reads its body. */
+/** The part of a call that is needed to read its body. */
 export interface Arriving extends Pick<Call, 'receivedAt'> {
   readonly incoming: Pick<Incoming, 'headers' | 'takeWhole' | 'takeBody' | 'askForBody'>
 }
 
-/** What bounds a body: the settings of the process, and the limits of the tenant. */
+/** The bounds of a body: settings of the process, and a limit of the tenant. */
 export interface BodyBounds {
   readonly settings: Pick<Section['gateway'], 'max_request_bytes' | 'request_timeout_seconds'>
   readonly rules: Pick<Rules, 'concurrentRequests'>

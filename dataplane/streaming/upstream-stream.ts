@@ -12,7 +12,7 @@ export interface Sink {
   finish(failure: Failure | undefined): void
 }
 
-/** A stream that has begun, as whoever passes it on sees it. */
+/** A stream that has begun, as the relay sees it. */
 export interface OpenedStream {
   /** Commits: what was held goes out, the rest follows as it comes. */
   flowTo(sink: Sink): void

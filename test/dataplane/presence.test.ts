@@ -1,4 +1,4 @@
-/** What ends when a client goes, and when. */
+/** Work ends when its client leaves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Presence } from '../../dataplane/presence.ts'
@@ -31,7 +31,7 @@ test('work that has ended by itself hears nothing, nor does work that another ha
   assert.deepEqual([first.ended, second.ended, third.ended], [0, 0, 1])
 })
 
-test('work for a client that has left ends as it begins, and nothing brings the client back', () => {
+test('work for a client that has left ends as it begins, and the client does not come back', () => {
   const presence = new Presence()
   presence.end()
   const work = aWork()

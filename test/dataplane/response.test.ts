@@ -1,4 +1,4 @@
-/** What a client hears of its answer: whole, as a stream, as a refusal, and when it takes nothing or leaves. */
+/** An answer goes out whole, as a stream or as a refusal; clients that take nothing or leave are noticed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** The frame around a request: what a refusal leaves in trace, headers and metrics, and how the end of the process cuts. */
+/** The frame around a request: refusals reach trace, headers and metrics, and a drain ends requests. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
@@ -69,7 +69,7 @@ test('what a refusal has learnt is in the trace and in the headers', async () =>
   assert.deepEqual([...gateway.metrics.rejected.entries()], [])
 })
 
-test('a limit that is reached is counted by tenant and limit, and its figures are told as it has them', async () => {
+test('a limit that is reached is counted by tenant and limit, and its figures are sent as headers', async () => {
   const learnt = { limit: 'rpm', limitHeaders: { 'X-Gw-RateLimit-Remaining': '0' } }
   const { heard, done, gateway } = served(refuseWith('ERR_GW_RATE_LIMIT_LOCAL', { learnt }))
   await done
@@ -78,7 +78,7 @@ test('a limit that is reached is counted by tenant and limit, and its figures ar
   assert.equal(heard.head['X-Gw-RateLimit-Limit'], undefined)
 })
 
-test('a mistake of the gateway is told without its words, and logged with them', async () => {
+test('a mistake of the gateway is hidden from the client and logged in full', async () => {
   const { heard, done, lines } = served(() => {
     throw new TypeError('x is not a function')
   })
@@ -108,7 +108,7 @@ test('a client that leaves is in the log, and is not counted as refused', async 
   assert.equal(gateway.metrics.refused.at('ERR_GW_STREAM_ABORTED').value, 0)
 })
 
-test('an answer that admission has not described says how the tenant stands, once it is asked', async () => {
+test('an answer that admission has not described says how the tenant stands', async () => {
   const { heard, done } = served(async (visit) => {
     identify(visit)
     await describeLimits(visit)

@@ -31,7 +31,7 @@ export type Planner = Pick<Gateway, 'clock' | 'metrics' | 'random'>
 /** It is the plan of its own attempts: one object a request. */
 export class Journey implements Plan<Target> {
   readonly candidates: readonly Target[]
-  /** Upstreams that are no candidates, and why; undefined where all are. */
+  /** Upstreams that are not candidates, and why; undefined if every upstream is one. */
   readonly passedOver: readonly PassedOver[] | undefined
   readonly attempts: FailedAttempt<Target>[] = []
   readonly attemptsMax: number

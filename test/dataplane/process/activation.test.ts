@@ -37,7 +37,7 @@ test('the configuration of the start is in force, from its file', () => {
   assert.deepEqual(activation.last, { result: 'success', at, errors: [] })
 })
 
-test('a good configuration replaces snapshot and lanes in one step, and the log and the metrics tell it', () => {
+test('a good configuration replaces snapshot and lanes in one step, and the log and the metrics say so', () => {
   const { activation, gateway, clock, lines } = started()
   const before = gateway.active
   clock.pass(5000)

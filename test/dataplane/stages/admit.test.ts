@@ -1,4 +1,4 @@
-/** What is admitted, what it holds until it is settled, and what a refusal says of the tenant. */
+/** An admitted request holds its share until it is settled; a refusal says how the tenant stands. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'

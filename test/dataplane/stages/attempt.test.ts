@@ -1,4 +1,4 @@
-/** What is told of attempts while they run, and how they end when the client goes. */
+/** A witness hears of attempts while they run, and attempts end when the client leaves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Presence } from '../../../dataplane/presence.ts'
@@ -13,7 +13,7 @@ function codeOf(told: Told): string {
   return 'refused' in told ? told.refused.code : told.kind
 }
 
-test('each attempt is told as it begins and as it ends, with its upstream, its times and its failure', async () => {
+test('a witness hears of each attempt as it begins and as it ends, with its upstream, its times and its failure', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
   const told = rig.send()
   rig.pass(1)
@@ -52,7 +52,7 @@ test('each attempt is told as it begins and as it ends, with its upstream, its t
   assert.equal(rig.heard.length, 4)
 })
 
-test('upstreams that are passed over are told before any attempt, with the reason', async () => {
+test('a witness hears of upstreams that are passed over before any attempt, with the reason', async () => {
   const upstreams = [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }, { name: 'b' }]
   const rig = aRig({ upstreams, routes: SPILLING })
   const first = rig.send()
@@ -100,7 +100,7 @@ test('nothing is sent for a client that has left before', async () => {
   assert.deepEqual([rig.asked.length, rig.heard.length], [0, 0])
 })
 
-test('a client that has its answer is nobody’s work any more', async () => {
+test('no work is left for a client that has its answer', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
   const presence = new Presence()
   const told = rig.send({}, presence)

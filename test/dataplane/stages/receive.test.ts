@@ -1,4 +1,4 @@
-/** What is taken of a body: its head is judged first, then its bytes within the bounds of process and tenant. */
+/** A head is judged first; then the body is read within the bounds of process and tenant. */
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
@@ -60,7 +60,7 @@ function aCall(whole?: Buffer, headers: IncomingHttpHeaders = JSON_HEADERS) {
   return { call: { incoming, receivedAt: 1_000 }, asked, body }
 }
 
-/** Bounds with little room, and a tenant with so many other requests. */
+/** Bounds with little room, and a tenant with other requests. */
 function aRoom({ others = 0, concurrentRequests = 2, memory = 1_073_741_824 } = {}) {
   const bodies = new Bodies(memory)
   for (let other = 0; other < others; other++) bodies.enter('acme')

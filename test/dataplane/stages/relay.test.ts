@@ -1,4 +1,4 @@
-/** How an answer is passed on, and how it ends. */
+/** An answer is passed on to its end, whoever ends it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Failure } from '../../../dataplane/providers/contract.ts'
@@ -91,7 +91,7 @@ test('a stream for a client that has left is aborted before it flows', async () 
   assert.deepEqual([stream.heard, stream.sink], [['the client left'], undefined])
 })
 
-test('a stream that the end of the process cuts is aborted, and is no failure of its own', async () => {
+test('a stream that the end of the process cuts is aborted, and that is not a failure', async () => {
   const { stream, done, response } = relayed()
   response.end()
   response.presence.end()

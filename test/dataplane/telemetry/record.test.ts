@@ -1,4 +1,4 @@
-/** What the end of a request leaves in metrics, traces and log. */
+/** The end of a request reaches metrics, traces and log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { record } from '../../../dataplane/telemetry/record.ts'

@@ -1,4 +1,4 @@
-/** One attempt: what comes of what its upstream answers, and what its upstream is given back. */
+/** One attempt: each answer leads to one outcome, and the upstream is free again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'

@@ -1,4 +1,4 @@
-/** One exchange with an upstream: what its owner hears, in which order, and by which clock it ends. */
+/** One exchange with an upstream: its owner hears everything in order, and a clock ends what takes too long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
@@ -37,7 +37,7 @@ function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {
   return { exchange, controller, heard, told, deadlines, pass, head, data, fail }
 }
 
-test('head, bytes and end are told in order, and nothing behind the end', () => {
+test('the owner hears head, bytes and end in order, and nothing after the end', () => {
   const { exchange, heard, told, deadlines, head, data, fail } = anExchange()
   head(200)
   data('a')
