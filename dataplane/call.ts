@@ -1,4 +1,4 @@
-/** What a request is once it has been understood: the words every stage shares. */
+/** A request on its way through the gateway: the types that every stage shares. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { GatewayError } from './base/errors.ts'
@@ -13,7 +13,7 @@ export interface Call {
   readonly receivedAt: number
 }
 
-/** The request as it arrives, whoever reads it from the connection. */
+/** The request as it arrives, from either reader of the connection. */
 export interface Incoming {
   readonly method: string
   readonly url: string
@@ -34,7 +34,7 @@ export interface Incoming {
 
 /** `ended` or `broken` is called once, and last. */
 export interface BodyTaker {
-  /** Of a body that comes in several chunks it copies what it keeps: the memory of a chunk is given back. */
+  /** It copies what it keeps of a body that comes in several chunks: the memory of a chunk is given back. */
   data(chunk: Buffer): void
   ended(): void
   broken(why: GatewayError): void
@@ -60,7 +60,7 @@ export interface Outgoing {
   readonly unwritten: number
   /** A number that falls whenever the client takes bytes, also those of a write that is under way. */
   readonly untaken: number
-  /** Whether it waits for an earlier answer of the connection; its end is told as `turned`. */
+  /** Whether it waits for an earlier answer of the connection; `turned` reports its end. */
   readonly isQueued: boolean
 }
 
@@ -71,7 +71,7 @@ export interface AnswerListener {
   turned(): void
 }
 
-/** Who calls: the record of the key that was presented. */
+/** The caller: the record of the presented key. */
 export interface Caller {
   readonly key: KeyEntry
   readonly tenant: string

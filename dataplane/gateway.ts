@@ -1,4 +1,4 @@
-/** What lives as long as the process. */
+/** The parts that live as long as the process. */
 
 import type { Clock, Deadlines } from './base/clock.ts'
 import type { GatewayError } from './base/errors.ts'
@@ -35,9 +35,9 @@ export interface Gateway {
   readonly store: Store
   readonly storeStatus: OpenStore['status']
   readonly leases: Leases
-  /** What the store has refused until a moment. */
+  /** Refusals of the store that last until a moment. */
   readonly refusals: KnownRefusals
-  /** What requests hold from the moment their bodies are read. */
+  /** The memory that requests hold from the moment their bodies are read. */
   readonly bodies: Bodies
   readonly webhook: AlertWebhook
   readonly infra: InfraCost
@@ -46,7 +46,7 @@ export interface Gateway {
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Underway>
   draining: boolean
-  /** Of the clock, when a client last called; probes do not count. */
+  /** The time of the clock when a client last called; probes do not count. */
   calledAt: number
   /** A pod whose keys have not arrived would answer everything with 401; it is not ready. */
   lacksKeys?: boolean

@@ -4,10 +4,10 @@
  */
 import type { Found, Span } from './json/found.ts'
 
-/** What a client may ask a model for. */
+/** The operations that a client may ask a model for. */
 export type Operation = 'chat' | 'embeddings'
 
-/** What each operation asks, answers, and streams. */
+/** The request, the answer and the stream events of each operation. */
 export interface Forms {
   readonly chat: {
     readonly request: ChatRequest
@@ -23,13 +23,13 @@ export interface Forms {
 
 export type ModelRequest = Forms[Operation]['request']
 
-/** What admission, routing and accounting know of a request, whatever it asks for. */
+/** The facts that admission, routing and accounting know of a request of any operation. */
 interface RequestFacts {
   /** The dialect in which the client wrote `bytes`. */
   readonly wire: string
   /** The body as received: what is forwarded, with splices, to an upstream that speaks the same wire. */
   readonly bytes: Buffer
-  /** What the scan of the bytes has found. */
+  /** The finds of the scan of the bytes. */
   readonly found: Found
   /** Where the top-level members' values stand in `bytes`, by name. */
   readonly spans: ReadonlyMap<string, Span>
@@ -42,7 +42,7 @@ interface RequestFacts {
   readonly promptTokensMax: number
   /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
   readonly createdSeconds: number
-  /** All its text is ASCII: no character can be a token of its own. */
+  /** All its text is ASCII: no character can be a separate token. */
   readonly sparse: boolean
 }
 

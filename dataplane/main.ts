@@ -1,4 +1,4 @@
-/** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. What it composes is in run.ts and run-pod.ts. */
+/** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. run.ts and run-pod.ts compose its parts. */
 import { parseArgs } from 'node:util'
 import { VERSION } from './base/version.ts'
 import { startFromCompiled } from './process/compile-cache.ts'
@@ -20,7 +20,7 @@ async function runPod(folder: string, logFormat: string | undefined): Promise<nu
   return await program.runPod(folder, environmentWith(logFormat), ending)
 }
 
-/** What is said beats what stands in the environment. */
+/** An option wins over the environment. */
 function environmentWith(logFormat: string | undefined) {
   return logFormat === undefined ? process.env : { ...process.env, GW_LOG_FORMAT: logFormat }
 }
@@ -34,7 +34,7 @@ function terminated(): Promise<void> {
 }
 
 const USAGE = `\
-gw data plane ${VERSION}: runs a gateway until it is told to stop.
+gw data plane ${VERSION}: runs a gateway until SIGTERM.
 
 Usage: node dataplane/main.ts [options]
 
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
   }
   if (config !== undefined && bundle !== undefined) refuse('give --config or --bundle, not both')
   if (config !== undefined) return await run(config, logFormat)
-  // What is said beats what stands in the environment.
+  // An option wins over the environment.
   const folder = bundle ?? process.env.GW_BUNDLE_DIR
   if (folder) return await runPod(folder, logFormat)
   return refuse(

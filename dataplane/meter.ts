@@ -1,4 +1,4 @@
-/** What one request used, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
+/** The usage of one request, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
 import type { ModelRequest, Usage } from './inner-form.ts'
 
 /** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
@@ -8,11 +8,11 @@ export interface MeteredAttempt {
   readonly upstream: string
   /** The model whose price applies. */
   readonly model: string
-  /** What the upstream reported; later reports replace earlier ones. */
+  /** As the upstream reported it; later reports replace earlier ones. */
   usage: Usage | undefined
-  /** Content events relayed: about one token each, for a stream that never told its usage. */
+  /** Content events relayed: about one token each, for a stream that never reported its usage. */
   contentEvents: number
-  /** Of an answer that came whole, for one that never told its usage. */
+  /** The bytes of a whole answer, for one that never reported its usage. */
   answerBytes: number
 }
 

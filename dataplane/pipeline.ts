@@ -45,7 +45,7 @@ export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
     await serve({ call, request, caller, route, rules }, dialect, visit)
   } catch (error) {
     if (!isJudged && held.isLarge) {
-      // Nobody has it but this function: it was refused before it could be sent.
+      // Only this function has it: it was refused before it could be sent.
       if (large !== undefined) giveBack(large)
       await chargeRefused({ tenant, id: call.id }, rules, gateway)
     }

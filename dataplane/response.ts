@@ -38,7 +38,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   /** Known as the request proceeds; sent on every answer. */
   route = 'none'
   upstream = 'none'
-  /** What that upstream calls the request. */
+  /** That upstream's id of the request. */
   upstreamRequestId: string | undefined
   /** How the tenant stands, by header name; set once it is known. */
   limits: Readonly<Record<string, string>> | undefined
@@ -59,7 +59,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   #nextLook = NEVER
   #lastTakenAt = 0
   #untaken = 0
-  /** Of what was written; either end of a line is LF here. */
+  /** The last byte that was written; either end of a line is LF here. */
   #lastByte: number | undefined = LF
 
   constructor(call: Call, wire: ClientWire, { clock, deadlines }: Clocks, headers: string[]) {
@@ -90,7 +90,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     // Inside of an event that is too large to be held a heartbeat waits for its end.
     if (now >= this.#nextHeartbeat && this.#lastByte === LF) {
       this.#nextHeartbeat = now + this.#heartbeatMs
-      // A heartbeat into a full buffer would help nobody.
+      // A heartbeat into a full buffer would help no client.
       if (!this.#outgoing.needsDrain) this.#beat()
     }
     this.#schedule()
@@ -205,7 +205,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#schedule()
   }
 
-  /** Behind the end too: an answer that nobody takes would keep its memory and its connection for ever. */
+  /** Behind the end too: an answer that the client does not take would keep its memory and its connection for ever. */
   #watchRest(): void {
     if (this.#outgoing.unwritten === 0 || this.#outgoing.isQueued) return
     this.#nextHeartbeat = NEVER
@@ -228,7 +228,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#source?.drained()
   }
 
-  /** Of an answer that had ended while an earlier one of its connection had not. */
+  /** For an answer that had ended while an earlier one of its connection had not. */
   turned(): void {
     if (this.state === 'ended') this.#watchRest()
   }

@@ -118,7 +118,7 @@ function refuse(error: unknown, { response, trace, gateway }: Visit): void {
   const refusal = error instanceof GatewayError ? error : internal(error, gateway, trace.request_id)
   trace.code = refusal.code
   trace.message = typeof refusal.cause === 'string' ? refusal.cause : refusal.message
-  // Who leaves was not refused.
+  // A client that disconnects is not counted as refused.
   if (!response.left) gateway.metrics.refused.at(refusal.code).value++
   response.refuse(refusal)
 }

@@ -60,7 +60,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
     method: 'GET',
     path: '/status',
-    summary: 'What is enforced, how the last reload went, and how each upstream is.',
+    summary: 'The enforced configuration, the last reload, and the state of each upstream.',
     run: (_request, { gateway, activation, listening }) =>
       ok({ ...statusOf(gateway, activation), listeners: listening() }),
   },

@@ -17,7 +17,7 @@ export const TURN_MS = 1
 const REST_FACTOR = 9
 /** The longest rest behind a single piece of work. */
 const REST_MS_MAX = 250
-/** Writes a millisecond below which nobody needs the rest: about twenty requests a second. */
+/** Writes a millisecond below which no request needs the rest: about twenty requests a second. */
 const QUIET_RATE = 0.04
 /** A large body alone sends some: it is forwarded and answered. */
 const QUIET_PIECES = 4

@@ -7,7 +7,7 @@ const NOT_ASCII = /[^ -~]/g
 /** Control characters, and line ends that JSON leaves as they are. */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029]/gu
 
-/** Keys of this gateway, of the hosted APIs that begin theirs with `sk-`, and whatever is presented as a bearer token. */
+/** Keys of this gateway, of the hosted APIs that begin theirs with `sk-`, and any bearer token. */
 const KEYS = /(?<![a-z0-9])(?:gw_[\w-]{6,}|sk-[\w*-]{6,}|bearer(?:\s|%20|\+)+[^\s"'<>&,;]{6,})/gi
 
 /** The text with each key cut to what says which kind it is: people paste keys where they do not belong. */

@@ -1,4 +1,4 @@
-/** Bytes that nobody will read again. */
+/** Bytes that no code will read again. */
 
 /**
  * Frees their memory now. The garbage collector runs for buffers once there are tens of megabytes of them, and stops the

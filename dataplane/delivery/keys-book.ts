@@ -7,7 +7,7 @@ import { ApiKey, SCOPES } from '../config/schema/keys.ts'
 import { isRecord } from '../json/values.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'
 
-/** So many records are read at a time; requests run in between. */
+/** This many records are read at a time; requests run in between. */
 const RECORDS_AT_ONCE = 100
 const LISTED_MAX = 20
 

@@ -23,7 +23,7 @@ export const BUNDLE_FILES = {
   keys: 'keys.json.gz',
 } as const
 
-/** Deeper trees are refused: whatever walks them recurses. */
+/** Deeper trees are refused: the functions that walk them recurse. */
 const DEPTH_MAX = 64
 
 /** The gateway that a document is for. */
@@ -181,7 +181,7 @@ export function canonicalJson(value: unknown): string {
   return write(value, 0)
 }
 
-/** SHA-256 of the canonical JSON, hex. Of a payload it is the configuration hash that status compares. */
+/** SHA-256 of the canonical JSON, hex. For a payload, this is the configuration hash that status compares. */
 export function hashOf(value: unknown): string {
   return hash('sha256', canonicalJson(value))
 }

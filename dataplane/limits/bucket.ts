@@ -42,7 +42,7 @@ export class Bucket {
   }
 
   /**
-   * Milliseconds until `cost` fits; 0 when it does. What is larger than the whole bucket fits when that is empty: it is
+   * Milliseconds until `cost` fits; 0 when it does. A cost above the whole bucket fits when that is empty: it is
    * charged in full then, so the rate holds, and no request waits for ever.
    */
   wait(cost: number, now: number): number {

@@ -4,10 +4,10 @@ import type { Refused } from './refusal.ts'
 
 /** A spent budget is asked for again after this time: a settlement may have been corrected, or the store emptied. */
 const SPENT_MS_MAX = 1_000
-/** So many at once are all on their way to be admitted again. */
+/** This many at once are all on their way to be admitted again. */
 const TENANTS_MAX = 10_000
 
-/** Why every request of the tenant is refused, whatever it asks for. */
+/** Why every request of the tenant is refused, regardless of its content. */
 type Lasting = Extract<Refusal, 'rpm' | 'budget_tokens' | 'budget_spend'>
 
 interface Known {

@@ -57,7 +57,8 @@ export const PUSH_ROUTES: readonly Route[] = [
   {
     method: 'GET',
     path: '/config/status',
-    summary: 'What is enforced, what was refused and why, and which references lead nowhere.',
+    summary:
+      'The enforced documents, the refused ones with the reason, and references that lead nowhere.',
     run: (pod) => ({ status: 200, body: pod.status() }),
   },
 ]

@@ -1,4 +1,4 @@
-/** Amounts that come from outside made whole: arithmetic on budgets must be total, whatever a client or upstream says. */
+/** Repairs amounts that come from outside: arithmetic on budgets must be total for any number of a client or upstream. */
 import type { Amount } from './contract.ts'
 
 export const NOTHING: Amount = { tokens: 0, nanos: 0 }

@@ -1,4 +1,4 @@
-/** Ids of others that a request carries: the client's own, and W3C trace context. What is malformed is ignored. */
+/** Ids of others that a request carries: the client's own, and W3C trace context. Malformed ids are ignored. */
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../base/shown-text.ts'

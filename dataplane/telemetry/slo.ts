@@ -165,7 +165,7 @@ function figures(route: string, watched: Watched) {
   }
 }
 
-/** Told in whole milliseconds, and never above a target that is met: the step it falls in may reach over it. */
+/** In whole milliseconds, and never above a target that is met: the step it falls in may reach over it. */
 function p95Of({ settings, window }: Pick<Watched, 'settings' | 'window'>): number | undefined {
   const p95 = window.percentile(QUANTILE)
   if (p95 === undefined) return undefined

@@ -7,7 +7,7 @@ const CHARACTERS_PER_TOKEN = 4
 /** Above U+2E80 (CJK and beyond) a character is about a token. */
 const DENSE_FROM = 0x2e80
 const BYTES_PER_TOKEN_MIN = 3
-/** What a model reads at most of one picture, or of one recording. */
+/** The tokens that a model reads at most of one picture, or of one recording. */
 const MEDIA_TOKENS_MAX = 16_384
 
 /** As clients send them; nothing is known of its types. */
@@ -79,7 +79,7 @@ function messageTokens({ content, tool_calls: calls }: ChatMessage, count: Count
   return tokens
 }
 
-/** Of text that has no dense character, which need not be looked at. */
+/** For text without a dense character, which need not be looked at. */
 function sparseTokens(text: string): number {
   return text.length / CHARACTERS_PER_TOKEN
 }

@@ -10,11 +10,11 @@ import { estimatePromptTokens } from './count.ts'
 export interface Quote {
   /** About how many tokens the messages have. */
   readonly prompt: number
-  /** What the answer may have, all choices together; one that nobody bounds may outgrow it. */
+  /** The most that the answer may have, all choices together; an answer without a limit may outgrow it. */
   readonly answer: number
   /** The route's limit, to be sent upstream because the client gave none. */
   readonly injected: number | undefined
-  /** What the context window must hold for this request. */
+  /** The tokens that the context window must hold for this request. */
   readonly needed: number
   /** Every window is larger than the request has bytes: nothing was counted. */
   readonly fitsAll: boolean
@@ -34,7 +34,7 @@ export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | und
   if (fitsAll && budgeted === undefined)
     return { prompt: 0, answer: (own ?? 0) * choices, injected: undefined, needed: 0, fitsAll }
   const prompt = estimatePromptTokens(request)
-  // A limit that nobody asked for must not send a request past an upstream that has room for its prompt.
+  // The route's limit must not send a request past an upstream that has room for its prompt.
   const left = Math.max(1, narrowestWindow(lane, prompt) - prompt)
   const injected = written === undefined ? undefined : Math.min(written, left)
   const least = prompt + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
@@ -43,7 +43,7 @@ export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | und
     if (least > largest) throw overflow(largest, prompt, own ?? 0)
   }
   const needed = injected === undefined ? least : prompt + injected
-  // Nothing is sent upstream for it: a limit that nobody asked for would cut the answers of models that reason.
+  // It is not sent upstream: a limit that the client did not ask for would cut the answers of models that reason.
   const isUnbounded = budgeted !== undefined && isAnswered
   const answer = own ?? injected ?? (isUnbounded ? answerReserved(largestWindow(lane)) : 0)
   return { prompt, answer: answer * choices, injected, needed, fitsAll }
@@ -53,7 +53,7 @@ function largestWindow({ targets }: Lane): number {
   return Math.max(0, ...targets.map(windowOf))
 }
 
-/** The smallest window above `tokens`; Infinity when there is none. */
+/** The smallest window above `tokens`; Infinity without one. */
 function narrowestWindow({ targets }: Lane, tokens: number): number {
   let narrowest = Number.POSITIVE_INFINITY
   for (const target of targets) {

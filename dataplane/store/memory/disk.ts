@@ -24,7 +24,7 @@ export const FLUSH_MS = 250
 /** How long a failed write waits for its repetition. */
 const RETRY_MS = 1_000
 
-/** Rows of one write: about a millisecond. What is left over is written at the next tick. */
+/** Rows of one write: about a millisecond. The rest is written at the next tick. */
 const ROWS_MAX = 1_000
 
 export interface DiskOptions {

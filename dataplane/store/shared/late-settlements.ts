@@ -1,7 +1,7 @@
 /** Settlements that the shared store has not taken yet: kept, bounded, and delivered once it is back. */
 import type { Amount, Settlement, Settling } from '../contract.ts'
 
-/** About 30 MB. What is beyond it is summed up by tenant, so that no usage is lost. */
+/** About 30 MB. Further settlements are summed up by tenant, so that no usage is lost. */
 const WAITING_MAX = 100_000
 
 /** Deliveries under way at once: a store that has just come back is not to be flooded. */

@@ -90,7 +90,7 @@ end
 
 /**
  * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`born\` marks one
- * life of the hash, \`told\` says which alerts went to which request, and each replica has a field with the
+ * life of the hash, a text says which alerts went to which request, and each replica has a field with the
  * absolute total of what it settled and when it wrote last.
  */
 export const LEDGERS = `
@@ -176,7 +176,7 @@ end
 `
 
 /**
- * Ends leases that nobody renewed, charges what they reported last, and leaves a grave that a late settlement finds. Looks
+ * Ends leases that were not renewed, charges what they reported last, and leaves a grave that a late settlement finds. Looks
  * at all leases only when the oldest that was there at the last look is due, and when the clock went back.
  */
 export const EXPIRY = `
