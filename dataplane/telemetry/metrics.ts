@@ -57,6 +57,11 @@ export const METRICS = {
     'Attempts that repeated one at the same upstream.',
     'upstream',
   ),
+  resends: counter(
+    'gw_upstream_resends_total',
+    'Requests sent once more because the upstream had given up the kept connection.',
+    'upstream',
+  ),
   overflow: counter('gw_overflow_total', 'Requests that spilled to a fallback.', 'route', 'reason'),
   breakerState: gauge(
     'gw_breaker_state',

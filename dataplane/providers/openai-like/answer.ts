@@ -1,56 +1,14 @@
 /** Reads a whole answer of OpenAI's own wire. */
 import type { ChatRequest } from '../../inner-form.ts'
-import type { Span } from '../../json/found.ts'
-import { scanMembers } from '../../json/members.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
-import { OTHER_NAME, readUsage, withReasonings } from './members.ts'
+import { readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
-const OPEN_BRACE = 0x7b
-
 export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
-  return readPlainAnswer(body, options) ?? readAnyAnswer(body, request, options)
-}
-
-/**
- * The usual answer of a dialect that passes bytes: only its usage is parsed, the rest is found by
- * its members. undefined: it is not the usual one, or it is none at all.
- */
-function readPlainAnswer(
-  body: Buffer,
-  { repair, failing, renamesReasoning }: OpenAiLike,
-): Passed | undefined {
-  if (repair !== undefined || failing?.some((reason) => body.includes(`"${reason}"`))) {
-    return undefined
-  }
-  if (renamesReasoning && body.includes(OTHER_NAME)) return undefined
-  const spans = spansOf(body)
-  const choices = spans?.get('choices')
-  const usage = spans?.get('usage')
-  if (spans === undefined || choices === undefined || usage === undefined) return undefined
-  if (spans.has('error') || body[choices.start + 1] !== OPEN_BRACE) return undefined
-  const timings = spans.get('timings')
-  const extras = timings === undefined ? {} : { timings: memberValue(body, timings) }
-  return { kind: 'body', body, usage: readUsage(memberValue(body, usage), extras) }
-}
-
-function memberValue(body: Buffer, { start, end }: Span): unknown {
-  return parsed(body.toString('utf8', start, end))
-}
-
-function spansOf(body: Buffer): ReadonlyMap<string, Span> | undefined {
-  try {
-    return scanMembers(body)
-  } catch {
-    return undefined
-  }
-}
-
-function readAnyAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
   const answer = parsed(body.toString())
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))

@@ -97,6 +97,7 @@ export class Attempt implements Receiver, Listener {
 
   /** The same attempt: it counts neither as a repeat nor against the breaker. */
   resend(): void {
+    this.#parts.gateway.metrics.resends.at(this.#parts.target.name).value++
     // Only what was sent can come back.
     this.#parts.target.state.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
   }

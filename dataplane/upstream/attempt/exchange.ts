@@ -71,6 +71,10 @@ export class Exchange implements PoolHandler, Deadline {
     this.#schedule()
   }
 
+  get isOver(): boolean {
+    return this.#over
+  }
+
   /** Whether anything useful of the answer has come. */
   get hasBegun(): boolean {
     return this.#begun

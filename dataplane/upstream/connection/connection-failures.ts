@@ -16,6 +16,7 @@ const BY_CODE: ReadonlyMap<string, ConnectionFailure> = new Map([
   ['ENETUNREACH', 'connect'],
   ['EADDRNOTAVAIL', 'connect'],
   ['ERR_GW_ADDRESS_DENIED', 'connect'],
+  ['ERR_GW_NO_CONNECTION', 'connect'],
   // The egress proxy refused the tunnel, asked for a credential, or hung up.
   ['UND_ERR_ABORTED', 'connect'],
   ['UND_ERR_INVALID_ARG', 'connect'],

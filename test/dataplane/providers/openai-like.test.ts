@@ -154,6 +154,25 @@ test('a reader without repairs means the same by an event, whatever it was shown
   assert.equal(chatStream(triton, aRequest({ stream: true })).skim, undefined)
 })
 
+test('a whole answer that is not JSON is a failure, wherever it is broken', () => {
+  const good = '{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":1}}'
+  const request = aRequest()
+  assert.equal(chatWith(openai).decode(Buffer.from(good), request).kind, 'body')
+  const broken = [
+    good.replace('"a"', '"a" b'),
+    good.replace('"a"', "'a'"),
+    good.replace('}}]', '}]'),
+    good.replace('{"message"', '{message'),
+    good.replace(':1', ':01'),
+    `${good}x`,
+    `${good}${good}`,
+  ]
+  for (const text of broken) {
+    const answer = chatWith(openai).decode(Buffer.from(text), request)
+    assert.equal(answer.kind === 'failure' && answer.failure.class, 'malformed', text)
+  }
+})
+
 test('the usage key goes, wherever it stands and however it is written', () => {
   const reader = chatStream(vllm, aRequest({ stream: true }))
   const out = (data: string) => reader.read({ event: '', data }).out

@@ -21,6 +21,8 @@ export interface PoolController {
 
 /** `onResponseEnd` or `onResponseError` is called once, and last. */
 export interface PoolHandler {
+  /** Whether nobody wants an answer any more: a request that waits for a connection is dropped then. */
+  readonly isOver: boolean
   /** The request has a connection and is about to be written. */
   onRequestStart(controller: PoolController): void
   /** Interim answers too. */

@@ -26,6 +26,8 @@ export interface PoolOptions {
 /** An upstream that names its own time is given so much of it to be late. */
 const HINT_MARGIN_MS = 2000
 const SWEEP_MS = 1000
+/** Requests that may wait for a connection, where the number of connections is limited. */
+const WAITING_MAX = 4096
 /** Connections that were made together must not all end together: up to a fifth earlier. */
 const SPREAD = 0.2
 
@@ -61,7 +63,19 @@ export class Http1Pool implements RequestPool, Keeper {
     if (kept !== undefined) this.#send(kept, request, handler)
     else if (this.#all.size + this.#opening < this.#options.connections)
       this.#open(request, handler)
-    else this.#waiting.push({ request, handler })
+    else this.#wait({ request, handler })
+  }
+
+  #wait(waiting: Waiting): void {
+    if (this.#waiting.length >= WAITING_MAX) this.#dropWaiting()
+    if (this.#waiting.length < WAITING_MAX) this.#waiting.push(waiting)
+    else waiting.handler.onResponseError(undefined, noConnection())
+  }
+
+  /** Requests that were given up leave the line. */
+  #dropWaiting(): void {
+    const wanted = this.#waiting.filter(({ handler }) => !handler.isOver)
+    this.#waiting.splice(0, this.#waiting.length, ...wanted)
   }
 
   async close(): Promise<void> {
@@ -89,6 +103,10 @@ export class Http1Pool implements RequestPool, Keeper {
       connection.destroy(destroyed())
       return
     }
+    this.#keep(connection)
+  }
+
+  #keep(connection: Connection): void {
     this.#idle.push(connection)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
     this.#serveWaiting()
@@ -135,7 +153,8 @@ export class Http1Pool implements RequestPool, Keeper {
       const connection = new Connection(socket, this)
       this.#all.add(connection)
       this.#limit(connection)
-      this.#send(connection, request, handler)
+      if (handler.isOver) this.#keep(connection)
+      else this.#send(connection, request, handler)
     })
   }
 
@@ -153,7 +172,8 @@ export class Http1Pool implements RequestPool, Keeper {
   #serveWaiting(): void {
     if (this.#waiting.length === 0) return
     setImmediate(() => {
-      const next = this.#waiting.shift()
+      let next = this.#waiting.shift()
+      while (next?.handler.isOver) next = this.#waiting.shift()
       if (next !== undefined) this.dispatch(next.request, next.handler)
     })
   }
@@ -167,6 +187,10 @@ export class Http1Pool implements RequestPool, Keeper {
     clearInterval(this.#sweeper)
     this.#sweeper = undefined
   }
+}
+
+function noConnection(): WireError {
+  return new WireError('ERR_GW_NO_CONNECTION', 'Too many requests wait for a connection.')
 }
 
 function destroyed(): WireError {

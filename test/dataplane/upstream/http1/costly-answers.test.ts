@@ -29,6 +29,7 @@ function asked(costMs: number) {
   const connection = new Connection(line as unknown as Socket, keeper)
   let bytes = 0
   const handler: PoolHandler = {
+    isOver: false,
     onRequestStart: () => undefined,
     onResponseStart: () => undefined,
     onResponseData: (_, chunk) => {

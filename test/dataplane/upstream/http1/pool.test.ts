@@ -86,6 +86,7 @@ function aRequest(body: Buffer = Buffer.from('{}')): PoolRequest {
 
 /** What became of one request. */
 class Told implements PoolHandler {
+  isOver = false
   status = 0
   body = ''
   error: (Error & { code?: string }) | undefined
@@ -267,6 +268,64 @@ test('only a kept connection that breaks without a byte of an answer was stale',
   assert.equal(await outcome('none', true), true)
   assert.equal(await outcome('none', false), false)
   assert.equal(await outcome('half', true), false)
+})
+
+test('a request that is given up while it waits is not sent, and its connection serves the next', async () => {
+  const heard: Heard[] = []
+  const port = await serve((one) => {
+    heard.push(one)
+    if (heard.length > 1) one.socket.write(OK)
+  })
+  const pool = aPool(port, { connections: 1 })
+  const first = ask(pool)
+  while (heard.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const leaves = new Told()
+  pool.dispatch({ ...aRequest(), requestId: 'leaves' }, leaves)
+  const last = ask(pool, { ...aRequest(), requestId: 'last' })
+  leaves.isOver = true
+  heard[0]?.socket.write(OK)
+  for (const one of [first, last]) assert.equal((await one).body, 'ok')
+  assert.equal(leaves.controller, undefined)
+  assert.deepEqual(
+    heard.map(({ connection, text }) => [connection, /x-request-id: (.*)/.exec(text)?.[1]]),
+    [
+      [0, 'id-1'],
+      [0, 'last'],
+    ],
+  )
+})
+
+test('a request that is given up while its connection is made leaves it to the next', async () => {
+  const heard: Heard[] = []
+  const pool = aPool(
+    await serve((one) => {
+      heard.push(one)
+      one.socket.write(OK)
+    }),
+    { connections: 1 },
+  )
+  const leaves = new Told()
+  pool.dispatch({ ...aRequest(), requestId: 'leaves' }, leaves)
+  leaves.isOver = true
+  assert.equal((await ask(pool)).body, 'ok')
+  assert.deepEqual(
+    heard.map(({ connection, text }) => [connection, /x-request-id: (.*)/.exec(text)?.[1]]),
+    [[0, 'id-1']],
+  )
+})
+
+test('the line of waiting requests has an end', async () => {
+  const pool = aPool(await serve(() => {}), { connections: 1 })
+  const waiting = Array.from({ length: 5000 }, () => new Told())
+  for (const one of waiting) pool.dispatch(aRequest(), one)
+  const refused = waiting.filter(({ error }) => error !== undefined)
+  assert.ok(refused.length > 0)
+  assert.equal(refused[0]?.error?.code, 'ERR_GW_NO_CONNECTION')
+  // Those that gave up make room.
+  for (const one of waiting) one.isOver = true
+  const next = new Told()
+  pool.dispatch(aRequest(), next)
+  assert.equal(next.error, undefined)
 })
 
 test('what is not HTTP is a failure, and none of a connection', async () => {

@@ -58,6 +58,7 @@ interface Told {
 function ask(pool: Http1Pool): Told {
   const told: Told = { status: 0, body: '', error: undefined, ended: false }
   const handler: PoolHandler = {
+    isOver: false,
     onRequestStart: () => undefined,
     onResponseStart: (_, status) => {
       told.status = status
