@@ -261,6 +261,17 @@ test('texts are plain English', () => {
   }
 })
 
+test('every type of the glossary exists', () => {
+  const glossary = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').split('## Glossary')[1] ?? ''
+  const names = [...glossary.matchAll(/\| `(\w+)` \|$/gm)].map(([, name = '']) => name)
+  assert.ok(names.length > 20, 'CONTRIBUTING.md has a glossary with a type in its last column')
+  for (const name of names) {
+    const declared = new RegExp(`^export (?:interface|type|class) ${name}\\b`, 'm')
+    const exists = product.some(({ text }) => declared.test(text))
+    assert.ok(exists, `no file declares ${name}; give the word of the glossary its new type`)
+  }
+})
+
 test('a phrase that makes a reader stop is found, and plain sentences are not', () => {
   const clumsy = [
     '/** Who has no key leaves it out. */',
