@@ -17,7 +17,7 @@ import { until } from '../helpers/until.ts'
 import { ask } from './faults/caller.ts'
 import { type Rig, startRig } from './faults/rig.ts'
 
-const READERS = cases(200, 500)
+const READERS = cases(100, 500)
 const AT_ONCE = 50
 const BYTES_A_SECOND = 1024
 const SECONDS = 16
@@ -25,7 +25,7 @@ const STALL_MS = 30_000
 /** What one slow reader may cost: what undici, the response and its socket hold, and the collector has not had. */
 const BYTES_EACH_MAX = 1024 * 1024
 /** What a gateway under load takes besides, however many read slowly. */
-const BYTES_BESIDES_MAX = 64 * 2 ** 20
+const BYTES_BESIDES_MAX = 96 * 2 ** 20
 /** What memory may still grow by while they all wait: a few young generations; an upstream that is not held back sends more in a second. */
 const GROWTH_WAITING_MAX = 256 * 2 ** 20
 const NORMAL_CALLS = 300
