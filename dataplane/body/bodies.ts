@@ -55,7 +55,7 @@ export class Bodies {
     return this.#tenants.size
   }
 
-  /** Why so many more may not be held. A tenant may have half of all, so that others find room. */
+  /** Why there is no room for more bytes. One tenant may hold half of all, so that others find room. */
   obstacle(share: Share, more: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
     const most = bodyBytesMax(this.#memory, requestBytesMax)
     if (share.bytes + more > most / 2) return 'tenant'
@@ -104,7 +104,7 @@ export class HeldBody {
     return this.#all.obstacle(this.#share, 1, requestBytesMax)
   }
 
-  /** Takes room for more bytes of it, or says why there is none. */
+  /** Takes room for more bytes of it, or returns the reason why it cannot. */
   grow(bytes: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
     const obstacle = this.#all.obstacle(this.#share, bytes, requestBytesMax)
     if (obstacle !== undefined || this.#isOver) return obstacle

@@ -94,7 +94,7 @@ export function recall(
   })
 }
 
-/** Nobody may take what was dropped for what was never sent. */
+/** A read of a dropped tree must not look like a missing member. */
 const GONE = new Proxy({} as ModelRequest['body'] & never, {
   get(_body, name) {
     throw new Error(`The tree was dropped before ${String(name)} was read.`)

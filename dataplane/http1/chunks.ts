@@ -44,7 +44,7 @@ export class ChunkReader {
   readonly #rules: ChunkRules
   readonly #sink: ChunkSink
   #state: State = 'size'
-  /** Of a line whose end has not come. */
+  /** The start of a line whose end has not come. */
   #text = ''
   /** Bytes of the chunk that are still to come. */
   #left = 0
@@ -118,7 +118,8 @@ export class ChunkReader {
     if (cr !== -1 && cr < line.length - 1 && line[cr + 1] !== '\n')
       throw this.#rules.malformed('A line of its body has a CR inside.')
     if (found === -1) {
-      if (this.#isHopeless(line)) throw this.#rules.malformed('A line of its body is none.')
+      if (this.#isHopeless(line))
+        throw this.#rules.malformed('A line between its chunks is malformed.')
       this.#text = line
       return end
     }

@@ -5,7 +5,7 @@ export interface Found {
   readonly spans: ReadonlyMap<string, Span>
   /** End by start of each string, list and object that is longer than a piece. */
   readonly long: ReadonlyMap<number, number>
-  /** What is longer is not parsed in one go. */
+  /** Longer values are parsed in several steps. */
   readonly pieceBytes: number
 }
 

@@ -31,7 +31,7 @@ export function scanMembers(bytes: Buffer): Map<string, Span> {
   return scan.spans
 }
 
-/** What is read next. */
+/** The part that is read next. */
 const OPENING = 0
 const NAME = 1
 const NAMED = 2

@@ -25,7 +25,7 @@ export function isAllowedOrigin(origin: string, { allowed_origins }: Cors): bool
   return allowed_origins.includes('*') || allowed_origins.includes(origin)
 }
 
-/** What a preflight is told in addition. */
+/** Further headers of the answer to a preflight. */
 export function preflight(allowed: readonly string[], asked: string | undefined): string[] {
   if (!allowed.includes('access-control-allow-origin')) return []
   return [

@@ -27,7 +27,7 @@ export class HandedOver extends Duplex implements Heavy {
 
   /** `first` has been read from it. */
   constructor(raw: Socket, first: Buffer) {
-    // What is written as text stays text.
+    // Text stays text on its way to the socket.
     super({ decodeStrings: false })
     this.raw = raw
     this.#held = first

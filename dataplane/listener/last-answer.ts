@@ -26,7 +26,7 @@ export function answerLast(connection: Connection): void {
     connection.end()
     const timer = setTimeout(() => connection.destroy(), LINGER_MS)
     connection.once('close', () => clearTimeout(timer))
-    // Whoever ends the answer may still let the connection flow.
+    // The end of the answer may still resume the connection.
     setImmediate(() => wait(connection))
   }
 }

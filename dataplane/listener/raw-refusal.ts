@@ -51,7 +51,7 @@ export function refuseRaw(
       `content-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
       `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
-  // Who sends too slowly is not waited for.
+  // A client that sends too slowly is cut.
   if (refusal.code === 'ERR_GW_REQUEST_TIMEOUT') socket.end(() => socket.destroy())
   else socket.destroySoon()
 }

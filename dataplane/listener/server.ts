@@ -43,7 +43,7 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
   // Without these two Node answers by itself, before the key has been looked at.
   server.on('checkContinue', (incoming, outgoing) => server.emit('request', incoming, outgoing))
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing))
-  // Somebody who takes the gateway for a forward proxy is told so.
+  // A client that takes the gateway for a forward proxy gets an answer.
   server.on('connect', ({ socket }) => refuseRaw(new Error('CONNECT'), socket, gateway))
   // Stages read the body themselves: a refusal by the headers must not wait for it.
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
@@ -105,7 +105,7 @@ function openFastify(gateway: Gateway, preflights: PreflightLog): FastifyInstanc
   }) as FastifyInstance
 }
 
-/** Plain requests to what has a path of its own never meet Node's parser and fastify's router. */
+/** Plain requests to an API with a fixed path skip Node's parser and fastify's router. */
 function takePlain(server: FastifyInstance['server'], gateway: Gateway): void {
   const apis = APIS.filter(({ path }) => !path.endsWith('*'))
   takeOver(server, {

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 /** Nothing that could end the line. */
 const VALUE_BAD = /[^\t -~\x80-\xff]/
 
-/** What is the same for every answer of a second. */
+/** Header lines that all answers of one second share. */
 export class CommonLines {
   #keepAliveMs = -1
   #second = -1

@@ -14,7 +14,7 @@ export interface Served extends PlainLine {
   readonly path: string
 }
 
-/** Whoever keeps the connections. */
+/** The owner of the connections. */
 export interface Keeper {
   readonly served: readonly Served[]
   readonly keepAliveMs: number
@@ -31,7 +31,7 @@ export interface Keeper {
   gone(connection: PlainConnection): void
   /** Nothing came in time. */
   refuseLate(socket: Socket): void
-  /** What is said of a body that breaks off or does not come in time. */
+  /** The refusal of a body that breaks off or is late. */
   brokenBody(isLate: boolean): GatewayError
 }
 
@@ -40,7 +40,7 @@ type State = 'new' | 'idle' | 'busy' | 'closing'
 
 /** What a client sends behind a request waits for its answer; beyond this it is not read. */
 const WAITING_BYTES_MAX = 65_536
-/** Clients close a little later than they were told to; the gateway must not be first. */
+/** Clients close a little later than `Keep-Alive` says; the gateway must not be first. */
 const KEEP_ALIVE_MARGIN_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -79,7 +79,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     return this.#state === 'idle' && this.#waiting === undefined
   }
 
-  /** Takes everything of its own off the socket. */
+  /** Removes its listeners from the socket. */
   release(): void {
     this.#state = 'closing'
     const socket: Carrying = this.socket
@@ -109,7 +109,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     if (taken < chunk.length) this.#keep(chunk.subarray(taken))
   }
 
-  /** What is written from now on leaves at the end of the turn. */
+  /** Further writes leave at the end of the turn. */
   hold(): void {
     if (this.isHeld) return
     this.isHeld = true
@@ -151,7 +151,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     this.socket.end()
   }
 
-  /** What is missing of a body will not come. */
+  /** The rest of the body will not come. */
   broken(): void {
     this.#exchange?.breakBody(this.#keeper.brokenBody(false))
   }

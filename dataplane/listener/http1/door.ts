@@ -119,7 +119,7 @@ class Door implements Keeper, Deadline {
   }
 }
 
-/** Everything that the server is told from now on about its connections holds for those that are kept here, too. */
+/** From now on the server's methods that close connections close those of the door, too. */
 export function takeOver(server: Server, options: DoorOptions): void {
   const door = new Door(server, options)
   const closeIdle = server.closeIdleConnections.bind(server)

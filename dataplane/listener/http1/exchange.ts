@@ -101,7 +101,7 @@ export class PlainExchange implements Incoming, Outgoing {
     return this.#carrier.socket
   }
 
-  /** Nobody who waits for leave to send is served here. */
+  /** A request with `Expect` is never served here. */
   askForBody(): void {}
 
   takeBody(taker: BodyTaker): void {

@@ -51,7 +51,7 @@ function framed(status: number, headers: IncomingHttpHeaders, isFirstMinor: bool
       : !CLOSE.test(asked) && (isFirstMinor || KEEP_ALIVE.test(asked))
   checkFraming(coding, length, isFirstMinor)
   if (bodiless) {
-    // What is announced may come all the same, and would be taken for the next answer.
+    // An announced body may come all the same, and would be read as the next answer.
     const keepAlive = persists && coding === undefined && Number(length ?? 0) === 0
     return { ...head, framing: 'length', length: 0, keepAlive: status < 200 || keepAlive }
   }

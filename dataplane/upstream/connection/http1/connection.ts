@@ -9,7 +9,7 @@ import { AnswerReader, type AnswerSink } from './answer-reader.ts'
 import type { PoolController, PoolHandler } from './contract.ts'
 import { cut, WireError } from './wire-error.ts'
 
-/** Whoever keeps the connections; told once each time one gets free, and once when it is gone. */
+/** The owner of the connections. It hears each time one gets free, and once when it is gone. */
 export interface Keeper {
   freed(connection: Connection, keepAliveMs: number | undefined): void
   gone(connection: Connection): void
@@ -134,7 +134,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites, Heavy
 
   #receive(chunk: Buffer): void {
     if (this.#handler === undefined || !this.#isWritten) {
-      // Nobody has asked for anything, or nothing of the question has left: it would be taken for its answer.
+      // No request is under way, or no byte of it has left: these bytes would be read as its answer.
       this.#break(cut())
       return
     }

@@ -1,4 +1,4 @@
-/** Connections to one upstream over plain HTTP/1.1: kept while they are fresh, at most so many, one request at a time on each. */
+/** Connections to one upstream over plain HTTP/1.1: limited in number, kept while fresh, one request at a time on each. */
 import type { Socket } from 'node:net'
 import { Connection, type Keeper } from './connection.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from './contract.ts'
@@ -9,7 +9,7 @@ export type Connect = (callback: (error: Error | null, socket: Socket | null) =>
 
 export interface PoolOptions {
   readonly connect: Connect
-  /** `host[:port]` as the upstream is told. */
+  /** `host[:port]` for the Host header. */
   readonly host: string
   /** Connections at most. */
   readonly connections: number
