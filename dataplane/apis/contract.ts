@@ -1,4 +1,4 @@
-/** What an API is: a method and a path of the client listener, and what it does with a visit. */
+/** An API: a method and a path of the client listener, and its work on a visit. */
 import type { Call } from '../call.ts'
 import type { Active, Gateway } from '../gateway.ts'
 import type { ClientResponse } from '../response.ts'

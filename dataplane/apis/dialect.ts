@@ -7,7 +7,7 @@ import type { Forms, Operation, Usage } from '../inner-form.ts'
 export interface ClientWire {
   /** Headers of a stream, name and value alternating. */
   readonly streamHead: readonly string[]
-  /** What keeps a stream alive and means nothing; it ends with a line end. */
+  /** Keeps a stream alive without meaning; it ends with a line end. */
   readonly heartbeat: string
   /** The body of a refusal, as JSON text. */
   refusal(error: GatewayError, requestId: string): string
@@ -35,6 +35,6 @@ export interface Dialect<O extends Operation = Operation> {
 /** Writes one stream; keeps what it must remember between its events. */
 export interface StreamWriter<Event> {
   write(event: Event): string
-  /** What follows the last event of a complete answer. */
+  /** The text behind the last event of a complete answer. */
   end(usage: Usage | undefined): string
 }

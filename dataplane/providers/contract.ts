@@ -1,4 +1,4 @@
-/** What upstreams speak: a provider is pure translation between the inner form and one wire. */
+/** A provider is pure translation between the inner form and one wire. */
 import type { Forms, Operation, Usage } from '../inner-form.ts'
 import type { ProviderFacts } from './facts-contract.ts'
 
@@ -83,7 +83,7 @@ export type Passed =
 export interface Framing {
   /** Media type of such a stream, for `accept`. */
   readonly mediaType: string
-  /** What ends a frame that the upstream leaves open at its end; without it that frame is lost. */
+  /** Completes a frame that the upstream leaves open at its end; without it that frame is lost. */
   readonly closing?: Buffer
   open(): Framer
   /** The bytes of each frame in a run of whole frames. */
@@ -95,11 +95,11 @@ export interface Framing {
 export interface Framer {
   /** The whole frames that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
   push(chunk: Buffer): Buffer | undefined
-  /** What is left when the upstream has ended. */
+  /** The bytes left when the upstream has ended. */
   rest(): Buffer
 }
 
-/** What one frame says. */
+/** The content of one frame. */
 export interface WireEvent {
   /** Its type, where the framing has one beside the data; else empty. */
   readonly event: string
@@ -111,7 +111,7 @@ export interface StreamReader<Event> {
   read(event: WireEvent): Meaning<Event>
 }
 
-/** What one event of an upstream's stream means. */
+/** The meaning of one event of an upstream's stream. */
 export interface Meaning<Event> {
   readonly events: readonly Event[]
   /** The wire's own terminal event. */
@@ -130,7 +130,7 @@ export interface WireReader {
    * content events; undefined: read each. Only asked behind the first content.
    */
   skim?(frames: Buffer, metered: { contentEvents: number }): Buffer | undefined
-  /** What follows a complete answer where the upstream's own terminal event has not passed. */
+  /** The text behind a complete answer where the upstream's own terminal event has not passed. */
   end(usage: Usage | undefined): string
 }
 
@@ -173,9 +173,9 @@ export interface Failure {
   readonly class: FailureClass
   /** HTTP status of the upstream's answer; absent when there was none. */
   readonly status?: number
-  /** The upstream's own words, for a client's mistake; masked and bounded before anybody sees them. */
+  /** The upstream's own words, for a client's mistake; masked and bounded before they are shown. */
   readonly message: string
-  /** What clients read behind the upstream's name, where `message` holds addresses or codes of the runtime. */
+  /** The words that clients read behind the upstream's name, where `message` holds addresses or codes of the runtime. */
   readonly shown?: string
   readonly type?: string | null
   readonly param?: string | null

@@ -1,4 +1,4 @@
-/** What the rest of the gateway may know about a provider without loading its translation. */
+/** The facts about a provider that the rest of the gateway may use. */
 import type { WindowQuestion } from './window-questions.ts'
 
 /** Settings of an upstream that only some providers understand. */
@@ -43,7 +43,7 @@ export interface ProviderFacts {
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]
-  /** What gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */
+  /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */
   readonly requires?: Requirement
   /** Whether the hosted API can be reached without `api_key`. */
   readonly keyless?: boolean

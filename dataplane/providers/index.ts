@@ -33,7 +33,7 @@ const REGISTRY = {
 
 export type ProviderName = keyof typeof REGISTRY
 
-/** What is known about each of them. */
+/** The facts about each of them. */
 export const PROVIDER_FACTS: Readonly<Record<ProviderName, ProviderFacts>> = REGISTRY
 
 /** In the order of the registry. */

@@ -11,7 +11,7 @@ export interface WindowQuestion {
   read(answer: unknown, model: string): number | undefined
 }
 
-/** What runtimes call it in their list of models. */
+/** The names of the window in runtimes' lists of models. */
 const NAMES = ['max_model_len', 'max_context_length', 'context_length', 'context_window'] as const
 
 /** For every runtime without questions of another kind. */

@@ -2,12 +2,12 @@
 import { PROVIDER_FACTS, type ProviderName } from './index.ts'
 
 const DATED = /-(latest|\d{4}-\d{2}-\d{2}|\d{8})$/
-/** Of all makers together: one hosted API may serve the models of another. */
+/** The models of all makers together: one hosted API may serve those of another. */
 const BY_MODEL = new Map(
   Object.values(PROVIDER_FACTS).flatMap(({ modelWindows = {} }) => Object.entries(modelWindows)),
 )
 
-/** What the configuration says, else what the hosted model has: by its name, or the name before a date or `latest`. */
+/** The configured window, else that of the hosted model: by its name, or the name before a date or `latest`. */
 export function knownWindow(upstream: {
   readonly provider: ProviderName
   readonly model: string

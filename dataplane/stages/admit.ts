@@ -32,7 +32,7 @@ export interface Admission {
   readonly fits: (target: Target) => boolean
   /** Whether it leaves the last places of an upstream to others: its tenant's priority is low. */
   readonly yields: boolean
-  /** What it holds in the store. */
+  /** Its lease in the store. */
   readonly lease: Lease
   /** How the tenant stands, by header name. */
   readonly limitHeaders: Readonly<Record<string, string>>

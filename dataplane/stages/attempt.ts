@@ -43,7 +43,7 @@ type Terms = Pick<
   'route' | 'lane' | 'fits' | 'yields' | 'totalAt' | 'maxTokens' | 'meter'
 >
 
-/** Resolves with an answer that is committed to; throws what the client is told when no attempt is left. */
+/** Resolves with an answer that is committed to; throws the client's error when no attempt is left. */
 export async function attempt(
   asked: Asked,
   terms: Terms,
@@ -70,7 +70,7 @@ export async function attempt(
     // A drain may have refused the request before its body was whole.
     if (presence.state === 'over') throw left()
     const running = begin(next.candidate, way)
-    // What is sent has been written from it.
+    // The request has been written from it.
     forget(request)
     const outcome = running === undefined ? REFUSED : await running.one.outcome
     if (running !== undefined) conclude(running, outcome, way)

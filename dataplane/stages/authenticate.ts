@@ -9,11 +9,11 @@ const KEY_LENGTH_MAX = 512
 const BEARER = /^bearer +(\S+)$/i
 const OTHER_HEADERS = ['api-key', 'x-api-key']
 
-/** One answer for every bad key, so that nobody learns which keys exist. The reason is for the trace. */
+/** One answer for every bad key, so that no client learns which keys exist. The reason is for the trace. */
 const MESSAGE =
   'Incorrect API key provided. Send a key of this gateway as "Authorization: Bearer <key>"; ask your platform team for one.'
 
-/** Of a key that is not there nothing can be learnt, and whoever sent one should look elsewhere. */
+/** A missing key reveals nothing, so say plainly that none arrived. */
 const NONE =
   'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, ' +
   'something on the way takes it off.'

@@ -8,7 +8,7 @@ import type { Route, Snapshot } from '../config/snapshot.ts'
 
 const NAMES_SHOWN_MAX = 20
 
-/** Throws ERR_GW_AUTH_SCOPE_DENIED: whatever the body says. */
+/** Throws ERR_GW_AUTH_SCOPE_DENIED: regardless of the body. */
 export function permit({ key }: Caller): void {
   if (!key.invokes) throw denied(`Key "${key.record.id}" lacks the scope models:invoke.`)
 }

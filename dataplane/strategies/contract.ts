@@ -1,10 +1,10 @@
-/** What a strategy is: a pure choice of order over the upstreams that are eligible now. */
+/** A strategy: a pure choice of order over the upstreams that are eligible now. */
 
 import type { RouteSection } from '../config/schema/index.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { StrategyName } from './names.ts'
 
-/** What a strategy may know of an upstream of the route. */
+/** The facts about an upstream of the route that a strategy may use. */
 export interface Candidate {
   readonly name: string
   /** Share under `weighted`; 1 where none is configured. */

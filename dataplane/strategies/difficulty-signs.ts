@@ -1,5 +1,5 @@
 /**
- * The words and patterns by which a prompt's difficulty is told; every pattern takes linear time.
+ * The words and patterns by which a prompt's difficulty is judged; every pattern takes linear time.
  */
 
 export interface Signs {
@@ -7,7 +7,7 @@ export interface Signs {
   readonly words: ReadonlySet<string>
   readonly patterns: readonly {
     readonly pattern: RegExp
-    /** What one match counts, in words. */
+    /** The weight of one match, in words. */
     readonly worth: number
     /** Matches beyond these count nothing. */
     readonly most: number

@@ -52,7 +52,7 @@ export function difficultyOf(body: ChatBody): number {
   return 1 - left
 }
 
-/** What the score is made of, for those who ask why. */
+/** The parts of the score, to explain it. */
 export function featuresOf(body: ChatBody): Features {
   const { length, turns, asked } = read(body.messages)
   const words = asked.toLowerCase().match(/\p{L}+/gu) ?? []

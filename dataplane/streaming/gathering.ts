@@ -13,7 +13,7 @@ export class Gathering {
 
   add(piece: Buffer): void {
     this.length += piece.length
-    // What comes whole is not copied at all.
+    // A piece that is the whole is not copied at all.
     if (piece.length >= OWN_PIECE_BYTES_MIN || this.length === piece.length) {
       this.#turn()
       this.#pieces.push(piece)
@@ -44,7 +44,7 @@ export class Gathering {
     return whole
   }
 
-  /** What has been filled of the page is a piece; the rest of the page goes on being filled. */
+  /** The filled part of the page becomes a piece; the rest of the page is filled next. */
   #turn(): void {
     if (this.#used === 0) return
     this.#pieces.push(this.#page.subarray(0, this.#used))

@@ -7,7 +7,7 @@ export class Tap {
   content = false
   finished = false
   done = false
-  /** The terminal event has been passed on as it came, so nobody needs to add one. */
+  /** The terminal event has passed as it came, so none has to be added. */
   doneShown = false
   failure: Failure | undefined
   brokenEvents = 0
@@ -16,7 +16,7 @@ export class Tap {
   readonly #metered: MeteredAttempt
   readonly #clean: (failure: Failure) => Failure
 
-  /** `clean` takes out of a failure what nobody else may see. */
+  /** `clean` removes secrets from a failure. */
   constructor(
     reader: WireReader,
     framing: Framing,
@@ -44,12 +44,12 @@ export class Tap {
     return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
   }
 
-  /** What the client reads behind a complete answer. */
+  /** The bytes that follow a complete answer. */
   end(): Buffer {
     return this.doneShown ? NOTHING : Buffer.from(this.#reader.end(this.#metered.usage))
   }
 
-  /** What comes behind an error or the terminal event is not the answer's any more. */
+  /** Frames behind an error or the terminal event are not part of the answer. */
   #isOver(): boolean {
     return this.failure !== undefined || this.done
   }

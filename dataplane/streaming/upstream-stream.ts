@@ -21,7 +21,7 @@ export interface OpenedStream {
   abort(reason: string): void
 }
 
-/** Who waits for the stream; each is called once. */
+/** The owner of the stream; each method is called once. */
 export interface Listener {
   /** With the first content, or with the failure that came before it. */
   opened(failure: Failure | undefined): void

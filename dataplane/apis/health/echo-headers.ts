@@ -5,7 +5,7 @@ import { describeLimits, identify } from '../../visit.ts'
 import type { Api } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
 
-/** Headers whose values authenticate nobody. Identity proxies put tokens into headers of any name, so all others are masked. */
+/** Headers whose values are no credentials. Identity proxies put tokens into headers of any name, so all others are masked. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'accept',
   'accept-charset',

@@ -1,4 +1,4 @@
-/** What is known about Anthropic's hosted API. */
+/** The facts about Anthropic's hosted API. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

@@ -9,7 +9,7 @@ import { samplingOf, thinkingOf } from './models.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** It must be given there; this is what a request gets for which nobody gives any. */
+/** The API requires a limit; this one is sent where neither client nor route gives one. */
 const MAX_TOKENS_DEFAULT = 4_096
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
 
@@ -50,8 +50,8 @@ function untranslatable(param: string, message: string): GatewayError {
 }
 
 /**
- * What would silently mean something else is refused; hints such as seeds and penalties are left
- * out.
+ * Refuses members that would silently mean something else; hints such as seeds and penalties are
+ * left out.
  */
 function refuseUntranslatable(body: ChatBody): void {
   if (typeof body.n === 'number' && body.n > 1) {

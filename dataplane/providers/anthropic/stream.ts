@@ -14,7 +14,7 @@ interface Call {
   hasInput: boolean
 }
 
-/** What the events so far have said. */
+/** The state after the events so far. */
 interface Progress {
   usage: Json
   /** By the block's index. */

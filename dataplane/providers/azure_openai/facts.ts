@@ -1,4 +1,4 @@
-/** What is known about Azure OpenAI. */
+/** The facts about Azure OpenAI. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

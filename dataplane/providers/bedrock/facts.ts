@@ -1,4 +1,4 @@
-/** What is known about Amazon Bedrock. */
+/** The facts about Amazon Bedrock. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

@@ -1,4 +1,4 @@
-/** What is known about Cohere's hosted API. */
+/** The facts about Cohere's hosted API. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

@@ -1,8 +1,8 @@
 /** Every form of error body that upstreams are known to send, read into one. */
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 
-/** What an error body says. */
-export interface Told {
+/** The content of an error body. */
+export interface ErrorBody {
   readonly message: string | undefined
   readonly type: string | null
   readonly param: string | null
@@ -12,9 +12,9 @@ export interface Told {
   readonly details: readonly unknown[]
 }
 
-/** Bounds everything in it. What is shown is shortened once it has been searched for credentials, not before. */
+/** Bounds everything in it. Texts are shortened after the search for credentials, not before. */
 const BODY_LENGTH_MAX = 65_536
-const NOTHING: Told = {
+const NOTHING: ErrorBody = {
   message: undefined,
   type: null,
   param: null,
@@ -23,7 +23,7 @@ const NOTHING: Told = {
   details: [],
 }
 
-export function readErrorBody(body: Buffer): Told {
+export function readErrorBody(body: Buffer): ErrorBody {
   const text = body.toString('utf8', 0, BODY_LENGTH_MAX).trim()
   const value = parsed(text)
   if (value !== undefined && value !== null && typeof value === 'object') return readError(value)
@@ -31,12 +31,12 @@ export function readErrorBody(body: Buffer): Told {
   return { ...NOTHING, message: /^</.test(text) ? pageTitle(text) : text }
 }
 
-/** Whether a JSON object is an error rather than an answer, whatever the HTTP status was. */
+/** Whether a JSON object is an error rather than an answer, regardless of the HTTP status. */
 export function isError(value: Readonly<Record<string, unknown>>): boolean {
   return Boolean(value.error) || value.object === 'error'
 }
 
-export function readError(value: unknown): Told {
+export function readError(value: unknown): ErrorBody {
   // Gemini sends a list of one error where a stream was asked for.
   const body = recordOf(Array.isArray(value) ? value[0] : value)
   const error = body.error
@@ -44,7 +44,7 @@ export function readError(value: unknown): Told {
   return readFlat(isRecord(error) ? error : body)
 }
 
-function readFlat(error: Readonly<Record<string, unknown>>): Told {
+function readFlat(error: Readonly<Record<string, unknown>>): ErrorBody {
   const own = textOf(error.message) ?? textOf(error.Message) ?? textOf(error.detail)
   // FastAPI lists what it refused; Mistral wraps that list into `message`.
   const refused = listOf(error.detail ?? recordOf(error.message).detail)
@@ -90,7 +90,7 @@ function place(item: unknown): string | undefined {
   return textOf(path.join('.'))
 }
 
-/** Of a page only its title is worth telling. */
+/** Only the title of a page is worth showing. */
 function pageTitle(page: string): string {
   const title = /<title[^>]{0,100}>([^<]{1,200})/i.exec(page)?.[1]?.trim()
   return title

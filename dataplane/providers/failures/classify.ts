@@ -1,10 +1,10 @@
 /**
- * Decides what an upstream's error means; a dialect adds recognisers of its own in front of these.
+ * Decides what an upstream's error means; a provider adds its own recognisers in front of these.
  */
 
 import { rowOf } from '../../json/values.ts'
 import type { Failure, FailureClass } from '../contract.ts'
-import { readError, readErrorBody, type Told } from './bodies.ts'
+import { type ErrorBody, readError, readErrorBody } from './bodies.ts'
 import { retryAfterMs } from './delay.ts'
 
 /** An error is of this class when everything the recogniser states is so. */
@@ -25,14 +25,14 @@ const GENERAL: readonly Recogniser[] = [
   { class: 'credential', status: [401, 403, 407] },
   // A path or method that is unknown there is our configuration's mistake, like an unknown model.
   { class: 'missing', status: [404, 405] },
-  // Not 504: it is an answer, of whoever stands in front of the model, and may be asked for again.
+  // Not 504: a proxy in front of the model answered, and the request may be sent again.
   { class: 'timeout', status: [408, 499] },
   { class: 'rate_limited', status: [429] },
   { class: 'overloaded', status: [503, 529] },
   { class: 'server', status: [424] },
 ]
 
-/** What kinds of error inside a stream would have had as their status, when they name none. */
+/** The status of an error inside a stream that names only its kind. */
 const STATUS_OF_KIND: Readonly<Record<string, number>> = {
   context_length_exceeded: 400,
   exceed_context_size_error: 400,
@@ -66,66 +66,66 @@ export function classifyAnswer(
   headers: Readonly<Record<string, unknown>>,
   body: Buffer,
 ): Failure {
-  const told = readErrorBody(body)
+  const error = readErrorBody(body)
   // An error under 2xx is judged by the status it names itself.
-  if (status >= 200 && status < 300) return classifyTold(own, told, headers)
-  return failureOf(own, status, told, headers)
+  if (status >= 200 && status < 300) return classifyBody(own, error, headers)
+  return failureOf(own, status, error, headers)
 }
 
 /** Classifies an error object that came where an answer or an event was expected. */
 export function classifyError(own: readonly Recogniser[], error: unknown): Failure {
-  return classifyTold(own, readError(error), {})
+  return classifyBody(own, readError(error), {})
 }
 
 export function malformed(message: string): Failure {
   return { class: 'malformed', message }
 }
 
-function classifyTold(
+function classifyBody(
   own: readonly Recogniser[],
-  told: Told,
+  error: ErrorBody,
   headers: Readonly<Record<string, unknown>>,
 ): Failure {
-  const kind = rowOf(STATUS_OF_KIND, told.code) ?? rowOf(STATUS_OF_KIND, told.type)
-  const status = told.status ?? kind
-  if (status !== undefined) return failureOf(own, status, told, headers)
-  const { status: assumed, ...failure } = failureOf(own, 500, told, headers)
+  const kind = rowOf(STATUS_OF_KIND, error.code) ?? rowOf(STATUS_OF_KIND, error.type)
+  const status = error.status ?? kind
+  if (status !== undefined) return failureOf(own, status, error, headers)
+  const { status: assumed, ...failure } = failureOf(own, 500, error, headers)
   return failure
 }
 
 function failureOf(
   own: readonly Recogniser[],
   status: number,
-  told: Told,
+  error: ErrorBody,
   headers: Readonly<Record<string, unknown>>,
 ): Failure {
-  const delay = retryAfterMs(headers, told)
-  const kind = classOf(own, status, told)
-  // What it calls its own failure is the client's: its words stay, its labels would say the opposite.
-  const { type, code } = kind === 'client' && status >= 500 ? OF_THE_CLIENT : told
+  const delay = retryAfterMs(headers, error)
+  const kind = classOf(own, status, error)
+  // The upstream calls the client's mistake its own: its words stay, its labels would say the opposite.
+  const { type, code } = kind === 'client' && status >= 500 ? OF_THE_CLIENT : error
   return {
     class: kind,
     status,
-    message: told.message ?? `The upstream answered ${status} without saying why.`,
+    message: error.message ?? `The upstream answered ${status} without saying why.`,
     type,
-    param: told.param,
+    param: error.param,
     code,
     ...(delay !== undefined && { retryAfterMs: delay }),
   }
 }
 
-function classOf(own: readonly Recogniser[], status: number, told: Told): FailureClass {
+function classOf(own: readonly Recogniser[], status: number, error: ErrorBody): FailureClass {
   for (const recogniser of [...own, ...GENERAL]) {
-    if (recognises(recogniser, status, told)) return recogniser.class
+    if (recognises(recogniser, status, error)) return recogniser.class
   }
   if (status >= 500) return 'server'
   // A redirect is never followed, so it is no answer.
   return status >= 400 ? 'client' : 'malformed'
 }
 
-function recognises(recogniser: Recogniser, status: number, told: Told): boolean {
+function recognises(recogniser: Recogniser, status: number, error: ErrorBody): boolean {
   if (recogniser.status && !recogniser.status.includes(status)) return false
-  if (recogniser.type !== undefined && recogniser.type !== told.type) return false
-  if (recogniser.code !== undefined && recogniser.code !== told.code) return false
-  return !recogniser.says || recogniser.says.test(told.message ?? '')
+  if (recogniser.type !== undefined && recogniser.type !== error.type) return false
+  if (recogniser.code !== undefined && recogniser.code !== error.code) return false
+  return !recogniser.says || recogniser.says.test(error.message ?? '')
 }

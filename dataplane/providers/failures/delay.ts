@@ -3,7 +3,7 @@
  */
 
 import { recordOf, textOf } from '../../json/values.ts'
-import type { Told } from './bodies.ts'
+import type { ErrorBody } from './bodies.ts'
 
 /**
  * Longer delays say nothing more; a hostile one must not reach the arithmetic of those who wait.
@@ -16,13 +16,13 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 
 export function retryAfterMs(
   headers: Readonly<Record<string, unknown>>,
-  told: Told,
+  body: ErrorBody,
 ): number | undefined {
   const delay =
     positive(Number(headerText(headers, 'retry-after-ms') ?? 'none')) ??
     headerDelay(headerText(headers, 'retry-after'), headerText(headers, 'date')) ??
-    detailDelay(told.details) ??
-    duration(SPOKEN.exec(told.message ?? '')?.[1])
+    detailDelay(body.details) ??
+    duration(SPOKEN.exec(body.message ?? '')?.[1])
   return delay === undefined ? undefined : Math.min(Math.ceil(delay), DELAY_MS_MAX)
 }
 

@@ -1,4 +1,4 @@
-/** What llama.cpp says of a request that is at fault, in an answer of 500; runtimes that hold it pass the words on. */
+/** The words of llama.cpp about a request that is at fault, in an answer of 500; runtimes that embed it pass them on. */
 
 /** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
 export const OF_THE_REQUEST = new RegExp(

@@ -1,4 +1,4 @@
-/** What is known about Google's Gemini API. */
+/** The facts about Google's Gemini API. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

@@ -1,4 +1,4 @@
-/** What is known about llama.cpp's server. */
+/** The facts about llama.cpp's server. */
 import { recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { entryOf, tokensOf } from '../window-questions.ts'
@@ -9,7 +9,7 @@ export const facts: ProviderFacts = {
   hosted: false,
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',
-  // What a slot holds; `n_ctx_train` is what the model could hold, and no request gets that much.
+  // The size of a slot; `n_ctx_train` is the model's limit, which no request gets.
   // Older builds report it in their properties alone.
   windowQuestions: [
     {

@@ -10,7 +10,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'context', type: 'exceed_context_size_error' },
   // Every path answers so while the model is being loaded.
   { class: 'overloaded', type: 'unavailable_error' },
-  // What it finds wrong with a request while it reads it is an exception like any other there.
+  // A mistake that it finds while it reads a request is an exception like any other there.
   { class: 'client', status: [500, 501], says: OF_THE_REQUEST },
 ]
 

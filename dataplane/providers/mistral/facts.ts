@@ -1,4 +1,4 @@
-/** What is known about Mistral's hosted API. */
+/** The facts about Mistral's hosted API. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

@@ -1,4 +1,4 @@
-/** What is known about Ollama. */
+/** The facts about Ollama. */
 import { listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { tokensOf } from '../window-questions.ts'
@@ -8,7 +8,7 @@ export const facts: ProviderFacts = {
   summary: 'Ollama, by its OpenAI-compatible paths.',
   hosted: false,
   healthPath: '/api/version',
-  // What the loaded model was given, else what it would be given, else what it could hold.
+  // The window of the loaded model, else the one it would get, else its limit.
   windowQuestions: [
     {
       method: 'GET',

@@ -1,4 +1,4 @@
-/** What a runtime that speaks OpenAI's wire does differently. */
+/** The differences of a runtime that speaks OpenAI's wire. */
 import type { ChatBody } from '../../inner-form.ts'
 import type { ProviderSettings } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
@@ -9,7 +9,7 @@ export interface OpenAiLike {
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
   /** The other of the two is not understood, or not beside it: a client's value moves. */
   readonly maxTokensOnly?: boolean
-  /** The bound sent when nobody gives one, because the runtime's own default cuts answers short. */
+  /** The limit sent where neither client nor route gives one, because the runtime's own default cuts answers short. */
   readonly maxTokensDefault?: number
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole: boolean
@@ -30,7 +30,7 @@ export interface OpenAiLike {
   readonly renamesReasoning?: boolean
   /** Events without choices and usage are noise. */
   readonly dropsEmptyChoices?: boolean
-  /** What has to be put right in answers; every event is read then. */
+  /** Corrections of answers; every event is read then. */
   readonly repair?: Repair
   /** Tried before those of every upstream. */
   readonly recognisers: readonly Recogniser[]

@@ -7,7 +7,7 @@ import { withBytes, withReasoning } from './members.ts'
 export interface Repair {
   /** The answer's id is empty or not unique there. */
   readonly newIds: boolean
-  /** Finish reasons of their own, numbers in decimal, by what OpenAI calls them. */
+  /** The runtime's finish reasons, numbers in decimal, and OpenAI's name for each. */
   readonly finishReasons: Readonly<Record<string, string>>
   /**
    * `stop` is reported even where the bound was reached; the bound that holds when the client gave
@@ -21,7 +21,7 @@ type Chunk = Readonly<Record<string, unknown>>
 interface StreamRepair {
   /** The chunks to send instead; none while one is held back. */
   read(chunk: Chunk, data: string): readonly Chunk[]
-  /** What was still held back when the stream ended. */
+  /** Chunks still held back when the stream ended. */
   end(): readonly Chunk[]
 }
 
@@ -60,7 +60,7 @@ export function openRepair(request: ChatRequest, repair: Repair): StreamRepair {
   let seed = ''
   let id = ''
   let held: Chunk | undefined
-  /** Tool calls that have been told by id, type and name, as `choice/index`. */
+  /** Tool calls that were announced with id, type and name, as `choice/index`. */
   const announced = new Set<string>()
 
   function repairChoice(choice: Chunk): Chunk {
@@ -78,7 +78,7 @@ export function openRepair(request: ChatRequest, repair: Repair): StreamRepair {
     }
   }
 
-  /** Id, type and name are told once, in the first delta of a call. */
+  /** Id, type and name stand once, in the first delta of a call. */
   function repairCall(call: Chunk, key: string): Chunk {
     const index = Number(key.slice(key.indexOf('/') + 1))
     if (!announced.has(key)) {
@@ -99,7 +99,7 @@ export function openRepair(request: ChatRequest, repair: Repair): StreamRepair {
       const repaired = { ...chunk, id, choices }
       if (repair.lengthAtBound === undefined) return [repaired]
       if (held === undefined && choices.some((choice) => choice.finish_reason === 'stop')) {
-        // Whether it was the end or the bound is known only when usage is told.
+        // Whether it was the end or the bound is known only with the usage.
         if (!isRecord(chunk.usage)) {
           held = repaired
           return []
@@ -132,13 +132,13 @@ function reachedBound(
   { withoutBound }: { readonly withoutBound: number },
 ): boolean {
   const completion = countOf(recordOf(answer.usage).completion_tokens) ?? 0
-  // Somebody behind the client may have set a larger bound, so without one of its own only equality
-  // tells.
+  // The runtime may have a larger limit; where the client gave none, only equality shows that it
+  // was reached.
   const bound = request.maxTokens
   return bound === undefined ? completion === withoutBound : completion >= bound
 }
 
-/** Only what OpenAI's typed clients know; what nobody knows is an ordinary end. */
+/** Only reasons that OpenAI's typed clients know; any other is an ordinary end. */
 function finishReason(reason: unknown, called: boolean, { finishReasons }: Repair): string | null {
   if (reason === undefined || reason === null || reason === '') return null
   const own = typeof reason === 'number' ? String(reason) : textOf(reason)

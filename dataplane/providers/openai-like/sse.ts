@@ -22,10 +22,10 @@ const BLANK_LINE = Buffer.from('\n\n')
  * the standard allows. What `push` returns, joined with `rest`, is exactly what went in.
  */
 export class SseFramer implements Framer {
-  /** What has come of an event that has not ended, and room behind it for more. */
+  /** The beginning of an event that has not ended, and room behind it for more. */
   #kept: Buffer = EMPTY
   #length = 0
-  /** Whether `#kept` was made here; else it is a chunk, which nobody may write into. */
+  /** Whether `#kept` was made here; else it is a chunk, which must not be written into. */
   #isOwn = false
 
   /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
@@ -46,7 +46,7 @@ export class SseFramer implements Framer {
     return bytes.subarray(0, cut)
   }
 
-  /** What is left when the upstream has ended: an event without its blank line, or nothing. */
+  /** The rest when the upstream has ended: an event without its blank line, or nothing. */
   rest(): Buffer {
     const left = this.#kept.subarray(0, this.#length)
     this.#keep(EMPTY)
@@ -59,7 +59,7 @@ export class SseFramer implements Framer {
     this.#isOwn = false
   }
 
-  /** An event may come byte by byte: it moves to twice the room when there is none, and not with every piece. */
+  /** An event may come byte by byte: it moves to twice the room when the room is used up, not with every piece. */
   #append(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length
     if (!this.#isOwn || length > this.#kept.length) {
@@ -108,7 +108,7 @@ function fieldValue(line: string, from: number): string {
   return line.slice(line.charCodeAt(from) === 32 ? from + 1 : from)
 }
 
-/** Index behind the last blank line at or after `from`; 0 when there is none. */
+/** Index behind the last blank line at or after `from`; 0 without one. */
 function lastBoundary(bytes: Buffer, from: number): number {
   if (!bytes.includes(CR, from)) {
     const at = bytes.subarray(from).lastIndexOf(BLANK_LINE)

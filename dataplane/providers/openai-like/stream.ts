@@ -87,7 +87,7 @@ function holdsContent(delta: Chunk): boolean {
   return CONTENT_OBJECTS.some((name) => Object.keys(recordOf(delta[name])).length > 0)
 }
 
-/** What the client gets of a chunk: without usage where it did not ask for any. */
+/** The part of a chunk that the client gets: without usage where it did not ask for any. */
 function outOf({ chunk, text }: Piece, includeUsage: boolean, options: OpenAiLike): string[] {
   const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0
   const counted = isRecord(chunk.usage)

@@ -1,4 +1,4 @@
-/** What is known about SGLang's server. */
+/** The facts about SGLang's server. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 /** With priority scheduling it reports each priority beside the total, whose label is empty. */

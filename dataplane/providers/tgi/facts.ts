@@ -1,4 +1,4 @@
-/** What is known about Hugging Face's Text Generation Inference. */
+/** The facts about Hugging Face's Text Generation Inference. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

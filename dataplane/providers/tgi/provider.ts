@@ -57,7 +57,7 @@ function grammar(format: Readonly<Record<string, unknown>>): unknown {
   )
 }
 
-/** Of a message with both, it would keep the text and lose the calls. */
+/** It keeps the text of a message with both, and loses the calls. */
 function saysAndCalls(message: ChatMessage): boolean {
   return Array.isArray(message.tool_calls) && (message.content ?? null) !== null
 }

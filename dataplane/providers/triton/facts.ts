@@ -1,4 +1,4 @@
-/** What is known about Triton with TensorRT-LLM. */
+/** The facts about Triton with TensorRT-LLM. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

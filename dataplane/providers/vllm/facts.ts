@@ -1,4 +1,4 @@
-/** What is known about vLLM's server. */
+/** The facts about vLLM's server. */
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {

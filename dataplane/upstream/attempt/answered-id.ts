@@ -17,7 +17,7 @@ const REQUEST_IDS = [
 const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/
 
-/** What the upstream calls the request; undefined where the id cannot be shown, or repeats a secret that was sent. */
+/** The upstream's id of the request; undefined where the id cannot be shown, or repeats a secret that was sent. */
 export function answeredId(headers: IncomingHttpHeaders, sent: Sent): string | undefined {
   for (const name of REQUEST_IDS) {
     const id = visibleId(headers[name])
@@ -37,8 +37,8 @@ export function answersAnother(
   const tag = requestId.slice(0, requestId.lastIndexOf('-') + 1)
   if (tag === '') return false
   return NAMES.some((name) => {
-    const told = headers[name]
-    if (typeof told !== 'string' || told === requestId || !told.startsWith(tag)) return false
-    return NUMBER.test(told.slice(tag.length)) && !ownHeaders.includes(told)
+    const id = headers[name]
+    if (typeof id !== 'string' || id === requestId || !id.startsWith(tag)) return false
+    return NUMBER.test(id.slice(tag.length)) && !ownHeaders.includes(id)
   })
 }

@@ -102,14 +102,14 @@ export class Attempt implements Receiver, Listener {
     this.#parts.target.state.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
   }
 
-  /** The client left: the upstream is told at once, and the attempt is nobody's failure. */
+  /** The client left: the upstream learns it at once, and the attempt has not failed. */
   leave(): void {
     this.#exchange.abort('the client left')
     this.#judge('neutral')
     this.#resolve({ kind: 'left' })
   }
 
-  /** What the upstream calls the request, once the head of its answer is there. */
+  /** The upstream's id of the request, once the head of its answer is there. */
   get upstreamRequestId(): string | undefined {
     return answeredId(this.#headers, this.#parts.target.settings)
   }
@@ -209,7 +209,7 @@ export class Attempt implements Receiver, Listener {
   #conclude(): void {
     const body = this.#body?.take() ?? Buffer.alloc(0)
     const bytesMax = this.#body?.bytesMax ?? 0
-    // Of a failure the encoding has not been looked at yet.
+    // The encoding of a failure has not been looked at yet.
     const encoding = this.#encoding ?? encodingOf(this.#headers)
     decodeBody(body, encoding, bytesMax, (decoded) => {
       try {

@@ -1,4 +1,4 @@
-/** What is known of the attempts of one request, and of where the next may go. */
+/** The attempts of one request so far, and where the next may go. */
 import type { FailureClass } from '../../providers/contract.ts'
 
 export interface AttemptTarget {

@@ -10,7 +10,7 @@ export interface RetryFacts {
   readonly initialDelayMs: number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** What the upstream asked for, when it did. */
+  /** The wait that the upstream asked for, if it did. */
   readonly retryAfterMs: number | undefined
   readonly respectRetryAfter: boolean
 }

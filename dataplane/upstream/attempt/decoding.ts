@@ -29,7 +29,7 @@ export type Encoding = 'identity' | { readonly decode: Decoder }
 export function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
   const header = headers['content-encoding']
   if (header === undefined) return 'identity'
-  // A header that was sent twice comes as a list, whatever the type says.
+  // A header that was sent twice comes as a list, regardless of its type.
   const names = String(header)
     .toLowerCase()
     .split(',')

@@ -6,7 +6,7 @@ import { failureOf } from '../connection/connection-failures.ts'
 import type { PoolController, PoolHandler } from '../connection/http1/contract.ts'
 import { isStale } from '../connection/stale-connection.ts'
 
-/** What the owner of an exchange is told; `end` or `fail` is called once and is the last call. */
+/** The owner of an exchange; `end` or `fail` is called once and is the last call. */
 export interface Receiver {
   head(status: number, headers: IncomingHttpHeaders): void
   data(chunk: Buffer): void
@@ -84,7 +84,7 @@ export class Exchange implements PoolHandler, Deadline {
   complete(): void {
     this.#idleMs = LINGER_MS
     this.#release()
-    // What still comes is nobody's, so that it need not wait for a client that reads slowly.
+    // Later bytes are thrown away, so they need not wait for a client that reads slowly.
     if (this.#paused) this.resume()
     else this.#schedule()
   }
@@ -104,7 +104,7 @@ export class Exchange implements PoolHandler, Deadline {
     this.#controller?.resume()
   }
 
-  /** Ends the exchange without telling the receiver: nobody wants the answer any more. */
+  /** Ends the exchange without telling the receiver: the answer is not needed any more. */
   abort(reason: string): void {
     if (this.#over) return
     this.#finish()

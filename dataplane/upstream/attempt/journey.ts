@@ -28,7 +28,7 @@ export interface JourneyStart {
 /** The parts of the gateway that attempts are planned with. */
 export type Planner = Pick<Gateway, 'clock' | 'metrics' | 'random'>
 
-/** It is the plan of its own attempts: one object a request. */
+/** It is also the plan of these attempts: one object a request. */
 export class Journey implements Plan<Target> {
   readonly candidates: readonly Target[]
   /** Upstreams that are not candidates, and why; undefined if every upstream is one. */
@@ -37,7 +37,7 @@ export class Journey implements Plan<Target> {
   readonly attemptsMax: number
   readonly repeats: boolean
   readonly spill: Spill<Target> | undefined
-  /** The failure the client is told of when nothing is left. */
+  /** The failure that the client reads when nothing is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
   readonly #route: Route
   readonly #planner: Planner

@@ -1,4 +1,4 @@
-/** What to try next: the rules over attempts, as one pure function. */
+/** Chooses the next attempt: the rules over attempts, as one pure function. */
 import type { FailureClass } from '../../providers/contract.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 import { type Leaving, leavingOf, type Spill, type SpillReason } from './spill.ts'
@@ -9,7 +9,7 @@ export interface Plan<T extends AttemptTarget> {
    * the reason's sake.
    */
   readonly candidates: readonly T[]
-  /** What has been tried and has failed, in order. */
+  /** The failed attempts, in order. */
   readonly attempts: readonly FailedAttempt<T>[]
   readonly attemptsMax: number
   /** Whether the route sets `retry.max_attempts`; without it each candidate is tried once. */

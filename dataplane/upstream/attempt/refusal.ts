@@ -1,4 +1,4 @@
-/** What the client is told when no attempt is left. */
+/** The error that the client reads when no attempt is left. */
 import { GatewayError } from '../../base/errors.ts'
 import { maskKeys, shownFailure } from '../../base/shown-text.ts'
 import type { Failure } from '../../providers/contract.ts'
@@ -37,7 +37,7 @@ export function refusalOf(failure: Failure, upstream: string): GatewayError {
   }
 }
 
-/** What clients read of a failure that is not theirs. Addresses and codes of the runtime stand in the trace only. */
+/** The words that clients read of a failure that is not theirs. Addresses and codes of the runtime stand in the trace only. */
 export function wordsFor(failure: Failure, upstream: string): string {
   if (failure.shown !== undefined) return `Upstream "${upstream}" ${failure.shown}.`
   const link = failure.class === 'timeout' ? ':' : ' failed:'
@@ -52,7 +52,7 @@ function upstreamError(
   return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts, cause })
 }
 
-/** A client's mistake as the upstream told it: its status, and OpenAI's four members. */
+/** A client's mistake as the upstream describes it: its status, and OpenAI's four members. */
 function passedOn(failure: Failure, message: string): GatewayError {
   return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, {
     // Some runtimes answer 5xx where the request itself is at fault.

@@ -31,7 +31,7 @@ export interface Leaving {
   readonly reason: SpillReason | undefined
 }
 
-/** What the rules look at. */
+/** The facts that the rules look at. */
 export interface Situation<T extends AttemptTarget> {
   readonly spill: Spill<T> | undefined
   readonly attempts: readonly FailedAttempt<T>[]
@@ -61,7 +61,7 @@ function leavingUntried<T extends AttemptTarget>(
 ): Leaving {
   const state = situation.standing(spill.primary)
   if (state === 'full') return leavingFor('queue_saturated', spill)
-  // One that does not answer is skipped in every case: waiting for it helps nobody.
+  // One that does not answer is skipped in every case: waiting for it helps no client.
   if (state === 'out') return { allowed: true, reason: 'upstream_error' }
   return situation.cooled(spill.primary) ? leavingFor('upstream_error', spill) : FREE
 }

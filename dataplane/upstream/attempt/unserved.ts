@@ -1,4 +1,4 @@
-/** What a client is told when no upstream of its route may be asked. */
+/** The error that a client reads when no upstream of its route may be asked. */
 import { GatewayError } from '../../base/errors.ts'
 import type { Lane } from '../target/targets.ts'
 import type { Ending } from './plan.ts'
@@ -34,7 +34,7 @@ export function unservedError(
   )
 }
 
-/** Until the first breaker lets a request through; when an unhealthy upstream comes back nobody knows. */
+/** Until the first breaker lets a request through; the return of an unhealthy upstream cannot be predicted. */
 function reopeningSeconds({ targets }: Lane, now: number): number {
   const moments = targets.map(({ state }) => state.breaker.reopensAt ?? Number.POSITIVE_INFINITY)
   const first = Math.min(...moments)

@@ -36,7 +36,7 @@ function beginsLine(text: string, at: number): boolean {
   return before < 0 || text[before] === '\n'
 }
 
-/** What follows the name: labels in braces or not, blanks, the value, perhaps a time. */
+/** The text behind the name: labels in braces or not, blanks, the value, perhaps a time. */
 function sampleOf(rest: string): Sample | undefined {
   const labels = new Map<string, string>()
   let at = 0

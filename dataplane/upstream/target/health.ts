@@ -65,12 +65,12 @@ export class HealthCheck {
   }
 }
 
-/** What the prober needs of the world. */
+/** The clock and connections that the prober uses. */
 export interface ProbeWorld {
   now(): number
   /** Uniform in [0, 1). */
   random(): number
-  /** Calls once, after so many milliseconds; returns what prevents it. */
+  /** Calls once, after that number of milliseconds; returns a function that prevents it. */
   schedule(delayMs: number, call: () => void): () => void
   /** One probe; ends by its own timeout, and a rejection counts as a failure. */
   probe(): Promise<boolean>

@@ -6,7 +6,7 @@ import { readBounded } from './bounded-body.ts'
 
 const READ_TIMEOUT_MS = 5_000
 const ANSWER_BYTES_MAX = 1_048_576
-/** What a base URL of OpenAI's wire ends in. */
+/** The end of a base URL of OpenAI's wire. */
 const VERSION = /\/v\d+[a-z0-9]*$/
 /** A runtime that is still loading is asked again soon; one that answered may be started anew with another model. */
 const UNKNOWN_MS = 5_000
@@ -30,7 +30,7 @@ export class ModelWindow {
   }
 
   async #look(): Promise<void> {
-    // What was told before holds while the runtime does not answer.
+    // The last answer holds while the runtime does not answer.
     this.tokens = (await this.#read().catch(() => undefined)) ?? this.tokens
     if (this.#stopped) return
     const waitMs = this.tokens === undefined ? UNKNOWN_MS : KNOWN_MS

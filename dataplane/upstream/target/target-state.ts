@@ -1,4 +1,4 @@
-/** What a gateway remembers of an upstream: connections, load, breaker, health, cooling. */
+/** The memory of an upstream: connections, load, breaker, health, cooling. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { Section } from '../../config/schema/index.ts'
@@ -15,7 +15,7 @@ import { probe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
 
-/** What the state of upstreams needs of the process. */
+/** The parts of the process that the state of upstreams uses. */
 export interface World {
   readonly clock: Clock
   readonly random: () => number
@@ -39,7 +39,7 @@ export class TargetState {
   readonly health: HealthCheck
   readonly retryBudget = new RetryBudget()
   inFlight = 0
-  /** What its breaker counted last, in words that anybody may read who may see the status. */
+  /** The failure that its breaker counted last, in words for the status. */
   failedLast: string | undefined
   /** Until then it is tried last: it asked for a longer wait than a request can give. */
   cooledUntil = 0
@@ -76,7 +76,7 @@ export class TargetState {
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
       this.#prober = undefined
-      // What its probes said counts no more, now or when it is probed again.
+      // Earlier probes count no more, now or when it is probed again.
       this.health.forget()
       this.#world.metrics.healthy.at(this.#name).value = 1
       return
@@ -86,7 +86,7 @@ export class TargetState {
     this.#prober.start()
   }
 
-  /** On a connection that nobody has used before: kept ones may all have gone stale at once. */
+  /** On a new connection: kept ones may all have gone stale at once. */
   dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
     const pool = openRequestPool(this.#settings, this.#whole, 1)
     pool.dispatch(request, handler)
@@ -99,7 +99,7 @@ export class TargetState {
     return this.#queueWatch?.depth
   }
 
-  /** What the runtime says its model may hold; undefined when it was not asked or does not tell. */
+  /** The window that the runtime reports; undefined when it was not asked or does not say. */
   get toldWindow(): number | undefined {
     return this.#modelWindow?.tokens
   }
@@ -176,7 +176,7 @@ export class TargetState {
     })
   }
 
-  /** Probes have connections of their own: a full pool must not make an upstream look ill. */
+  /** Probes have their own connections: a full pool must not make an upstream look ill. */
   #sidePool(): Dispatcher {
     this.#probePool ??= openPool(this.#settings, this.#whole, 2)
     return this.#probePool

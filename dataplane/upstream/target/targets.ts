@@ -66,7 +66,7 @@ export class Target implements Candidate {
 /** Sent with the ids of each request, so that a configured one would stand there twice. */
 const OF_ONE_REQUEST = new Set(['x-request-id', 'x-client-request-id', 'traceparent', 'tracestate'])
 
-/** Of so many places, those that requests of low priority may fill: three quarters, and never none. */
+/** low priority may use at most three quarters of max_queue_depth, and at least one place. */
 export function yieldingPlaces(places: number): number {
   return Math.max(1, Math.floor((places * 3) / 4))
 }
@@ -150,8 +150,8 @@ function queueIntervalMs(settings: UpstreamSettings): number | undefined {
 }
 
 /**
- * Two upstreams with the same identity share connections, health and breaker over a change of configuration. What the
- * files of `tls` hold is part of it: a rotated certificate takes effect with new connections.
+ * Two upstreams with the same identity share connections, health and breaker over a change of configuration. The content
+ * of the files in `tls` is part of it: a rotated certificate takes effect with new connections.
  */
 function identityOf(settings: UpstreamSettings, snapshot: Snapshot, readText: ReadText): string {
   const { name, origin, section } = settings
