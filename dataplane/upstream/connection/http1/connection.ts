@@ -1,7 +1,7 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { awaitTurn, type Heavy, mustRest, spend } from '../../../base/heavy-work.ts'
+import { spend } from '../../../base/heavy-work.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../../base/turn-end.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
@@ -27,8 +27,10 @@ const COSTLY_BYTES_MIN = 8_192
 const COSTLY_MS = 2
 /** So much at once is a large answer, or an upstream that sends as fast as it is read; a stream of tokens is neither. */
 const FLOOD_BYTES_MIN = 32_768
+const REST_FACTOR = 9
+const REST_MS_MAX = 250
 
-export class Connection implements AnswerSink, PoolController, HeldWrites, Heavy {
+export class Connection implements AnswerSink, PoolController, HeldWrites {
   /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
   usableUntil = 0
   /** Monotonic moment at which it ends in any case, and the answers it may carry; its keeper's to write too. */
@@ -151,13 +153,14 @@ export class Connection implements AnswerSink, PoolController, HeldWrites, Heavy
     const cost = performance.now() - began
     if (cost < COSTLY_MS && chunk.length < FLOOD_BYTES_MIN) return
     spend(cost, chunk.length)
-    if (this.#handler === undefined || !mustRest()) return
+    if (this.#handler === undefined) return
     this.#isResting = true
     this.#socket.pause()
-    awaitTurn(this)
+    // A timer of each connection: in one line with many others its stream could be taken for a silent one.
+    setTimeout(() => this.#rested(), Math.min(REST_MS_MAX, cost * REST_FACTOR)).unref()
   }
 
-  takeTurn(): void {
+  #rested(): void {
     this.#isResting = false
     if (!this.#paused && !this.#isGone) this.#socket.resume()
   }
