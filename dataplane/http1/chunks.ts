@@ -27,8 +27,11 @@ const LF = 0x0a
 const CRLF = '\r\n'
 /** More digits than any size has are read with a rule for them. */
 const DIGITS_MAX = 12
-/** Larger pieces are passed on as they are. Smaller ones of one read are joined: bytes in chunks of one would be a call each. */
-const OWN_PIECE_BYTES_MIN = 4096
+/**
+ * Pieces of this size are passed on as they are, as an event of a stream is, so that its content is seen before what
+ * follows. Smaller ones of one read are joined: bytes in chunks of one would be a call each.
+ */
+const OWN_PIECE_BYTES_MIN = 64
 /** A loop copies up to this many bytes, a call copies more. */
 const SHORT_BYTES = 24
 
