@@ -5,6 +5,8 @@ export interface ChunkRules {
   /** A whole line with a size, the digits as its first group. */
   readonly sizeLine: RegExp
   readonly sizeLineMax: number
+  /** Bytes of all extensions together. */
+  readonly extensionsMax: number
   /** All trailers, in bytes. */
   readonly trailersMax: number
   /** Whether a whole line may stand among the trailers. */
@@ -52,6 +54,7 @@ export class ChunkReader {
   /** Bytes of the chunk that are still to come. */
   #left = 0
   #trailerBytes = 0
+  #extensionBytes = 0
 
   constructor(rules: ChunkRules, sink: ChunkSink) {
     this.#rules = rules
@@ -159,6 +162,9 @@ export class ChunkReader {
   #readSize(line: string): void {
     const digits = this.#rules.sizeLine.exec(line)?.[1]
     if (digits === undefined) throw this.#rules.malformed('The size of a chunk is no number.')
+    this.#extensionBytes += line.length - digits.length - CRLF.length
+    if (this.#extensionBytes > this.#rules.extensionsMax)
+      throw this.#rules.malformed('Its chunks have too many extensions.')
     this.#enter(Number.parseInt(digits, 16))
   }
 

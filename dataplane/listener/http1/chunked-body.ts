@@ -16,6 +16,7 @@ const EXTENSION = `;(?:${TOKEN}(?:=${VALUE})?|=${VALUE})`
 const RULES: ChunkRules = {
   sizeLine: new RegExp(`^(0*[0-9a-fA-F]{1,13})(?:${EXTENSION})*\\r\\n$`),
   sizeLineMax: HEADER_BYTES_MAX,
+  extensionsMax: HEADER_BYTES_MAX,
   trailersMax: HEADER_BYTES_MAX,
   isTrailer: (line) => TRAILER.test(line) && !FRAMING.test(line),
   malformed: () => rawRefusal(undefined),

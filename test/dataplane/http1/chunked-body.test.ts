@@ -83,6 +83,12 @@ describe('bad bodies', () => {
     })
   }
 
+  test('many extensions, each of them short', () => {
+    const wire = (count: number) => `${`1;${'x'.repeat(99)}\r\na\r\n`.repeat(count)}0\r\n\r\n`
+    assert.equal(read(wire(100), []).isWhole, true)
+    assert.equal(read(wire(200), []).code, 'ERR_GW_INVALID_REQUEST')
+  })
+
   test('too many trailers', () => {
     assert.equal(read(`0\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, []).code, 'ERR_GW_HEADERS_TOO_LARGE')
   })

@@ -23,6 +23,7 @@ const BARE_LF = /(?<!\r)\n/g
 const CHUNKS: ChunkRules = {
   sizeLine: /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t -~\x80-\xff]*)?\r\n$/,
   sizeLineMax: 4096,
+  extensionsMax: Number.POSITIVE_INFINITY,
   trailersMax: HEAD_BYTES_MAX,
   isTrailer: (line) => HEADER_LINES.test(line),
   malformed,
