@@ -1,6 +1,6 @@
 /**
  * Work that would hold up everybody else: large bodies, large answers, bytes in tiny chunks. All of it in the process is
- * done in short turns, one after the other; while others are busy it takes a tenth of the time at most.
+ * done in short turns, one after the other; while others are busy it takes a fifteenth of the time at most.
  */
 import { flushes } from './turn-end.ts'
 
@@ -12,9 +12,9 @@ export interface Heavy {
 /** A request up to this size is not heavy. */
 export const LARGE_BYTES = 65_536
 /** How long one turn takes, except where a single piece of work takes longer. */
-export const TURN_MS = 1
-/** A turn is followed by nine times as long for others. */
-const REST_FACTOR = 9
+export const TURN_MS = 0.5
+/** A turn is followed by this many times as long for others. */
+const REST_FACTOR = 14
 /** The longest rest behind a single piece of work. */
 const REST_MS_MAX = 250
 /** Writes a millisecond below which no request needs the rest: about twenty requests a second. */
@@ -28,6 +28,8 @@ const READ_MS_PER_BYTE = 6e-7
 
 const waiting: Heavy[] = []
 let isServing = false
+/** Connections that rest. */
+let resting = 0
 /** Monotonic moment up to which others have the time. */
 let restsUntil = 0
 /** The number of writes at the last count, and when that was. */
@@ -48,6 +50,19 @@ export function spend(ms: number, bytes = 0): void {
 /** Whether heavy work has to wait for a turn before it goes on. */
 export function mustRest(): boolean {
   return restsUntil - performance.now() > TURN_MS * REST_FACTOR
+}
+
+/**
+ * Calls back once a connection to an upstream has rested behind a costly read. Those that rest share one part of the
+ * process; each has its own timer, because in one line with many others its stream could be taken for a silent one.
+ */
+export function rest(ms: number, rested: () => void): void {
+  resting++
+  const over = () => {
+    resting--
+    rested()
+  }
+  setTimeout(over, Math.min(REST_MS_MAX, ms * REST_FACTOR * resting)).unref()
 }
 
 /** Calls `takeTurn` once, later. */

@@ -1,7 +1,7 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { spend } from '../../../base/heavy-work.ts'
+import { rest, spend } from '../../../base/heavy-work.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../../base/turn-end.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
@@ -27,8 +27,6 @@ const COSTLY_BYTES_MIN = 8_192
 const COSTLY_MS = 2
 /** So much at once is a large answer, or an upstream that sends as fast as it is read; a stream of tokens is neither. */
 const FLOOD_BYTES_MIN = 32_768
-const REST_FACTOR = 9
-const REST_MS_MAX = 250
 
 export class Connection implements AnswerSink, PoolController, HeldWrites {
   /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
@@ -156,8 +154,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     if (this.#handler === undefined) return
     this.#isResting = true
     this.#socket.pause()
-    // A timer of each connection: in one line with many others its stream could be taken for a silent one.
-    setTimeout(() => this.#rested(), Math.min(REST_MS_MAX, cost * REST_FACTOR)).unref()
+    rest(cost, () => this.#rested())
   }
 
   #rested(): void {
