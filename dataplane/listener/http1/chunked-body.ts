@@ -13,10 +13,13 @@ const FRAMING = /^(?:content-length|transfer-encoding):/i
 /** A name or a value has to be there. */
 const EXTENSION = `;(?:${TOKEN}(?:=${VALUE})?|=${VALUE})`
 
+/** Some senders sign every chunk in an extension; a megabyte of them is an attack. */
+const EXTENSIONS_MAX = 1_048_576
+
 const RULES: ChunkRules = {
   sizeLine: new RegExp(`^(0*[0-9a-fA-F]{1,13})(?:${EXTENSION})*\\r\\n$`),
   sizeLineMax: HEADER_BYTES_MAX,
-  extensionsMax: HEADER_BYTES_MAX,
+  extensionsMax: EXTENSIONS_MAX,
   trailersMax: HEADER_BYTES_MAX,
   isTrailer: (line) => TRAILER.test(line) && !FRAMING.test(line),
   malformed: () => rawRefusal(undefined),

@@ -85,8 +85,8 @@ describe('bad bodies', () => {
 
   test('many extensions, each of them short', () => {
     const wire = (count: number) => `${`1;${'x'.repeat(99)}\r\na\r\n`.repeat(count)}0\r\n\r\n`
-    assert.equal(read(wire(100), []).isWhole, true)
-    assert.equal(read(wire(200), []).code, 'ERR_GW_INVALID_REQUEST')
+    assert.equal(read(wire(10_000), []).isWhole, true)
+    assert.equal(read(wire(11_000), []).code, 'ERR_GW_INVALID_REQUEST')
   })
 
   test('too many trailers', () => {
