@@ -31,10 +31,10 @@ const made = new WeakMap<object, Map<Dialect, Pair>>()
 export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
   const operation: ProviderOperation | undefined = provider.operations[dialect.operation]
   if (operation === undefined) return undefined
+  const known = made.get(operation)?.get(dialect)
+  if (known !== undefined) return known
   const pairs = made.get(operation) ?? new Map<Dialect, Pair>()
   made.set(operation, pairs)
-  const known = pairs.get(dialect)
-  if (known !== undefined) return known
   const { sameWire } = operation
   const pair =
     sameWire?.wire === dialect.wire
@@ -78,7 +78,7 @@ class Translated implements WireReader {
   readonly #reader: StreamReader<Event>
   readonly #writer: StreamWriter<Event>
   readonly #choices: number
-  #ended = 0
+  readonly #ended = new Set<number>()
 
   constructor(reader: StreamReader<Event>, writer: StreamWriter<Event>, choices: number) {
     this.#reader = reader
@@ -88,12 +88,12 @@ class Translated implements WireReader {
 
   read(event: Parameters<WireReader['read']>[0]): WireMeaning {
     const { events, ...meaning } = this.#reader.read(event)
-    this.#ended += events.filter(isEnd).length
+    for (const one of events) if (isEnd(one)) this.#ended.add(one.choice)
     return {
       ...meaning,
       out: events.map((one) => this.#writer.write(one)).join(''),
       content: events.some(isDelta),
-      finished: this.#ended >= this.#choices,
+      finished: this.#ended.size >= this.#choices,
     }
   }
 
@@ -106,6 +106,6 @@ function isDelta({ kind }: ChatEvent): boolean {
   return kind === 'delta'
 }
 
-function isEnd({ kind }: ChatEvent): boolean {
-  return kind === 'end'
+function isEnd(event: ChatEvent): event is Extract<ChatEvent, { kind: 'end' }> {
+  return event.kind === 'end'
 }

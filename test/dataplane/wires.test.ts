@@ -59,7 +59,7 @@ test('a stream in another wire has ended when every choice has', () => {
   const first = read(chunk({ delta: { content: 'x' } }))
   assert.deepEqual([first.out, first.content, first.finished], ['start delta ', true, false])
   const end = (index: number) => read(chunk({ index, delta: {}, finish_reason: 'stop' }))
-  assert.deepEqual([end(0).finished, end(1).finished], [false, true])
+  assert.deepEqual([end(0).finished, end(0).finished, end(1).finished], [false, false, true])
   assert.equal(read('[DONE]').done, true)
   const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0 }
   assert.equal(reader.end({ ...usage, estimated: false }), 'in all 2')
