@@ -157,7 +157,10 @@ export class ClientResponse implements Deadline, AnswerListener {
     const { retryAfterSeconds, allow } = error.details
     if (allow !== undefined) this.headers.push('allow', allow)
     if (error.code === 'ERR_GW_AUTH_INVALID_KEY') this.headers.push('www-authenticate', 'Bearer')
-    if (retryAfterSeconds !== undefined) this.headers.push('retry-after', String(retryAfterSeconds))
+    if (retryAfterSeconds !== undefined) {
+      const milliseconds = String(retryAfterSeconds * 1000)
+      this.headers.push('retry-after', String(retryAfterSeconds), 'retry-after-ms', milliseconds)
+    }
     if (error.final) this.headers.push('x-should-retry', 'false')
     this.send(
       error.status,

@@ -1,4 +1,5 @@
 /** Judges by a record what its key may do, as the gateway does. */
+import { ModelNames } from '../../dataplane/config/model-names.ts'
 import type { KeyView } from './view.ts'
 
 export interface RecordVerdict {
@@ -19,8 +20,18 @@ export function verdictOn(
 ): RecordVerdict {
   if (status !== 'ACTIVE') return { status: 401, why: `key ${id} is ${status}` }
   if (!scopes.includes(scope)) return { status: 403, why: `it lacks the scope ${scope}` }
-  const route = model === undefined ? undefined : (aliases[model] ?? model)
+  const route = model === undefined ? undefined : routeOf(model, routes, aliases)
   if (route !== undefined && !routes.includes('*') && !routes.includes(route))
     return { status: 403, why: `it may not use route "${route}"` }
   return { status: 200, why: 'it may call' }
+}
+
+/** Where only some routes are known, a name that no alias matches is taken for one. */
+function routeOf(
+  model: string,
+  routes: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+): string {
+  const exact = routes.filter((name) => name !== '*').map((name) => [name, name] as const)
+  return new ModelNames([...exact, ...Object.entries(aliases)]).get(model) ?? model
 }

@@ -10,6 +10,7 @@ import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
 import { type KeyEntry, keyOf } from './key-entry.ts'
+import { ModelNames } from './model-names.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from './schema/index.ts'
 import { keepaliveSeconds } from './schema/listener.ts'
 import { FIRST_CONTENT_SECONDS } from './schema/upstreams.ts'
@@ -79,7 +80,7 @@ export interface Snapshot {
   readonly upstreams: ReadonlyMap<string, UpstreamSettings>
   readonly routes: ReadonlyMap<string, Route>
   /** Route by every name a client may send: routes first, then aliases. */
-  readonly models: ReadonlyMap<string, Route>
+  readonly models: ModelNames<Route>
   /** By lower-case hex SHA-256 of the whole key. */
   readonly keys: ReadonlyMap<string, KeyEntry>
   readonly limits: Limits
@@ -109,16 +110,16 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
   const routes = new Map(
     section.routes.map((entry) => [entry.name, routeOf(entry, section, upstreams)]),
   )
-  const models = new Map(routes)
-  for (const [alias, name] of Object.entries(section.aliases))
-    models.set(alias, known(routes, name))
+  const aliases = Object.entries(section.aliases).map(
+    ([alias, name]) => [alias, known(routes, name)] as const,
+  )
   return Object.freeze({
     hash: delivered?.hash ?? hash('sha256', JSON.stringify(configuration.gw)),
     configuration,
     section,
     upstreams,
     routes,
-    models,
+    models: new ModelNames([...routes, ...aliases]),
     limits: limitsOf(section, routes),
     keepaliveMs: keepaliveSeconds(section.gateway, delivered === undefined ? 'file' : 'pod') * 1000,
     keys:

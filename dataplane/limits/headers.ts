@@ -1,14 +1,27 @@
-/** The headers that show a tenant how it stands, on every answer to it. Retry-After belongs to refusals. */
+/**
+ * The headers that show a tenant how it stands, on every answer to it: the gateway's own, and those that SDKs and tools
+ * for OpenAI read. Retry-After belongs to refusals.
+ */
 import type { BudgetFigure, Figures } from '../store/contract.ts'
 
 const NANOS_PER_USD = 1_000_000_000
 
 /** Budgets show what is settled: a hold is an upper bound that mostly comes back. */
-export function limitHeaders({ requests, tokens, spend }: Figures): Record<string, string> {
+export function limitHeaders(figures: Figures): Record<string, string> {
+  const { requests, tokenRate, tokens, spend } = figures
+  const [limit, remainder] = [String(requests.limit), String(requests.remaining)]
   const headers: Record<string, string> = {
-    'X-Gw-RateLimit-Limit': String(requests.limit),
-    'X-Gw-RateLimit-Remaining': String(requests.remaining),
+    'X-Gw-RateLimit-Limit': limit,
+    'X-Gw-RateLimit-Remaining': remainder,
     'X-Gw-RateLimit-Reset': String(wholeSeconds(requests.resetMs)),
+    'x-ratelimit-limit-requests': limit,
+    'x-ratelimit-remaining-requests': remainder,
+    'x-ratelimit-reset-requests': durationText(requests.resetMs),
+  }
+  if (tokenRate !== undefined) {
+    headers['x-ratelimit-limit-tokens'] = String(tokenRate.limit)
+    headers['x-ratelimit-remaining-tokens'] = String(tokenRate.remaining)
+    headers['x-ratelimit-reset-tokens'] = durationText(tokenRate.resetMs)
   }
   if (tokens !== undefined) headers['X-Gw-Budget-Tokens-Remaining'] = String(remaining(tokens))
   if (spend !== undefined) headers['X-Gw-Budget-Spend-Remaining-Usd'] = usdText(remaining(spend))
@@ -17,6 +30,15 @@ export function limitHeaders({ requests, tokens, spend }: Figures): Record<strin
 
 export function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000)
+}
+
+/** As OpenAI writes durations: `20ms`, `1.2s`, `6m0s`. */
+function durationText(ms: number): string {
+  const whole = Math.ceil(ms)
+  if (whole < 1000) return `${whole}ms`
+  const minutes = Math.floor(whole / 60_000)
+  const seconds = `${(whole % 60_000) / 1000}s`
+  return minutes === 0 ? seconds : `${minutes}m${seconds}`
 }
 
 /** Every digit that is there and no exponent: `12.5`, `0.00000015`. */

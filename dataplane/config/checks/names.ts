@@ -33,6 +33,15 @@ const aliasesHideNoRoute: Check = ({ aliases, routes }) =>
     return [{ ...finding, atKey: true }]
   })
 
+const aliasesArePatterns: Check = ({ aliases }) =>
+  Object.keys(aliases).flatMap((alias) => {
+    const star = alias.indexOf('*')
+    if (star === -1 || star === alias.length - 1) return []
+    const message = `alias ${quoted(alias)} has a * that is not its last character`
+    const fix = `Put one * at the end: ${quoted(`${alias.slice(0, star)}*`)}.`
+    return [{ ...refuse(at('aliases', alias), message, fix), atKey: true }]
+  })
+
 const everyUpstreamIsUsed: Check = ({ upstreams, routes, vector_stores }) => {
   const used = new Set([
     ...routes.flatMap((route) => namedUpstreams(route, []).map(({ name }) => name)),
@@ -55,6 +64,7 @@ export const nameChecks = [
   routeUpstreamsExist,
   aliasesLeadToRoutes,
   aliasesHideNoRoute,
+  aliasesArePatterns,
   everyUpstreamIsUsed,
 ]
 

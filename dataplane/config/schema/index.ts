@@ -31,7 +31,9 @@ export const GatewaySection = z.strictObject({
   gateway: Listener.prefault({}).describe('Listeners and what bounds every request.'),
   upstreams: z.array(Upstream).min(1).max(1024).describe('Model servers and hosted APIs.'),
   routes: z.array(Route).min(1).max(1024).describe('Names clients send in `model`.'),
-  aliases: Aliases.default({}).describe('Real model name to route name.'),
+  aliases: Aliases.default({}).describe(
+    'Model name to route name. A name that ends with * stands for all that begin so; exact names win, then the longest.',
+  ),
   api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
   api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
   rate_limits: RateLimits.optional().describe(

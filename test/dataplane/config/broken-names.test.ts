@@ -69,6 +69,13 @@ const NAMES: Row[] = [
     says: 'hides the route',
     fix: 'rename',
   },
+  {
+    name: 'an alias with a * within',
+    yaml: '  aliases:\n    "gpt-*-mini": r # here',
+    path: 'gw.aliases["gpt-*-mini"]',
+    says: 'a * that is not its last character',
+    fix: '"gpt-*"',
+  },
 ]
 
 testRefusals(NAMES)

@@ -12,6 +12,9 @@ test('every answer tells the rate; budgets only a tenant that has them', () => {
     'X-Gw-RateLimit-Limit': '120',
     'X-Gw-RateLimit-Remaining': '29',
     'X-Gw-RateLimit-Reset': '1',
+    'x-ratelimit-limit-requests': '120',
+    'x-ratelimit-remaining-requests': '29',
+    'x-ratelimit-reset-requests': '500ms',
   })
   world.rules = {
     ...world.rules,
@@ -23,6 +26,9 @@ test('every answer tells the rate; budgets only a tenant that has them', () => {
     'X-Gw-RateLimit-Limit': '120',
     'X-Gw-RateLimit-Remaining': '27',
     'X-Gw-RateLimit-Reset': '2',
+    'x-ratelimit-limit-requests': '120',
+    'x-ratelimit-remaining-requests': '27',
+    'x-ratelimit-reset-requests': '1.5s',
     'X-Gw-Budget-Tokens-Remaining': '985',
     'X-Gw-Budget-Spend-Remaining-Usd': '12.25',
   })
@@ -30,6 +36,16 @@ test('every answer tells the rate; budgets only a tenant that has them', () => {
   const spent = limitHeaders(world.figures)
   assert.equal(spent['X-Gw-Budget-Tokens-Remaining'], '0')
   assert.equal(spent['X-Gw-Budget-Spend-Remaining-Usd'], '0')
+})
+
+test('a tenant with a limit of tokens reads it as OpenAI writes its own', () => {
+  const world = new World(aRule({ requestsPerMinute: 1, burst: 7, tokensPerMinute: 1000 }))
+  for (let request = 0; request < 7; request++) world.admit(tokens(100))
+  const headers = limitHeaders(world.figures)
+  assert.equal(headers['x-ratelimit-reset-requests'], '7m0s')
+  assert.equal(headers['x-ratelimit-limit-tokens'], '1000')
+  assert.equal(headers['x-ratelimit-remaining-tokens'], '300')
+  assert.equal(headers['x-ratelimit-reset-tokens'], '42s')
 })
 
 test('money is written with every digit and no exponent', () => {

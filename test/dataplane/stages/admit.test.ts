@@ -84,6 +84,9 @@ test('an admission names its route, how the tenant stands, and when the time of 
     'X-Gw-RateLimit-Limit': '60',
     'X-Gw-RateLimit-Remaining': '1',
     'X-Gw-RateLimit-Reset': '1',
+    'x-ratelimit-limit-requests': '60',
+    'x-ratelimit-remaining-requests': '1',
+    'x-ratelimit-reset-requests': '1s',
   })
   assert.deepEqual(series(gateway, 'admitted'), [{ tenant: 'acme', value: 1 }])
   assert.deepEqual(series(gateway, 'inFlight'), [{ route: 'chat', value: 1 }])

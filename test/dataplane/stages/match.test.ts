@@ -36,6 +36,27 @@ test('a route and an alias lead to the route', () => {
   for (const model of ['chat', 'gpt-4o']) assert.equal(matched(model), 'chat')
 })
 
+test('of a name and patterns the exact one wins, then the longest', () => {
+  const aliases = { '*': 'batch', 'gpt-4*': 'chat', 'gpt-4-batch': 'batch' }
+  const of = aSnapshot([{ id: 'all' }], aliases)
+  const rows = {
+    'gpt-4o-mini': 'chat',
+    'gpt-4': 'chat',
+    'gpt-4-batch': 'batch',
+    o3: 'batch',
+    chat: 'chat',
+  }
+  for (const [model, route] of Object.entries(rows)) assert.equal(matched(model, 'all', of), route)
+  assert.deepEqual(
+    [...of.models].map(([name]) => name),
+    ['chat', 'batch', 'gpt-4-batch'],
+  )
+  assert.match(
+    refusal('o3', 'all', aSnapshot([{ id: 'all' }], { 'gpt-4*': 'chat' })).message,
+    /name: gpt-4\*, chat/,
+  )
+})
+
 for (const model of [
   'Chat',
   'chat ',

@@ -111,6 +111,7 @@ export function assertLimited(heard: Heard, reason: string) {
   const error = assertRefused(heard, 429, 'ERR_GW_RATE_LIMIT_LOCAL', reason)
   assert.equal(error.type, 'rate_limit_error')
   assert.match(String(heard.headers['retry-after']), /^[1-9]\d*$/)
+  assert.equal(heard.headers['retry-after-ms'], `${heard.headers['retry-after']}000`)
   return error
 }
 
