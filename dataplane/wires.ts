@@ -2,6 +2,7 @@
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
 import type { ChatEvent, Forms, ModelRequest, Operation, Usage } from './inner-form.ts'
 import type {
+  AnswerOrigin,
   Passed,
   Provider,
   ProviderOperation,
@@ -19,9 +20,9 @@ export interface Pair {
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
-  decode(body: Buffer, request: ModelRequest): Passed
+  decode(body: Buffer, request: ModelRequest, origin: AnswerOrigin): Passed
   /** undefined where the operation has no streams. */
-  openStream(request: ModelRequest): WireReader | undefined
+  openStream(request: ModelRequest, origin: AnswerOrigin): WireReader | undefined
 }
 
 /** Pairs by operation of a provider, then by dialect: a handful for the life of the process. */
@@ -55,14 +56,14 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
 function translation(dialect: Dialect, operation: ProviderOperation): Pair {
   return {
     encode: operation.encode,
-    decode(body, request) {
-      const decoded = operation.decode(body, request)
+    decode(body, request, origin) {
+      const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
       const { answer, usage } = decoded
       return { kind: 'body', body: dialect.writeAnswer(answer, usage, request), usage }
     },
-    openStream(request) {
-      const reader = operation.openStream?.(request)
+    openStream(request, origin) {
+      const reader = operation.openStream?.(request, origin)
       const writer = dialect.openWriter?.(request)
       if (reader === undefined || writer === undefined) return undefined
       return new Translated(reader, writer, request.choices)

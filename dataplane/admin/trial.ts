@@ -82,7 +82,7 @@ export async function tryCompletion(
       const failure = masked(provider.classify(status, answer.headers, bytes), settings)
       return step({ ok: false, status, failure })
     }
-    const decoded = pair.decode(bytes, request)
+    const decoded = pair.decode(bytes, request, { model: settings.model, id: 'trial' })
     if (decoded.kind === 'failure') {
       return step({ ok: false, status, failure: masked(decoded.failure, settings) })
     }

@@ -4,6 +4,7 @@ import { chargeOf, compilePrices, type PriceList } from '../budgets/price.ts'
 import type { Usage } from '../inner-form.ts'
 import { compileRules, type TenantRules } from '../limits/rules.ts'
 import type { Provider, ProviderSettings } from '../providers/contract.ts'
+import type { AddressSettings } from '../providers/facts-contract.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
@@ -22,7 +23,7 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly provider: Provider
   /** Scheme, host and port; where the connection pool goes. */
   readonly origin: string
-  /** Path prefix without a trailing slash, ending in the API version. */
+  /** Path prefix without a trailing slash, ending in the API version where the provider has one. */
   readonly basePath: string
   readonly section: UpstreamSection
   /** Until the first content of a stream. */
@@ -152,7 +153,9 @@ function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits 
 
 function upstreamOf(section: UpstreamSection, disabled: string | undefined): UpstreamSettings {
   const provider = known(PROVIDERS, section.provider)
-  const { origin, basePath } = splitEndpoint(section.endpoint ?? provider.defaultEndpoint ?? '')
+  const address = addressOf(section)
+  const endpoint = section.endpoint ?? endpointOf(provider, address)
+  const { origin, basePath } = splitEndpoint(endpoint, provider.versionPath)
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
     name: section.name,
@@ -163,10 +166,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     section,
     model: section.model,
     credential: section.api_key ?? '',
-    apiVersion: section.api_version,
-    deployment: section.deployment,
-    region: section.region,
-    project: section.project,
+    ...address,
     timeoutMs: (section.timeout_seconds ?? FIRST_CONTENT_SECONDS) * 1000,
     wholeTimeoutMs: (section.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000,
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
@@ -210,12 +210,24 @@ function silenceMsBefore(idleSeconds: number | undefined): number {
   return idleMs - Math.min(SILENCE_MARGIN_MS, idleMs / 20)
 }
 
+function addressOf(section: UpstreamSection): AddressSettings {
+  const { api_version: apiVersion, deployment, region, project } = section
+  return { apiVersion, deployment, region, project }
+}
+
+function endpointOf({ defaultEndpoint = '' }: Provider, settings: AddressSettings): string {
+  return typeof defaultEndpoint === 'string' ? defaultEndpoint : defaultEndpoint(settings)
+}
+
 /** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */
-export function splitEndpoint(endpoint: string): { origin: string; basePath: string } {
+export function splitEndpoint(
+  endpoint: string,
+  versionPath = '/v1',
+): { origin: string; basePath: string } {
   const { origin, pathname } = new URL(endpoint)
   const path = pathname.replace(/\/+$/, '')
   const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
-  return { origin, basePath: versioned ? path : `${path}/v1` }
+  return { origin, basePath: versioned ? path : path + versionPath }
 }
 
 const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))

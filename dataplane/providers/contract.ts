@@ -1,16 +1,12 @@
 /** A provider is pure translation between the inner form and one wire. */
 import type { Forms, Operation, Usage } from '../inner-form.ts'
-import type { ProviderFacts } from './facts-contract.ts'
+import type { AddressSettings, ProviderFacts } from './facts-contract.ts'
 
 /** The settings of an upstream that a translation may depend on. */
-export interface ProviderSettings {
+export interface ProviderSettings extends AddressSettings {
   readonly model: string
   /** Resolved credential; empty when the upstream needs none. */
   readonly credential: string
-  readonly apiVersion: string | undefined
-  readonly deployment: string | undefined
-  readonly region: string | undefined
-  readonly project: string | undefined
 }
 
 export interface Provider extends ProviderFacts {
@@ -34,11 +30,23 @@ export interface ProviderOperation<O extends Operation = Operation> {
     maxTokens: number | undefined,
   ): UpstreamRequest
   /** Reads a whole 2xx answer. */
-  decode(body: Buffer, request: Forms[O]['request']): Decoded<Forms[O]['answer']>
+  decode(
+    body: Buffer,
+    request: Forms[O]['request'],
+    origin: AnswerOrigin,
+  ): Decoded<Forms[O]['answer']>
   /** Absent where answers are never streamed. */
-  openStream?(request: Forms[O]['request']): StreamReader<Forms[O]['event']>
+  openStream?(request: Forms[O]['request'], origin: AnswerOrigin): StreamReader<Forms[O]['event']>
   /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
   readonly sameWire?: SameWire<O>
+}
+
+/** Where an answer comes from, for wires whose answers leave it out. */
+export interface AnswerOrigin {
+  /** The model that was asked for, by the upstream's name. */
+  readonly model: string
+  /** The upstream's id of the request as its headers have it, else the gateway's. */
+  readonly id: string
 }
 
 /** How answers are read that pass to a client of the same wire. */

@@ -5,6 +5,14 @@ import type { WindowQuestion } from './window-questions.ts'
 export const PROVIDER_SETTINGS = ['region', 'project', 'deployment', 'api_version'] as const
 type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
 
+/** The settings of an upstream that its address may depend on. */
+export interface AddressSettings {
+  readonly apiVersion: string | undefined
+  readonly deployment: string | undefined
+  readonly region: string | undefined
+  readonly project: string | undefined
+}
+
 /** A setting without which the provider has no address, and what the refusal says. */
 export interface Requirement {
   /** An `endpoint` always satisfies it too. */
@@ -39,7 +47,9 @@ export interface ProviderFacts {
   /** Spellings that editors accept beside the name. */
   readonly spellings?: readonly string[]
   /** Base URL of the hosted API when the configuration gives none. */
-  readonly defaultEndpoint?: string
+  readonly defaultEndpoint?: string | ((settings: AddressSettings) => string)
+  /** The path that an endpoint without an API version gets, such as `/v1beta`; absent: `/v1`. Empty: none. */
+  readonly versionPath?: string
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]

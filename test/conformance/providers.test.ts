@@ -11,6 +11,7 @@ import {
   aRequestOf,
   chatStream,
   chatWith,
+  ORIGIN,
   someSettings,
 } from '../helpers/providers/a-request.ts'
 import {
@@ -175,7 +176,7 @@ function testAnswers(provider: Provider): void {
       const bytes = Buffer.from(typeof upstream === 'string' ? upstream : JSON.stringify(upstream))
       const request = aRequest(client)
       const passed = chatWith(provider).decode(bytes, request)
-      const decoded = provider.operations.chat!.decode(bytes, request)
+      const decoded = provider.operations.chat!.decode(bytes, request, ORIGIN)
       if (decoded.kind === 'failure' || passed.kind === 'failure') {
         assert.deepEqual(decoded, passed, title)
         continue
@@ -332,7 +333,7 @@ function testInner(provider: Provider, stream: string): void {
   test(`${provider.name}: the inner form of ${stream}.sse`, () => {
     const expected = readCases<StreamCase>(provider.name, `chat/${stream}.json`)
     const request = aRequest({ ...expected.client, ...asking(true) })
-    const reader = provider.operations.chat?.openStream?.(request)
+    const reader = provider.operations.chat?.openStream?.(request, ORIGIN)
     const meanings = readEvents(provider.name, stream).map((event) => reader!.read(event))
     assert.deepEqual(
       meanings.map(({ events }) => events),

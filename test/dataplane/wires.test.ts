@@ -6,7 +6,7 @@ import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import type { ChatEvent } from '../../dataplane/inner-form.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { pairOf, serves } from '../../dataplane/wires.ts'
-import { aRequest, someSettings } from '../helpers/providers/a-request.ts'
+import { aRequest, ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
 
 const vllm = PROVIDERS.get('vllm')!
 
@@ -30,7 +30,7 @@ test('two that speak the same wire are joined once, and bytes pass', () => {
   const request = aRequest({ model: 'upstream-model', stream: true })
   const encoded = pair.encode(aRequest({ model: 'upstream-model' }), someSettings(), undefined)
   assert.equal(String(encoded.body), String(aRequest({ model: 'upstream-model' }).bytes))
-  const reader = pair.openStream(request)!
+  const reader = pair.openStream(request, ORIGIN)!
   assert.equal(reader.read({ event: '', data: chunk({ delta: { content: 'x' } }) }).out, 'same')
 })
 
@@ -48,13 +48,13 @@ test('a request in another wire is written in that of the upstream', () => {
 test('an answer in another wire is written by the API', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2 }
   const answer = chunk({ message: { content: 'Hello.' }, finish_reason: 'stop' }, { usage })
-  const passed = pairOf(other, vllm)!.decode(Buffer.from(answer), aRequest())
+  const passed = pairOf(other, vllm)!.decode(Buffer.from(answer), aRequest(), ORIGIN)
   assert.deepEqual(passed.kind === 'body' && passed.body, 'Hello. for 2')
 })
 
 test('a stream in another wire has ended when every choice has', () => {
   const pair = pairOf(other, vllm)!
-  const reader = pair.openStream(aRequest({ stream: true, n: 2 }))!
+  const reader = pair.openStream(aRequest({ stream: true, n: 2 }), ORIGIN)!
   const read = (data: string) => reader.read({ event: '', data })
   const first = read(chunk({ delta: { content: 'x' } }))
   assert.deepEqual([first.out, first.content, first.finished], ['start delta ', true, false])

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Gateway } from '../../gateway.ts'
 import type { ModelRequest, Usage } from '../../inner-form.ts'
 import type { MeteredAttempt } from '../../meter.ts'
-import type { Failure } from '../../providers/contract.ts'
+import type { AnswerOrigin, Failure } from '../../providers/contract.ts'
 import { Tap } from '../../streaming/tap.ts'
 import {
   type Listener,
@@ -49,7 +49,7 @@ export interface AttemptParts {
   readonly repeats: boolean
 }
 
-export class Attempt implements Receiver, Listener {
+export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
   readonly #parts: AttemptParts
   /** Only a stream is read while it passes. */
@@ -112,6 +112,14 @@ export class Attempt implements Receiver, Listener {
   /** The upstream's id of the request, once the head of its answer is there. */
   get upstreamRequestId(): string | undefined {
     return answeredId(this.#headers, this.#parts.target.settings)
+  }
+
+  get model(): string {
+    return this.#parts.target.settings.model
+  }
+
+  get id(): string {
+    return this.upstreamRequestId ?? this.#sent?.requestId ?? ''
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
@@ -189,7 +197,7 @@ export class Attempt implements Receiver, Listener {
     const { framing } = settings.provider
     // Some wires tell a truncated answer only by the limit that was asked for.
     const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
-    const reader = pair.openStream(bounded)
+    const reader = pair.openStream(bounded, this)
     if (reader === undefined) {
       this.#exchange.abort('no stream was expected')
       this.#fail({ class: 'malformed', message: 'The answer is a stream, unasked.' })
@@ -232,7 +240,7 @@ export class Attempt implements Receiver, Listener {
       this.#fail({ class: 'malformed', message: 'The compressed answer cannot be read.' })
       return
     }
-    const answer = pair.decode(body, request)
+    const answer = pair.decode(body, request, this)
     if (answer.kind === 'failure') {
       this.#fail(answer.failure)
     } else if (request.stream) {

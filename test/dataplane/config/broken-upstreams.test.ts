@@ -32,6 +32,13 @@ const PROVIDERS: Row[] = [
     fix: 'eu-central-1',
   },
   {
+    name: 'a region that would be another host',
+    yaml: upstream('provider: bedrock\nregion: evil.example/ # here'),
+    path: 'gw.upstreams[0].region',
+    says: 'is not the name of a region',
+    fix: 'eu-central-1',
+  },
+  {
     name: 'a hosted API without a credential',
     yaml: upstream('provider: openai').replace('name: a', 'name: a # here'),
     path: 'gw.upstreams[0].api_key',

@@ -5,9 +5,11 @@
 
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
-import type { ChatBody, ChatRequest } from '../../../dataplane/inner-form.ts'
+import type { ChatBody, ChatRequest, ModelRequest } from '../../../dataplane/inner-form.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
 import type {
+  AnswerOrigin,
+  Passed,
   Provider,
   ProviderSettings,
   WireReader,
@@ -44,9 +46,23 @@ export function aRequestOf(text: string): ChatRequest {
   }
 }
 
+/** Stands in answers without a model and an id. */
+export const ORIGIN: AnswerOrigin = { model: 'upstream-model', id: 'req-1' }
+
+/** A pair whose answers come from one upstream. */
+interface Asked extends Omit<Pair, 'decode' | 'openStream'> {
+  decode(body: Buffer, request: ModelRequest): Passed
+  openStream(request: ModelRequest): WireReader | undefined
+}
+
 /** A client of chat completions and this provider. */
-export function chatWith(provider: Provider): Pair {
-  return pairOf(openAiChatDialect, provider) as Pair
+export function chatWith(provider: Provider): Asked {
+  const pair = pairOf(openAiChatDialect, provider) as Pair
+  return {
+    encode: pair.encode,
+    decode: (body, request) => pair.decode(body, request, ORIGIN),
+    openStream: (request) => pair.openStream(request, ORIGIN),
+  }
 }
 
 /** The same, for its streams. */

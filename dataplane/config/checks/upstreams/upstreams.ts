@@ -31,6 +31,18 @@ const hostedHasAddress: UpstreamCheck = (upstream, path) => {
   return upstream[setting] === undefined ? [refuse([...path, setting], message, fix)] : []
 }
 
+/** It becomes part of a host name. */
+const regionIsALabel: UpstreamCheck = ({ region }, path) =>
+  region === undefined || /^[a-z0-9-]{1,63}$/.test(region) || region.includes('${')
+    ? []
+    : [
+        refuse(
+          [...path, 'region'],
+          'is not the name of a region',
+          'Write lower-case letters, digits and dashes, such as eu-central-1.',
+        ),
+      ]
+
 const hostedHasCredential: UpstreamCheck = (upstream, path) => {
   const { provider, endpoint, api_key, headers } = upstream
   const { hosted, keyless } = PROVIDER_FACTS[provider]
@@ -109,6 +121,7 @@ const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
 const PER_UPSTREAM: readonly UpstreamCheck[] = [
   selfHostedHasEndpoint,
   hostedHasAddress,
+  regionIsALabel,
   hostedHasCredential,
   providerSettingsAreUsed,
   runtimeSettingsAreUsed,
