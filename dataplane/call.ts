@@ -1,5 +1,4 @@
 /** A request on its way through the gateway: the types that every stage shares. */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { GatewayError } from './base/errors.ts'
 import type { KeyEntry } from './config/key-entry.ts'
@@ -17,8 +16,8 @@ export interface Call {
 export interface Incoming {
   readonly method: string
   readonly url: string
-  /** By lower-case name. */
-  readonly headers: IncomingHttpHeaders
+  /** The value of any header, by its lower-case name; repeated ones are joined. */
+  header(name: string): string | undefined
   /** As they came, names and values alternating. */
   readonly rawHeaders: readonly string[]
   /** Whether the whole body has arrived. */

@@ -22,7 +22,7 @@ export async function serve(
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
-  if (!api.quiet) correlate(call.incoming.headers, trace)
+  if (!api.quiet) correlate(call.incoming, trace)
   const visit = new Served(call, response, trace, gateway)
   gateway.visits.add(visit)
   if (!api.quiet) gateway.calledAt = clock.now()
@@ -69,7 +69,7 @@ class Served implements Visit, Underway {
 /** Throws ERR_GW_AUTH_INVALID_KEY. From here on the trace names the caller. */
 export function identify({ call, active, gateway, trace }: Visit): Caller {
   const { keys } = active.snapshot
-  const caller = authenticate(call.incoming.headers, keys, gateway.clock.wall())
+  const caller = authenticate(call.incoming, keys, gateway.clock.wall())
   trace.tenant = caller.tenant
   trace.key = caller.key.record.id
   return caller

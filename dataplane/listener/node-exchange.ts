@@ -1,8 +1,9 @@
 /** A request and its answer as Node's HTTP server reads and writes them. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from '../base/errors.ts'
 import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../call.ts'
+import { headerIn } from '../http1/header-lines.ts'
 import { rawOf } from './handed-over.ts'
 
 /** Event on the request by which the server tells that the parser gave up on its body; carries the refusal. */
@@ -17,7 +18,6 @@ const JOINED_BYTES_MAX = 4_096
 export class NodeExchange implements Incoming, Outgoing {
   readonly method: string
   readonly url: string
-  readonly headers: IncomingHttpHeaders
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
   #listener: AnswerListener | undefined
@@ -27,13 +27,16 @@ export class NodeExchange implements Incoming, Outgoing {
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
     this.method = incoming.method ?? ''
     this.url = incoming.url ?? ''
-    this.headers = incoming.headers
     this.#incoming = incoming
     this.#outgoing = outgoing
   }
 
   get rawHeaders(): readonly string[] {
     return this.#incoming.rawHeaders
+  }
+
+  header(name: string): string | undefined {
+    return headerIn(this.#incoming.rawHeaders, name)
   }
 
   /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */

@@ -115,9 +115,9 @@ function takePlain(server: FastifyInstance['server'], gateway: Gateway): void {
     answer(exchange, line, receivedAt) {
       const api = apis[line]
       if (api === undefined) return
-      const { socket, headers } = exchange
+      const { socket } = exchange
       const { cors } = gateway.active.snapshot.section.gateway
-      const answered = corsHeaders(headers.origin, cors)
+      const answered = corsHeaders(exchange.header('origin'), cors)
       if (gateway.draining || isAged(socket, receivedAt)) answered.push('connection', 'close')
       const id = gateway.newRequestId()
       void serve({ id, incoming: exchange, outgoing: exchange, receivedAt }, gateway, answered, api)
@@ -135,24 +135,25 @@ function handlerOf(gateway: Gateway, api: Api, preflights: PreflightLog) {
     if (isLastAnswered(incoming.socket)) return
     const id = gateway.newRequestId()
     const receivedAt = gateway.clock.now()
-    const fault = wireFault(incoming)
+    const exchange = new NodeExchange(incoming, outgoing)
+    const fault = wireFault(exchange, incoming.httpVersion)
+    const origin = exchange.header('origin')
     const cors = gateway.active.snapshot.section.gateway.cors
-    const headers = corsHeaders(incoming.headers.origin, cors)
+    const headers = corsHeaders(origin, cors)
     if (fault !== undefined) answerLast(incoming.socket)
     if (gateway.draining || fault !== undefined || isAged(rawOf(incoming.socket), receivedAt))
       headers.push('connection', 'close')
     if (fault === undefined && incoming.method === 'OPTIONS') {
-      if (bodyIsUnread(incoming)) {
+      if (bodyIsUnread(exchange)) {
         answerLast(incoming.socket)
         headers.push('connection', 'close')
       }
-      const { origin, 'access-control-request-method': method } = incoming.headers
+      const method = exchange.header('access-control-request-method')
       preflights.note({ requestId: id, origin, method, cors })
-      const allowed = preflight(headers, incoming.headers['access-control-request-headers'])
+      const allowed = preflight(headers, exchange.header('access-control-request-headers'))
       outgoing.writeHead(204, [...headers, ...allowed, ...unrouted(id)]).end()
       return
     }
-    const exchange = new NodeExchange(incoming, outgoing)
     // The router decodes a path before it looks it up.
     const spelled = isSpelledAs(pathOf(exchange.url), api.path) ? api : UNKNOWN
     void serve(

@@ -1,7 +1,7 @@
 /** Rules of the wire that are checked on every request before anything else looks at it. */
-import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../base/path-spelling.ts'
+import type { Incoming } from '../call.ts'
 
 export const HEADERS_MAX = 100
 const LENGTH = /^(0|[1-9][0-9]{0,15})$/
@@ -23,20 +23,22 @@ const ONCE = new Set([
 ])
 const ONCE_LENGTHS = new Set([...ONCE].map((name) => name.length))
 
+type Headed = Pick<Incoming, 'url' | 'rawHeaders' | 'header'>
+
 /** The first rule the request breaks, if any: two readers could read it differently, or it asks for what is not here. */
-export function wireFault(incoming: IncomingMessage): GatewayError | undefined {
-  const { rawHeaders, headers, url = '' } = incoming
+export function wireFault(incoming: Headed, httpVersion: string): GatewayError | undefined {
+  const { rawHeaders, url } = incoming
   if (rawHeaders.length > HEADERS_MAX * 2) {
     return new GatewayError('ERR_GW_HEADERS_TOO_LARGE', `Send at most ${HEADERS_MAX} headers.`)
   }
   const twice = duplicate(rawHeaders)
   if (twice !== undefined) return fault(`The header "${twice}" appears twice; send it once.`)
   if (!isPlainTarget(url)) return fault('The request target is not a plain path.')
-  const { host } = headers
+  const host = incoming.header('host')
   // Only HTTP/1.0 may leave it out.
-  if (host === undefined ? incoming.httpVersion !== '1.0' : !HOST.test(host))
+  if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host))
     return fault(`The Host header is ${host === undefined ? 'missing' : 'not a host'}.`)
-  return framingFault(incoming) ?? askingFault(headers)
+  return framingFault(incoming, httpVersion) ?? askingFault(incoming)
 }
 
 function isPlainTarget(url: string): boolean {
@@ -49,25 +51,23 @@ function isPlainTarget(url: string): boolean {
 }
 
 /** Whether a body was announced that has not arrived: the connection cannot be used for another request. */
-export function bodyIsUnread({
-  headers,
-  complete,
-}: Pick<IncomingMessage, 'headers' | 'complete'>): boolean {
-  if (complete) return false
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+export function bodyIsUnread(incoming: Pick<Incoming, 'header' | 'complete'>): boolean {
+  if (incoming.complete) return false
+  if (incoming.header('transfer-encoding') !== undefined) return true
+  return Number(incoming.header('content-length') ?? 0) > 0
 }
 
-function framingFault({ headers, httpVersion }: IncomingMessage): GatewayError | undefined {
+function framingFault(incoming: Headed, httpVersion: string): GatewayError | undefined {
   // Node's parser takes HTTP/0.9 and HTTP/2.0 on a request line and goes on as if they were 1.1.
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return fault('The gateway speaks HTTP/1.1 only.')
-  const coding = headers['transfer-encoding']
+  const coding = incoming.header('transfer-encoding')
   if (coding !== undefined && httpVersion === '1.0')
     return fault('HTTP/1.0 has no Transfer-Encoding.')
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return fault('The only Transfer-Encoding understood is "chunked".')
   }
-  const length = headers['content-length']
+  const length = incoming.header('content-length')
   if (length !== undefined && !LENGTH.test(length))
     return fault('Content-Length is not a plain number.')
   if (length !== undefined && coding !== undefined)
@@ -75,8 +75,9 @@ function framingFault({ headers, httpVersion }: IncomingMessage): GatewayError |
   return undefined
 }
 
-function askingFault(headers: IncomingMessage['headers']): GatewayError | undefined {
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+function askingFault(incoming: Headed): GatewayError | undefined {
+  const expected = incoming.header('expect')
+  if (expected !== undefined && expected.toLowerCase() !== '100-continue') {
     return fault('The only Expect understood is "100-continue".')
   }
   return undefined

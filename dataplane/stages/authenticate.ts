@@ -1,8 +1,7 @@
 /** Who calls? From the headers alone, before a byte of the body is read. */
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../base/errors.ts'
-import type { Caller } from '../call.ts'
+import type { Caller, Incoming } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 
 const KEY_LENGTH_MAX = 512
@@ -23,14 +22,16 @@ const NO_BEARER =
   "Authorization must be 'Bearer <key>'. Put the word Bearer and a space before the key of this gateway; " +
   'other schemes, Basic for example, are not taken.'
 
+type Headed = Pick<Incoming, 'header'>
+
 /** Throws ERR_GW_AUTH_INVALID_KEY. The credential is only ever hashed and looked up. */
 export function authenticate(
-  headers: IncomingHttpHeaders,
+  incoming: Headed,
   keys: ReadonlyMap<string, KeyEntry>,
   wallNow: number,
 ): Caller {
-  const key = presentedKey(headers)
-  if (key === undefined) throw noKey(headers)
+  const key = presentedKey(incoming)
+  if (key === undefined) throw noKey(incoming)
   if (key.length > KEY_LENGTH_MAX) throw refused('the key is too long')
   const entry = keys.get(hash('sha256', key))
   if (entry === undefined) throw refused('unknown key')
@@ -40,12 +41,12 @@ export function authenticate(
 }
 
 /** `Authorization: Bearer`, or the `api-key` and `x-api-key` headers that other SDKs send. */
-function presentedKey(headers: IncomingHttpHeaders): string | undefined {
-  let presented =
-    headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1]
+function presentedKey(incoming: Headed): string | undefined {
+  const authorization = incoming.header('authorization')
+  let presented = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
   for (const name of OTHER_HEADERS) {
-    const value = headers[name]
-    if (typeof value !== 'string' || value === '' || value === presented) continue
+    const value = incoming.header(name)
+    if (value === undefined || value === '' || value === presented) continue
     if (presented !== undefined) {
       throw new GatewayError('ERR_GW_INVALID_REQUEST', 'Two different keys were sent; send one.')
     }
@@ -54,7 +55,8 @@ function presentedKey(headers: IncomingHttpHeaders): string | undefined {
   return presented
 }
 
-function noKey({ authorization }: IncomingHttpHeaders): GatewayError {
+function noKey(incoming: Headed): GatewayError {
+  const authorization = incoming.header('authorization')
   if (authorization === undefined || authorization === '') return refused('no key was sent', NONE)
   return refused('no bearer token in Authorization', NO_BEARER)
 }

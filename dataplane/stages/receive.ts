@@ -14,7 +14,7 @@ const BODY_MS_MAX = 60_000
 
 /** The part of a call that is needed to read its body. */
 export interface Arriving extends Pick<Call, 'receivedAt'> {
-  readonly incoming: Pick<Incoming, 'headers' | 'takeWhole' | 'takeBody' | 'askForBody'>
+  readonly incoming: Pick<Incoming, 'header' | 'takeWhole' | 'takeBody' | 'askForBody'>
 }
 
 /** The bounds of a body: settings of the process, and a limit of the tenant. */
@@ -24,7 +24,7 @@ export interface BodyBounds {
 }
 
 /** Throws 413 and 415: what needs no byte of the body. */
-export function judgeHead(incoming: Pick<Incoming, 'headers'>, bytesMax: number): void {
+export function judgeHead(incoming: Pick<Incoming, 'header'>, bytesMax: number): void {
   requireJson(incoming)
   if ((announced(incoming) ?? 0) > bytesMax) throw tooLarge(bytesMax)
 }
@@ -43,7 +43,7 @@ export function receive(
   const whole = incoming.takeWhole()
   if (whole !== undefined) return whole
   requireRoom(held, bounds)
-  if (incoming.headers.expect !== undefined) incoming.askForBody()
+  if (incoming.header('expect') !== undefined) incoming.askForBody()
   const { max_request_bytes: bytesMax, request_timeout_seconds } = bounds.settings
   const reader = new BodyReader({
     expected: announced(incoming),
@@ -57,8 +57,8 @@ export function receive(
   return reader.whole
 }
 
-function announced({ headers }: Pick<Incoming, 'headers'>): number | undefined {
-  const length = headers['content-length']
+function announced(incoming: Pick<Incoming, 'header'>): number | undefined {
+  const length = incoming.header('content-length')
   return length === undefined ? undefined : Number(length)
 }
 
@@ -70,9 +70,10 @@ function requireRoom(held: HeldBody, { rules, settings }: BodyBounds): void {
   if (obstacle !== undefined) throw noRoom(obstacle)
 }
 
-function requireJson({ headers }: Pick<Incoming, 'headers'>): void {
-  const type = headers['content-type'] ?? ''
-  if (type === 'application/json' && headers['content-encoding'] === undefined) return
+function requireJson(incoming: Pick<Incoming, 'header'>): void {
+  const type = incoming.header('content-type') ?? ''
+  const encoding = incoming.header('content-encoding') ?? 'identity'
+  if (type === 'application/json' && encoding === 'identity') return
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
   const plain = parameters.every((parameter) => /^(charset="?utf-8"?)?$/.test(parameter))
   if (essence !== 'application/json' || !plain) {
@@ -81,7 +82,6 @@ function requireJson({ headers }: Pick<Incoming, 'headers'>): void {
       'Send the body as "Content-Type: application/json" in UTF-8.',
     )
   }
-  const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
     throw new GatewayError(
       'ERR_GW_UNSUPPORTED_MEDIA_TYPE',

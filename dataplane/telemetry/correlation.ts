@@ -1,7 +1,7 @@
 /** Ids of others that a request carries: the client's own, and W3C trace context. Malformed ids are ignored. */
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../base/shown-text.ts'
+import type { Incoming } from '../call.ts'
 import type { Trace } from './traces.ts'
 
 /** The ids that go upstream with a request: the gateway's, the client's, and the headers that carry them. */
@@ -23,14 +23,14 @@ const STATE_MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<
 const NONE: readonly string[] = []
 
 /** Writes the ids that arrived into the trace. */
-export function correlate(headers: IncomingHttpHeaders, trace: Trace): void {
-  const { traceparent } = headers
-  trace.client_request_id = visibleId(headers['x-request-id'])
-  if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return
+export function correlate(incoming: Pick<Incoming, 'header'>, trace: Trace): void {
+  trace.client_request_id = visibleId(incoming.header('x-request-id'))
+  const traceparent = incoming.header('traceparent')
+  if (traceparent === undefined || !isTraceparent(traceparent)) return
   trace.traceparent = traceparent.slice(0, TRACEPARENT_LENGTH)
   trace.trace_id = traceparent.slice(3, 35)
-  const { tracestate } = headers
-  if (typeof tracestate === 'string' && isTracestate(tracestate)) trace.tracestate = tracestate
+  const tracestate = incoming.header('tracestate')
+  if (tracestate !== undefined && isTracestate(tracestate)) trace.tracestate = tracestate
 }
 
 /** An id as it may be logged and sent on. A key that a client sent as an id may not. */

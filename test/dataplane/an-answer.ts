@@ -70,7 +70,7 @@ export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) 
     incoming: {
       method: 'POST',
       url: '/v1/chat/completions',
-      headers: {},
+      header: () => undefined,
       rawHeaders: [],
       complete: true,
       socket: new Socket(),

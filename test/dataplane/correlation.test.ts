@@ -1,21 +1,21 @@
 /** Ids of others: which are taken, and how they go on to the upstream. */
 import assert from 'node:assert/strict'
-import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { continuing, correlate } from '../../dataplane/telemetry/correlation.ts'
 import { Trace } from '../../dataplane/telemetry/traces.ts'
+import { type Headers, headed } from './headed.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 
-function taken(headers: IncomingHttpHeaders, id = 'tag-1'): Trace {
+function taken(headers: Headers, id = 'tag-1'): Trace {
   const trace = new Trace(id, '', 'POST', '/')
-  correlate(headers, trace)
+  correlate(headed(headers), trace)
   return trace
 }
 
-function sent(headers: IncomingHttpHeaders, id?: string): Record<string, string> {
+function sent(headers: Headers, id?: string): Record<string, string> {
   const list = continuing(taken(headers, id)).headers
   return Object.fromEntries(
     Array.from({ length: list.length / 2 }, (_, at) => [list[at * 2], list[at * 2 + 1]]),

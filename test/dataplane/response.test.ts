@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { anAnswer } from './an-answer.ts'
+import { headed } from './headed.ts'
 
 const SOURCE = { drained() {} }
 const CUT = new GatewayError('ERR_GW_STREAM_ABORTED', 'It was cut.')
@@ -34,7 +35,7 @@ test('a whole answer has the headers of every answer, and is the only one', () =
 })
 
 test('an answer before the body has come is the last of its connection', () => {
-  const { response, heard } = anAnswer({ complete: false, headers: { 'content-length': '9' } })
+  const { response, heard } = anAnswer({ complete: false, ...headed({ 'content-length': '9' }) })
   response.send(413, 'text/plain', '')
   assert.equal(heard.head.connection, 'close')
 })

@@ -9,6 +9,7 @@ import { type ErrorDetails, GatewayError } from '../../dataplane/base/errors.ts'
 import { describeLimits, identify, serve } from '../../dataplane/visit.ts'
 import { aCall } from './an-answer.ts'
 import { assemble } from './assembled-gateway.ts'
+import { headed } from './headed.ts'
 
 function anApi(run: Api['run'], quiet = false): Api {
   return { method: 'GET', path: '/test', summary: '', wire: openAiWire, quiet, run }
@@ -24,8 +25,8 @@ const RECORD = {
 /** A call with a good key, of an API that runs this. */
 function served(run: Api['run'], quiet = false) {
   const { gateway, lines } = assemble({ api_keys: [RECORD] })
-  const headers = { authorization: 'Bearer key-of-acme' }
-  const { call, heard } = aCall({ headers }, gateway.clock.now())
+  const headers = headed({ authorization: 'Bearer key-of-acme' })
+  const { call, heard } = aCall(headers, gateway.clock.now())
   const done = serve(call, gateway, [], anApi(run, quiet))
   return { gateway, heard, lines, done, trace: () => gateway.traces.get('r-1') }
 }

@@ -1,13 +1,13 @@
 /** One plain request and its answer on a connection of the gateway's own. */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../../base/errors.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../../call.ts'
+import { headerIn, headersOf } from '../../http1/header-lines.ts'
 import { leftEarly, queuedBytes } from '../node-exchange.ts'
 import { headerLines, saysClose, statusLine } from './answer-text.ts'
 import { ChunkedBody } from './chunked-body.ts'
-import { type PlainHead, rawHeadersOf } from './plain-head.ts'
+import { isKept, type PlainHead } from './plain-head.ts'
 
 /** The connection, as far as an exchange needs it. */
 export interface Carrier {
@@ -34,6 +34,7 @@ export class PlainExchange implements Incoming, Outgoing {
   /** The answer is the connection's last. */
   isLast = false
   readonly #head: PlainHead
+  #rawHeaders: readonly string[] | undefined
   readonly #carrier: Carrier
   /** Bytes of a body with a length that have not arrived. */
   #left = 0
@@ -67,12 +68,13 @@ export class PlainExchange implements Incoming, Outgoing {
     return end
   }
 
-  get headers(): IncomingHttpHeaders {
-    return this.#head.headers
+  header(name: string): string | undefined {
+    return isKept(name) ? this.#head.kept[name] : headerIn(this.rawHeaders, name)
   }
 
   get rawHeaders(): readonly string[] {
-    return rawHeadersOf(this.#head.lines)
+    this.#rawHeaders ??= headersOf(this.#head.lines)
+    return this.#rawHeaders
   }
 
   /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */

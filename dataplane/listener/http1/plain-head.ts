@@ -1,6 +1,9 @@
 /** Recognises the head of a plain request: one that no two readers could read differently. Everything else is Node's to judge. */
-import type { IncomingHttpHeaders } from 'node:http'
+import { trimmed } from '../../http1/header-lines.ts'
 import { HEADERS_MAX, HOST } from '../wire.ts'
+
+/** Headers by lower-case name. */
+type Kept = Readonly<Record<string, string | undefined>>
 
 /** A request line that is served, with its line end, and whether a body belongs to it. */
 export interface PlainLine {
@@ -11,8 +14,8 @@ export interface PlainLine {
 export interface PlainHead {
   /** Which of the lines it was. */
   readonly line: number
-  /** Those that anything depends on, by lower-case name. */
-  readonly headers: IncomingHttpHeaders
+  /** The headers that `isKept` names. */
+  readonly kept: Kept
   /** All headers as they came. */
   readonly lines: string
   /** Bytes of the body, 0 where it comes in chunks, and where they begin. */
@@ -32,7 +35,6 @@ const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
 /** An offer to upgrade is ignored (RFC 9110, 7.8), and so are the options that come with it. */
 const KEEPING =
   /^(?:keep-alive|upgrade|http2-settings)(?: *, *(?:keep-alive|upgrade|http2-settings))*$/i
-const SPACE = 0x20
 
 /** What the headers that decide about anything are: kept, or a reason to leave the request to Node. */
 const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
@@ -72,19 +74,17 @@ export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead
   if (end < asked.text.length) return undefined
   const lines = text.slice(asked.text.length, end + LINE_END.length)
   if (!HEADER_LINES.test(lines)) return undefined
-  const headers = decidingHeaders(lines)
-  if (headers === undefined || !isPlain(headers)) return undefined
-  const isChunked = headers['transfer-encoding'] !== undefined
-  const length = isChunked
-    ? chunkedLength(headers, asked.hasBody)
-    : bodyLength(headers, asked.hasBody)
+  const kept = keptHeaders(lines)
+  if (kept === undefined || !isPlain(kept)) return undefined
+  const isChunked = kept['transfer-encoding'] !== undefined
+  const length = isChunked ? chunkedLength(kept, asked.hasBody) : bodyLength(kept, asked.hasBody)
   if (length === undefined) return undefined
-  return { line, headers, lines, length, isChunked, bodyAt: end + HEAD_END.length }
+  return { line, kept, lines, length, isChunked, bodyAt: end + HEAD_END.length }
 }
 
 /** undefined where one of them must not be there, is there twice, or there are too many of any kind. */
-function decidingHeaders(lines: string): IncomingHttpHeaders | undefined {
-  const headers: IncomingHttpHeaders = {}
+function keptHeaders(lines: string): Kept | undefined {
+  const kept: Record<string, string> = {}
   let count = 0
   for (let at = 0; at < lines.length; count++) {
     const colon = lines.indexOf(':', at)
@@ -93,47 +93,32 @@ function decidingHeaders(lines: string): IncomingHttpHeaders | undefined {
       const name = lines.slice(at, colon).toLowerCase()
       const meaning = DECIDING.get(name)
       if (meaning !== undefined) {
-        if (meaning === 'left' || headers[name] !== undefined) return undefined
-        headers[name] = trimmed(lines, colon + 1, end)
+        if (meaning === 'left' || kept[name] !== undefined) return undefined
+        kept[name] = trimmed(lines, colon + 1, end)
       }
     }
     at = end + LINE_END.length
   }
-  return count > HEADERS_MAX ? undefined : headers
+  return count > HEADERS_MAX ? undefined : kept
 }
 
-function isPlain({ host, connection }: IncomingHttpHeaders): boolean {
+function isPlain({ host, connection }: Kept): boolean {
   if (host === undefined || !HOST.test(host)) return false
   return connection === undefined || KEEPING.test(connection)
 }
 
-function bodyLength(headers: IncomingHttpHeaders, hasBody: boolean): number | undefined {
-  const length = headers['content-length']
+function bodyLength(kept: Kept, hasBody: boolean): number | undefined {
+  const length = kept['content-length']
   if (!hasBody) return length === undefined || length === '0' ? 0 : undefined
   return length !== undefined && LENGTH.test(length) ? Number(length) : undefined
 }
 
-function chunkedLength(headers: IncomingHttpHeaders, hasBody: boolean): number | undefined {
-  const isPlain = hasBody && headers['content-length'] === undefined
-  return isPlain && headers['transfer-encoding']?.toLowerCase() === 'chunked' ? 0 : undefined
+function chunkedLength(kept: Kept, hasBody: boolean): number | undefined {
+  const isPlain = hasBody && kept['content-length'] === undefined
+  return isPlain && kept['transfer-encoding']?.toLowerCase() === 'chunked' ? 0 : undefined
 }
 
-/** Names and values alternating. */
-export function rawHeadersOf(lines: string): string[] {
-  const headers: string[] = []
-  for (let at = 0; at < lines.length; ) {
-    const colon = lines.indexOf(':', at)
-    const end = lines.indexOf(LINE_END, colon)
-    headers.push(lines.slice(at, colon), trimmed(lines, colon + 1, end))
-    at = end + LINE_END.length
-  }
-  return headers
-}
-
-function trimmed(text: string, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && text.charCodeAt(start) === SPACE) start++
-  while (end > start && text.charCodeAt(end - 1) === SPACE) end--
-  return text.slice(start, end)
+/** Whether a head's `kept` has the header if the request does; each of them stands there once. */
+export function isKept(name: string): boolean {
+  return DECIDING.get(name) === 'kept'
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { headersOf } from '../../../dataplane/http1/header-lines.ts'
 import { ChunkedBody } from '../../../dataplane/listener/http1/chunked-body.ts'
 import {
   type PlainHead,
   type PlainLine,
-  rawHeadersOf,
   recognise,
 } from '../../../dataplane/listener/http1/plain-head.ts'
 import { MemorySocket } from './memory-socket.ts'
@@ -47,7 +47,7 @@ function readByGateway(bytes: Buffer): Own | undefined {
   if (body === undefined) return undefined
   const read = {
     line: LINES[head.line]?.text.trimEnd() ?? '',
-    headers: rawHeadersOf(head.lines),
+    headers: headersOf(head.lines),
     body: body.text,
   }
   return { read, length: body.end }

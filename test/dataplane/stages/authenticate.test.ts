@@ -1,9 +1,9 @@
 /** Who calls: which headers hold a key, and which keys are taken. */
 import assert from 'node:assert/strict'
-import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
+import { type Headers, headed } from '../headed.ts'
 import { aSnapshot, NOW } from './snapshots.ts'
 
 const at = (milliseconds: number) => new Date(NOW + milliseconds).toISOString()
@@ -14,13 +14,13 @@ const snapshot = aSnapshot([
   { id: 'expires-soon', expires_at: at(1000) },
 ])
 
-function caller(headers: IncomingHttpHeaders): string {
-  const { key, tenant } = authenticate(headers, snapshot.keys, NOW)
+function caller(headers: Headers): string {
+  const { key, tenant } = authenticate(headed(headers), snapshot.keys, NOW)
   assert.equal(tenant, 'acme')
   return key.record.id
 }
 
-const TAKEN: readonly [string, IncomingHttpHeaders, string][] = [
+const TAKEN: readonly [string, Headers, string][] = [
   ['a bearer', { authorization: 'Bearer key-good' }, 'good'],
   ['a bearer in other case and with more space', { authorization: 'bEARER   key-good' }, 'good'],
   ['x-api-key', { 'x-api-key': 'key-good' }, 'good'],
@@ -39,7 +39,7 @@ for (const [what, headers, id] of TAKEN) {
   test(`${what} is taken`, () => assert.equal(caller(headers), id))
 }
 
-const REFUSED: readonly [string, IncomingHttpHeaders, RegExp][] = [
+const REFUSED: readonly [string, Headers, RegExp][] = [
   ['nothing', {}, /no key/],
   ['an empty header', { authorization: '' }, /no key/],
   ['a scheme alone', { authorization: 'Bearer ' }, /no bearer/],
@@ -47,7 +47,7 @@ const REFUSED: readonly [string, IncomingHttpHeaders, RegExp][] = [
   ['a key behind a tab', { authorization: 'Bearer\tkey-good' }, /no bearer/],
   ['two keys in one header', { authorization: 'Bearer key-good key-good' }, /no bearer/],
   ['an unknown key', { 'x-api-key': 'key-bad' }, /unknown/],
-  ['the hash of a key', { 'x-api-key': snapshot.keys.keys().next().value }, /unknown/],
+  ['the hash of a key', { 'x-api-key': [...snapshot.keys.keys()][0] ?? '' }, /unknown/],
   ['a key in other case', { 'x-api-key': 'KEY-GOOD' }, /unknown/],
   ['a key with a letter more', { 'x-api-key': 'key-goodx' }, /unknown/],
   ['a key of 513 letters', { 'x-api-key': 'k'.repeat(513) }, /too long/],

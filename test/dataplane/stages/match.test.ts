@@ -6,6 +6,7 @@ import type { Caller } from '../../../dataplane/call.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { authenticate } from '../../../dataplane/stages/authenticate.ts'
 import { match, permit } from '../../../dataplane/stages/match.ts'
+import { headed } from '../headed.ts'
 import { aSnapshot, NOW } from './snapshots.ts'
 
 const snapshot = aSnapshot([
@@ -15,7 +16,7 @@ const snapshot = aSnapshot([
 ])
 
 function callerWith(id: string, { keys }: Snapshot): Caller {
-  return authenticate({ 'x-api-key': `key-${id}` }, keys, NOW)
+  return authenticate(headed({ 'x-api-key': `key-${id}` }), keys, NOW)
 }
 
 function matched(model: string, id = 'all', of = snapshot): string {

@@ -1,6 +1,5 @@
 /** A head is judged first; then the body is read within the bounds of process and tenant. */
 import assert from 'node:assert/strict'
-import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
@@ -8,11 +7,12 @@ import { Bodies } from '../../../dataplane/body/bodies.ts'
 import type { BodyTaker } from '../../../dataplane/call.ts'
 import { judgeHead, receive } from '../../../dataplane/stages/receive.ts'
 import { aClock } from '../../helpers/clock.ts'
+import { type Headers, headed } from '../headed.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const BYTES_MAX = 1000
 
-const REFUSED: readonly [string, IncomingHttpHeaders, string][] = [
+const REFUSED: readonly [string, Headers, string][] = [
   ['no media type', {}, 'ERR_GW_UNSUPPORTED_MEDIA_TYPE'],
   ['a form', { 'content-type': 'text/plain' }, 'ERR_GW_UNSUPPORTED_MEDIA_TYPE'],
   [
@@ -34,22 +34,22 @@ const REFUSED: readonly [string, IncomingHttpHeaders, string][] = [
 
 for (const [what, headers, code] of REFUSED) {
   test(`a head with ${what} is refused before the body`, () => {
-    assert.throws(() => judgeHead({ headers }, BYTES_MAX), { code })
+    assert.throws(() => judgeHead(headed(headers), BYTES_MAX), { code })
   })
 }
 
 test('a head with JSON in UTF-8 and a length within the bound passes', () => {
   for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;']) {
-    judgeHead({ headers: { 'content-type': type, 'content-length': '1000' } }, BYTES_MAX)
+    judgeHead(headed({ 'content-type': type, 'content-length': '1000' }), BYTES_MAX)
   }
 })
 
 /** A request whose body has come with its head, or comes when the test says so. */
-function aCall(whole?: Buffer, headers: IncomingHttpHeaders = JSON_HEADERS) {
+function aCall(whole?: Buffer, headers: Headers = JSON_HEADERS) {
   const asked: string[] = []
   let taker: BodyTaker | undefined
   const incoming = {
-    headers,
+    ...headed(headers),
     takeWhole: () => whole,
     takeBody(one: BodyTaker) {
       taker = one

@@ -1,5 +1,6 @@
 /** Reads the head of an answer, and how the body behind it is framed. Refuses whatever could be read in two ways. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { trimmed } from '../../../http1/header-lines.ts'
 import { malformed, WireError } from './wire-error.ts'
 
 /** `length` bytes, chunks, or everything until the connection ends. */
@@ -94,18 +95,6 @@ function parseHeaders(lines: string): IncomingHttpHeaders {
     else earlier.push(value)
   }
   return headers
-}
-
-function trimmed(text: string, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && isBlank(text.charCodeAt(start))) start++
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
-  return text.slice(start, end)
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09
 }
 
 function keepAliveMs(hint: string | string[] | undefined): number | undefined {

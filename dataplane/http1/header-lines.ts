@@ -1,0 +1,66 @@
+/** Header lines of requests and answers: cut out of the text of a head, and looked up by name. */
+
+const LINE_END = '\r\n'
+const SPACE = 0x20
+const TAB = 0x09
+
+/** Node's HTTP reader takes the first of these where a request repeats them; every other header is joined. */
+const FIRST_COUNTS: ReadonlySet<string> = new Set([
+  'age',
+  'authorization',
+  'content-length',
+  'content-type',
+  'etag',
+  'expires',
+  'from',
+  'host',
+  'if-modified-since',
+  'if-unmodified-since',
+  'last-modified',
+  'location',
+  'max-forwards',
+  'proxy-authorization',
+  'referer',
+  'retry-after',
+  'server',
+  'user-agent',
+])
+
+/** Names and values of well-formed lines, alternating and as they came. */
+export function headersOf(lines: string): string[] {
+  const headers: string[] = []
+  for (let at = 0; at < lines.length; ) {
+    const colon = lines.indexOf(':', at)
+    const end = lines.indexOf(LINE_END, colon)
+    headers.push(lines.slice(at, colon), trimmed(lines, colon + 1, end))
+    at = end + LINE_END.length
+  }
+  return headers
+}
+
+/** The value of a header by its lower-case name, with repeated ones treated as Node's HTTP reader treats them. */
+export function headerIn(headers: readonly string[], name: string): string | undefined {
+  let found: string | undefined
+  for (let index = 0; index < headers.length; index += 2) {
+    const one = headers[index] ?? ''
+    if (one.length !== name.length || one.toLowerCase() !== name) continue
+    const value = headers[index + 1] ?? ''
+    if (found === undefined) found = value
+    else if (FIRST_COUNTS.has(name)) return found
+    else found += (name === 'cookie' ? '; ' : ', ') + value
+  }
+  return found
+}
+
+/** The text between two places, without blanks at its ends. */
+export function trimmed(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB
+}
