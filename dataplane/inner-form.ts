@@ -52,6 +52,8 @@ export interface ChatRequest extends RequestFacts {
   body: ChatBody
   /** Whether the client asked for usage in its stream. */
   readonly includeUsage: boolean
+  /** Whether the client wants at most one tool call in an answer; for upstreams that cannot be asked for that. */
+  readonly oneCall?: boolean
 }
 
 /** A conversation and what the answer should be like. The members are those of OpenAI's chat completions. */
@@ -92,7 +94,11 @@ export interface ToolCall {
   readonly name: string
   /** JSON text. */
   readonly arguments: string
+  readonly extra?: ToolCallExtra
 }
+
+/** The provider's own members of a call, which clients hand back with the call; by the name of their maker. */
+export type ToolCallExtra = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
@@ -114,9 +120,10 @@ export interface ChatDelta {
 export interface ToolCallDelta {
   /** Place among the calls of the choice, from 0. */
   readonly index: number
-  /** Both stand in the first piece of a call, and only there. */
+  /** These stand in the first piece of a call, and only there. */
   readonly id?: string
   readonly name?: string
+  readonly extra?: ToolCallExtra
   /** The next piece of the JSON text. */
   readonly arguments: string
 }

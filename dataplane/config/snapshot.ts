@@ -154,8 +154,8 @@ function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits 
 function upstreamOf(section: UpstreamSection, disabled: string | undefined): UpstreamSettings {
   const provider = known(PROVIDERS, section.provider)
   const address = addressOf(section)
-  const endpoint = section.endpoint ?? endpointOf(provider, address)
-  const { origin, basePath } = splitEndpoint(endpoint, provider.versionPath)
+  const endpoint = section.endpoint ?? resolved(provider.defaultEndpoint, address) ?? ''
+  const { origin, basePath } = splitEndpoint(endpoint, resolved(provider.versionPath, address))
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
     name: section.name,
@@ -215,8 +215,12 @@ function addressOf(section: UpstreamSection): AddressSettings {
   return { apiVersion, deployment, region, project }
 }
 
-function endpointOf({ defaultEndpoint = '' }: Provider, settings: AddressSettings): string {
-  return typeof defaultEndpoint === 'string' ? defaultEndpoint : defaultEndpoint(settings)
+/** A fact about addresses may depend on the settings. */
+function resolved(
+  fact: string | ((settings: AddressSettings) => string) | undefined,
+  settings: AddressSettings,
+): string | undefined {
+  return typeof fact === 'function' ? fact(settings) : fact
 }
 
 /** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */

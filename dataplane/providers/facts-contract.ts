@@ -49,7 +49,7 @@ export interface ProviderFacts {
   /** Base URL of the hosted API when the configuration gives none. */
   readonly defaultEndpoint?: string | ((settings: AddressSettings) => string)
   /** The path that an endpoint without an API version gets, such as `/v1beta`; absent: `/v1`. Empty: none. */
-  readonly versionPath?: string
+  readonly versionPath?: string | ((settings: AddressSettings) => string)
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]

@@ -48,21 +48,30 @@ function choiceOf(choice: ChatChoice, index: number): Json {
   return { index, message, logprobs, finish_reason: finish }
 }
 
-function callOf({ id, name, arguments: text }: ToolCall): Json {
-  return { id, type: 'function', function: { name, arguments: text } }
+function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
+  const own = extra && { extra_content: extra }
+  return { id, type: 'function', function: { name, arguments: text }, ...own }
 }
 
 function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
   let frame: Json = {}
+  /** Choices whose first chunk, with the role, has been written. */
+  const begun = new Set([0])
   const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
   const choice = (index: number, delta: Json, finish: string | null, logprobs: unknown = null) =>
     chunk({ choices: [{ index, delta, logprobs, finish_reason: finish }] })
+  const begin = (index: number) => {
+    if (begun.has(index)) return ''
+    begun.add(index)
+    return choice(index, BEGINNING, null)
+  }
   return {
     write(event) {
       if (event.kind === 'delta') {
-        return choice(event.choice, deltaOf(event.delta), null, event.delta.logprobs)
+        const { delta } = event
+        return begin(event.choice) + choice(event.choice, deltaOf(delta), null, delta.logprobs)
       }
-      if (event.kind === 'end') return choice(event.choice, {}, event.finish)
+      if (event.kind === 'end') return begin(event.choice) + choice(event.choice, {}, event.finish)
       frame = {
         id: event.id,
         object: 'chat.completion.chunk',
@@ -70,7 +79,7 @@ function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
         model: event.model,
         ...(request.includeUsage && { usage: null }),
       }
-      return choice(0, { role: 'assistant', content: '' }, null)
+      return choice(0, BEGINNING, null)
     },
     end(usage) {
       const counted = usage !== undefined && request.includeUsage
@@ -80,6 +89,7 @@ function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
   }
 }
 
+const BEGINNING = { role: 'assistant', content: '' }
 const STREAM_END = 'data: [DONE]\n\n'
 
 function deltaOf({ text, reasoning, refusal, call }: ChatDelta): Json {
@@ -87,9 +97,11 @@ function deltaOf({ text, reasoning, refusal, call }: ChatDelta): Json {
   if (reasoning !== undefined) return { reasoning_content: reasoning }
   if (refusal !== undefined) return { refusal }
   if (call === undefined) return {}
-  const { index, id, name, arguments: part } = call
+  const { index, id, name, arguments: part, extra } = call
   if (id === undefined) return { tool_calls: [{ index, function: { arguments: part } }] }
-  return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: part } }] }
+  const own = extra && { extra_content: extra }
+  const whole = { index, id, type: 'function', function: { name, arguments: part }, ...own }
+  return { tool_calls: [whole] }
 }
 
 function usageOf(usage: Usage): Json {

@@ -8,7 +8,9 @@ export const OPENAI_CHAT = 'openai-chat'
 
 export const chatReading: Reading<ChatRequest> = {
   members: new Set([
+    'frequency_penalty',
     'functions',
+    'logit_bias',
     'logprobs',
     'max_completion_tokens',
     'max_tokens',
@@ -17,9 +19,11 @@ export const chatReading: Reading<ChatRequest> = {
     'model',
     'n',
     'parallel_tool_calls',
+    'presence_penalty',
     'reasoning_effort',
     'response_format',
     'safety_identifier',
+    'seed',
     'service_tier',
     'stop',
     'stream',
@@ -27,8 +31,10 @@ export const chatReading: Reading<ChatRequest> = {
     'temperature',
     'tool_choice',
     'tools',
+    'top_logprobs',
     'top_p',
     'user',
+    'web_search_options',
   ]),
   request: requestOf,
 }
@@ -46,6 +52,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     spans: facts.spans,
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
+    oneCall: body.parallel_tool_calls === false,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     choices: typeof body.n === 'number' ? body.n : 1,
     promptTokensMax: promptTokensMax(facts.bytes, body),

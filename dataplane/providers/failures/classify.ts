@@ -14,6 +14,8 @@ export interface Recogniser {
   readonly type?: string
   readonly code?: string
   readonly says?: RegExp
+  /** Found in the details of the error, as JSON text. */
+  readonly details?: RegExp
 }
 
 /** The first that recognises an error decides; more special ones stand before more general ones. */
@@ -127,5 +129,6 @@ function recognises(recogniser: Recogniser, status: number, error: ErrorBody): b
   if (recogniser.status && !recogniser.status.includes(status)) return false
   if (recogniser.type !== undefined && recogniser.type !== error.type) return false
   if (recogniser.code !== undefined && recogniser.code !== error.code) return false
+  if (recogniser.details && !recogniser.details.test(JSON.stringify(error.details))) return false
   return !recogniser.says || recogniser.says.test(error.message ?? '')
 }

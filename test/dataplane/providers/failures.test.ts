@@ -28,6 +28,18 @@ test('the delay comes from the most exact place that names one', () => {
   assert.equal(said('Please retry after a while'), undefined)
 })
 
+test('details of an error can say what its words do not', () => {
+  const own = [{ class: 'quota', status: [429], details: /"id":"[^"]*PerDay/ } as const]
+  const classOf = (details: unknown, status = 429) => {
+    const body = JSON.stringify({ error: { message: 'm', details } })
+    return classifyAnswer(own, status, {}, Buffer.from(body)).class
+  }
+  assert.equal(classOf([{ violations: [{ id: 'RequestsPerDay' }] }]), 'quota')
+  assert.equal(classOf([{ violations: [{ id: 'RequestsPerMinute' }] }]), 'rate_limited')
+  assert.equal(classOf([{ id: 'RequestsPerDay' }], 400), 'client')
+  assert.equal(classOf({ id: 'RequestsPerDay' }), 'rate_limited')
+})
+
 test('a delay that makes no sense is none', () => {
   for (const value of ['0', '-5', 'NaN', 'Infinity', '', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT']) {
     const failure = classify(503, '', { 'retry-after': value, 'retry-after-ms': value })
