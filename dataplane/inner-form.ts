@@ -130,20 +130,46 @@ export interface ToolCallDelta {
 
 export interface EmbeddingsRequest extends RequestFacts {
   readonly operation: 'embeddings'
+  /** As parsed; the tree of a large body is dropped once the request has been sent. */
   body: EmbeddingsBody
+  /** The inputs; as many vectors are the answer. */
+  readonly items: number
+  /** The length of each vector, where the client asks for one. */
+  readonly dimensions: number | undefined
+  /** How the client reads vectors. */
+  readonly format: VectorFormat
+  readonly inputTokens: InputTokens
 }
 
+/** About how many tokens the inputs have. */
+export interface InputTokens {
+  /** All of them together. */
+  readonly sum: number
+  /** The longest of them. */
+  readonly longest: number
+  /** The place of the longest, from 0. */
+  readonly longestAt: number
+}
+
+/** The members are those of OpenAI's embeddings. */
 export interface EmbeddingsBody {
   readonly model: string
-  /** Texts, or texts as lists of token numbers; a single one stands alone. */
-  readonly input: string | readonly (string | number | readonly number[])[]
+  /** One text or several, or the same as lists of token numbers; none of them is empty. */
+  readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]
+  readonly dimensions?: number | null
+  readonly encoding_format?: VectorFormat | null
+  /** A hint. */
+  readonly user?: unknown
   readonly [member: string]: unknown
 }
 
+/** A list of numbers, or base64 of little-endian 32-bit floats. */
+export type VectorFormat = 'float' | 'base64'
+
 export interface EmbeddingsAnswer {
   readonly model: string
-  /** One vector for each input, in its order. */
-  readonly vectors: readonly (readonly number[])[]
+  /** One vector for each input, in its order, all of one length. */
+  readonly vectors: readonly ArrayLike<number>[]
 }
 
 /** Tokens that one attempt used. */

@@ -47,13 +47,20 @@ function estimateOf(
   request: ModelRequest,
 ): Usage | undefined {
   if (contentEvents + answerBytes === 0) return undefined
-  const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)
+  const answered = contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN)
   return {
-    // Pictures are megabytes and thousands of tokens.
-    promptTokens: Math.min(prompt, request.promptTokensMax),
-    completionTokens: contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN),
+    promptTokens: promptOf(request),
+    // Vectors are no tokens.
+    completionTokens: request.operation === 'embeddings' ? 0 : answered,
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,
   }
+}
+
+function promptOf(request: ModelRequest): number {
+  if (request.operation === 'embeddings') return request.inputTokens.sum
+  const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)
+  // Pictures are megabytes and thousands of tokens.
+  return Math.min(prompt, request.promptTokensMax)
 }

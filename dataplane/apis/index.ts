@@ -3,10 +3,12 @@ import type { Api } from './contract.ts'
 import { echoHeaders } from './health/echo-headers.ts'
 import { healthz, readyz } from './health/health.ts'
 import { openAiChat } from './openai-chat/api.ts'
+import { openAiEmbeddings } from './openai-embeddings/api.ts'
 import { openAiModel, openAiModels } from './openai-models/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,
+  openAiEmbeddings,
   openAiModels,
   openAiModel,
   echoHeaders,

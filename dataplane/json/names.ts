@@ -4,6 +4,7 @@
 export const SINGLE: ReadonlySet<string> = new Set([
   'model',
   'messages',
+  'input',
   'max_tokens',
   'max_completion_tokens',
   'n',

@@ -1,5 +1,11 @@
 /** How many tokens a prompt has, about: a linear count over its characters, for windows and reservations. */
-import type { ChatBody, ChatMessage, EmbeddingsBody, ModelRequest } from '../inner-form.ts'
+import type {
+  ChatBody,
+  ChatMessage,
+  EmbeddingsBody,
+  InputTokens,
+  ModelRequest,
+} from '../inner-form.ts'
 
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4
@@ -17,12 +23,8 @@ interface MediaPart {
 }
 
 export function estimatePromptTokens(request: ModelRequest): number {
-  const count = request.sparse ? sparseTokens : textTokens
-  const tokens =
-    request.operation === 'chat'
-      ? conversationTokens(request.body, count)
-      : inputTokens(request.body.input, count)
-  return Math.ceil(tokens)
+  if (request.operation === 'embeddings') return request.inputTokens.sum
+  return Math.ceil(conversationTokens(request.body, counter(request.sparse)))
 }
 
 type Count = (text: string) => number
@@ -34,15 +36,34 @@ function conversationTokens(body: ChatBody, count: Count): number {
   return tokens
 }
 
-/** A number is a token. */
-function inputTokens(input: EmbeddingsBody['input'], count: Count): number {
-  if (typeof input === 'string') return count(input)
-  let tokens = 0
-  for (const one of input) {
-    if (typeof one === 'string') tokens += count(one)
-    else tokens += typeof one === 'number' ? 1 : one.length
+/** A number is a token. `sparse`: all texts are ASCII. */
+export function inputTokens(input: EmbeddingsBody['input'], sparse: boolean): InputTokens {
+  const count = counter(sparse)
+  if (typeof input === 'string') return only(Math.ceil(count(input)))
+  if (typeof input[0] === 'number') return only(input.length)
+  let [sum, longest, longestAt] = [0, 0, 0]
+  for (const [at, one] of input.entries()) {
+    const tokens =
+      typeof one === 'string' ? Math.ceil(count(one)) : (one as ArrayLike<number>).length
+    sum += tokens
+    if (tokens <= longest) continue
+    longest = tokens
+    longestAt = at
   }
-  return tokens
+  return { sum, longest, longestAt }
+}
+
+/** Whether the inputs are token numbers rather than texts. */
+export function holdsTokens(input: EmbeddingsBody['input']): boolean {
+  return typeof input !== 'string' && typeof input[0] !== 'string'
+}
+
+function only(tokens: number): InputTokens {
+  return { sum: tokens, longest: tokens, longestAt: 0 }
+}
+
+function counter(sparse: boolean): Count {
+  return sparse ? sparseTokens : textTokens
 }
 
 /**

@@ -3,7 +3,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { ModelRequest } from '../inner-form.ts'
+import type { EmbeddingsRequest, ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { estimatePromptTokens } from './count.ts'
 
@@ -37,10 +37,12 @@ export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | und
   // The route's limit must not send a request past an upstream that has room for its prompt.
   const left = Math.max(1, narrowestWindow(lane, prompt) - prompt)
   const injected = written === undefined ? undefined : Math.min(written, left)
-  const least = prompt + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
+  // Each input is read by itself.
+  const read = request.operation === 'embeddings' ? request.inputTokens.longest : prompt
+  const least = read + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
   if (!fitsAll) {
     const largest = largestWindow(lane)
-    if (least > largest) throw overflow(largest, prompt, own ?? 0)
+    if (least > largest) throw overflow(largest, prompt, own ?? 0, request)
   }
   const needed = injected === undefined ? least : prompt + injected
   // It is not sent upstream: a limit that the client did not ask for would cut the answers of models that reason.
@@ -67,12 +69,29 @@ export function windowOf(target: Target): number {
   return target.contextWindow ?? Number.POSITIVE_INFINITY
 }
 
-function overflow(window: number, prompt: number, answer: number): GatewayError {
+function overflow(
+  window: number,
+  prompt: number,
+  answer: number,
+  request: ModelRequest,
+): GatewayError {
+  if (request.operation === 'embeddings') return inputOverflow(window, request)
   const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
   const advice = 'shorten the messages or lower max_tokens'
   const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param: 'messages',
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: window },
+  })
+}
+
+function inputOverflow(window: number, { body, inputTokens }: EmbeddingsRequest): GatewayError {
+  const { longest, longestAt } = inputTokens
+  const isAlone = typeof body.input === 'string' || typeof body.input[0] === 'number'
+  const param = isAlone ? 'input' : `input[${longestAt}]`
+  const message = `"${param}" has about ${longest} tokens, but this route's largest context window is ${window}; shorten it.`
+  return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
+    param,
+    facts: { prompt_tokens: longest, context_window: window },
   })
 }

@@ -26,6 +26,14 @@ import {
   type StreamCase,
   streamNames,
 } from '../helpers/providers/provider-fixtures.ts'
+import {
+  AUTHENTICATION,
+  assertHolds,
+  HEADERS,
+  HOSTILE,
+  usageOf,
+  variants,
+} from '../helpers/providers/verdicts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
@@ -34,20 +42,6 @@ type Chunk = any
 const SECRET = someSettings().credential
 const CANARY = 'canary-4711'
 const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
-const AUTHENTICATION = [
-  'authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'x-amz-security-token',
-]
-const HEADERS = [
-  'content-type',
-  'accept',
-  'accept-encoding',
-  'anthropic-version',
-  ...AUTHENTICATION,
-]
 
 test('the facts of every provider stand under its name', () => {
   for (const [name, facts] of Object.entries(PROVIDER_FACTS)) assert.equal(facts.name, name)
@@ -249,16 +243,6 @@ function testStreams(provider: Provider): void {
   })
 }
 
-/** Texts that every object knows, and objects that cannot become texts or numbers. */
-const HOSTILE = [
-  'constructor',
-  '__proto__',
-  'toString',
-  { toString: null, valueOf: null },
-  [[]],
-  -1,
-]
-
 function testHostility(provider: Provider): void {
   test(`${provider.name}: no value of an upstream throws, wherever it stands`, () => {
     const files = ['chat/answer.json', 'errors.json'].flatMap((file) =>
@@ -312,19 +296,6 @@ function isUnderstood(body: Chunk): boolean {
     body.messages.every((message: Chunk) => typeof message?.role === 'string') &&
     typeof (body.stream_options ?? {}) === 'object' &&
     [body.max_tokens, body.max_completion_tokens].every(isCount)
-  )
-}
-
-/** The JSON texts in which one member, at any depth, has another value. */
-function variants(json: unknown, value: unknown): string[] {
-  if (typeof json !== 'object' || json === null) return [JSON.stringify(value)]
-  return Object.entries(json).flatMap(([name, member]) =>
-    variants(member, value)
-      .concat(JSON.stringify(value))
-      .map((text) => JSON.stringify({ ...json, [name]: JSON.parse(text) }))
-      .map((text) =>
-        Array.isArray(json) ? JSON.stringify(Object.values(JSON.parse(text))) : text,
-      ),
   )
 }
 
@@ -520,14 +491,4 @@ function toolsOf(deltas: readonly Chunk[]): Json[] {
     tools.push({ name: call.function.name, arguments: call.function.arguments })
   }
   return tools
-}
-
-function assertHolds(actual: object | undefined, expected: Json | undefined, title: string): void {
-  assert.ok(actual && expected, `${title}: ${JSON.stringify(actual)}`)
-  assert.deepEqual({ ...actual, ...expected }, { ...actual }, title)
-}
-
-function usageOf(usage: Json | undefined): object | undefined {
-  const none = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
-  return usage && { ...none, estimated: false, ...usage }
 }

@@ -67,6 +67,7 @@ test('a stream in another wire has ended when every choice has', () => {
 
 test('a provider that cannot do what is asked is not joined', () => {
   const embeddings = { ...other, operation: 'embeddings' } as unknown as Dialect
-  assert.equal(pairOf(embeddings, vllm), undefined)
-  assert.deepEqual([serves(vllm, 'chat'), serves(vllm, 'embeddings')], [true, false])
+  const anthropic = PROVIDERS.get('anthropic')!
+  assert.equal(pairOf(embeddings, anthropic), undefined)
+  assert.deepEqual([serves(anthropic, 'chat'), serves(anthropic, 'embeddings')], [true, false])
 })

@@ -134,7 +134,7 @@ test('binary frames and a signature over the final path are served as chat compl
 
 test('an API of its own is served, traced, charged and limited', async () => {
   const ask = (input: unknown) =>
-    fetch(`${front.process.url}/v1/embeddings`, {
+    fetch(`${front.process.url}/v1/places`, {
       method: 'POST',
       headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'chat', input }),
@@ -147,7 +147,7 @@ test('an API of its own is served, traced, charged and limited', async () => {
   ])
   assert.deepEqual(usage, { prompt_tokens: 7, total_tokens: 7 })
   const trace = await front.admin(`/traces/${answered.headers.get('x-request-id')}`)
-  assert.deepEqual([trace.path, trace.prompt_tokens], ['/v1/embeddings', 7])
+  assert.deepEqual([trace.path, trace.prompt_tokens], ['/v1/places', 7])
   assert.equal(
     await front.value('gw_tokens_total{route="chat",upstream="toy",kind="prompt"}'),
     5 + 5 + 7,

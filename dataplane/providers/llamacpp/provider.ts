@@ -21,6 +21,7 @@ export const llamacpp = openAiLike(facts, {
   developerRole: false,
   drop: HOSTED_MEMBERS,
   rewrite: parallelByDefault,
+  embeddings: { drop: HOSTED_MEMBERS },
   recognisers: RECOGNISERS,
 })
 

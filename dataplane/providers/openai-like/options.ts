@@ -34,7 +34,16 @@ export interface OpenAiLike {
   readonly repair?: Repair
   /** Tried before those of every upstream. */
   readonly recognisers: readonly Recogniser[]
-  /** Path and authentication where they are not OpenAI's. */
-  readonly path?: (settings: ProviderSettings) => string
+  /** Its embeddings; absent where it has none. */
+  readonly embeddings?: EmbeddingsOptions
+  /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */
+  readonly path?: (settings: ProviderSettings, path: string) => string
   readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>
+}
+
+export interface EmbeddingsOptions {
+  /** Whether clients' token numbers are those of its models; elsewhere they would be other words. */
+  readonly takesTokens?: boolean
+  /** Members without effect there, or refused, or misread. */
+  readonly drop?: readonly string[]
 }

@@ -5,11 +5,14 @@ import type { Headers, Provider, ProviderSettings } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer } from '../failures/classify.ts'
 import { readAnswer } from './answer.ts'
+import { embeddingsOf } from './embeddings.ts'
 import { decodeAnswer, openReader } from './inner.ts'
 import type { OpenAiLike } from './options.ts'
 import { encodeBody, WIRE } from './request.ts'
 import { SSE } from './sse.ts'
 import { openWireReader } from './stream.ts'
+
+const CHAT_PATH = '/chat/completions'
 
 export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider {
   const { recognisers } = options
@@ -20,7 +23,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider 
     operations: {
       chat: {
         encode: (request, settings, maxTokens) => ({
-          path: options.path?.(settings) ?? '/chat/completions',
+          path: options.path?.(settings, CHAT_PATH) ?? CHAT_PATH,
           headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
           body: encodeBody(request, settings, maxTokens, options),
         }),
@@ -32,6 +35,9 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider 
           openStream: (request) => openWireReader(request, options),
         },
       },
+      ...(options.embeddings && {
+        embeddings: embeddingsOf(facts.name, options, options.embeddings, headersOf),
+      }),
     },
     classify: (status, headers, body) => classifyAnswer(recognisers, status, headers, body),
   }

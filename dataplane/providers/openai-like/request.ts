@@ -3,7 +3,7 @@
  */
 
 import { GatewayError } from '../../base/errors.ts'
-import type { ChatBody, ChatMessage, ChatRequest } from '../../inner-form.ts'
+import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
 import { isRecord } from '../../json/values.ts'
@@ -14,7 +14,13 @@ import type { OpenAiLike } from './options.ts'
  * Proxies behind an upstream's name would obey these: a client must not choose hosts or
  * credentials.
  */
-const ROUTING = new Set(['api_base', 'base_url', 'api_key', 'extra_headers', 'organization'])
+export const ROUTING: ReadonlySet<string> = new Set([
+  'api_base',
+  'base_url',
+  'api_key',
+  'extra_headers',
+  'organization',
+])
 
 /** Members that mean something only at OpenAI's own API: elsewhere without effect, or refused. */
 export const HOSTED_MEMBERS: readonly string[] = [
@@ -44,7 +50,7 @@ export function encodeBody(
   options: OpenAiLike,
 ): Buffer {
   const { body } = request
-  const { bytes, spans } = ownWire(request)
+  const { bytes, spans } = inWire(WIRE, request)
   const edits: Edits = new Map()
   if (body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
   if (options.oneChoice) refuseChoices(body)
@@ -61,9 +67,9 @@ export function encodeBody(
   return editMembers(bytes, spans, edits)
 }
 
-/** The body in this wire: the client's bytes, or the inner form in writing. */
-function ownWire(request: ChatRequest): Pick<ChatRequest, 'bytes' | 'spans'> {
-  if (request.wire === WIRE) return request
+/** The body in a wire: the client's bytes, or the inner form in writing. */
+export function inWire(wire: string, request: ModelRequest): Pick<ModelRequest, 'bytes' | 'spans'> {
+  if (request.wire === wire) return request
   const bytes = Buffer.from(JSON.stringify(request.body))
   return { bytes, spans: scanMembers(bytes) }
 }

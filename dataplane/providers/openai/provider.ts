@@ -17,5 +17,6 @@ export const openai = openAiLike(facts, {
     ...bearer(dialect),
     ...(dialect.project !== undefined && { 'openai-project': dialect.project }),
   }),
+  embeddings: { takesTokens: true },
   recognisers: RECOGNISERS,
 })

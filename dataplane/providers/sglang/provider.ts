@@ -19,5 +19,6 @@ export const sglang = openAiLike(facts, {
   developerRole: false,
   drop: HOSTED_MEMBERS,
   failing: ['abort', 'error'],
+  embeddings: { drop: HOSTED_MEMBERS },
   recognisers: RECOGNISERS,
 })

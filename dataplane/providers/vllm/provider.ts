@@ -18,5 +18,6 @@ export const vllm = openAiLike(facts, {
   drop: HOSTED_MEMBERS,
   failing: ['abort', 'error'],
   renamesReasoning: true,
+  embeddings: { drop: [...HOSTED_MEMBERS, 'priority', 'request_id'] },
   recognisers: RECOGNISERS,
 })

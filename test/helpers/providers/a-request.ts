@@ -5,7 +5,14 @@
 
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
-import type { ChatBody, ChatRequest, ModelRequest } from '../../../dataplane/inner-form.ts'
+import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddings/dialect.ts'
+import { parseRequest } from '../../../dataplane/body/request.ts'
+import type {
+  ChatBody,
+  ChatRequest,
+  EmbeddingsRequest,
+  ModelRequest,
+} from '../../../dataplane/inner-form.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
 import type {
   AnswerOrigin,
@@ -17,6 +24,8 @@ import type {
 import { type Pair, pairOf } from '../../../dataplane/wires.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }
+
+const CREATED_SECONDS = 1_767_323_045
 
 /** From its members; those not given are valid ones. */
 export function aRequest(members: Readonly<Record<string, unknown>> = {}): ChatRequest {
@@ -42,7 +51,7 @@ export function aRequestOf(text: string): ChatRequest {
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     choices: typeof body.n === 'number' ? body.n : 1,
     promptTokensMax: bytes.length,
-    createdSeconds: 1_767_323_045,
+    createdSeconds: CREATED_SECONDS,
     sparse: false,
   }
 }
@@ -56,9 +65,25 @@ interface Asked extends Omit<Pair, 'decode' | 'openStream'> {
   openStream(request: ModelRequest): WireReader | undefined
 }
 
+/** A request for vectors, from its members; those not given are valid ones. */
+export function anEmbeddingsRequest(
+  members: Readonly<Record<string, unknown>> = {},
+): EmbeddingsRequest {
+  const bytes = Buffer.from(JSON.stringify({ model: 'public-name', input: 'Hi', ...members }))
+  return parseRequest(bytes, openAiEmbeddingsDialect.reading, CREATED_SECONDS)
+}
+
+/** A client of embeddings and this provider. */
+export function embeddingsWith(provider: Provider): Asked {
+  return askedOf(pairOf(openAiEmbeddingsDialect, provider) as Pair)
+}
+
 /** A client of chat completions and this provider. */
 export function chatWith(provider: Provider): Asked {
-  const pair = pairOf(openAiChatDialect, provider) as Pair
+  return askedOf(pairOf(openAiChatDialect, provider) as Pair)
+}
+
+function askedOf(pair: Pair): Asked {
   return {
     encode: pair.encode,
     decode: (body, request) => pair.decode(body, request, ORIGIN),

@@ -15,6 +15,8 @@ export interface RequestCase {
   readonly client: Json | 'canonical'
   readonly maxTokens?: number
   readonly dialect?: Json
+  /** Path and query of the request, where it depends on anything. */
+  readonly path?: string
   readonly upstream?: Json
   /** `param` of the refusal, where there is no translation. */
   readonly refused?: string
@@ -29,6 +31,12 @@ export interface AnswerCase {
   readonly answer?: Json | 'same'
   readonly usage?: Json
   readonly failure?: Json
+}
+
+/** `embeddings/answer.json`: the same, and what the answer is to clients of any other wire. */
+export interface EmbeddingsCase extends AnswerCase {
+  /** Absent where the answer is a failure. */
+  readonly inner?: { readonly model: string; readonly vectors: readonly (readonly number[])[] }
 }
 
 /** `errors.json`: answers that are not 2xx, and with status 0 events inside of a stream. */

@@ -1,10 +1,11 @@
-/** A toy that proves the contract of APIs: POST /v1/embeddings, read into the inner form and written out of it. */
+/** A toy that proves the contract of APIs: POST /v1/places, read into the inner form and written out of it. */
 import type { Api } from '../../../dataplane/apis/contract.ts'
 import type { Dialect } from '../../../dataplane/apis/dialect.ts'
 import { openAiWire } from '../../../dataplane/apis/openai/wire.ts'
 import { type BodyFacts, invalid, type Reading } from '../../../dataplane/body/request.ts'
 import type { EmbeddingsBody, EmbeddingsRequest } from '../../../dataplane/inner-form.ts'
 import { handle } from '../../../dataplane/pipeline.ts'
+import { inputTokens } from '../../../dataplane/tokens/count.ts'
 
 const reading: Reading<EmbeddingsRequest> = {
   members: new Set(['input', 'model']),
@@ -24,6 +25,10 @@ const reading: Reading<EmbeddingsRequest> = {
       stream: false,
       maxTokens: undefined,
       choices: 1,
+      items: [body.input].flat().length,
+      dimensions: undefined,
+      format: 'float',
+      inputTokens: inputTokens(body.input, sparse),
       promptTokensMax: bytes.length,
       createdSeconds,
       sparse,
@@ -46,7 +51,7 @@ const dialect: Dialect<'embeddings'> = {
 
 export const toy: Api = {
   method: 'POST',
-  path: '/v1/embeddings',
+  path: '/v1/places',
   summary: 'A toy.',
   wire: openAiWire,
   run: (visit) => handle(visit, dialect),

@@ -1,0 +1,32 @@
+/** OpenAI's embeddings, written out of the inner form: for upstreams that speak another wire. */
+import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import { toBase64 } from '../../json/vectors.ts'
+import type { Dialect } from '../dialect.ts'
+import { embeddingsReading, OPENAI_EMBEDDINGS } from './reading.ts'
+
+export const openAiEmbeddingsDialect: Dialect<'embeddings'> = {
+  wire: OPENAI_EMBEDDINGS,
+  operation: 'embeddings',
+  reading: embeddingsReading,
+  writeAnswer,
+}
+
+function writeAnswer(
+  { model, vectors }: EmbeddingsAnswer,
+  usage: Usage | undefined,
+  { format, inputTokens }: EmbeddingsRequest,
+): string {
+  const written = format === 'base64' ? toBase64 : Array.from<number>
+  // Clients read the usage without asking whether it is there.
+  const tokens = usage?.promptTokens ?? inputTokens.sum
+  return JSON.stringify({
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: written(vector),
+    })),
+    model,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  })
+}

@@ -1,0 +1,192 @@
+/** Embeddings in OpenAI's own wire: bytes pass where the upstream answers as the client asked. */
+import type { EmbeddingsAnswer, EmbeddingsRequest, Usage, VectorFormat } from '../../inner-form.ts'
+import { editMembers } from '../../json/edit.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { base64Length, fromBase64, toBase64 } from '../../json/vectors.ts'
+import type {
+  Decoded,
+  Failure,
+  Headers,
+  Passed,
+  ProviderOperation,
+  ProviderSettings,
+} from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError, malformed } from '../failures/classify.ts'
+import { refuseTokens } from '../inputs.ts'
+import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
+import { inWire, ROUTING } from './request.ts'
+
+type Json = Readonly<Record<string, unknown>>
+type Vector = string | readonly number[]
+
+/** Name of this wire; clients' dialects have the same. */
+const WIRE = 'openai-embeddings'
+const PATH = '/embeddings'
+
+export function embeddingsOf(
+  provider: string,
+  options: OpenAiLike,
+  own: EmbeddingsOptions,
+  headersOf: (settings: ProviderSettings) => { readonly whole: Headers },
+): ProviderOperation<'embeddings'> {
+  const read = (body: Buffer, request: EmbeddingsRequest) => readAnswer(body, request, options)
+  return {
+    encode(request, settings) {
+      if (!own.takesTokens) refuseTokens(request.body, provider)
+      return {
+        path: options.path?.(settings, PATH) ?? PATH,
+        headers: headersOf(settings).whole,
+        body: encodeBody(request, settings, own),
+      }
+    },
+    decode(body, request, { model }) {
+      const answer = read(body, request)
+      return answer.kind === 'failure' ? answer : decoded(answer, model)
+    },
+    sameWire: {
+      wire: WIRE,
+      decode(body, request) {
+        const answer = read(body, request)
+        return answer.kind === 'failure' ? answer : passed(answer, body, request)
+      },
+    },
+  }
+}
+
+function encodeBody(
+  request: EmbeddingsRequest,
+  settings: ProviderSettings,
+  { drop }: EmbeddingsOptions,
+): Buffer {
+  const { bytes, spans } = inWire(WIRE, request)
+  const edits = new Map<string, string | undefined>()
+  if (request.body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
+  for (const name of spans.keys()) {
+    if (ROUTING.has(name) || drop?.includes(name)) edits.set(name, undefined)
+  }
+  return editMembers(bytes, spans, edits)
+}
+
+interface Answer {
+  readonly kind: 'answer'
+  readonly json: Json
+  /** In the order of the inputs. */
+  readonly entries: readonly Json[]
+  readonly vectors: readonly Vector[]
+  /** Whether the entries came in that order. */
+  readonly isOrdered: boolean
+  readonly usage: Usage | undefined
+}
+
+type Failed = { readonly kind: 'failure'; readonly failure: Failure }
+
+/** Vectors that are missing, or of another length than was asked for, would spoil an index silently. */
+function readAnswer(
+  body: Buffer,
+  { items, dimensions }: EmbeddingsRequest,
+  { recognisers }: OpenAiLike,
+): Answer | Failed {
+  const json = parsed(body.toString())
+  if (!isRecord(json))
+    return failed('The upstream answered with something else than a JSON object.')
+  if (isError(json)) return { kind: 'failure', failure: classifyError(recognisers, json) }
+  const came = listOf(json.data).map(recordOf)
+  if (came.length !== items) {
+    return failed(`The upstream answered with ${came.length} embeddings to ${items} inputs.`)
+  }
+  const isOrdered = came.every(({ index }, place) => index === place)
+  const entries = isOrdered ? came : inOrder(came)
+  if (entries === undefined) return failed('The upstream numbered its embeddings wrongly.')
+  const vectors: Vector[] = []
+  let length = dimensions
+  for (const { embedding } of entries) {
+    const own = lengthOf(embedding)
+    if (own === undefined) return failed('The upstream answered with something else than vectors.')
+    length ??= own
+    if (own !== length) return failed(differing(own, length, dimensions))
+    vectors.push(embedding as Vector)
+  }
+  return { kind: 'answer', json, entries, vectors, isOrdered, usage: usageOf(json.usage) }
+}
+
+/** By their indices, each of which must be there once; without any, as they came. */
+function inOrder(came: readonly Json[]): readonly Json[] | undefined {
+  if (came.every(({ index }) => index === undefined || index === null)) return came
+  const ordered: Json[] = []
+  for (const entry of came) ordered[countOf(entry.index) ?? came.length] = entry
+  const isWhole = ordered.length === came.length && !ordered.includes(undefined as never)
+  return isWhole ? ordered : undefined
+}
+
+function lengthOf(embedding: unknown): number | undefined {
+  const length =
+    typeof embedding === 'string' ? base64Length(embedding) : numbersOf(embedding)?.length
+  return length === 0 ? undefined : length
+}
+
+function numbersOf(embedding: unknown): readonly number[] | undefined {
+  const isVector =
+    Array.isArray(embedding) && embedding.every((number) => typeof number === 'number')
+  return isVector ? embedding : undefined
+}
+
+function differing(length: number, expected: number, asked: number | undefined): string {
+  const found = `The upstream answered with vectors of ${length} numbers`
+  return asked === undefined
+    ? `${found} beside others of ${expected}.`
+    : `${found}; ${asked} dimensions were asked for.`
+}
+
+function usageOf(usage: unknown): Usage | undefined {
+  const { prompt_tokens: prompt, total_tokens: total } = recordOf(usage)
+  const promptTokens = countOf(prompt) ?? countOf(total)
+  if (promptTokens === undefined) return undefined
+  return {
+    promptTokens,
+    completionTokens: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: false,
+  }
+}
+
+function decoded({ json, vectors, usage }: Answer, model: string): Decoded<EmbeddingsAnswer> {
+  const numbers: ArrayLike<number>[] = []
+  for (const vector of vectors) {
+    const one = typeof vector === 'string' ? fromBase64(vector) : vector
+    if (one === undefined) return failed('The upstream answered with something else than vectors.')
+    numbers.push(one)
+  }
+  return { kind: 'answer', answer: { model: textOf(json.model) ?? model, vectors: numbers }, usage }
+}
+
+function passed(answer: Answer, body: Buffer, { format, inputTokens }: EmbeddingsRequest): Passed {
+  const { json, entries, vectors, isOrdered, usage } = answer
+  const isAsked = (vector: Vector) => (typeof vector === 'string') === (format === 'base64')
+  const { prompt_tokens, total_tokens } = recordOf(json.usage)
+  const isCounted = countOf(prompt_tokens) !== undefined && countOf(total_tokens) !== undefined
+  if (isOrdered && isCounted && vectors.every(isAsked)) return { kind: 'body', body, usage }
+  const data: Json[] = []
+  for (const [index, vector] of vectors.entries()) {
+    const embedding = isAsked(vector) ? vector : rewritten(vector, format)
+    if (embedding === undefined)
+      return failed('The upstream answered with something else than vectors.')
+    data.push({ ...entries[index], index, embedding })
+  }
+  // Clients read the usage without asking whether it is there.
+  const tokens = usage?.promptTokens ?? inputTokens.sum
+  const counts = { prompt_tokens: tokens, total_tokens: tokens }
+  const written = { ...json, data, usage: isCounted ? json.usage : counts }
+  return { kind: 'body', body: JSON.stringify(written), usage }
+}
+
+function rewritten(vector: Vector, format: VectorFormat): Vector | undefined {
+  if (typeof vector !== 'string') return format === 'base64' ? toBase64(vector) : vector
+  const floats = fromBase64(vector)
+  return floats === undefined ? undefined : Array.from(floats)
+}
+
+function failed(message: string): Failed {
+  return { kind: 'failure', failure: malformed(message) }
+}

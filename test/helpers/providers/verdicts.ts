@@ -1,0 +1,56 @@
+/** How conformance judges what a provider makes of its fixtures. */
+import assert from 'node:assert/strict'
+
+type Json = Readonly<Record<string, unknown>>
+
+export const AUTHENTICATION = [
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-amz-security-token',
+]
+export const HEADERS = [
+  'content-type',
+  'accept',
+  'accept-encoding',
+  'anthropic-version',
+  ...AUTHENTICATION,
+]
+
+/** Texts that every object knows, and objects that cannot become texts or numbers. */
+export const HOSTILE = [
+  'constructor',
+  '__proto__',
+  'toString',
+  { toString: null, valueOf: null },
+  [[]],
+  -1,
+]
+
+/** The JSON texts in which one member, at any depth, has another value. */
+export function variants(json: unknown, value: unknown): string[] {
+  if (typeof json !== 'object' || json === null) return [JSON.stringify(value)]
+  return Object.entries(json).flatMap(([name, member]) =>
+    variants(member, value)
+      .concat(JSON.stringify(value))
+      .map((text) => JSON.stringify({ ...json, [name]: JSON.parse(text) }))
+      .map((text) =>
+        Array.isArray(json) ? JSON.stringify(Object.values(JSON.parse(text))) : text,
+      ),
+  )
+}
+
+export function assertHolds(
+  actual: object | undefined,
+  expected: Json | undefined,
+  title: string,
+): void {
+  assert.ok(actual && expected, `${title}: ${JSON.stringify(actual)}`)
+  assert.deepEqual({ ...actual, ...expected }, { ...actual }, title)
+}
+
+export function usageOf(usage: Json | undefined): object | undefined {
+  const none = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
+  return usage && { ...none, estimated: false, ...usage }
+}

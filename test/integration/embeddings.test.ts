@@ -1,0 +1,199 @@
+/** POST /v1/embeddings through a gateway process: the official SDK in front, scripted upstreams behind. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import OpenAI from 'openai'
+import { fromBase64, toBase64 } from '../../dataplane/json/vectors.ts'
+import { failing, type Reply, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const VECTOR = [0.5, -0.25, 1, 0]
+const TOKENS = 7
+
+/** Answers as OpenAI does, in one form regardless of what was asked, or in the form that was asked for. */
+function embedding(form?: 'float' | 'base64', usage: Fields | null = {}): Reply {
+  return (outgoing, { body }) => {
+    const vector = body.dimensions === 2 ? VECTOR.slice(0, 2) : VECTOR
+    const written = (form ?? body.encoding_format) === 'base64' ? toBase64(vector) : vector
+    const counts = { prompt_tokens: TOKENS, total_tokens: TOKENS, ...usage }
+    const data = [body.input]
+      .flat()
+      .map((_, index) => ({ object: 'embedding', index, embedding: written }))
+    outgoing.writeHead(200, { 'content-type': 'application/json' })
+    outgoing.end(
+      JSON.stringify({ object: 'list', data, model: 'served', ...(usage && { usage: counts }) }),
+    )
+  }
+}
+
+const upstream = await startUpstream(embedding())
+const spare = await startUpstream(embedding())
+const front = await startFront({
+  upstreams: [
+    { name: 'hosted', endpoint: upstream.url },
+    { name: 'spare', endpoint: spare.url },
+    {
+      name: 'small',
+      provider: 'vllm',
+      endpoint: upstream.url,
+      context_window: 100,
+      health_check: { path: '/ok' },
+    },
+    { name: 'talker', provider: 'anthropic', endpoint: upstream.url },
+  ],
+  routes: [
+    { name: 'vectors', strategy: 'single', primary: 'hosted' },
+    {
+      name: 'safe',
+      strategy: 'primary_with_fallback',
+      primary: 'hosted',
+      fallback: ['spare'],
+    },
+    { name: 'short', strategy: 'single', primary: 'small' },
+    { name: 'mixed', strategy: 'round_robin', upstreams: ['talker', 'spare'] },
+    { name: 'words', strategy: 'single', primary: 'talker' },
+  ],
+  pricing: [{ model: 'served', input: 10, output: 1000 }],
+  budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000 }],
+})
+after(() => Promise.all([front.process.stop(), upstream.close(), spare.close()]))
+
+const client = new OpenAI({
+  apiKey: front.key,
+  baseURL: `${front.process.url}/v1`,
+  maxRetries: 0,
+})
+
+async function post(body: unknown) {
+  const answer = await fetch(`${front.process.url}/v1/embeddings`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+    body:
+      typeof body === 'string' ? body : JSON.stringify({ model: 'vectors', ...(body as Fields) }),
+  })
+  const json = JSON.parse(await answer.text())
+  return { status: answer.status, headers: answer.headers, json, error: json.error }
+}
+
+for (const form of ['float', 'base64'] as const) {
+  test(`the SDK reads its vectors as they are, from an upstream that answers in ${form}`, async () => {
+    upstream.script.push(embedding(form), embedding(form))
+    const asked = await client.embeddings.create({ model: 'vectors', input: ['one', 'two'] })
+    assert.deepEqual(
+      asked.data.map((one) => one.embedding),
+      [VECTOR, VECTOR],
+    )
+    assert.deepEqual(asked.usage, { prompt_tokens: TOKENS, total_tokens: TOKENS })
+    const floats = { model: 'vectors', input: 'one', encoding_format: 'float' } as const
+    assert.deepEqual((await client.embeddings.create(floats)).data[0]?.embedding, VECTOR)
+  })
+}
+
+test('a client that asks in base64 or in floats gets just that', async () => {
+  for (const form of ['float', 'base64'] as const) {
+    for (const asked of ['float', 'base64', undefined]) {
+      upstream.script.push(embedding(form))
+      const { json } = await post({ input: 'one', encoding_format: asked })
+      const { embedding: read } = json.data[0]
+      if (asked === 'base64') assert.deepEqual(Array.from(fromBase64(read)!), VECTOR)
+      else assert.deepEqual(read, VECTOR)
+    }
+  }
+})
+
+test('only the model of a request changes, and the bytes of an answer pass', async () => {
+  const sent = '{ "input" : ["ä", "b"],\n"model": "vectors", "dimensions":2, "user":"u" }'
+  const { json } = await post(sent)
+  assert.deepEqual(json.data[0].embedding, [0.5, -0.25])
+  const { path, body, headers } = upstream.asked.at(-1)!
+  assert.equal(path, '/v1/embeddings')
+  assert.deepEqual(body, { input: ['ä', 'b'], model: 'served', dimensions: 2, user: 'u' })
+  assert.equal(headers.authorization, 'Bearer upstream-credential')
+})
+
+test('token numbers reach an API with the same tokens, and no other', async () => {
+  assert.equal((await post({ input: [[1, 2], [3]] })).status, 200)
+  assert.deepEqual(upstream.asked.at(-1)?.body.input, [[1, 2], [3]])
+  const before = upstream.asked.length
+  const { status, error } = await post({ model: 'short', input: [1, 2] })
+  assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_INVALID_REQUEST', 'input'])
+  assert.match(error.message, /vllm/)
+  assert.equal(upstream.asked.length, before)
+})
+
+test('a request that no upstream should see is refused by name', async () => {
+  const before = upstream.asked.length
+  const wrong: readonly (readonly [Fields, string])[] = [
+    [{}, 'input'],
+    [{ input: '' }, 'input'],
+    [{ input: [] }, 'input'],
+    [{ input: 7 }, 'input'],
+    [{ input: ['a', ''] }, 'input[1]'],
+    [{ input: ['a', 7] }, 'input[1]'],
+    [{ input: [1, 'a'] }, 'input'],
+    [{ input: [[1], []] }, 'input[1]'],
+    [{ input: [[-1]] }, 'input[0]'],
+    [{ input: Array(2049).fill('a') }, 'input'],
+    [{ input: 'a', dimensions: 0 }, 'dimensions'],
+    [{ input: 'a', encoding_format: 'int8' }, 'encoding_format'],
+  ]
+  for (const [body, param] of wrong) {
+    const { status, error } = await post(body)
+    assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_INVALID_REQUEST', param])
+  }
+  for (const body of [
+    '{"model":"vectors","input":"a","input":"b"}',
+    '{"model":"vectors","Input":"a"}',
+  ])
+    assert.equal((await post(body)).status, 400)
+  assert.equal(upstream.asked.length, before)
+})
+
+test('each input has to fit the context window, not all of them together', async () => {
+  const many = await post({ model: 'short', input: Array(20).fill('x'.repeat(100)) })
+  assert.equal(many.status, 200)
+  const before = upstream.asked.length
+  const { status, error } = await post({ model: 'short', input: ['a', 'x'.repeat(500), 'b'] })
+  assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_CONTEXT_OVERFLOW', 'input[1]'])
+  assert.equal(upstream.asked.length, before)
+})
+
+test('vectors of other dimensions than asked for are no answer', async () => {
+  const { status, error } = await post({ input: 'a', dimensions: 3 })
+  assert.deepEqual([status, error.code], [502, 'ERR_GW_UPSTREAM_ERROR'])
+})
+
+test('a failed upstream is left for the next, whose answer is whole', async () => {
+  upstream.script.push(failing(500))
+  const { status, headers, json } = await post({ model: 'safe', input: ['a', 'b'] })
+  assert.deepEqual([status, headers.get('x-gw-upstream'), json.data.length], [200, 'spare', 2])
+})
+
+test('an upstream without embeddings is passed over, and a route of such upstreams is refused', async () => {
+  for (let turn = 0; turn < 2; turn++) {
+    const { headers } = await post({ model: 'mixed', input: 'a' })
+    assert.equal(headers.get('x-gw-upstream'), 'spare')
+  }
+  const { status, error } = await post({ model: 'words', input: 'a' })
+  assert.equal(status, 400)
+  assert.match(error.message, /anthropic/)
+})
+
+test('the tokens of the inputs are charged and traced, estimated where the upstream says nothing', async () => {
+  const series = 'gw_tokens_total{route="vectors",upstream="hosted",kind="prompt"}'
+  const completion = 'gw_tokens_total{route="vectors",upstream="hosted",kind="completion"}'
+  const spent = 'gw_budget_tokens_used{tenant="acme",window="day"}'
+  const [tokens, budget] = [await front.value(series), await front.value(spent)]
+  upstream.script.push(embedding('float', null))
+  const told = await post({ input: ['12345678', '1234'] })
+  assert.deepEqual(told.json.usage, { prompt_tokens: 3, total_tokens: 3 })
+  const trace = await front.admin(`/traces/${told.headers.get('x-request-id')}`)
+  assert.deepEqual(
+    [trace.path, trace.prompt_tokens, trace.completion_tokens, trace.usage_estimated],
+    ['/v1/embeddings', 3, 0, true],
+  )
+  await post({ input: 'a' })
+  assert.equal(await front.value(series), tokens + 3 + TOKENS)
+  assert.equal(await front.value(completion), 0)
+  assert.equal(await front.value(spent), budget + 3 + TOKENS)
+})
