@@ -1,16 +1,18 @@
 /** Connection pools to upstreams, direct or through the egress proxy. The only file that knows undici. */
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { buildConnector, DecoratorHandler, type Dispatcher, Pool } from 'undici'
 import type { Section, UpstreamSection } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { type Tls, tlsOf } from '../../config/tls-files.ts'
 import { AddressDeniedError, checkedLookup, isDeniedHost } from './addresses.ts'
 import { type EgressProxy, proxyFor } from './egress-proxy.ts'
 import { watchHandshakeEnd } from './handshake-end.ts'
-import type { PoolHandler, PoolRequest, RequestPool } from './http1/contract.ts'
+import type { RequestPool } from './http1/contract.ts'
 import { type Connect, Http1Pool } from './http1/pool.ts'
+import { refusedByProxy } from './http1/wire-error.ts'
 import { secureContextOf } from './secure-context.ts'
-import { watchStaleness } from './stale-connection.ts'
+import { openTunnel } from './tunnel.ts'
 
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000
@@ -19,6 +21,7 @@ const IDLE_MS_MAX = 60_000
 const REQUESTS_MAX = 1000
 const AGE_MS_MAX = 600_000
 const HEADER_BYTES_MAX = 65_536
+const PROXY_AUTHENTICATION = 407
 
 /** What has to be known of an upstream, or of anything else that is reached in the same way. */
 export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
@@ -26,18 +29,20 @@ export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutM
 }
 
 /**
- * Never throws: where no connection may or can be made, every request fails with the reason. The
- * exchange keeps its own clocks: undici's do not fire while the client reads slowly.
+ * A pool of undici's, for probes, scrapes, alerts and trials. Never throws: where no connection may or can be made, every
+ * request fails with the reason.
  */
 export function openPool(
   upstream: Destination,
   whole: Section,
   connections: number | undefined,
 ): Dispatcher {
-  const shared = {
+  const { url, proxy, connect } = wayTo(upstream, whole)
+  const pool = new Pool(url, {
     connections: connections ?? null,
     pipelining: 1,
     allowH2: false,
+    // Callers keep their own clocks: undici's do not fire while an answer is read slowly.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: IDLE_MS,
@@ -45,40 +50,25 @@ export function openPool(
     maxHeaderSize: HEADER_BYTES_MAX,
     maxRequestsPerClient: REQUESTS_MAX,
     clientTtl: AGE_MS_MAX,
-  }
-  const timeout = timeoutOf(upstream)
-  try {
-    const url = new URL(upstream.origin)
-    const connect = connectOptions(url, tlsOf(upstream.section, whole), timeout)
-    const proxy = proxyFor(url, whole)
-    if (proxy === undefined)
-      return new Pool(url, { ...shared, connect: watched(buildConnector(connect)) })
-    const proxyConnect = connectOptions(new URL(proxy.origin), whole.tls, timeout)
-    return new ProxiedPool(upstream.origin, proxy, { shared, connect, proxyConnect })
-  } catch (error) {
-    return new Pool(upstream.origin, {
-      ...shared,
-      connect: (_, callback) => callback(error as Error, null),
-    })
-  }
+    connect: (_, callback) => connect(callback as Connected),
+  })
+  return proxy === undefined ? pool : pool.compose(forwarding(url, proxy))
 }
 
 /**
- * Where clients' requests go. Without a proxy they have a pool of our own, which takes three quarters of the processor
- * time of undici's; only its connections are made by the same hand. Never throws either.
+ * Where clients' requests go: a pool of our own, which takes three quarters of the processor time of undici's. Never
+ * throws either.
  */
 export function openRequestPool(
   upstream: Destination,
   whole: Section,
   connections: number | undefined,
 ): RequestPool {
-  const url = new URL(upstream.origin)
-  if (proxyFor(url, whole) !== undefined) {
-    return new ProxiedRequests(upstream.origin, openPool(upstream, whole, connections))
-  }
+  const { url, proxy, connect } = wayTo(upstream, whole)
   return new Http1Pool({
-    connect: connectTo(url, upstream, whole),
+    connect,
     host: url.host,
+    proxy,
     connections: connections ?? Number.POSITIVE_INFINITY,
     idleMs: IDLE_MS,
     idleMsMax: IDLE_MS_MAX,
@@ -88,44 +78,67 @@ export function openRequestPool(
   })
 }
 
-function connectTo(url: URL, upstream: Destination, whole: Section): Connect {
+interface Way {
+  readonly url: URL
+  /** Set where a proxy forwards the requests. */
+  readonly proxy: EgressProxy | undefined
+  readonly connect: Connect
+}
+
+/**
+ * Direct, or through the egress proxy: to https in a tunnel (CONNECT), to http with the whole URL as the target of each
+ * request, because many proxies allow tunnels to port 443 only.
+ */
+function wayTo(upstream: Destination, whole: Section): Way {
+  const url = new URL(upstream.origin)
+  const proxy = proxyFor(url, whole)
+  const isForwarded = url.protocol === 'http:'
   try {
-    const options = connectOptions(url, tlsOf(upstream.section, whole), timeoutOf(upstream))
-    const connect = buildConnector(options)
-    const { host, protocol, port } = url
-    const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
-    return (callback) =>
-      connect({ host, hostname, protocol, port }, (...[error, socket]) => {
-        if (error === null && socket instanceof TLSSocket) watchHandshakeEnd(socket)
-        callback(error, error === null ? socket : null)
+    const timeout = timeoutOf(upstream)
+    const dial = dialer(url, tlsOf(upstream.section, whole), timeout)
+    if (proxy === undefined) return { url, proxy, connect: (callback) => dial(callback) }
+    const dialProxy = dialer(new URL(proxy.origin), whole.tls, timeout)
+    if (isForwarded) return { url, proxy, connect: (callback) => dialProxy(callback) }
+    const { authorization } = proxy
+    const options = { authority: authorityOf(url), authorization, timeoutMs: timeout }
+    const connect: Connect = (callback) =>
+      dialProxy((error, socket) => {
+        if (socket === null) callback(error, null)
+        else
+          openTunnel(socket, options, (refused) => {
+            if (refused === null) dial(callback, socket)
+            else callback(refused, null)
+          })
       })
+    return { url, proxy: undefined, connect }
   } catch (error) {
-    return (callback) => callback(error as Error, null)
+    return { url, proxy: undefined, connect: (callback) => callback(error as Error, null) }
   }
 }
 
-/** A request in undici's words. */
-class ProxiedRequests implements RequestPool {
-  readonly #origin: string
-  readonly #pool: Dispatcher
+type Connected = Parameters<Connect>[0]
+/** Makes a connection, over another one where that is given. */
+type Dial = (callback: Connected, over?: Socket) => void
 
-  constructor(origin: string, pool: Dispatcher) {
-    this.#origin = origin
-    this.#pool = pool
-  }
-
-  dispatch(request: PoolRequest, handler: PoolHandler): void {
-    const { path, headers, requestId, ownHeaders = [], body } = request
-    const all = [...headers, ...ownHeaders, 'x-request-id', requestId]
-    this.#pool.dispatch({ origin: this.#origin, path, method: 'POST', headers: all, body }, handler)
-  }
-
-  close(): Promise<void> {
-    return this.#pool.close()
-  }
-
-  destroy(): Promise<void> {
-    return this.#pool.destroy()
+/** Every connection is made here: its address is checked, and its certificate. */
+function dialer(url: URL, tls: Tls | undefined, timeout: number): Dial {
+  const { host, protocol, port } = url
+  if (isDeniedHost(url.hostname)) throw new AddressDeniedError(url.hostname, url.hostname)
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const connect = buildConnector({
+    timeout,
+    allowH2: false,
+    lookup: checkedLookup(),
+    // NODE_TLS_REJECT_UNAUTHORIZED would turn verification off where this is not set.
+    rejectUnauthorized: true,
+    ...(protocol === 'https:' && { secureContext: secureContextOf(tls) }),
+  })
+  return (callback, over) => {
+    const options = { host, hostname, protocol, port, ...(over && { httpSocket: over }) }
+    connect(options, (...[error, socket]) => {
+      if (error === null && socket instanceof TLSSocket) watchHandshakeEnd(socket)
+      callback(error, error === null ? socket : null)
+    })
   }
 }
 
@@ -133,78 +146,37 @@ function timeoutOf({ section, timeoutMs }: Destination): number {
   return Math.min(section.connect_timeout_seconds * 1000, timeoutMs)
 }
 
-/** Every connection goes through these options: its address is checked, and its certificate. */
-function connectOptions({ hostname, protocol }: URL, tls: Tls | undefined, timeout: number) {
-  if (isDeniedHost(hostname)) throw new AddressDeniedError(hostname, hostname)
-  return {
-    timeout,
-    allowH2: false,
-    lookup: checkedLookup(),
-    // NODE_TLS_REJECT_UNAUTHORIZED would turn verification off for whoever does not insist.
-    rejectUnauthorized: true,
-    ...(protocol === 'https:' && { secureContext: secureContextOf(tls) }),
+/** A proxy needs the port, also where a URL leaves it out. */
+function authorityOf({ hostname, port }: URL): string {
+  return `${hostname}:${port || 443}`
+}
+
+/** Requests of undici's as a forwarding proxy takes them. */
+function forwarding(
+  { origin }: URL,
+  { authorization }: EgressProxy,
+): Dispatcher.DispatcherComposeInterceptor {
+  const credential = authorization === undefined ? {} : { 'proxy-authorization': authorization }
+  return (dispatch) => (options, handler) => {
+    // Probes, scrapes, alerts and trials pass their headers as an object.
+    const headers = { ...(options.headers as Record<string, string>), ...credential }
+    return dispatch(
+      { ...options, path: origin + options.path, headers },
+      new ForwardedHandler(handler),
+    )
   }
 }
 
-type ConnectOptions = ReturnType<typeof connectOptions>
+type Answer = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>
 
-interface ProxiedOptions {
-  readonly shared: Pool.Options
-  readonly connect: ConnectOptions
-  readonly proxyConnect: ConnectOptions
-}
+// Its type names none of its methods.
+const Decorator = DecoratorHandler as unknown as new (
+  handler: Dispatcher.DispatchHandler,
+) => { onResponseStart(...answer: Answer): void }
 
-/**
- * The pool of one upstream behind a proxy: https in a tunnel (CONNECT), http forwarded with the
- * whole URL as its target, because many proxies allow tunnels to port 443 only.
- */
-class ProxiedPool extends ProxyAgent {
-  readonly #origin: string
-
-  constructor(origin: string, proxy: EgressProxy, options: ProxiedOptions) {
-    const { shared, connect, proxyConnect } = options
-    super({
-      uri: proxy.origin,
-      ...(proxy.authorization !== undefined && { token: proxy.authorization }),
-      requestTls: connect,
-      proxyTls: proxyConnect,
-      // undici hands its own pools none of our limits.
-      factory: (target, given) => new Pool(target, { ...shared, ...connectorOf(given) }),
-      clientFactory: (target, given) =>
-        new Pool(target, {
-          ...shared,
-          ...connectorOf(given),
-          connections: null,
-          // A proxy that never answers CONNECT must not hold the place of a connection for ever.
-          headersTimeout: proxyConnect.timeout,
-        }),
-    })
-    this.#origin = origin
+class ForwardedHandler extends Decorator {
+  override onResponseStart(...answer: Answer): void {
+    if (answer[1] === PROXY_AUTHENTICATION) throw refusedByProxy(answer[1])
+    super.onResponseStart(...answer)
   }
-
-  override dispatch(
-    options: Dispatcher.DispatchOptions,
-    handler: Dispatcher.DispatchHandler,
-  ): boolean {
-    return super.dispatch({ ...options, origin: this.#origin }, handler)
-  }
-}
-
-/** undici types what it gives to factories as `object`; there is a connector in it. */
-function connectorOf(given: object): Pick<Pool.Options, 'connect'> {
-  const { connect } = given as { readonly connect: buildConnector.connector }
-  return { connect: watched(connect) }
-}
-
-function watched(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...[error, socket]) => {
-      if (error !== null) {
-        callback(error, null)
-        return
-      }
-      if (socket instanceof TLSSocket) watchHandshakeEnd(socket)
-      watchStaleness(socket)
-      callback(null, socket)
-    })
 }

@@ -5,8 +5,6 @@ import { createBypass } from './no-proxy.ts'
 export interface EgressProxy {
   /** Scheme, host and port, without the credential. */
   readonly origin: string
-  readonly hostname: string
-  readonly secure: boolean
   /** Value of `proxy-authorization`; the proxy alone is ever sent it. */
   readonly authorization: string | undefined
 }
@@ -16,12 +14,10 @@ export function proxyFor(upstream: URL, whole: Section): EgressProxy | undefined
   if (whole.http_proxy === undefined) return undefined
   const port = Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80))
   if (createBypass(whole.no_proxy)(upstream.hostname, port)) return undefined
-  const { origin, hostname, protocol, username, password } = new URL(whole.http_proxy)
+  const { origin, username, password } = new URL(whole.http_proxy)
   const credential = `${decoded(username)}:${decoded(password)}`
   return {
     origin,
-    hostname,
-    secure: protocol === 'https:',
     authorization:
       credential === ':' ? undefined : `Basic ${Buffer.from(credential).toString('base64')}`,
   }

@@ -7,10 +7,12 @@ import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'
 import type { PoolController, PoolHandler } from './contract.ts'
-import { cut, WireError } from './wire-error.ts'
+import { cut, refusedByProxy, WireError } from './wire-error.ts'
 
 /** The owner of the connections. It hears each time one gets free, and once when it is gone. */
 export interface Keeper {
+  /** Whether a proxy forwards the requests, and may refuse them by itself. */
+  readonly isForwarded: boolean
   freed(connection: Connection, keepAliveMs: number | undefined): void
   gone(connection: Connection): void
 }
@@ -21,6 +23,7 @@ export interface Keeper {
  */
 const JOINED_BYTES_MAX = 4_096
 const NOTHING = Buffer.alloc(0)
+const PROXY_AUTHENTICATION = 407
 /** A piece this long may take much time to read, by what is in it. */
 const COSTLY_BYTES_MIN = 8_192
 /** A piece that takes this long is heavy work. */
@@ -125,6 +128,8 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
 
   onHead(head: AnswerHead): void {
     this.#head = head
+    if (head.status === PROXY_AUTHENTICATION && this.#keeper.isForwarded)
+      throw refusedByProxy(head.status)
     this.#handler?.onResponseStart(this, head.status, head.headers)
   }
 

@@ -1,8 +1,8 @@
-/** Connections to one upstream over plain HTTP/1.1: limited in number, kept while fresh, one request at a time on each. */
+/** Connections to one upstream over HTTP/1.1: limited in number, kept while fresh, one request at a time on each. */
 import type { Socket } from 'node:net'
 import { Connection, type Keeper } from './connection.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from './contract.ts'
-import { RequestHead } from './request-head.ts'
+import { type Forwarding, RequestHead } from './request-head.ts'
 import { WireError } from './wire-error.ts'
 
 export type Connect = (callback: (error: Error | null, socket: Socket | null) => void) => void
@@ -11,6 +11,8 @@ export interface PoolOptions {
   readonly connect: Connect
   /** `host[:port]` for the Host header. */
   readonly host: string
+  /** Set where connections lead to a proxy that forwards requests. */
+  readonly proxy?: Forwarding | undefined
   /** Connections at most. */
   readonly connections: number
   /** How long an idle connection is kept where the upstream says nothing, and at most. */
@@ -51,7 +53,7 @@ export class Http1Pool implements RequestPool, Keeper {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#head = new RequestHead(options.host)
+    this.#head = new RequestHead(options.host, options.proxy)
   }
 
   dispatch(request: PoolRequest, handler: PoolHandler): void {
@@ -76,6 +78,10 @@ export class Http1Pool implements RequestPool, Keeper {
   #dropWaiting(): void {
     const wanted = this.#waiting.filter(({ handler }) => !handler.isOver)
     this.#waiting.splice(0, this.#waiting.length, ...wanted)
+  }
+
+  get isForwarded(): boolean {
+    return this.#options.proxy !== undefined
   }
 
   async close(): Promise<void> {

@@ -20,14 +20,22 @@ const CONNECTION = /^(?:keep-alive|close)$/i
 
 const NONE: readonly string[] = []
 
+/** A proxy that forwards each request, and so needs its whole URL. */
+export interface Forwarding {
+  /** The credential for the proxy. */
+  readonly authorization: string | undefined
+}
+
 export class RequestHead {
   readonly #host: string
+  readonly #proxy: Forwarding | undefined
   #path: string | undefined
   #headers: readonly string[] | undefined
   #written = ''
 
-  constructor(host: string) {
+  constructor(host: string, proxy?: Forwarding) {
     this.#host = host
+    this.#proxy = proxy
   }
 
   /** Throws where a header or the path would say something else than meant. */
@@ -63,7 +71,10 @@ export class RequestHead {
       else if (lowered === 'connection') connection = value
       else lines += `${name}: ${value}\r\n`
     }
-    return `POST ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${connection}\r\n${lines}`
+    const target = this.#proxy === undefined ? path : `http://${this.#host}${path}`
+    const credential = this.#proxy?.authorization
+    if (credential !== undefined) lines += `proxy-authorization: ${credential}\r\n`
+    return `POST ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: ${connection}\r\n${lines}`
   }
 }
 

@@ -21,3 +21,7 @@ export function tooLong(message: string): WireError {
 export function cut(): WireError {
   return new WireError('UND_ERR_SOCKET', 'other side closed')
 }
+
+export function refusedByProxy(status: number): WireError {
+  return new WireError('UND_ERR_ABORTED', `The egress proxy refused the request (${status}).`)
+}

@@ -24,7 +24,7 @@ class Line extends Duplex {
 function asked(costMs: number) {
   const line = new Line()
   const kept = { count: 0 }
-  const keeper = { freed: () => void kept.count++, gone: () => undefined }
+  const keeper = { isForwarded: false, freed: () => void kept.count++, gone: () => undefined }
   // The connection uses no more of a socket than this.
   const connection = new Connection(line as unknown as Socket, keeper)
   let bytes = 0
