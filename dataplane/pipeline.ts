@@ -20,6 +20,7 @@ export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
   const { call, active, gateway, trace, response } = visit
   const { snapshot } = active
   const settings = snapshot.section.gateway
+  trace.operation = dialect.operation
   const caller = identify(visit)
   const { tenant } = caller
   judgeHead(call.incoming, settings.max_request_bytes)

@@ -9,6 +9,7 @@ export const METRICS = {
     'From the headers of a request to the end of its answer.',
     'route',
     'upstream',
+    'operation',
   ),
   firstToken: histogram(
     'gw_time_to_first_token_seconds',

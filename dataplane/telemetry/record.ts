@@ -17,7 +17,7 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
   const { metrics, objectives, traces, log } = recorder
   const { route, upstream, status, duration_ms } = trace
   metrics.requests.at(route, upstream, String(status)).value++
-  metrics.duration.at(route, upstream).observe(duration_ms / 1000)
+  metrics.duration.at(route, upstream, trace.operation).observe(duration_ms / 1000)
   if (trace.ttft_ms !== undefined) {
     metrics.firstToken.at(route, upstream).observe(trace.ttft_ms / 1000)
     objectives.met(route, trace.ttft_ms)

@@ -36,6 +36,8 @@ export class Trace {
   tracestate: string | undefined = undefined
   tenant: string | undefined = undefined
   key: string | undefined = undefined
+  /** `none` where no model was asked. */
+  operation = 'none'
   /** The model that the client asked for, and the route it resolved to. */
   model: string | undefined = undefined
   route = 'none'

@@ -193,6 +193,10 @@ test('the tokens of the inputs are charged and traced, estimated where the upstr
     ['/v1/embeddings', 3, 0, true],
   )
   await post({ input: 'a' })
+  assert.equal(trace.operation, 'embeddings')
+  const timed =
+    'gw_request_duration_seconds_count{route="vectors",upstream="hosted",operation="embeddings"}'
+  assert.ok((await front.value(timed)) > 0)
   assert.equal(await front.value(series), tokens + 3 + TOKENS)
   assert.equal(await front.value(completion), 0)
   assert.equal(await front.value(spent), budget + 3 + TOKENS)

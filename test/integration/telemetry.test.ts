@@ -177,7 +177,7 @@ test('the metrics tell the same', async () => {
     'gw_requests_total{route="pair",upstream="two",status="200"}': 2,
     'gw_requests_total{route="none",upstream="none",status="401"}': 1,
     'gw_requests_total{route="none",upstream="none",status="404"}': 1,
-    'gw_request_duration_seconds_count{route="chat",upstream="one"}': 12,
+    'gw_request_duration_seconds_count{route="chat",upstream="one",operation="chat"}': 12,
     'gw_time_to_first_token_seconds_count{route="chat",upstream="one"}': 3,
     gw_overhead_seconds_count: 14,
     'gw_requests_in_flight{route="chat"}': 0,

@@ -20,12 +20,12 @@ const attempt = {
   upstream_request_id: undefined,
 }
 
-test('a request is counted by route, upstream and status, kept as a trace and written as a line', () => {
+test('a request is counted by route, upstream and status, timed by operation, kept as a trace and written as a line', () => {
   const { gateway, lines } = assemble()
-  const trace = aTrace({ upstream: 'up' })
+  const trace = aTrace({ upstream: 'up', operation: 'chat' })
   record({ trace, left: false, isLogged: true }, gateway)
   assert.equal(gateway.metrics.requests.at('chat', 'up', '200').value, 1)
-  assert.equal(gateway.metrics.duration.at('chat', 'up').sum, 0.25)
+  assert.equal(gateway.metrics.duration.at('chat', 'up', 'chat').sum, 0.25)
   assert.equal(gateway.traces.get('r-1'), trace)
   assert.deepEqual([lines.length, lines[0]?.request_id], [1, 'r-1'])
 })
