@@ -44,6 +44,10 @@ interface RequestFacts {
   readonly createdSeconds: number
   /** All its text is ASCII: no character can be a separate token. */
   readonly sparse: boolean
+  /** Headers of the client for an upstream that speaks the same wire, by lower-case name. */
+  forwarded?: Readonly<Record<string, string>>
+  /** The first part of it that `body` cannot say: only an upstream that speaks the same wire takes the request. */
+  readonly untranslated?: { readonly param: string; readonly message: string }
 }
 
 export interface ChatRequest extends RequestFacts {

@@ -4,6 +4,7 @@ import type { Visit } from './apis/contract.ts'
 import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
+import type { Call } from './call.ts'
 import type { Usage } from './inner-form.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { type Admission, admit } from './stages/admit.ts'
@@ -16,7 +17,10 @@ import { continuing } from './telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from './telemetry/traces.ts'
 import { identify } from './visit.ts'
 
-export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
+/** The part of an API's work that begins once a request has been read, and may go where it leads. */
+export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Promise<void>
+
+export async function handle(visit: Visit, dialect: Dialect, work: Work = serve): Promise<void> {
   const { call, active, gateway, trace, response } = visit
   const { snapshot } = active
   const settings = snapshot.section.gateway
@@ -43,7 +47,8 @@ export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
     const understood = understand(scanned, dialect.reading, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true
-    await serve({ call, request, caller, route, rules }, dialect, visit)
+    if (dialect.forwards !== undefined) request.forwarded = named(dialect.forwards, call)
+    await work({ call, request, caller, route, rules }, dialect, visit)
   } catch (error) {
     if (!isJudged && held.isLarge) {
       // Only this function has it: it was refused before it could be sent.
@@ -54,6 +59,12 @@ export async function handle(visit: Visit, dialect: Dialect): Promise<void> {
   } finally {
     held.leave()
   }
+}
+
+/** Those headers of the client that are there. */
+function named(names: readonly string[], { incoming }: Call): Record<string, string> {
+  const found = names.map((name) => [name, incoming.header(name)] as const)
+  return Object.fromEntries(found.filter((one): one is [string, string] => one[1] !== undefined))
 }
 
 /** Notes how long the body took to come. */

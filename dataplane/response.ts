@@ -61,6 +61,8 @@ export class ClientResponse implements Deadline, AnswerListener {
   #untaken = 0
   /** The last byte that was written; either end of a line is LF here. */
   #lastByte: number | undefined = LF
+  /** Whether the last event has surely ended, with an empty line. */
+  #isBetween = true
 
   constructor(call: Call, wire: ClientWire, { clock, deadlines }: Clocks, headers: string[]) {
     this.#requestId = call.id
@@ -122,8 +124,10 @@ export class ClientResponse implements Deadline, AnswerListener {
   /** Whole events, or pieces of one that is too large to be held. false: no more until the source hears that they were taken. */
   write(events: Buffer): boolean {
     if (this.state === 'ended') return true
-    const last = events[events.length - 1]
+    const { length } = events
+    const last = events[length - 1]
     this.#lastByte = last === CR ? LF : last
+    this.#isBetween = last === LF && events[length - 2] === LF
     if (this.#outgoing.write(events)) return true
     if (this.#nextLook === NEVER) this.#watch()
     return false
@@ -163,7 +167,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     }
     if (error.final) this.headers.push('x-should-retry', 'false')
     this.send(
-      error.status,
+      this.#wire.statusOf?.(error) ?? error.status,
       'application/json; charset=utf-8',
       this.#wire.refusal(error, this.#requestId),
     )
@@ -174,7 +178,8 @@ export class ClientResponse implements Deadline, AnswerListener {
       this.state = 'heartbeating'
       this.#begin()
     }
-    this.#outgoing.write(this.#wire.heartbeat)
+    const { heartbeat, ping = heartbeat } = this.#wire
+    this.#outgoing.write(this.#isBetween ? ping : heartbeat)
   }
 
   #begin(): void {
@@ -185,9 +190,12 @@ export class ClientResponse implements Deadline, AnswerListener {
 
   /** The headers of every answer; called once, so the list itself may grow. */
   #head(): string[] {
-    const head = this.headers
+    const { headers: head, limits } = this
+    const { requestIdHeader, limitHeaders } = this.#wire
     head.push('x-request-id', this.#requestId, 'x-gw-route', this.route)
-    for (const name in this.limits) head.push(name, this.limits[name] ?? '')
+    if (requestIdHeader !== undefined) head.push(requestIdHeader, this.#requestId)
+    const shown = limits && limitHeaders ? limitHeaders(limits, this.#clock.wall()) : limits
+    for (const name in shown) head.push(name, shown[name] ?? '')
     // A heartbeat commits to no upstream, so its head cannot name one.
     if (this.state !== 'heartbeating') head.push('x-gw-upstream', this.upstream)
     if (this.upstreamRequestId !== undefined)

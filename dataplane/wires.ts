@@ -1,5 +1,6 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
+import { invalid } from './body/request.ts'
 import type { ChatEvent, Forms, ModelRequest, Operation, Usage } from './inner-form.ts'
 import type {
   AnswerOrigin,
@@ -55,7 +56,11 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
 
 function translation(dialect: Dialect, operation: ProviderOperation): Pair {
   return {
-    encode: operation.encode,
+    encode(request, settings, maxTokens) {
+      const { untranslated: lack } = request
+      if (lack !== undefined) throw invalid(lack.message, lack.param)
+      return operation.encode(request, settings, maxTokens)
+    },
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded

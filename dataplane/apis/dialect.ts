@@ -3,12 +3,22 @@ import type { GatewayError } from '../base/errors.ts'
 import type { Reading } from '../body/request.ts'
 import type { Forms, Operation, Usage } from '../inner-form.ts'
 
+type Headers = Readonly<Record<string, string>>
+
 /** How an API writes what does not come from a model. */
 export interface ClientWire {
   /** Headers of a stream, name and value alternating. */
   readonly streamHead: readonly string[]
-  /** Keeps a stream alive without meaning; it ends with a line end. */
+  /** Keeps a stream alive without meaning, between any two lines; it ends with a line end. */
   readonly heartbeat: string
+  /** An event that does the same, sent where no other event is under way; absent: the heartbeat. */
+  readonly ping?: string
+  /** A second header for the request id, which clients of this API read. */
+  readonly requestIdHeader?: string
+  /** The headers on how a tenant stands, in the names of this API. */
+  limitHeaders?(headers: Headers, wallMs: number): Headers
+  /** The status of a refusal, where this API has another one than the table of errors. */
+  statusOf?(error: GatewayError): number
   /** The body of a refusal, as JSON text. */
   refusal(error: GatewayError, requestId: string): string
   /** A refusal inside a stream that has begun. */
@@ -20,6 +30,8 @@ export interface Dialect<O extends Operation = Operation> {
   /** Its name; a provider that speaks the same wire has the same one. */
   readonly wire: string
   readonly operation: O
+  /** Headers of clients that go on to an upstream of the same wire, in lower case. */
+  readonly forwards?: readonly string[]
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
   /** A whole answer, as JSON text. */

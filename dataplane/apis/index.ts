@@ -1,4 +1,5 @@
 /** Every API of the client listener. */
+import { anthropicCountTokens, anthropicMessages } from './anthropic-messages/api.ts'
 import type { Api } from './contract.ts'
 import { echoHeaders } from './health/echo-headers.ts'
 import { healthz, readyz } from './health/health.ts'
@@ -9,6 +10,8 @@ import { openAiModel, openAiModels } from './openai-models/api.ts'
 export const APIS: readonly Api[] = [
   openAiChat,
   openAiEmbeddings,
+  anthropicMessages,
+  anthropicCountTokens,
   openAiModels,
   openAiModel,
   echoHeaders,

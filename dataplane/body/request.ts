@@ -30,6 +30,8 @@ export interface Reading<Request extends ModelRequest> {
   readonly members: ReadonlySet<string>
   /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
   request(tree: unknown, facts: BodyFacts): Request
+  /** The body of the inner form, made anew of a tree that has been a request; absent: the tree itself. */
+  body?(tree: unknown): Request['body']
 }
 
 /** What is known of a body before anybody looks into its tree. */
@@ -85,12 +87,12 @@ export function forget(request: ModelRequest): void {
 /** Builds a tree anew that was dropped; undefined where it is there. */
 export function recall(
   request: ModelRequest,
-  { members }: Pick<Reading<ModelRequest>, 'members'>,
+  { members, body }: Pick<Reading<ModelRequest>, 'members' | 'body'>,
 ): Promise<void> | undefined {
   if (request.body !== GONE) return undefined
   const { bytes, found } = request
   return inSteps(parseInPieces(bytes, found, (name) => members.has(name))).then((tree) => {
-    request.body = tree as typeof GONE
+    request.body = (body === undefined ? tree : body(tree)) as typeof GONE
   })
 }
 

@@ -88,17 +88,26 @@ export function refuseKnown(
  * nothing but such bodies and never meet a limit.
  */
 export async function chargeRefused(
+  lease: LeaseId,
+  rules: Rules,
+  limiter: Pick<Limiter, 'store' | 'refusals' | 'clock'>,
+): Promise<void> {
+  // A store that is away refuses what comes next.
+  await chargeRequest(lease, rules, limiter).catch(() => undefined)
+}
+
+/** Takes one request off the tenant's rate, for work that no upstream does. Throws where the tenant may not. */
+export async function chargeRequest(
   { tenant, id }: LeaseId,
   rules: Rules,
   { store, refusals, clock }: Pick<Limiter, 'store' | 'refusals' | 'clock'>,
 ): Promise<void> {
-  try {
-    const result = await store.admit({ tenant, id, rules, estimate: NOTHING })
-    if (result.outcome === 'refused') refusals.learn(tenant, rules, result, clock.now())
-    else await store.settle({ tenant, id, used: NOTHING, budget: rules.budget })
-  } catch {
-    // A store that is away refuses what comes next.
+  const result = await store.admit({ tenant, id, rules, estimate: NOTHING })
+  if (result.outcome === 'refused') {
+    refusals.learn(tenant, rules, result, clock.now())
+    throw refusalError(result, rules, clock.wall())
   }
+  await store.settle({ tenant, id, used: NOTHING, budget: rules.budget })
 }
 
 function concluded(

@@ -84,3 +84,8 @@ export function readUsage(usage: unknown): Usage | undefined {
     estimated: false,
   }
 }
+
+/** Counts that are null say nothing and must not hide earlier ones. */
+export function knownCounts(usage: unknown): Json {
+  return Object.fromEntries(Object.entries(recordOf(usage)).filter(([, count]) => count !== null))
+}

@@ -5,6 +5,7 @@ import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { facts } from './facts.ts'
+import { passedBody, sameWire, WIRE } from './passing.ts'
 import { messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
 
@@ -26,7 +27,9 @@ export const anthropic: Provider = {
   operations: {
     chat: {
       encode(request, settings, maxTokens) {
-        const version = settings.apiVersion ?? API_VERSION
+        const { forwarded } = request
+        const own = settings.apiVersion ?? API_VERSION
+        const version = forwarded?.['anthropic-version'] ?? own
         return {
           path: '/messages',
           headers: {
@@ -34,14 +37,19 @@ export const anthropic: Provider = {
             accept: request.stream ? SSE.mediaType : 'application/json',
             // Compressed events would arrive in blocks.
             'accept-encoding': 'identity',
+            ...forwarded,
             'anthropic-version': version,
             ...(settings.credential !== '' && { 'x-api-key': settings.credential }),
           },
-          body: JSON.stringify(messagesRequest(request, settings, version, maxTokens)),
+          body:
+            request.wire === WIRE
+              ? passedBody(request, settings)
+              : JSON.stringify(messagesRequest(request, settings, version, maxTokens)),
         }
       },
       decode: (body) => readMessage(body, RECOGNISERS),
       openStream: () => openMessageStream(RECOGNISERS),
+      sameWire: sameWire(RECOGNISERS),
     },
   },
   classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),

@@ -3,7 +3,7 @@ import type { ChatDelta, ChatEvent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { Meaning, StreamReader } from '../contract.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
-import { completionId, finishReason, readUsage, refusalOf } from './answer.ts'
+import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -81,7 +81,7 @@ function endBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
 }
 
 function endMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
-  progress.usage = { ...progress.usage, ...known(recordOf(event.usage)) }
+  progress.usage = { ...progress.usage, ...knownCounts(event.usage) }
   const end = recordOf(event.delta)
   const usage = readUsage(progress.usage)
   const meaning = { ...NOTHING, ...(usage && { usage }) }
@@ -95,11 +95,6 @@ function endMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
 function endStream(_event: Json, progress: Progress): Meaning<ChatEvent> {
   const usage = readUsage(progress.usage)
   return { ...NOTHING, done: true, ...(usage && { usage }) }
-}
-
-/** Counts that are null say nothing and must not hide earlier ones. */
-function known(usage: Json): Json {
-  return Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== null))
 }
 
 function contentOf(block: Json): Meaning<ChatEvent> {

@@ -1,0 +1,77 @@
+/** Writes whole answers as messages; streams share its members. */
+import { randomBytes } from 'node:crypto'
+import type { ChatAnswer, ChatRequest, FinishReason, ToolCall, Usage } from '../../inner-form.ts'
+import { parsed, recordOf } from '../../json/values.ts'
+import { estimatePromptTokens } from '../../tokens/count.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const STOPS: Readonly<Record<FinishReason, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+const ID_BYTES = 12
+
+export function writeAnswer(
+  { choices }: ChatAnswer,
+  usage: Usage | undefined,
+  request: ChatRequest,
+): string {
+  const [choice] = choices
+  const { text = '', reasoning, refusal, calls = [], finish = 'stop' } = choice ?? {}
+  const said = text + (refusal ?? '')
+  const content = [
+    // A signature is the model's own; an empty one is never handed back to it.
+    ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: '' }]),
+    ...(said === '' ? [] : [{ type: 'text', text: said }]),
+    ...calls.map(toolUse),
+  ]
+  return JSON.stringify({
+    ...messageOf(request),
+    content,
+    stop_reason: stopReason(finish, refusal !== undefined),
+    stop_sequence: null,
+    usage: usageOf(usage, request),
+  })
+}
+
+/** The members that an answer and the start of a stream share. */
+export function messageOf({ body }: ChatRequest): Json {
+  return { id: mintedId('msg'), type: 'message', role: 'assistant', model: body.model }
+}
+
+export function mintedId(kind: 'msg' | 'toolu'): string {
+  return `${kind}_${randomBytes(ID_BYTES).toString('hex')}`
+}
+
+export function stopReason(finish: FinishReason, isRefused: boolean): string {
+  return isRefused && finish === 'stop' ? 'refusal' : STOPS[finish]
+}
+
+/** Cached tokens stand beside the others here, not among them. */
+export function usageOf(usage: Usage | undefined, request: ChatRequest, seen = 0): Json {
+  if (usage === undefined) return usageText(estimatePromptTokens(request), seen)
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0 } = usage
+  const read = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens)
+  return usageText(read, completionTokens, cachedTokens, cacheWriteTokens)
+}
+
+function usageText(input: number, output: number, cached = 0, written = 0): Json {
+  return {
+    input_tokens: input,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    output_tokens: output,
+  }
+}
+
+function toolUse({ id, name, arguments: text }: ToolCall): Json {
+  return {
+    type: 'tool_use',
+    id: id === '' ? mintedId('toolu') : id,
+    name,
+    input: recordOf(parsed(text)),
+  }
+}

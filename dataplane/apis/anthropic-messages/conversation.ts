@@ -1,0 +1,118 @@
+/** Anthropic's turns of blocks as the messages of the inner form. */
+import type { ChatMessage, ChatRequest } from '../../inner-form.ts'
+import { listOf, recordOf, textOf } from '../../json/values.ts'
+
+type Json = Readonly<Record<string, unknown>>
+type Lack = NonNullable<ChatRequest['untranslated']>
+
+/** An agent's note to Anthropic's billing; in front of a prompt it would spoil the cache of every other model. */
+const BILLING = /^x-anthropic-billing-header:/
+
+export class Conversation {
+  readonly messages: ChatMessage[] = []
+  untranslated: Lack | undefined
+
+  /** Notes the first part of the request that has no counterpart in the inner form. */
+  lacks(what: Lack): void {
+    this.untranslated ??= what
+  }
+
+  system(content: unknown): void {
+    const text = textsOf(content).filter((one) => !BILLING.test(one))
+    if (text.length > 0) this.messages.push({ role: 'system', content: text.join('\n\n') })
+  }
+
+  turn({ role, content }: Json, index: number): void {
+    if (role === 'system') this.system(content)
+    else if (role === 'assistant') this.#assistant(blocksOf(content), index)
+    else if (typeof content === 'string') this.messages.push({ role: 'user', content })
+    else this.#user(blocksOf(content), index)
+  }
+
+  #assistant(blocks: readonly Json[], index: number): void {
+    const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf)
+    const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    // Thinking belongs to the model that had it; others have no place for it.
+    const known = ['text', 'tool_use', 'thinking', 'redacted_thinking']
+    for (const { type } of blocks) if (!known.includes(String(type))) this.#lacksBlock(type, index)
+    if (text === '' && calls.length === 0) return
+    const content = text === '' ? null : text
+    this.messages.push({
+      role: 'assistant',
+      content,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    })
+  }
+
+  /** Results of tools stand before everything else of their turn. */
+  #user(blocks: readonly Json[], index: number): void {
+    const results = blocks.filter(({ type }) => type === 'tool_result')
+    const parts: Json[] = []
+    for (const result of results) parts.push(...this.#result(result, index))
+    for (const block of blocks) {
+      if (block.type !== 'tool_result') parts.push(...this.#part(block, index))
+    }
+    if (parts.length === 0) return
+    this.messages.push({ role: 'user', content: parts })
+  }
+
+  /** The parts of a result that only a user may send. */
+  #result(result: Json, index: number): Json[] {
+    const blocks = blocksOf(result.content)
+    const text = blocks.map((block) => textOf(block.text) ?? '').join('')
+    const content = result.is_error === true ? `Error: ${text}` : text
+    this.messages.push({ role: 'tool', tool_call_id: result.tool_use_id, content })
+    return blocks.filter(({ type }) => type !== 'text').flatMap((block) => this.#part(block, index))
+  }
+
+  #part(block: Json, index: number): Json[] {
+    const source = recordOf(block.source)
+    switch (block.type) {
+      case 'text':
+        return block.text === '' ? [] : [{ type: 'text', text: block.text }]
+      case 'image': {
+        const url = urlOf(source)
+        if (url === undefined) break
+        return [{ type: 'image_url', image_url: { url } }]
+      }
+      case 'document': {
+        if (source.type === 'text') return [{ type: 'text', text: source.data }]
+        if (source.type === 'content') return textsOf(source.content).map(textPart)
+        if (source.type !== 'base64') break
+        const filename = textOf(block.title) ?? 'document.pdf'
+        return [{ type: 'file', file: { filename, file_data: urlOf(source) } }]
+      }
+    }
+    this.#lacksBlock(block.type, index)
+    return []
+  }
+
+  #lacksBlock(type: unknown, index: number): void {
+    this.lacks({
+      param: `messages.${index}.content`,
+      message: `A block of type "${String(type)}" with this source cannot be translated for this model.`,
+    })
+  }
+}
+
+function callOf({ id, name, input }: Json): Json {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } }
+}
+
+function urlOf({ type, url, media_type: media, data }: Json): string | undefined {
+  if (type === 'url') return textOf(url)
+  return type === 'base64' ? `data:${String(media)};base64,${String(data)}` : undefined
+}
+
+function textPart(text: string): Json {
+  return { type: 'text', text }
+}
+
+function textsOf(content: unknown): string[] {
+  return blocksOf(content).flatMap(({ text }) => textOf(text) ?? [])
+}
+
+/** A plain text is one block. */
+function blocksOf(content: unknown): readonly Json[] {
+  return typeof content === 'string' ? [textPart(content)] : listOf(content).map(recordOf)
+}

@@ -1,0 +1,19 @@
+/** Anthropic's messages, between clients and the inner form. */
+import type { Dialect } from '../dialect.ts'
+import { writeAnswer } from './answer.ts'
+import { ANTHROPIC_MESSAGES, countReading, messagesReading } from './reading.ts'
+import { MessageWriter } from './writer.ts'
+
+export const anthropicMessagesDialect: Dialect<'chat'> = {
+  wire: ANTHROPIC_MESSAGES,
+  operation: 'chat',
+  reading: messagesReading,
+  forwards: ['anthropic-version', 'anthropic-beta'],
+  writeAnswer,
+  openWriter: (request) => new MessageWriter(request),
+}
+
+export const anthropicCountDialect: Dialect<'chat'> = {
+  ...anthropicMessagesDialect,
+  reading: countReading,
+}

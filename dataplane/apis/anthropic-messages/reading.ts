@@ -1,0 +1,89 @@
+/** Reads the body of a message request into the inner form. */
+import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import { countOf, recordOf } from '../../json/values.ts'
+import { promptTokensMax } from '../../tokens/count.ts'
+import { Conversation } from './conversation.ts'
+import { optionsOf } from './options.ts'
+import { checkShape, type MessagesBody } from './shape.ts'
+
+export const ANTHROPIC_MESSAGES = 'anthropic-messages'
+
+const MEMBERS: ReadonlySet<string> = new Set([
+  'container',
+  'max_tokens',
+  'mcp_servers',
+  'messages',
+  'metadata',
+  'model',
+  'output_config',
+  'stop_sequences',
+  'stream',
+  'system',
+  'temperature',
+  'thinking',
+  'tool_choice',
+  'tools',
+  'top_p',
+])
+
+export const messagesReading: Reading<ChatRequest> = {
+  members: MEMBERS,
+  body: (tree) => translated(tree as MessagesBody).body,
+  request: (tree, facts) => requestOf(tree, facts, true),
+}
+
+/** To count tokens no answer is asked for, so no limit of it is required. */
+export const countReading: Reading<ChatRequest> = {
+  ...messagesReading,
+  request: (tree, facts) => requestOf(tree, facts, false),
+}
+
+function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRequest {
+  // The next line checks it; until then only the name of the type is claimed.
+  const message = tree as MessagesBody
+  checkShape(message)
+  const maxTokens = countOf(message.max_tokens)
+  if (isAnswered && maxTokens === undefined)
+    throw invalid(
+      '"max_tokens" is required: the most tokens that the answer may have.',
+      'max_tokens',
+    )
+  const { body, untranslated } = translated(message)
+  return {
+    operation: 'chat',
+    wire: ANTHROPIC_MESSAGES,
+    bytes: facts.bytes,
+    body,
+    found: facts.found,
+    spans: facts.spans,
+    stream: message.stream === true,
+    includeUsage: true,
+    maxTokens,
+    choices: 1,
+    promptTokensMax: promptTokensMax(facts.bytes, body),
+    createdSeconds: facts.createdSeconds,
+    sparse: facts.sparse,
+    ...(untranslated && { untranslated }),
+  }
+}
+
+function translated(message: MessagesBody): {
+  readonly body: ChatBody
+  readonly untranslated: ChatRequest['untranslated']
+} {
+  const conversation = new Conversation()
+  conversation.system(message.system)
+  for (const [index, turn] of message.messages.entries()) conversation.turn(recordOf(turn), index)
+  const options = optionsOf(message, (what) => conversation.lacks(what))
+  const { model, max_tokens } = message
+  const { messages, untranslated } = conversation
+  const stream = message.stream === true && {
+    stream: true,
+    stream_options: { include_usage: true },
+  }
+  return {
+    body: { model, messages, max_completion_tokens: max_tokens ?? null, ...stream, ...options },
+    untranslated,
+  }
+}

@@ -1,0 +1,84 @@
+/** How Anthropic's API refuses, and how its streams look around the answer. */
+import type { GatewayError } from '../../base/errors.ts'
+import type { ClientWire } from '../dialect.ts'
+import { openAiWire } from '../openai/wire.ts'
+
+/** Types of errors by the status of the answer. */
+const TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
+/** Those that a later request of the same client will not meet; clients of this API know them by 529. */
+const BUSY: ReadonlySet<string> = new Set([
+  'ERR_GW_NO_HEALTHY_UPSTREAM',
+  'ERR_GW_OVERLOADED',
+  'ERR_GW_QUEUE_SATURATED',
+])
+const OVERLOADED = 529
+
+export const anthropicWire: ClientWire = {
+  streamHead: openAiWire.streamHead,
+  heartbeat: openAiWire.heartbeat,
+  ping: 'event: ping\ndata: {"type":"ping"}\n\n',
+  requestIdHeader: 'request-id',
+  limitHeaders,
+  statusOf: (error) => (BUSY.has(error.code) ? OVERLOADED : error.status),
+  refusal: envelope,
+  refusalEvent: (error, requestId) => `event: error\ndata: ${envelope(error, requestId)}\n\n`,
+}
+
+function envelope(error: GatewayError, requestId: string): string {
+  const { code, details } = error
+  const { param, facts, passedOn } = details
+  const shown = passedOn ? {} : { details: { error_code: code, ...(param && { param }), ...facts } }
+  return JSON.stringify({
+    type: 'error',
+    error: { type: typeOf(error), message: messageOf(error), ...shown },
+    request_id: requestId,
+  })
+}
+
+function typeOf(error: GatewayError): string {
+  const status = BUSY.has(error.code) ? OVERLOADED : error.status
+  return TYPES[status] ?? (status >= 400 && status < 499 ? 'invalid_request_error' : 'api_error')
+}
+
+/** Clients compact their conversation where they read these words. */
+function messageOf({ code, message, details }: GatewayError): string {
+  if (code !== 'ERR_GW_CONTEXT_OVERFLOW') return message
+  const { prompt_tokens: prompt, context_window: window } = details.facts ?? {}
+  if (/^prompt is too long/.test(message)) return message
+  const numbers = prompt === undefined ? '' : `: ${prompt} tokens > ${window} maximum`
+  return `prompt is too long${numbers}. ${message}`
+}
+
+const LIMIT = /^x-ratelimit-(limit|remaining|reset)-(requests|tokens)$/
+
+/** Headers of OpenAI's form become Anthropic's: another order of words, and moments instead of durations. */
+function limitHeaders(
+  headers: Readonly<Record<string, string>>,
+  wallMs: number,
+): Record<string, string> {
+  const named = Object.entries(headers).map(([name, value]) => {
+    const [, figure, unit] = LIMIT.exec(name) ?? []
+    if (figure === undefined) return [name, value]
+    const shown = figure === 'reset' ? momentOf(value, wallMs) : value
+    return [`anthropic-ratelimit-${unit}-${figure}`, shown]
+  })
+  return Object.fromEntries(named)
+}
+
+const DURATION = /^(?:(\d+)m)?([\d.]+)(ms|s)$/
+
+function momentOf(duration: string, wallMs: number): string {
+  const [, minutes = '0', count = '0', unit] = DURATION.exec(duration) ?? []
+  const ms = Number(minutes) * 60_000 + Number(count) * (unit === 'ms' ? 1 : 1000)
+  return `${new Date(wallMs + ms).toISOString().slice(0, -5)}Z`
+}

@@ -1,0 +1,96 @@
+/** Requests and answers of clients that speak Anthropic's wire themselves: bytes pass, and are read for their meaning. */
+import type { ChatRequest } from '../../inner-form.ts'
+import { editMembers } from '../../json/edit.ts'
+import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { Failure, Passed, ProviderSettings, SameWire, WireReader } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { knownCounts, readUsage } from './answer.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Name of this wire; clients' dialects have the same. */
+export const WIRE = 'anthropic-messages'
+
+const SIGNATURE = '"signature"'
+const END = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+
+/** The client's bytes, changed only where they have to be. */
+export function passedBody(request: ChatRequest, { model }: ProviderSettings): Buffer {
+  const { bytes, spans } = request
+  const edits = new Map<string, string | undefined>()
+  if (request.body.model !== model) edits.set('model', JSON.stringify(model))
+  const messages = bytes.includes(SIGNATURE) ? signedMessages(request) : undefined
+  if (messages !== undefined) edits.set('messages', messages)
+  return editMembers(bytes, spans, edits)
+}
+
+/**
+ * Thinking of another provider has no signature, and the API refuses it. Undefined where it has no such block.
+ */
+function signedMessages({ bytes, spans }: ChatRequest): string | undefined {
+  const span = spans.get('messages')
+  if (span === undefined) return undefined
+  const messages = listOf(parsed(bytes.toString('utf8', span.start, span.end))).map(recordOf)
+  if (!messages.some(({ content }) => listOf(content).some(isUnsigned))) return undefined
+  const kept = messages.map((message) => {
+    const { content } = message
+    return Array.isArray(content)
+      ? { ...message, content: content.filter((block) => !isUnsigned(block)) }
+      : message
+  })
+  return JSON.stringify(kept.filter(({ content }) => !Array.isArray(content) || content.length > 0))
+}
+
+function isUnsigned(block: unknown): boolean {
+  const { type, signature } = recordOf(block)
+  return type === 'thinking' && signature === ''
+}
+
+export function sameWire(recognisers: readonly Recogniser[]): SameWire<'chat'> {
+  return {
+    wire: WIRE,
+    decode: (body) => readPassed(body, recognisers),
+    openStream: () => openPassed(recognisers),
+  }
+}
+
+function readPassed(body: Buffer, recognisers: readonly Recogniser[]): Passed {
+  const answer = parsed(body.toString())
+  if (isRecord(answer) && isError(answer)) return failed(classifyError(recognisers, answer))
+  if (isRecord(answer) && Array.isArray(answer.content))
+    return { kind: 'body', body, usage: readUsage(answer.usage) }
+  return failed(malformed('The upstream answered without content.'))
+}
+
+function failed(failure: Failure): Passed {
+  return { kind: 'failure', failure }
+}
+
+function openPassed(recognisers: readonly Recogniser[]): WireReader {
+  let usage: Json = {}
+  const passed = { out: 'same', content: false, finished: false, done: false } as const
+  return {
+    passesComments: true,
+    read({ data }) {
+      const event = parsed(data)
+      if (!isRecord(event)) return { ...passed, broken: true }
+      if (event.type === 'error')
+        return { ...passed, out: '', failure: classifyError(recognisers, event) }
+      usage = { ...usage, ...knownCounts(event.usage ?? recordOf(event.message).usage) }
+      const counted = readUsage(usage)
+      return {
+        ...passed,
+        content: isContent(event),
+        finished: textOf(recordOf(event.delta).stop_reason) !== undefined,
+        done: event.type === 'message_stop',
+        ...(counted && { usage: counted }),
+      }
+    },
+    end: () => END,
+  }
+}
+
+function isContent({ type, content_block: block }: Json): boolean {
+  return type === 'content_block_delta' || recordOf(block).type === 'tool_use'
+}
