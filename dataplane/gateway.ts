@@ -9,6 +9,7 @@ import type { AlertWebhook } from './budgets/webhook.ts'
 import type { Snapshot } from './config/snapshot.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
+import type { Environment } from './providers/credential-source.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/open.ts'
 import type { Log } from './telemetry/log.ts'
@@ -25,6 +26,7 @@ export interface Active {
 
 export interface Gateway {
   active: Active
+  readonly env: Environment
   readonly clock: Clock
   readonly deadlines: Deadlines
   /** Uniform in [0, 1). */

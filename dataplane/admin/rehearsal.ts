@@ -3,12 +3,13 @@
 import type { GatewayError } from '../base/errors.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
+import type { ChatRequest } from '../inner-form.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { FailedAttempt } from '../upstream/attempt/attempts.ts'
 import { nextAttempt, type Plan } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
-import { tryCompletion } from './trial.ts'
+import { tryCompletion, tryCredential } from './trial.ts'
 import { aQuestion } from './upstream-test.ts'
 
 const SIMULATED = {
@@ -66,7 +67,7 @@ async function follow(route: Route, lane: Lane, simulation: Failure | undefined,
     const isSimulated = candidate === victim && simulation !== undefined
     const step = isSimulated
       ? { ok: false, ms: 0, status: simulation.status, failure: simulation }
-      : await tryCompletion(request, candidate.settings, gateway.active.snapshot.section)
+      : await ask(candidate, request, gateway)
     const { failure } = step
     tried.push({
       upstream: candidate.name,
@@ -81,6 +82,12 @@ async function follow(route: Route, lane: Lane, simulation: Failure | undefined,
     attempts.push({ candidate, failure: failure.class, moveOn: false })
     last = { target: candidate, failure }
   }
+}
+
+async function ask({ settings }: Target, request: ChatRequest, { active, env }: Gateway) {
+  const fetched = await tryCredential(settings, env)
+  if (fetched?.step.ok === false) return fetched.step
+  return await tryCompletion(request, fetched?.settings ?? settings, active.snapshot.section)
 }
 
 /** The rules of production over this moment's states, without taking anything from a retry budget. */

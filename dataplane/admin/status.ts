@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { VERSION } from '../base/version.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Activation } from '../process/activation.ts'
+import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
 import type { Target } from '../upstream/target/targets.ts'
 
 export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
@@ -49,6 +50,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
     health: settings.healthPath === undefined ? 'not probed' : state.health.state,
     breaker: state.breaker.peek(now),
     ...breakerFacts(state, clock),
+    ...credentialStatus(state.credential),
     in_flight: inFlight,
     queue: state.reportedQueue ?? 'own requests in flight',
   }

@@ -1,19 +1,24 @@
 /** One short request to an upstream, on a separate connection: no breaker, limit or counter sees it. */
 
 import { openAiChatDialect } from '../apis/openai-chat/dialect.ts'
+import { systemClock } from '../base/clock.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Failure } from '../providers/contract.ts'
+import type { Environment } from '../providers/credential-source.ts'
 import { masked } from '../upstream/attempt/masking.ts'
+import { signatureOf } from '../upstream/attempt/pool-request.ts'
 import { openPool } from '../upstream/connection/client.ts'
 import { failureOf } from '../upstream/connection/connection-failures.ts'
+import { faultOf } from '../upstream/credentials/renewed-credential.ts'
+import { settingsFetched, sourceOf } from '../upstream/credentials/upstream-credential.ts'
 import { readBounded } from '../upstream/target/bounded-body.ts'
 import { probe } from '../upstream/target/probe.ts'
 import { pairOf } from '../wires.ts'
 
 export interface Step {
-  readonly step: 'health' | 'completion'
+  readonly step: 'health' | 'credential' | 'completion'
   readonly ok: boolean
   readonly ms: number
   /** A step of the trial and its outcome. */
@@ -52,6 +57,25 @@ export async function tryHealth(
   }
 }
 
+/** Fetches a credential as a gateway that starts would; undefined where requests carry the written one. */
+export async function tryCredential(
+  settings: UpstreamSettings,
+  env: Environment,
+): Promise<{ readonly step: Step; readonly settings: UpstreamSettings } | undefined> {
+  const source = sourceOf(settings, env)
+  if (source === undefined) return undefined
+  const startedAt = performance.now()
+  const step = (rest: Pick<Step, 'ok' | 'failure'>) =>
+    ({ step: 'credential', asked: source.from, ms: since(startedAt), ...rest }) as const
+  try {
+    const fetched = await settingsFetched(settings, source)
+    return { step: step({ ok: true }), settings: fetched }
+  } catch (error) {
+    const failure = masked({ class: 'credential', message: faultOf(error) }, settings)
+    return { step: step({ ok: false, failure }), settings }
+  }
+}
+
 export async function tryCompletion(
   request: ModelRequest,
   settings: UpstreamSettings,
@@ -66,13 +90,17 @@ export async function tryCompletion(
   try {
     const pair = pairOf(openAiChatDialect, provider)
     if (pair === undefined) throw new Error(`${provider.name} serves no chat completions`)
-    const { path, headers, body } = pair.encode(request, settings, undefined)
-    asked += path.replace(/\?.*/, '')
+    const encoded = pair.encode(request, settings, undefined)
+    asked += encoded.path.replace(/\?.*/, '')
+    const { headers } = encoded
+    const path = basePath + encoded.path
+    const body = Buffer.from(encoded.body)
+    const signature = signatureOf({ path, headers, body }, settings, systemClock)
     const answer = await pool.request({
       origin,
-      path: basePath + path,
+      path,
       method: 'POST',
-      headers: { ...headers, ...settings.headers, 'accept-encoding': 'identity' },
+      headers: { ...headers, ...settings.headers, ...signature, 'accept-encoding': 'identity' },
       body,
       signal: AbortSignal.timeout(settings.timeoutMs),
     })

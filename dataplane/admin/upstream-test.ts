@@ -4,7 +4,7 @@ import { parseRequest } from '../body/request.ts'
 import type { UpstreamSettings } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import type { ChatRequest } from '../inner-form.ts'
-import { type Step, tryCompletion, tryHealth } from './trial.ts'
+import { type Step, tryCompletion, tryCredential, tryHealth } from './trial.ts'
 
 /** A thousand upstreams are not all dialled at once. */
 const AT_ONCE = 8
@@ -25,29 +25,31 @@ export interface UpstreamTest {
 /** undefined where no upstream has the name; without a name all of them. */
 export async function testUpstreams(
   name: string | undefined,
-  { active }: Gateway,
+  gateway: Gateway,
 ): Promise<readonly UpstreamTest[] | undefined> {
-  const { upstreams, section } = active.snapshot
+  const { upstreams } = gateway.active.snapshot
   const chosen = [...upstreams.values()].filter((one) => name === undefined || one.name === name)
   if (chosen.length === 0) return undefined
   const tests: UpstreamTest[] = []
   for (let index = 0; index < chosen.length; index += AT_ONCE) {
     const batch = chosen.slice(index, index + AT_ONCE)
-    tests.push(...(await Promise.all(batch.map((settings) => testOf(settings, section)))))
+    tests.push(...(await Promise.all(batch.map((settings) => testOf(settings, gateway)))))
   }
   return tests
 }
 
-async function testOf(
-  settings: UpstreamSettings,
-  section: Gateway['active']['snapshot']['section'],
-): Promise<UpstreamTest> {
+async function testOf(settings: UpstreamSettings, { active, env }: Gateway): Promise<UpstreamTest> {
   const { name, provider, origin, basePath, model, disabled } = settings
   const facts = { name, provider: provider.name, endpoint: origin + basePath, model }
   if (disabled !== undefined) return { ...facts, ok: false, disabled, steps: [] }
+  const { section } = active.snapshot
   const health = await tryHealth(settings, section)
-  const completion = await tryCompletion(aQuestion(model), settings, section)
-  const steps = health === undefined ? [completion] : [health, completion]
+  const fetched = await tryCredential(settings, env)
+  const completion =
+    fetched?.step.ok === false
+      ? undefined
+      : await tryCompletion(aQuestion(model), fetched?.settings ?? settings, section)
+  const steps = [health, fetched?.step, completion].filter((step) => step !== undefined)
   return { ...facts, ok: steps.every(({ ok }) => ok), steps }
 }
 

@@ -18,6 +18,8 @@ import { FIRST_CONTENT_SECONDS } from './schema/upstreams.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
+  /** Secrets beside the credential that stand in what it is sent: parts of it, and the written one it was fetched with. */
+  readonly otherSecrets?: readonly string[]
   /** Why it is never asked; undefined where it is. */
   readonly disabled: string | undefined
   readonly provider: Provider

@@ -70,7 +70,7 @@ export async function serve(
 ): Promise<number> {
   if (loaded.configuration === undefined) return 1
   const snapshot = compile(loaded.configuration, loaded.delivered)
-  const made = await tryToCreate(snapshot, env.GW_LOG_FORMAT)
+  const made = await tryToCreate(snapshot, env)
   if (made === undefined) return 1
   const { gateway, targets, opened } = made
   const activation = new Activation(gateway, targets, loaded)
@@ -155,12 +155,9 @@ interface Made {
   readonly opened: OpenStore
 }
 
-async function tryToCreate(
-  snapshot: Snapshot,
-  format: string | undefined,
-): Promise<Made | undefined> {
+async function tryToCreate(snapshot: Snapshot, env: Environment): Promise<Made | undefined> {
   try {
-    return await createGateway(snapshot, format)
+    return await createGateway(snapshot, env)
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     complain(error.message)
@@ -169,14 +166,17 @@ async function tryToCreate(
 }
 
 /** Throws StateError when `state_dir` cannot be used. */
-async function createGateway(snapshot: Snapshot, format: string | undefined): Promise<Made> {
+async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made> {
   const clock = systemClock
   const random = Math.random
   const metrics = createMetrics()
   const dropped = metrics.logLinesDropped.at()
   metrics.build.at(VERSION).value = 1
   metrics.reloadedAt.at().value = clock.wall() / 1000
-  const log = createLog({ ...standardOutput(() => dropped.value++, format), wallClock: clock.wall })
+  const log = createLog({
+    ...standardOutput(() => dropped.value++, env.GW_LOG_FORMAT),
+    wallClock: clock.wall,
+  })
   const deadlines = new Deadlines(clock)
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
@@ -204,9 +204,10 @@ async function createGateway(snapshot: Snapshot, format: string | undefined): Pr
   deadlines.add(leases)
   deadlines.add(webhook)
   deadlines.add(objectives)
-  const targets = new Targets({ clock, random, metrics, log, readText })
+  const targets = new Targets({ clock, random, metrics, log, readText, env })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
+    env,
     clock,
     deadlines,
     random,

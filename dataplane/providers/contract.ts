@@ -1,12 +1,15 @@
 /** A provider is pure translation between the inner form and one wire. */
 import type { Forms, Operation, Usage } from '../inner-form.ts'
+import type { CredentialSource, Environment } from './credential-source.ts'
 import type { AddressSettings, ProviderFacts } from './facts-contract.ts'
 
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {
   readonly model: string
-  /** Resolved credential; empty when the upstream needs none. */
+  /** The written credential, or the fetched one that holds now; empty when the upstream needs none. */
   readonly credential: string
+  /** Whether it was fetched from the source that `openCredentials` gave. */
+  readonly isFetched?: boolean
 }
 
 export interface Provider extends ProviderFacts {
@@ -15,6 +18,11 @@ export interface Provider extends ProviderFacts {
   readonly operations: { readonly [O in Operation]?: ProviderOperation<O> }
   /** Classifies an answer that is not 2xx. `headers` have lower-case names. */
   classify(status: number, headers: Readonly<Record<string, unknown>>, body: Buffer): Failure
+  /**
+   * Where a credential comes from that is fetched and expires: called where the configuration writes none, or one in a
+   * form that requests do not carry. undefined: requests carry `settings.credential` as it is.
+   */
+  openCredentials?(settings: ProviderSettings, env: Environment): CredentialSource | undefined
   /** Headers that depend on the whole request, such as a signature; added to those of `encode`. */
   sign?(request: FinalRequest, settings: ProviderSettings): Headers
 }

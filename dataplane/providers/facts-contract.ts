@@ -3,7 +3,7 @@ import type { WindowQuestion } from './window-questions.ts'
 
 /** Settings of an upstream that only some providers understand. */
 export const PROVIDER_SETTINGS = ['region', 'project', 'deployment', 'api_version'] as const
-type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
+export type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
 
 /** The settings of an upstream that its address may depend on. */
 export interface AddressSettings {
@@ -55,8 +55,11 @@ export interface ProviderFacts {
   readonly settings?: readonly ProviderSetting[]
   /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */
   readonly requires?: Requirement
-  /** Whether the hosted API can be reached without `api_key`. */
-  readonly keyless?: boolean
+  /**
+   * The settings with which the hosted API takes the identity of the process where `api_key` is absent; absent: it
+   * always wants a key.
+   */
+  readonly keyless?: readonly ProviderSetting[]
   /** The header that carries the credential; absent: `authorization`. */
   readonly credentialHeader?: string
   /** Context windows of its models that have one published size, by name without date or version. */

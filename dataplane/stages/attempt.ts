@@ -14,6 +14,7 @@ import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
+import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
 import type { Target } from '../upstream/target/targets.ts'
 import { type Pair, pairOf } from '../wires.ts'
 import type { Admission } from './admit.ts'
@@ -65,6 +66,12 @@ export async function attempt(
       await journey.pause(next.candidate, totalAt, presence)
       if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
     } else next.candidate.state.retryBudget.request(clock.now())
+    const { settings, state } = next.candidate
+    const fetching = state.credential.renewed?.pending()
+    if (fetching !== undefined) {
+      const waitMs = Math.min(settings.timeoutMs, totalAt - clock.now())
+      await fetchEnded(fetching, waitMs, presence)
+    }
     const recalled = recall(request, dialect.reading)
     if (recalled !== undefined) await recalled
     // A drain may have refused the request before its body was whole.

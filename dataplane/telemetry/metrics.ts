@@ -85,6 +85,17 @@ export const METRICS = {
     'Waiting and running requests the runtime reported last.',
     'upstream',
   ),
+  credentialValid: gauge(
+    'gw_upstream_credential_valid',
+    '1 while a fetched credential of the upstream holds; absent where the credential is written.',
+    'upstream',
+  ),
+  credentialFetches: counter(
+    'gw_upstream_credential_fetches_total',
+    "Fetches of the upstream's credential from an identity service, by how they ended.",
+    'upstream',
+    'result',
+  ),
   brokenEvents: counter(
     'gw_broken_events_total',
     'Stream events that held no valid JSON and were passed on.',

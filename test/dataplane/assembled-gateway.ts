@@ -36,7 +36,7 @@ export function assemble(
   const write = (line: string) => void lines.push(JSON.parse(line))
   const log = createLog({ write, flush() {}, wallClock: clock.wall })
   const random = () => 0.5
-  const targets = new Targets({ clock, random, metrics, log, readText: () => '' })
+  const targets = new Targets({ clock, random, metrics, log, readText: () => '', env: {} })
   const snapshot = aSnapshotOf(gw)
   const active = { snapshot, lanes: targets.activate(snapshot) }
   for (const lane of active.lanes.values()) for (const { state } of lane.targets) state.retire()
@@ -44,6 +44,7 @@ export function assemble(
   let ids = 0
   const gateway: Gateway = {
     active,
+    env: {},
     clock,
     deadlines: new Deadlines(clock),
     random,

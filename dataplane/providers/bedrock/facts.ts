@@ -12,5 +12,5 @@ export const facts: ProviderFacts = {
     message: 'required: bedrock has an address for each region',
     fix: 'Add region:, such as eu-central-1, or endpoint:.',
   },
-  keyless: true,
+  keyless: [],
 }

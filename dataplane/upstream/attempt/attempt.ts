@@ -1,7 +1,8 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
-import type { ModelRequest, Usage } from '../../inner-form.ts'
+import type { Usage } from '../../inner-form.ts'
 import type { MeteredAttempt } from '../../meter.ts'
 import type { AnswerOrigin, Failure } from '../../providers/contract.ts'
 import { Tap } from '../../streaming/tap.ts'
@@ -11,17 +12,16 @@ import {
   UpstreamStream,
 } from '../../streaming/upstream-stream.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
-import type { Pair } from '../../wires.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
+import { withoutCredential } from '../credentials/upstream-credential.ts'
 import type { Permit } from '../target/breaker.ts'
-import type { Target } from '../target/targets.ts'
 import { answeredId, answersAnother } from './answered-id.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
-import { poolRequestOf } from './pool-request.ts'
+import { poolRequestOf, type Sending } from './pool-request.ts'
 import { reasonOf, speaksAgainst } from './verdict.ts'
-import { WholeAnswer } from './whole-answer.ts'
+import { TOO_LONG, WholeAnswer } from './whole-answer.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string; readonly usage: Usage | undefined }
@@ -32,17 +32,11 @@ export type Outcome =
 /** The parts of the gateway that an attempt runs on. */
 export type Runner = Pick<Gateway, 'clock' | 'deadlines' | 'metrics'>
 
-export interface AttemptParts {
-  readonly request: ModelRequest
-  /** The client's wire and the target's. */
-  readonly pair: Pair
-  readonly target: Target
+export interface AttemptParts extends Sending {
   /** Leave of the target's breaker; handed back by the attempt, once. */
   readonly permit: Permit
   readonly metered: MeteredAttempt
   readonly gateway: Runner
-  /** Sent as the limit of tokens when the client gave none. */
-  readonly maxTokens: number | undefined
   /** Monotonic moment at which the request's time is up. */
   readonly totalAt: number
   /** Whether this request has already failed there, and that has counted. */
@@ -52,6 +46,8 @@ export interface AttemptParts {
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
   readonly #parts: AttemptParts
+  /** The target's; from the moment it is sent with the credential that it was sent with. */
+  #settings: UpstreamSettings
   /** Only a stream is read while it passes. */
   #tap: Tap | undefined
   readonly #exchange: Exchange
@@ -69,6 +65,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     const { request, target, gateway, totalAt } = parts
     const { timeoutMs, wholeTimeoutMs, idleTimeoutMs } = target.settings
     this.#parts = parts
+    this.#settings = target.settings
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
@@ -91,7 +88,14 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   #dispatch(ids: Continued): void {
     const { target } = this.#parts
-    this.#sent = poolRequestOf(this.#parts, ids)
+    const settings = target.settingsNow
+    if (settings === undefined) {
+      this.#exchange.abort('there is no credential')
+      this.#fail(withoutCredential(target.state.credential))
+      return
+    }
+    this.#settings = settings
+    this.#sent = poolRequestOf(this.#parts, settings, ids)
     target.state.pool.dispatch(this.#sent, this.#exchange)
   }
 
@@ -111,7 +115,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   /** The upstream's id of the request, once the head of its answer is there. */
   get upstreamRequestId(): string | undefined {
-    return answeredId(this.#headers, this.#parts.target.settings)
+    return answeredId(this.#headers, this.#settings)
   }
 
   get model(): string {
@@ -192,9 +196,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #openStream(): void {
-    const { request, target, maxTokens, metered, pair } = this.#parts
-    const { settings } = target
-    const { framing } = settings.provider
+    const { request, maxTokens, metered, pair } = this.#parts
+    const { framing } = this.#settings.provider
     // Some wires tell a truncated answer only by the limit that was asked for.
     const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
     const reader = pair.openStream(bounded, this)
@@ -203,7 +206,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#fail({ class: 'malformed', message: 'The answer is a stream, unasked.' })
       return
     }
-    this.#tap = new Tap(reader, framing, metered, (failure) => masked(failure, settings))
+    this.#tap = new Tap(reader, framing, metered, (failure) => masked(failure, this.#settings))
     this.#stream = new UpstreamStream(this.#tap, framing, this.#exchange, this)
   }
 
@@ -231,9 +234,11 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   #read(body: Buffer | undefined): void {
     const { request, target, pair } = this.#parts
-    const { provider } = target.settings
+    const { provider, credential } = this.#settings
     if (this.#status >= 300) {
-      this.#fail(provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0)))
+      const failure = provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0))
+      if (failure.class === 'credential') target.state.credential.renewed?.refused(credential)
+      this.#fail(failure)
       return
     }
     if (body === undefined) {
@@ -254,7 +259,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   /** An upstream that was still at work when the request's time was up has done nothing wrong. */
   #verdictOn(failure: Failure): 'failure' | 'neutral' {
     const { gateway, totalAt, repeats, permit } = this.#parts
-    if (!speaksAgainst(failure.class)) return 'neutral'
+    // An upstream is not at fault for what it never got.
+    if (!speaksAgainst(failure.class) || this.#sent === undefined) return 'neutral'
     if (failure.class === 'timeout' && gateway.clock.now() >= totalAt) return 'neutral'
     if (this.#isOnlySlow(failure)) return 'neutral'
     // One request says one thing about an upstream. A probe still has to say how it went.
@@ -270,7 +276,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #fail(failure: Failure): void {
-    const shown = masked(failure, this.#parts.target.settings)
+    const shown = masked(failure, this.#settings)
     this.#blame(shown)
     this.#resolve({ kind: 'failed', failure: shown })
   }
@@ -290,8 +296,3 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     target.state.breaker[verdict](permit, gateway.clock.now())
   }
 }
-
-const TOO_LONG = {
-  'too large': 'The answer is larger than 32 MiB.',
-  'too much': 'The upstream answered with something else than a JSON object.',
-} as const

@@ -8,14 +8,14 @@ const SECRET_LENGTH_MIN = 8
 const MESSAGE_LENGTH_MAX = 2_000
 const LABEL_LENGTH_MAX = 200
 
-export type Sent = Pick<UpstreamSettings, 'credential' | 'headers'>
+export type Sent = Pick<UpstreamSettings, 'credential' | 'headers' | 'otherSecrets'>
 
 /**
  * A failure in the upstream's words, without the credential and the header values it was sent. It is shortened last: of
  * a credential at the edge the first part would be left, which nothing would find any more.
  */
-export function masked(failure: Failure, { credential, headers }: Sent): Failure {
-  const secrets = secretsOf({ credential, headers })
+export function masked(failure: Failure, sent: Sent): Failure {
+  const secrets = secretsOf(sent)
   const clean = (text: string, lengthMax: number) =>
     secrets.reduce(withoutSecret, text).slice(0, lengthMax)
   const label = (text: string | null) => text && clean(text, LABEL_LENGTH_MAX)
@@ -34,10 +34,9 @@ export function repeatsSecret(text: string, sent: Sent): boolean {
   return secretsOf(sent).some((secret) => text.includes(secret))
 }
 
-function secretsOf({ credential, headers }: Sent): string[] {
+function secretsOf({ credential, headers, otherSecrets = [] }: Sent): string[] {
   const secrets = Object.values(headers).filter((value) => value.length >= SECRET_LENGTH_MIN)
-  if (credential !== '') secrets.push(credential)
-  return secrets
+  return [...secrets, ...[credential, ...otherSecrets].filter((secret) => secret !== '')]
 }
 
 function withoutSecret(text: string, secret: string): string {

@@ -23,6 +23,7 @@ export function refusalOf(failure: Failure, upstream: string): GatewayError {
         ...(failure.class === 'rate_limited' ? retryAfter(failure, 1000) : retryAfter(failure)),
       })
     case 'credential':
+      if (failure.shown !== undefined) return upstreamError(said, facts, cause)
       return upstreamError(`Upstream "${upstream}" refused the gateway's credential.`, facts)
     case 'tls':
       return new GatewayError('ERR_GW_UPSTREAM_TLS_VERIFY', said, { cause })

@@ -36,3 +36,8 @@ export class WholeAnswer {
     return this.#body.take()
   }
 }
+
+export const TOO_LONG = {
+  'too large': 'The answer is larger than 32 MiB.',
+  'too much': 'The upstream answered with something else than a JSON object.',
+} as const

@@ -4,10 +4,12 @@ import type { Clock } from '../../base/clock.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ReadText } from '../../config/tls-files.ts'
+import type { Environment } from '../../providers/credential-source.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { openPool, openRequestPool } from '../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
+import { UpstreamCredential } from '../credentials/upstream-credential.ts'
 import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
 import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
 import { ModelWindow, readModelWindow } from './model-window.ts'
@@ -22,6 +24,7 @@ export interface World {
   readonly metrics: Metrics
   readonly log: Log
   readonly readText: ReadText
+  readonly env: Environment
 }
 
 const BREAKER_DEFAULTS = { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 }
@@ -38,6 +41,7 @@ export class TargetState {
   readonly breaker: Breaker
   readonly health: HealthCheck
   readonly retryBudget = new RetryBudget()
+  readonly credential: UpstreamCredential
   inFlight = 0
   /** The failure that its breaker counted last, in words for the status. */
   failedLast: string | undefined
@@ -64,6 +68,7 @@ export class TargetState {
     this.health = new HealthCheck(healthSettings(settings), (from, to) =>
       this.#healthChanged(from, to),
     )
+    this.credential = new UpstreamCredential(settings.name, { ...world, schedule })
     this.show()
     world.metrics.healthy.at(this.#name).value = 1
   }
@@ -72,6 +77,7 @@ export class TargetState {
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
     this.breaker.configure(breakerSettings(settings))
+    this.credential.configure(settings)
     this.#watchWindow(settings)
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
@@ -134,6 +140,7 @@ export class TargetState {
     metrics.upstreamInFlight.at(this.#name).value = this.inFlight
     const { reportedQueue } = this
     if (reportedQueue !== undefined) metrics.queueDepth.at(this.#name).value = reportedQueue
+    this.credential.show()
     this.#showBreaker(this.breaker.peek(clock.now()))
   }
 
@@ -149,6 +156,7 @@ export class TargetState {
    * a retry, a fallback or the rest of its body; idle connections close by themselves within seconds.
    */
   retire(): void {
+    this.credential.stop()
     this.#prober?.stop()
     this.#queueWatch?.stop()
     this.#modelWindow?.stop()
@@ -156,6 +164,7 @@ export class TargetState {
   }
 
   async destroy(): Promise<void> {
+    this.credential.end()
     this.#prober?.stop()
     this.#queueWatch?.stop()
     this.#modelWindow?.stop()
@@ -168,10 +177,7 @@ export class TargetState {
     return new Prober(healthSettings(this.#settings), this.health, {
       now: clock.now,
       random,
-      schedule(delayMs, call) {
-        const timer = setTimeout(call, delayMs).unref()
-        return () => clearTimeout(timer)
-      },
+      schedule,
       probe: () => probe(pool, this.#settings.healthPath ?? '/', timeoutMs(this.#settings)),
     })
   }
@@ -207,6 +213,11 @@ export class TargetState {
       to,
     })
   }
+}
+
+function schedule(delayMs: number, call: () => void): () => void {
+  const timer = setTimeout(call, delayMs).unref()
+  return () => clearTimeout(timer)
 }
 
 function breakerSettings({ section }: UpstreamSettings): BreakerSettings {

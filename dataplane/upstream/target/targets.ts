@@ -1,9 +1,11 @@
 /** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
+import type { FetchedCredential } from '../../providers/credential-source.ts'
 import type { Candidate } from '../../strategies/contract.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
+import { withCredential } from '../credentials/upstream-credential.ts'
 import { TargetState, type World } from './target-state.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -16,6 +18,9 @@ export class Target implements Candidate {
   /** The provider's headers of an earlier request, and what was made of them. */
   #provided: Headers | undefined
   #sent: readonly string[] = []
+  /** The fetched credential of an earlier request, and the settings with it. */
+  #fetched: FetchedCredential | undefined
+  #settingsWith: UpstreamSettings | undefined
 
   constructor(settings: UpstreamSettings, weight: number, state: TargetState) {
     this.settings = settings
@@ -37,6 +42,18 @@ export class Target implements Candidate {
 
   get contextWindow(): number | undefined {
     return this.settings.contextWindow ?? this.state.toldWindow
+  }
+
+  /** The settings with the credential that holds now; undefined while a credential that must be fetched is missing. */
+  get settingsNow(): UpstreamSettings | undefined {
+    const { renewed } = this.state.credential
+    if (renewed === undefined) return this.settings
+    const { current } = renewed
+    if (current !== this.#fetched) {
+      this.#fetched = current
+      this.#settingsWith = current && withCredential(this.settings, current)
+    }
+    return this.#settingsWith
   }
 
   /**

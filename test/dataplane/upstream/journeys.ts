@@ -79,7 +79,7 @@ export function aRig(gw: {
   const snapshot = compile(loaded.configuration)
   const metrics = createMetrics()
   const log = { event() {}, request() {}, flush() {} }
-  const world = { clock, metrics, log, random: () => 0.5, readText: () => '' }
+  const world = { clock, metrics, log, random: () => 0.5, readText: () => '', env: {} }
   const lanes = new Targets(world).activate(snapshot)
   const asked: Asked[] = []
   const heard: [string, unknown][] = []

@@ -56,10 +56,18 @@ export function simulate(
   const clock = { now: () => now, wall: () => now }
   const metrics = createMetrics()
   const log = { event() {}, request() {}, flush() {} }
-  const targets = new Targets({ clock, random: Math.random, metrics, log, readText: () => '' })
+  const targets = new Targets({
+    clock,
+    random: Math.random,
+    metrics,
+    log,
+    readText: () => '',
+    env: {},
+  })
   const store = wrap(new MemoryStore({ clock }))
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
+    env: {},
     clock,
     deadlines: new Deadlines(clock),
     random: Math.random,

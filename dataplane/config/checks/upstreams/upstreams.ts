@@ -46,10 +46,12 @@ const regionIsALabel: UpstreamCheck = ({ region }, path) =>
 const hostedHasCredential: UpstreamCheck = (upstream, path) => {
   const { provider, endpoint, api_key, headers } = upstream
   const { hosted, keyless } = PROVIDER_FACTS[provider]
-  if (!hosted || keyless) return []
+  if (!hosted || keyless?.every((setting) => upstream[setting] !== undefined)) return []
   if (api_key !== undefined || headers !== undefined || endpoint !== undefined) return []
   const message = `required: ${provider} refuses every request without a credential`
-  return [refuse([...path, 'api_key'], message, 'Add api_key: ${env:NAME} or a secret reference.')]
+  const fix = 'Add api_key: ${env:NAME} or a secret reference'
+  const other = keyless && `, or ${keyless.join(' and ')} for the identity of the gateway itself`
+  return [refuse([...path, 'api_key'], message, `${fix}${other ?? ''}.`)]
 }
 
 const providerSettingsAreUsed: UpstreamCheck = (upstream, path) =>

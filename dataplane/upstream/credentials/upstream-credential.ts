@@ -1,0 +1,185 @@
+/** The credential of one upstream where it is fetched: opened with the settings, followed by log and metrics. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Presence } from '../../presence.ts'
+import type { Failure } from '../../providers/contract.ts'
+import type {
+  CredentialSource,
+  Environment,
+  FetchedCredential,
+} from '../../providers/credential-source.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import {
+  type CredentialState,
+  FETCH_MS_MAX,
+  type RenewalWorld,
+  RenewedCredential,
+} from './renewed-credential.ts'
+
+export interface CredentialWorld extends Pick<RenewalWorld, 'clock' | 'random' | 'schedule'> {
+  readonly env: Environment
+  readonly metrics: Metrics
+  readonly log: Log
+}
+
+/**
+ * The source where requests do not carry the written credential as it is; undefined where they do, where a configured
+ * header carries one, and where the upstream is never asked.
+ */
+export function sourceOf(
+  settings: UpstreamSettings,
+  env: Environment,
+): CredentialSource | undefined {
+  const { provider, headers, disabled } = settings
+  const isCarried = ['authorization', provider.credentialHeader ?? ''].some((name) =>
+    Object.hasOwn(headers, name),
+  )
+  if (disabled !== undefined || isCarried) return undefined
+  return provider.openCredentials?.(settings, env)
+}
+
+/** The settings as providers and the masking of texts read them, with a fetched credential in its place. */
+export function withCredential(
+  settings: UpstreamSettings,
+  { value, secrets = [value] }: FetchedCredential,
+): UpstreamSettings {
+  const others = [...secrets, settings.credential]
+  return { ...settings, credential: value, isFetched: true, otherSecrets: others }
+}
+
+/** The settings with a credential that is fetched for one request alone. */
+export async function settingsFetched(
+  settings: UpstreamSettings,
+  source: CredentialSource,
+): Promise<UpstreamSettings> {
+  return withCredential(settings, await source.fetch(AbortSignal.timeout(FETCH_MS_MAX)))
+}
+
+export class UpstreamCredential {
+  readonly #name: string
+  readonly #world: CredentialWorld
+  #renewed: RenewedCredential | undefined
+  #openedWith = ''
+
+  constructor(name: string, world: CredentialWorld) {
+    this.#name = name
+    this.#world = world
+  }
+
+  /** undefined where the written credential is sent as it is. */
+  get renewed(): RenewedCredential | undefined {
+    return this.#renewed
+  }
+
+  /** What is held stays while the settings that it was fetched with stay. */
+  configure(settings: UpstreamSettings): void {
+    const opening = openingOf(settings)
+    if (opening === this.#openedWith) return
+    this.stop()
+    this.#openedWith = opening
+    const source = sourceOf(settings, this.#world.env)
+    this.#renewed = source && this.#open(source)
+    this.show()
+  }
+
+  stop(): void {
+    this.#renewed?.stop()
+  }
+
+  end(): void {
+    this.#renewed?.end()
+  }
+
+  /** A held credential expires by time alone. */
+  show(): void {
+    if (this.#renewed === undefined) return
+    const isHeld = this.#renewed.current !== undefined
+    this.#world.metrics.credentialValid.at(this.#name).value = isHeld ? 1 : 0
+  }
+
+  #open(source: CredentialSource): RenewedCredential {
+    const { clock, random, schedule, metrics } = this.#world
+    const name = this.#name
+    const renewed: RenewedCredential = new RenewedCredential(source, {
+      clock,
+      random,
+      schedule,
+      fetched: (ok) => {
+        metrics.credentialFetches.at(name, ok ? 'success' : 'failure').value++
+        this.show()
+      },
+      changed: (to) => this.#log(to, renewed),
+    })
+    return renewed
+  }
+
+  #log(to: CredentialState, { from, fault, current }: RenewedCredential): void {
+    const [level, what] = WORDS[to]
+    const message = `The credential of upstream "${this.#name}" ${what} from ${from}.`
+    this.#world.log.event(level, 'credential', message, {
+      upstream: this.#name,
+      state: to,
+      ...expiryOf(current),
+      ...(fault !== undefined && { reason: fault }),
+    })
+  }
+}
+
+/** The failure of an attempt that was not sent, because it had nothing to prove itself with. */
+export function withoutCredential({ renewed }: UpstreamCredential): Failure {
+  const fault = renewed?.fault ?? 'It has not been fetched in time.'
+  return {
+    class: 'credential',
+    message: `The credential could not be fetched from ${renewed?.from}: ${fault}`,
+    shown: 'cannot be asked: its credential could not be fetched',
+  }
+}
+
+/** Resolves when the fetch has ended, the time is up, or the client has left. */
+export async function fetchEnded(
+  pending: Promise<void>,
+  waitMs: number,
+  presence: Presence,
+): Promise<void> {
+  const over = new AbortController()
+  presence.begin({ leave: () => over.abort() })
+  const timeUp = delay(waitMs, undefined, { signal: over.signal }).catch(() => undefined)
+  await Promise.race([pending, timeUp])
+  over.abort()
+  presence.done()
+}
+
+const WORDS = {
+  fetching: ['info', 'is being fetched'],
+  valid: ['info', 'was fetched'],
+  kept: ['warn', 'still holds, but could not be renewed'],
+  missing: ['error', 'could not be fetched'],
+} as const satisfies Readonly<Record<CredentialState, readonly ['info' | 'warn' | 'error', string]>>
+
+/** As the status shows it. */
+export function credentialStatus({ renewed }: UpstreamCredential) {
+  if (renewed === undefined) return {}
+  const { from, state, fault, current } = renewed
+  return {
+    credential: {
+      from,
+      state,
+      ...expiryOf(current),
+      ...(fault !== undefined && { reason: fault }),
+    },
+  }
+}
+
+function expiryOf(held: FetchedCredential | undefined): { readonly expires_at?: string } {
+  if (held?.expiresAtMs === undefined) return {}
+  return { expires_at: new Date(held.expiresAtMs).toISOString() }
+}
+
+/** The settings that decide which credential is fetched. */
+function openingOf(settings: UpstreamSettings): string {
+  const { provider, credential, headers, disabled, origin } = settings
+  const { region, project, apiVersion, deployment, model } = settings
+  const place = [origin, region, project, apiVersion, deployment, model]
+  return JSON.stringify([provider.name, credential, Object.keys(headers), disabled, place])
+}
