@@ -48,6 +48,8 @@ interface RequestFacts {
   forwarded?: Readonly<Record<string, string>>
   /** The first part of it that `body` cannot say: only an upstream that speaks the same wire takes the request. */
   readonly untranslated?: { readonly param: string; readonly message: string }
+  /** Members of `bytes` that are not to be sent; `body` is without them already. */
+  readonly omitted?: ReadonlySet<string>
 }
 
 export interface ChatRequest extends RequestFacts {

@@ -124,6 +124,7 @@ class Notes implements Witness {
     const { response, trace } = this.#visit
     response.upstream = attempt.upstream
     response.upstreamRequestId = undefined
+    response.dropped = attempt.dropped
     trace.attempts.push(attempt)
   }
 

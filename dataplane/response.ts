@@ -40,6 +40,8 @@ export class ClientResponse implements Deadline, AnswerListener {
   upstream = 'none'
   /** That upstream's id of the request. */
   upstreamRequestId: string | undefined
+  /** Parameters of the request that were dropped for that upstream. */
+  dropped: readonly string[] | undefined
   /** How the tenant stands, by header name; set once it is known. */
   limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
@@ -197,7 +199,10 @@ export class ClientResponse implements Deadline, AnswerListener {
     const shown = limits && limitHeaders ? limitHeaders(limits, this.#clock.wall()) : limits
     for (const name in shown) head.push(name, shown[name] ?? '')
     // A heartbeat commits to no upstream, so its head cannot name one.
-    if (this.state !== 'heartbeating') head.push('x-gw-upstream', this.upstream)
+    if (this.state !== 'heartbeating') {
+      head.push('x-gw-upstream', this.upstream)
+      if (this.dropped !== undefined) head.push('x-gw-dropped-parameters', this.dropped.join(', '))
+    }
     if (this.upstreamRequestId !== undefined)
       head.push('x-gw-upstream-request-id', this.upstreamRequestId)
     return head

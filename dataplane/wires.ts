@@ -1,6 +1,5 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
-import { invalid } from './body/request.ts'
 import type { ChatEvent, Forms, ModelRequest, Operation, Usage } from './inner-form.ts'
 import type {
   AnswerOrigin,
@@ -13,6 +12,7 @@ import type {
   WireMeaning,
   WireReader,
 } from './providers/contract.ts'
+import { Unsupported } from './providers/unsupported.ts'
 
 /** All that an attempt needs of the two wires. */
 export interface Pair {
@@ -58,7 +58,7 @@ function translation(dialect: Dialect, operation: ProviderOperation): Pair {
   return {
     encode(request, settings, maxTokens) {
       const { untranslated: lack } = request
-      if (lack !== undefined) throw invalid(lack.message, lack.param)
+      if (lack !== undefined) throw new Unsupported(lack.message, [lack.param])
       return operation.encode(request, settings, maxTokens)
     },
     decode(body, request, origin) {

@@ -10,7 +10,11 @@ const Attempt = z.looseObject({
   status: z.number().nullish(),
   reason: z.string().nullish(),
   upstream_request_id: z.string().nullish(),
+  dropped: z.array(z.string()).nullish(),
+  left_out: z.array(z.string()).nullish(),
 })
+
+type Attempt = z.output<typeof Attempt>
 
 export const TraceAnswer = z.looseObject({
   request_id: z.string(),
@@ -88,19 +92,24 @@ function passedOver({ passed_over }: TraceAnswer): Branch[] {
 
 function attemptsOf({ attempts }: TraceAnswer): Branch[] {
   return attempts.map((attempt, index) => {
-    const { upstream, started_ms, ended_ms, outcome, status, reason, upstream_request_id } = attempt
+    const { upstream, started_ms, ended_ms, outcome, status } = attempt
     const took = outcome === 'running' ? 'runs' : ms(ended_ms - started_ms)
     const said = [outcome, status].filter((part) => part !== null && part !== undefined).join(' ')
     return {
       text: `attempt ${index + 1} at ${upstream}: ${said}, ${took} from ${ms(started_ms)}`,
-      below: [
-        ...(upstream_request_id
-          ? [{ text: `request id of the upstream: ${upstream_request_id}` }]
-          : []),
-        ...(reason ? [{ text: reason }] : []),
-      ],
+      below: detailsOf(attempt),
     }
   })
+}
+
+function detailsOf({ upstream_request_id: id, dropped, left_out, reason }: Attempt): Branch[] {
+  const texts = [
+    ...(id ? [`request id of the upstream: ${id}`] : []),
+    ...(dropped ? [`dropped, because it does not support them: ${dropped.join(', ')}`] : []),
+    ...(left_out ? [`left out, because it has no place for them: ${left_out.join(', ')}`] : []),
+    ...(reason ? [reason] : []),
+  ]
+  return texts.map((text) => ({ text }))
 }
 
 /** How the request ended and which side ended it; an answer is shown only if there was one. */

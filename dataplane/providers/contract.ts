@@ -31,7 +31,7 @@ export type Headers = Readonly<Record<string, string>>
 
 /** Translation between the inner form of one operation and the provider's wire. */
 export interface ProviderOperation<O extends Operation = Operation> {
-  /** Throws ERR_GW_INVALID_REQUEST for what the wire cannot say. `maxTokens` is sent where the client sets no limit. */
+  /** Throws `unsupported` (unsupported.ts) for what the wire cannot say. `maxTokens` is sent where the client sets no limit. */
   encode(
     request: Forms[O]['request'],
     settings: ProviderSettings,
@@ -71,6 +71,8 @@ export interface UpstreamRequest {
   /** Lower-case names. Authentication included; `content-type` and `accept` too. */
   readonly headers: Headers
   readonly body: Buffer | string
+  /** Members that the wire has no place for, though nothing is lost: hints, and members of other APIs. */
+  readonly leftOut?: readonly string[] | undefined
 }
 
 /** A request as it leaves, for a signature over it. */

@@ -1,15 +1,11 @@
 /** The inputs of embeddings, as providers want them. */
-import { GatewayError } from '../base/errors.ts'
 import type { EmbeddingsBody } from '../inner-form.ts'
+import { unsupported } from './unsupported.ts'
 
-/** Throws ERR_GW_INVALID_REQUEST for token numbers: a client counts them by another model's tokenizer. */
+/** Throws `unsupported` for token numbers: a client counts them by another model's tokenizer. */
 export function refuseTokens({ input }: EmbeddingsBody, provider: string): void {
   if (typeof input === 'string' || typeof input[0] === 'string') return
-  throw new GatewayError(
-    'ERR_GW_INVALID_REQUEST',
-    `Upstreams of ${provider} take texts, not lists of tokens; send "input" as text.`,
-    { param: 'input' },
-  )
+  throw unsupported(provider, 'input', 'send texts instead of lists of tokens')
 }
 
 /** All texts in their order. Throws as `refuseTokens`. */

@@ -2,16 +2,18 @@
 
 import type { Dialect } from '../apis/dialect.ts'
 import { GatewayError } from '../base/errors.ts'
-import { maskKeys } from '../base/shown-text.ts'
+import { maskKeys, shownName } from '../base/shown-text.ts'
 import { forget, recall } from '../body/request.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { MeteredAttempt } from '../meter.ts'
 import type { Presence } from '../presence.ts'
+import { Unsupported } from '../providers/unsupported.ts'
 import type { Continued } from '../telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
 import { Attempt, type Outcome, type Runner } from '../upstream/attempt/attempt.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
+import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool-request.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
@@ -61,11 +63,10 @@ export async function attempt(
     if (next.kind === 'none') throw endOf(next.why, way)
     // An attempt that begins when the time is up would only hurt the upstream's breaker.
     if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
-    if (next.spill !== undefined) journey.spilled(next.spill)
     if (next.repeat) {
       await journey.pause(next.candidate, totalAt, presence)
       if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
-    } else next.candidate.state.retryBudget.request(clock.now())
+    }
     const { settings, state } = next.candidate
     const fetching = state.credential.renewed?.pending()
     if (fetching !== undefined) {
@@ -76,9 +77,13 @@ export async function attempt(
     if (recalled !== undefined) await recalled
     // A drain may have refused the request before its body was whole.
     if (presence.state === 'over') throw left()
-    const running = begin(next.candidate, way)
+    const written = write(next.candidate, way)
+    if (written === undefined) continue
     // The request has been written from it.
     forget(request)
+    if (next.spill !== undefined) journey.spilled(next.spill)
+    if (!next.repeat) next.candidate.state.retryBudget.request(clock.now())
+    const running = begin(next.candidate, written, way)
     const outcome = running === undefined ? REFUSED : await running.one.outcome
     if (running !== undefined) conclude(running, outcome, way)
     if (outcome.kind === 'left') throw left()
@@ -86,6 +91,9 @@ export async function attempt(
     journey.failed(next.candidate, outcome.failure)
   }
 }
+
+/** A client may send hundreds of members that mean nothing. */
+const LEFT_OUT_MAX = 32
 
 const REFUSED: Outcome = {
   kind: 'failed',
@@ -110,21 +118,49 @@ interface Running {
   readonly entry: AttemptTrace
 }
 
+/** Targets that cannot do the operation do not fit, so they are no candidates. */
+function encodingFor(target: Target, { asked, terms }: Way): Encoding {
+  const { route, maxTokens } = terms
+  // A credential that is missing changes nothing in what can be asked for.
+  const settings = target.settingsNow ?? target.settings
+  const drops = route.section.on_unsupported === 'drop'
+  return { pair: pairOf(asked.dialect, settings.provider) as Pair, settings, maxTokens, drops }
+}
+
+/** undefined where the target cannot do what is asked: it is passed over. */
+function write(target: Target, way: Way): Encoded | undefined {
+  const { asked, journey } = way
+  try {
+    return encodeFor(asked.request, encodingFor(target, way))
+  } catch (error) {
+    if (!(error instanceof Unsupported)) throw error
+    journey.cannot(target, error)
+    asked.witness.passedOver(journey.passedOver ?? [])
+    return undefined
+  }
+}
+
 /** undefined when the breaker has opened since the attempt was planned. */
-function begin(target: Target, { asked, terms, journey, gateway }: Way): Running | undefined {
-  const { request, dialect, presence, witness } = asked
+function begin(
+  target: Target,
+  { request, upstream, dropped }: Encoded,
+  { asked, terms, journey, gateway }: Way,
+): Running | undefined {
+  const { dialect, presence, witness } = asked
   const { name, settings, state } = target
   const now = gateway.clock.now()
   const permit = state.breaker.permit(now)
   if (permit === undefined) return undefined
   const entry = openEntry(name, now - asked.receivedAt)
+  entry.dropped = dropped
+  entry.left_out = upstream.leftOut?.slice(0, LEFT_OUT_MAX).map(shownName)
   witness.began(entry)
   const metered = terms.meter.begin(name, settings.model)
   const { totalAt, maxTokens } = terms
   const one = new Attempt({
     request,
-    // Targets that cannot do the operation do not fit, so they are no candidates.
     pair: pairOf(dialect, settings.provider) as Pair,
+    upstream,
     target,
     permit,
     maxTokens,
@@ -163,6 +199,8 @@ function openEntry(upstream: string, started_ms: number): AttemptTrace {
     status: undefined,
     reason: undefined,
     upstream_request_id: undefined,
+    dropped: undefined,
+    left_out: undefined,
   }
 }
 
@@ -175,8 +213,22 @@ function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void 
   entry.reason = maskKeys(outcome.failure.message)
 }
 
-function endOf(why: Ending, { journey: { last }, terms, gateway }: Way): GatewayError {
-  return last === undefined
-    ? unservedError(why, terms, gateway.clock.now())
-    : refusalOf(last.failure, last.target.name)
+function endOf(why: Ending, way: Way): GatewayError {
+  const { journey, terms, gateway } = way
+  const { last, unable } = journey
+  if (last !== undefined) return refusalOf(last.failure, last.target.name)
+  if (unable !== undefined && !terms.lane.targets.some((target) => takes(target, way)))
+    return unable
+  return unservedError(why, terms, gateway.clock.now())
+}
+
+/** Whether the target could be asked if it were up and free. */
+function takes(target: Target, way: Way): boolean {
+  if (!way.terms.fits(target)) return false
+  try {
+    encodeFor(way.asked.request, encodingFor(target, way))
+    return true
+  } catch {
+    return false
+  }
 }

@@ -90,6 +90,8 @@ function accessLine(trace: Trace): string {
     traceparent: hasTraceId ? trace.traceparent : undefined,
     tracestate: hasTraceId ? trace.tracestate : undefined,
     upstream_request_id: attempts.at(-1)?.upstream_request_id,
+    dropped: attempts.at(-1)?.dropped,
+    left_out: attempts.at(-1)?.left_out,
   }
   return `${JSON.stringify(line)}\n`
 }

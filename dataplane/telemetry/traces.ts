@@ -13,6 +13,10 @@ export interface AttemptTrace {
   reason: string | undefined
   /** The upstream's id of the request. */
   upstream_request_id: string | undefined
+  /** Parameters that the upstream cannot do, and the route drops. */
+  dropped: readonly string[] | undefined
+  /** Hints and members of other APIs that the upstream has no place for. */
+  left_out: readonly string[] | undefined
 }
 
 /** An upstream that was looked at and not tried. */

@@ -92,11 +92,13 @@ function testRequests(provider: Provider): void {
       cases.some(({ client }) => client === 'canonical'),
       'request.json must translate the canonical request',
     )
-    for (const { case: title, client, dialect, maxTokens, upstream, refused } of cases) {
+    for (const { case: title, client, dialect, maxTokens, upstream, leftOut, refused } of cases) {
       const request = aRequest(client === 'canonical' ? CANONICAL : client)
       const encode = () => chatWith(provider).encode(request, someSettings(dialect), maxTokens)
       if (refused === undefined) {
-        assert.deepEqual(JSON.parse(String(encode().body)), upstream, title)
+        const encoded = encode()
+        assert.deepEqual(JSON.parse(String(encoded.body)), upstream, title)
+        if (leftOut !== undefined) assert.deepEqual(encoded.leftOut, leftOut, title)
       } else {
         const isRefusal = (error: unknown) =>
           error instanceof GatewayError &&

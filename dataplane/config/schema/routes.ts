@@ -91,6 +91,12 @@ export const Route = z.strictObject({
     .describe(
       'Sent to the upstream where the client gives no limit and a budget applies; absent: nothing is sent.',
     ),
+  on_unsupported: z
+    .enum(['refuse', 'drop'])
+    .default('refuse')
+    .describe(
+      'Parameters that an upstream cannot do: another upstream is asked, else 400; drop leaves them out.',
+    ),
   semantic: Semantic.optional().describe('Settings of the semantic strategy.'),
   retrieval: z
     .array(name())

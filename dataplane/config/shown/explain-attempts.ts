@@ -58,6 +58,14 @@ export function attemptsMax({ strategy, retry, fallback }: RouteSection): number
   return retry?.max_attempts ?? candidates
 }
 
+export function explainUnsupported({ on_unsupported }: RouteSection): string[] {
+  const fate =
+    on_unsupported === 'drop'
+      ? 'left out, and named in X-Gw-Dropped-Parameters'
+      : 'the next upstream is asked without a failed attempt; 400 when none can'
+  return [`a parameter that an upstream cannot do: ${fate}`]
+}
+
 function spillReasons({ overflow }: RouteSection): string {
   const reasons = [
     ['on_queue_saturated', 'when it is full'],

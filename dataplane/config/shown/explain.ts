@@ -4,7 +4,12 @@ import { answerReserved } from '../../budgets/reserve.ts'
 import { knownWindow } from '../../providers/windows.ts'
 import type { Configuration, RouteSection, Section } from '../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
-import { attemptsMax, explainAttempts, explainOrder } from './explain-attempts.ts'
+import {
+  attemptsMax,
+  explainAttempts,
+  explainOrder,
+  explainUnsupported,
+} from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 
 export function explain(configuration: Configuration): string {
@@ -19,6 +24,7 @@ function explainRoute(section: Section, route: RouteSection): string {
     ...explainTenants(section, route),
     ...explainOrder(section, route),
     ...explainAttempts(route),
+    ...explainUnsupported(route),
     ...explainClocks(section, route),
     ...explainWindow(section, route),
     ...explainCost(section, route),

@@ -1,8 +1,9 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
 import { createHash } from 'node:crypto'
-import { GatewayError } from '../../base/errors.ts'
 import type { ChatMessage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { unsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 interface Turn {
@@ -10,6 +11,7 @@ interface Turn {
   readonly content: readonly Json[]
 }
 
+const ROLES = 'system, developer, user, assistant and tool'
 const SYSTEM = new Set(['system', 'developer'])
 
 /** The texts before the conversation, and one more if there is any. */
@@ -63,13 +65,13 @@ function turnOf(message: ChatMessage, index: number): Turn {
   if (message.role === 'user' || SYSTEM.has(message.role)) {
     return { role: 'user', content: blocksOf(message.content, index) }
   }
-  throw refused(`messages.${index}.role`, `The role "${message.role}" has no counterpart here.`)
+  throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
 }
 
 function toolUse(call: Json, index: number): Json {
   const called = recordOf(call.function)
   if (textOf(called.name) === undefined) {
-    throw refused(`messages.${index}.tool_calls`, 'This model takes only calls of functions.')
+    throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
   const input = parsed(textOf(called.arguments) ?? '{}')
   return { type: 'tool_use', id: toolId(call.id), name: called.name, input: recordOf(input) }
@@ -109,7 +111,7 @@ function blockOf(part: Json, index: number): Json | undefined {
   if (part.type === 'image_url') {
     const source = sourceOf(textOf(recordOf(part.image_url).url))
     if (source !== undefined) return { type: 'image', source }
-    throw refused(param, 'An image must be an https URL or a base64 data URL.')
+    throw unsupported(facts.name, param, 'send images as https URLs or base64 data URLs')
   }
   if (part.type === 'file') {
     const { file_data: data, filename } = recordOf(part.file)
@@ -117,9 +119,9 @@ function blockOf(part: Json, index: number): Json | undefined {
     if (source?.media_type === 'application/pdf') {
       return { type: 'document', source, ...(textOf(filename) && { title: filename }) }
     }
-    throw refused(param, 'A file must be a PDF, sent as base64 data URL in file_data.')
+    throw unsupported(facts.name, param, 'send files as PDF, in file_data as a base64 data URL')
   }
-  throw refused(param, `Parts of type "${textOf(part.type) ?? ''}" have no counterpart here.`)
+  throw unsupported(facts.name, param, 'send only parts with text, images or PDF files')
 }
 
 function sourceOf(url: string | undefined): Json | undefined {
@@ -137,8 +139,4 @@ function sourceOf(url: string | undefined): Json | undefined {
 
 function textBlock(text: string): Json {
   return { type: 'text', text }
-}
-
-function refused(param: string, message: string): GatewayError {
-  return new GatewayError('ERR_GW_INVALID_REQUEST', message, { param })
 }

@@ -1,12 +1,13 @@
 /** Anthropic's Messages API. */
 
-import type { Provider } from '../contract.ts'
+import type { ChatRequest } from '../../inner-form.ts'
+import type { Provider, ProviderSettings, UpstreamRequest } from '../contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { facts } from './facts.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
-import { messagesRequest } from './request.ts'
+import { leftOutOf, messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
 
 /** Later versions refuse more of what clients send. */
@@ -41,10 +42,9 @@ export const anthropic: Provider = {
             'anthropic-version': version,
             ...(settings.credential !== '' && { 'x-api-key': settings.credential }),
           },
-          body:
-            request.wire === WIRE
-              ? passedBody(request, settings)
-              : JSON.stringify(messagesRequest(request, settings, version, maxTokens)),
+          ...(request.wire === WIRE
+            ? { body: passedBody(request, settings) }
+            : translatedBody(request, settings, version, maxTokens)),
         }
       },
       decode: (body) => readMessage(body, RECOGNISERS),
@@ -53,4 +53,14 @@ export const anthropic: Provider = {
     },
   },
   classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
+}
+
+function translatedBody(
+  request: ChatRequest,
+  settings: ProviderSettings,
+  version: string,
+  maxTokens: number | undefined,
+): Pick<UpstreamRequest, 'body' | 'leftOut'> {
+  const message = messagesRequest(request, settings, version, maxTokens)
+  return { body: JSON.stringify(message), leftOut: leftOutOf(request.body, message) }
 }

@@ -1,9 +1,10 @@
 /** Writes a chat completion request as Anthropic's Messages API wants it. */
 
-import { GatewayError } from '../../base/errors.ts'
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ProviderSettings } from '../contract.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { samplingOf, thinkingOf } from './models.ts'
 
@@ -11,6 +12,40 @@ type Json = Readonly<Record<string, unknown>>
 
 /** The API requires a limit; this one is sent where neither client nor route gives one. */
 const MAX_TOKENS_DEFAULT = 4_096
+/** Members without a place in the Messages API. */
+const CANNOT = [
+  'audio',
+  'frequency_penalty',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'logprobs',
+  'modalities',
+  'n',
+  'presence_penalty',
+  'top_logprobs',
+  'web_search_options',
+]
+/** Members that are translated. */
+const TAKEN = new Set([
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'response_format',
+  'safety_identifier',
+  'service_tier',
+  'stop',
+  'stream',
+  'stream_options',
+  'tool_choice',
+  'tools',
+  'user',
+])
+/** Taken by some models. */
+const SAMPLING = ['temperature', 'top_p']
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
 
 export function messagesRequest(
@@ -20,7 +55,7 @@ export function messagesRequest(
   bound: number | undefined,
 ): Json {
   const { body } = request
-  refuseUntranslatable(body)
+  refuseUnsupported(facts.name, body, CANNOT)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound ?? MAX_TOKENS_DEFAULT
   const { effort, thinking } = thinkingOf(body, settings.model, maxTokens)
   const format = formatOf(body)
@@ -45,27 +80,10 @@ export function messagesRequest(
   }
 }
 
-function untranslatable(param: string, message: string): GatewayError {
-  return new GatewayError('ERR_GW_INVALID_REQUEST', message, { param })
-}
-
-/**
- * Refuses members that would silently mean something else; hints such as seeds and penalties are
- * left out.
- */
-function refuseUntranslatable(body: ChatBody): void {
-  if (typeof body.n === 'number' && body.n > 1) {
-    throw untranslatable('n', 'This model gives one choice; send n: 1.')
-  }
-  if (body.logprobs === true) {
-    throw untranslatable('logprobs', 'This model tells no log probabilities; leave logprobs out.')
-  }
-  if (listOf(body.modalities).includes('audio')) {
-    throw untranslatable('modalities', 'This model answers in text; leave modalities out.')
-  }
-  if (listOf(body.functions).length > 0) {
-    throw untranslatable('functions', 'Functions are not translated for this model; send tools.')
-  }
+/** The members of the client's request that `sent` does not say. */
+export function leftOutOf(body: ChatBody, sent: Json): string[] {
+  const isSent = (name: string) => SAMPLING.includes(name) && name in sent
+  return membersLeftOut(body, TAKEN, CANNOT).filter((name) => !isSent(name))
 }
 
 function stopsOf(body: ChatBody): string[] {
@@ -80,7 +98,7 @@ function toolsOf(body: ChatBody): Json[] {
     .map((tool) => {
       const { name, description, parameters, strict } = recordOf(recordOf(tool).function)
       if (textOf(name) === undefined) {
-        throw untranslatable('tools', 'This model takes only tools of type function.')
+        throw unsupported(facts.name, 'tools', 'send only tools of type function')
       }
       return {
         name,

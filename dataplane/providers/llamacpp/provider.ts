@@ -4,6 +4,7 @@ import type { Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -19,9 +20,10 @@ export const llamacpp = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   developerRole: false,
-  drop: HOSTED_MEMBERS,
+  cannot: HOSTED_MEMBERS,
+  hints: hintsExcept('reasoning_effort', 'seed'),
   rewrite: parallelByDefault,
-  embeddings: { drop: HOSTED_MEMBERS },
+  embeddings: { drop: hintsExcept() },
   recognisers: RECOGNISERS,
 })
 

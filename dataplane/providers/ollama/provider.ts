@@ -5,6 +5,7 @@ import type { Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const OF_PICTURES_AND_TEMPLATES =
@@ -25,8 +26,8 @@ export const ollama = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   developerRole: false,
-  oneChoice: true,
-  drop: [...HOSTED_MEMBERS, 'logit_bias', 'parallel_tool_calls', 'tool_choice'],
+  cannot: [...HOSTED_MEMBERS, 'n', 'logit_bias', 'parallel_tool_calls'],
+  hints: [...hintsExcept('reasoning_effort', 'seed'), 'tool_choice'],
   rewrite: emulated,
   // Its ids are one of a thousand.
   repair: { newIds: true, finishReasons: { load: 'stop', unload: 'stop' } },

@@ -63,7 +63,8 @@ function encodeBody(
   const edits = new Map<string, string | undefined>()
   if (request.body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
   for (const name of spans.keys()) {
-    if (ROUTING.has(name) || drop?.includes(name)) edits.set(name, undefined)
+    if (ROUTING.has(name) || request.omitted?.has(name) || drop?.includes(name))
+      edits.set(name, undefined)
   }
   return editMembers(bytes, spans, edits)
 }

@@ -13,14 +13,11 @@ export interface OpenAiLike {
   readonly maxTokensDefault?: number
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole: boolean
-  /**
-   * Several choices are never given there: asking for them is refused rather than answered with
-   * one.
-   */
-  readonly oneChoice?: boolean
-  /** Members without effect there, or refused, or misread. */
-  readonly drop?: readonly string[]
-  /** The only members understood, where all others are refused. */
+  /** Members that it cannot do: left out where they ask for nothing, else refused. */
+  readonly cannot?: readonly string[]
+  /** Members without effect there that only wish: left out. */
+  readonly hints?: readonly string[]
+  /** The only members understood, where others are refused: those are left out. */
   readonly allow?: readonly string[]
   /** Members that must have other values there; `undefined` removes one. */
   readonly rewrite?: (body: ChatBody) => Readonly<Record<string, unknown>>

@@ -16,6 +16,7 @@ const CHAT_PATH = '/chat/completions'
 
 export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider {
   const { recognisers } = options
+  const named = { ...options, name: facts.name }
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
     ...facts,
@@ -25,7 +26,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider 
         encode: (request, settings, maxTokens) => ({
           path: options.path?.(settings, CHAT_PATH) ?? CHAT_PATH,
           headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-          body: encodeBody(request, settings, maxTokens, options),
+          ...encodeBody(request, settings, maxTokens, named),
         }),
         decode: (body, request) => decodeAnswer(body, request, options),
         openStream: (request) => openReader(request, options),

@@ -2,12 +2,13 @@
  * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
  */
 
-import { GatewayError } from '../../base/errors.ts'
 import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
 import { isRecord } from '../../json/values.ts'
-import type { ProviderSettings } from '../contract.ts'
+import type { ProviderSettings, UpstreamRequest } from '../contract.ts'
+import type { ProviderFacts } from '../facts-contract.ts'
+import { refuseUnsupported } from '../unsupported.ts'
 import type { OpenAiLike } from './options.ts'
 
 /**
@@ -22,20 +23,8 @@ export const ROUTING: ReadonlySet<string> = new Set([
   'organization',
 ])
 
-/** Members that mean something only at OpenAI's own API: elsewhere without effect, or refused. */
-export const HOSTED_MEMBERS: readonly string[] = [
-  'user',
-  'metadata',
-  'store',
-  'safety_identifier',
-  'prompt_cache_key',
-  'service_tier',
-  'verbosity',
-  'prediction',
-  'modalities',
-  'audio',
-  'web_search_options',
-]
+/** Members that only OpenAI's own API obeys. */
+export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_search_options']
 
 /** Name of this wire; clients' dialects have the same. */
 export const WIRE = 'openai-chat'
@@ -43,17 +32,20 @@ export const WIRE = 'openai-chat'
 type Edits = Map<string, string | undefined>
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
+/** The body, and the members that were left out of it because they have no effect there. */
+type Encoded = Pick<UpstreamRequest, 'body' | 'leftOut'>
+
 export function encodeBody(
   request: ChatRequest,
   settings: ProviderSettings,
   maxTokens: number | undefined,
-  options: OpenAiLike,
-): Buffer {
+  options: OpenAiLike & Pick<ProviderFacts, 'name'>,
+): Encoded {
   const { body } = request
   const { bytes, spans } = inWire(WIRE, request)
   const edits: Edits = new Map()
   if (body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
-  if (options.oneChoice) refuseChoices(body)
+  refuseUnsupported(options.name, body, options.cannot)
   const heard = options.developerRole ? body : withoutDevelopers(body)
   if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
   if (request.stream) askUsage(edits, body)
@@ -61,10 +53,8 @@ export function encodeBody(
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : JSON.stringify(value))
   }
-  for (const name of spans.keys()) {
-    if (ROUTING.has(name) || !isUnderstood(name, options)) edits.set(name, undefined)
-  }
-  return editMembers(bytes, spans, edits)
+  const leftOut = leaveOut(edits, spans, request.omitted, options)
+  return { body: editMembers(bytes, spans, edits), leftOut }
 }
 
 /** The body in a wire: the client's bytes, or the inner form in writing. */
@@ -74,9 +64,25 @@ export function inWire(wire: string, request: ModelRequest): Pick<ModelRequest, 
   return { bytes, spans: scanMembers(bytes) }
 }
 
-function isUnderstood(name: string, { allow, drop }: OpenAiLike): boolean {
-  if (drop?.includes(name)) return false
-  return allow === undefined || allow.includes(name)
+/** The members that the client sent and this runtime has no use for. */
+function leaveOut(
+  edits: Edits,
+  spans: ChatRequest['spans'],
+  omitted: ReadonlySet<string> | undefined,
+  { allow, cannot, hints }: OpenAiLike,
+): string[] | undefined {
+  let leftOut: string[] | undefined
+  for (const name of spans.keys()) {
+    // Members that it cannot do and that ask for something have been refused.
+    if (ROUTING.has(name) || omitted?.has(name) || cannot?.includes(name)) {
+      edits.set(name, undefined)
+    } else if (hints?.includes(name) || allow?.includes(name) === false) {
+      edits.set(name, undefined)
+      leftOut ??= []
+      leftOut.push(name)
+    }
+  }
+  return leftOut
 }
 
 /**
@@ -106,13 +112,6 @@ function boundTokens(
   } else if (moves && body[member] !== given) {
     edits.set(member, JSON.stringify(given))
   }
-}
-
-function refuseChoices({ n }: ChatBody): void {
-  if (typeof n !== 'number' || n <= 1) return
-  throw new GatewayError('ERR_GW_INVALID_REQUEST', 'This model gives one choice; send n: 1.', {
-    param: 'n',
-  })
 }
 
 function withoutDevelopers(body: ChatBody): ChatBody {

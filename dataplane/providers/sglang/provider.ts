@@ -2,6 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -17,8 +18,9 @@ const RECOGNISERS: readonly Recogniser[] = [
 export const sglang = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
-  drop: HOSTED_MEMBERS,
+  cannot: HOSTED_MEMBERS,
+  hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
-  embeddings: { drop: HOSTED_MEMBERS },
+  embeddings: { drop: hintsExcept() },
   recognisers: RECOGNISERS,
 })

@@ -1,11 +1,11 @@
 /** Hugging Face's Text Generation Inference. */
 
-import { GatewayError } from '../../base/errors.ts'
 import type { ChatBody, ChatMessage } from '../../inner-form.ts'
 import { isRecord, recordOf } from '../../json/values.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { hintsExcept, unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -21,15 +21,15 @@ export const tgi = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   developerRole: false,
-  oneChoice: true,
-  drop: [
+  cannot: [
     ...HOSTED_MEMBERS,
-    'reasoning_effort',
+    'n',
     // Typed as a list there, so that OpenAI's object is refused.
     'logit_bias',
     // Turned into a repetition penalty two too large.
     'presence_penalty',
   ],
+  hints: hintsExcept('seed'),
   rewrite: asTyped,
   repair: { newIds: true, finishReasons: { stop_sequence: 'stop', eos_token: 'stop' } },
   recognisers: RECOGNISERS,
@@ -50,10 +50,10 @@ function grammar(format: Readonly<Record<string, unknown>>): unknown {
   if (format.type === 'text') return undefined
   const schema = recordOf(format.json_schema).schema
   if (format.type === 'json_schema' && isRecord(schema)) return { type: 'json', value: schema }
-  throw new GatewayError(
-    'ERR_GW_INVALID_REQUEST',
-    'This model forms JSON only after a schema; send response_format.json_schema.schema.',
-    { param: 'response_format' },
+  throw unsupported(
+    facts.name,
+    'response_format',
+    'send a schema, response_format.json_schema.schema',
   )
 }
 

@@ -1,9 +1,10 @@
 /** The OpenAI frontend of Triton with TensorRT-LLM. */
 
-import { GatewayError } from '../../base/errors.ts'
 import type { ChatBody } from '../../inner-form.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
+import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 /** Its schema forbids every other member. */
@@ -12,15 +13,12 @@ const UNDERSTOOD = [
   'model',
   'frequency_penalty',
   'ignore_eos',
-  'logit_bias',
   'logprobs',
   'top_logprobs',
   'max_completion_tokens',
   'max_tokens',
   'min_tokens',
-  'n',
   'presence_penalty',
-  'response_format',
   'seed',
   'stop',
   'stream',
@@ -33,6 +31,8 @@ const UNDERSTOOD = [
   'function_call',
   'functions',
 ]
+/** Refused there, or without effect. */
+const CANNOT = [...HOSTED_MEMBERS, 'n', 'logit_bias', 'parallel_tool_calls', 'response_format']
 /** Its own default is 16 tokens. */
 const MAX_TOKENS_DEFAULT = 4_096
 
@@ -46,6 +46,7 @@ export const triton = openAiLike(facts, {
   maxTokensDefault: MAX_TOKENS_DEFAULT,
   developerRole: false,
   allow: UNDERSTOOD,
+  cannot: CANNOT,
   rewrite: explicit,
   failing: ['abort', 'error'],
   repair: {
@@ -60,11 +61,7 @@ export const triton = openAiLike(facts, {
 function explicit(body: ChatBody): Record<string, unknown> {
   if (body.tool_choice === 'required' && Array.isArray(body.tools) && body.tools.length > 1) {
     // It would silently force the first of them.
-    throw new GatewayError(
-      'ERR_GW_INVALID_REQUEST',
-      'This model cannot choose among required tools; name one in tool_choice, or send auto.',
-      { param: 'tool_choice' },
-    )
+    throw unsupported(facts.name, 'tool_choice', 'name one tool in tool_choice, or send auto')
   }
   // Its own default is 0.7.
   return (body.temperature ?? null) === null ? { temperature: 1 } : {}

@@ -2,6 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -15,9 +16,10 @@ const RECOGNISERS: readonly Recogniser[] = [
 export const vllm = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
-  drop: HOSTED_MEMBERS,
+  cannot: HOSTED_MEMBERS,
+  hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
   renamesReasoning: true,
-  embeddings: { drop: [...HOSTED_MEMBERS, 'priority', 'request_id'] },
+  embeddings: { drop: [...hintsExcept(), 'priority', 'request_id'] },
   recognisers: RECOGNISERS,
 })

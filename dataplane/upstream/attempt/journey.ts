@@ -5,6 +5,7 @@ import type { Gateway } from '../../gateway.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import type { Presence } from '../../presence.ts'
 import type { Failure } from '../../providers/contract.ts'
+import type { Unsupported } from '../../providers/unsupported.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'
 import type { Lane, Target } from '../target/targets.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
@@ -30,13 +31,15 @@ export type Planner = Pick<Gateway, 'clock' | 'metrics' | 'random'>
 
 /** It is also the plan of these attempts: one object a request. */
 export class Journey implements Plan<Target> {
-  readonly candidates: readonly Target[]
+  candidates: readonly Target[]
   /** Upstreams that are not candidates, and why; undefined if every upstream is one. */
-  readonly passedOver: readonly PassedOver[] | undefined
+  passedOver: readonly PassedOver[] | undefined
   readonly attempts: FailedAttempt<Target>[] = []
   readonly attemptsMax: number
   readonly repeats: boolean
-  readonly spill: Spill<Target> | undefined
+  spill: Spill<Target> | undefined
+  /** The refusal of the first candidate that cannot do what the request asks for. */
+  unable: Unsupported | undefined
   /** The failure that the client reads when nothing is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
   readonly #route: Route
@@ -58,6 +61,15 @@ export class Journey implements Plan<Target> {
     this.attemptsMax = route.attemptsMax
     this.repeats = route.section.retry?.max_attempts !== undefined
     this.spill = lane.spill !== undefined && start.fits(lane.spill.primary) ? lane.spill : undefined
+  }
+
+  /** The request cannot be written for the target, which is no failure: it is passed over like a window too small. */
+  cannot(target: Target, refusal: Unsupported): void {
+    this.unable ??= refusal
+    this.candidates = this.candidates.filter((candidate) => candidate !== target)
+    if (this.spill?.primary === target) this.spill = undefined
+    const why = `does not support ${refusal.params.join(', ')}`
+    this.passedOver = [...(this.passedOver ?? []), { upstream: target.name, why }]
   }
 
   standing(target: Target): Standing {

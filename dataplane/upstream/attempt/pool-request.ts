@@ -2,35 +2,103 @@
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
-import type { FinalRequest, Headers } from '../../providers/contract.ts'
+import { rowOf } from '../../json/values.ts'
+import type { FinalRequest, Headers, UpstreamRequest } from '../../providers/contract.ts'
+import { Unsupported } from '../../providers/unsupported.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
 import type { Pair } from '../../wires.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import type { Target } from '../target/targets.ts'
 
-export interface Sending {
+/** A request in an upstream's wire. */
+export interface Encoded {
+  /** Without what the upstream cannot do. */
   readonly request: ModelRequest
+  readonly upstream: UpstreamRequest
+  /** The parameters that were dropped for it. */
+  readonly dropped: readonly string[] | undefined
+}
+
+export interface Encoding {
   /** The client's wire and the target's. */
   readonly pair: Pair
-  readonly target: Target
+  readonly settings: UpstreamSettings
   /** Sent as the limit of tokens when the client gave none. */
   readonly maxTokens: number | undefined
+  /** Whether the route leaves out what an upstream cannot do. */
+  readonly drops: boolean
+}
+
+/** Each round drops at least one parameter; a provider that goes on refusing has to be heard. */
+const ROUNDS_MAX = 8
+
+/** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
+export function encodeFor(
+  asked: ModelRequest,
+  { pair, settings, maxTokens, drops }: Encoding,
+): Encoded {
+  let request = asked
+  let dropped: readonly string[] | undefined
+  for (let round = 1; ; round++) {
+    try {
+      return { request, upstream: pair.encode(request, settings, maxTokens), dropped }
+    } catch (error) {
+      if (!(error instanceof Unsupported) || !drops || round === ROUNDS_MAX) throw error
+      const smaller = without(request, error.params)
+      if (smaller === undefined) throw error
+      request = smaller
+      dropped = [...(dropped ?? []), ...error.params]
+    }
+  }
+}
+
+/** A request is nothing without them. */
+const NEEDED: ReadonlySet<string> = new Set(['model', 'messages', 'input', 'stream'])
+/** Members that mean nothing without another. */
+const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
+  functions: ['function_call'],
+  logprobs: ['top_logprobs'],
+  modalities: ['audio'],
+  tools: ['tool_choice', 'parallel_tool_calls'],
+}
+
+/** undefined where one of them cannot be left out. */
+function without(request: ModelRequest, params: readonly string[]): ModelRequest | undefined {
+  if (params.some((name) => NEEDED.has(name) || !Object.hasOwn(request.body, name)))
+    return undefined
+  const names = params.flatMap((name) => [name, ...(rowOf(DEPENDENTS, name) ?? [])])
+  const omitted = new Set([...(request.omitted ?? []), ...names])
+  const kept = Object.entries(request.body).filter(([name]) => !omitted.has(name))
+  // The members that the form needs are still there.
+  const body = Object.fromEntries(kept) as ModelRequest['body'] & never
+  return {
+    ...request,
+    body,
+    omitted,
+    choices: omitted.has('n') ? 1 : request.choices,
+    ...(omitted.has('dimensions') && { dimensions: undefined }),
+  }
+}
+
+export interface Sending
+  extends Pick<Encoded, 'request' | 'upstream'>,
+    Pick<Encoding, 'pair' | 'maxTokens'> {
+  readonly target: Target
   readonly gateway: { readonly clock: Clock }
 }
 
 /** `settings` are the target's, with the credential that holds now. */
 export function poolRequestOf(
-  { request, pair, target, maxTokens, gateway }: Sending,
+  { upstream, target, gateway }: Sending,
   settings: UpstreamSettings,
   { requestId, headers }: Continued,
 ): PoolRequest {
-  const encoded = pair.encode(request, settings, maxTokens)
-  const body = typeof encoded.body === 'string' ? Buffer.from(encoded.body) : encoded.body
-  const path = settings.basePath + encoded.path
-  const signature = signatureOf({ path, headers: encoded.headers, body }, settings, gateway.clock)
+  const body = typeof upstream.body === 'string' ? Buffer.from(upstream.body) : upstream.body
+  const path = settings.basePath + upstream.path
+  const signature = signatureOf({ path, headers: upstream.headers, body }, settings, gateway.clock)
   return {
     path,
-    headers: target.headersOf(encoded.headers),
+    headers: target.headersOf(upstream.headers),
     requestId,
     ownHeaders:
       signature === undefined ? headers : [...headers, ...Object.entries(signature).flat()],

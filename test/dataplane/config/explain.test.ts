@@ -22,7 +22,7 @@ test('an explanation says who reaches what, in which order, and for how long', (
       overflow: {on_timeout: fallback}
       retry: {max_attempts: 2}
       timeout_seconds: 20
-    - {name: s, strategy: weighted, upstreams: [{name: a, weight: 75}, {name: b, weight: 25}]}`),
+    - {name: s, on_unsupported: drop, strategy: weighted, upstreams: [{name: a, weight: 75}, {name: b, weight: 25}]}`),
   )
   assert.ok(configuration)
   const text = explain(configuration)
@@ -35,6 +35,8 @@ test('an explanation says who reaches what, in which order, and for how long', (
     'fallback 1: b (vllm m',
     'goes to a fallback: when it is silent too long, and at once while the primary is unhealthy',
     'attempts: 2 in all (retry.max_attempts)',
+    'cannot do: the next upstream is asked without a failed attempt; 400 when none can',
+    'cannot do: left out, and named in X-Gw-Dropped-Parameters',
     'at most 20 s in all, set by the route',
     'first content of a stream within: a 20 s, b 20 s; then the next attempt, else 504',
     'an answer that is not a stream within: a 20 s, b 20 s',

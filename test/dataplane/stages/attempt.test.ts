@@ -30,6 +30,8 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     status: undefined,
     reason: undefined,
     upstream_request_id: undefined,
+    dropped: undefined,
+    left_out: undefined,
   }
   const [began, ended, next, last] = rig.heard
   assert.deepEqual(began, ['began', { upstream: 'a', started_ms: 0, ...open }])
@@ -42,6 +44,8 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     outcome: 'server',
     status: 500,
     upstream_request_id: 'u-1',
+    dropped: undefined,
+    left_out: undefined,
   })
   assert.doesNotMatch(reason, /0123456789/)
   assert.deepEqual(next, ['began', { upstream: 'b', started_ms: 1000, ...open }])

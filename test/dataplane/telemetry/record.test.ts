@@ -18,6 +18,8 @@ const attempt = {
   status: undefined,
   reason: undefined,
   upstream_request_id: undefined,
+  dropped: undefined,
+  left_out: undefined,
 }
 
 test('a request is counted by route, upstream and status, timed by operation, kept as a trace and written as a line', () => {

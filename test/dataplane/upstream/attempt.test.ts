@@ -45,10 +45,12 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
   Object.defineProperty(state, 'pool', { value: { dispatch: dispatchTo(false) } })
   Object.defineProperty(state, 'dispatchAnew', { value: dispatchTo(true) })
   const pair = pairOf(openAiChatDialect, settings.provider) ?? assert.fail()
+  const request = aRequest(members)
   const begin = () =>
     new Attempt({
-      request: aRequest(members),
+      request,
       pair,
+      upstream: pair.encode(request, settings, undefined),
       target,
       permit: state.breaker.permit(clock.now()) ?? assert.fail('The breaker is open.'),
       metered: new Meter().begin('up', 'm'),

@@ -18,6 +18,8 @@ export interface RequestCase {
   /** Path and query of the request, where it depends on anything. */
   readonly path?: string
   readonly upstream?: Json
+  /** The client's members that the provider says it has no place for. */
+  readonly leftOut?: readonly string[]
   /** `param` of the refusal, where there is no translation. */
   readonly refused?: string
 }
