@@ -1,0 +1,137 @@
+/** Finish reasons, refusals, tool calls and usage, alike in whole answers and in the events of a stream. */
+import { createHash } from 'node:crypto'
+import type { FinishReason, ToolCall, Usage } from '../../../inner-form.ts'
+import { countOf, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
+import type { AnswerOrigin, Failure } from '../../contract.ts'
+import { malformed } from '../../failures/classify.ts'
+import { bareName } from '../models.ts'
+import type { Signatures } from '../signatures.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const FINISH: Readonly<Record<string, FinishReason>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  CONTINUATION: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  MODEL_ARMOR: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+  IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
+  IMAGE_OTHER: 'content_filter',
+}
+/** Answers that make no sense; another try may. */
+const BROKEN =
+  /^(?:MALFORMED_|UNEXPECTED_TOOL_CALL$|TOO_MANY_TOOL_CALLS$|MISSING_THOUGHT_SIGNATURE$)/
+const REASON_LENGTH_MAX = 100
+/** Ids that every wire takes. */
+const ID = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** The answer that the events or the body are of. */
+export interface Answered {
+  readonly id: string
+  readonly model: string
+}
+
+export function answeredBy(event: Json, origin: AnswerOrigin): Answered {
+  const id = textOf(event.responseId) ?? origin.id
+  return { id: `chatcmpl-${id}`, model: textOf(event.modelVersion) ?? origin.model }
+}
+
+export function finishReason(reason: unknown, called: boolean): FinishReason {
+  const known = rowOf(FINISH, reason) ?? 'stop'
+  return known === 'stop' && called ? 'tool_calls' : known
+}
+
+/** The failure that a finish reason stands for, if so. */
+export function failureIn({ finishReason: reason }: Json): Failure | undefined {
+  const text = textOf(reason)
+  if (text === undefined || !BROKEN.test(text)) return undefined
+  return malformed(`The model's answer was broken (${text.slice(0, REASON_LENGTH_MAX)}).`)
+}
+
+/** The words of a blocked answer; undefined where it was not blocked. */
+export function refusalIn({ finishReason: reason, finishMessage: words }: Json) {
+  if (rowOf(FINISH, reason) !== 'content_filter') return undefined
+  return textOf(words) ?? `The answer was blocked (${String(reason)}).`
+}
+
+/** The words about a blocked prompt, which gets no candidates; undefined where it was not blocked. */
+export function blockIn({ promptFeedback }: Json): string | undefined {
+  const { blockReason: reason, blockReasonMessage: words } = recordOf(promptFeedback)
+  const text = textOf(reason)
+  if (text === undefined) return undefined
+  return textOf(words) ?? `The prompt was blocked (${text.slice(0, REASON_LENGTH_MAX)}).`
+}
+
+export function partsIn({ content }: Json): Json[] {
+  return listOf(recordOf(content).parts).map(recordOf)
+}
+
+/** Reads the calls of one answer. */
+export class CallReader {
+  readonly #origin: AnswerOrigin
+  readonly #signatures: Signatures
+
+  constructor(origin: AnswerOrigin, signatures: Signatures) {
+    this.#origin = origin
+    this.#signatures = signatures
+  }
+
+  /** `place`: the choice, and the number of the call within it. */
+  read({ functionCall, thoughtSignature }: Json, answered: Answered, ...place: number[]): ToolCall {
+    const { id: own, name: called, args } = recordOf(functionCall)
+    const name = textOf(called) ?? ''
+    const id = callId(own, `${answered.id} ${place.join(' ')}`)
+    const signature = textOf(thoughtSignature)
+    const signed = signature && { signature, model: bareName(this.#origin.model) }
+    return {
+      id,
+      name,
+      arguments: JSON.stringify(args ?? {}),
+      ...(signed && { extra: this.#signatures.keep(id, name, signed) }),
+    }
+  }
+}
+
+/** Derived from its place where the API gives none: a repeated reading gives the same. */
+function callId(own: unknown, place: string): string {
+  const text = textOf(own)
+  if (text !== undefined && ID.test(text)) return text
+  const hash = createHash('sha256').update(text === undefined ? place : `${place} ${text}`)
+  return `call_${hash.digest('hex').slice(0, 24)}`
+}
+
+const COUNTS = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'cachedContentTokenCount',
+] as const
+
+/** The counts that are there. */
+export function countsIn(usage: Json): Json {
+  const known = COUNTS.map((name) => [name, countOf(usage[name])] as const)
+  return Object.fromEntries(known.filter(([, count]) => count !== undefined))
+}
+
+/** Thoughts are counted apart from the answer, and what tools of the API read apart from the prompt. */
+export function readUsage(usage: unknown): Usage | undefined {
+  const counts = recordOf(usage)
+  const prompt = countOf(counts.promptTokenCount)
+  const answer = countOf(counts.candidatesTokenCount)
+  const thoughts = countOf(counts.thoughtsTokenCount)
+  if (prompt === undefined && answer === undefined && thoughts === undefined) return undefined
+  return {
+    promptTokens: (prompt ?? 0) + (countOf(counts.toolUsePromptTokenCount) ?? 0),
+    completionTokens: (answer ?? 0) + (thoughts ?? 0),
+    cachedTokens: countOf(counts.cachedContentTokenCount) ?? 0,
+    reasoningTokens: thoughts ?? 0,
+    estimated: false,
+  }
+}

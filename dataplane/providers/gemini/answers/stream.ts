@@ -1,0 +1,147 @@
+/** Reads Gemini's stream, whose events are answers in pieces. */
+import type { ChatDelta, ChatEvent, ChatRequest } from '../../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../../contract.ts'
+import { classifyError } from '../../failures/classify.ts'
+import { isErrorBody, type Reading } from './answer.ts'
+import {
+  type Answered,
+  answeredBy,
+  blockIn,
+  CallReader,
+  countsIn,
+  failureIn,
+  finishReason,
+  partsIn,
+  readUsage,
+  refusalIn,
+} from './candidates.ts'
+import { logprobsIn } from './logprobs.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
+
+/** The progress of one choice. */
+interface Choice {
+  calls: number
+  hasText: boolean
+  ended: boolean
+}
+
+export function openAnswerStream(
+  request: ChatRequest,
+  origin: AnswerOrigin,
+  reading: Reading,
+): StreamReader<ChatEvent> {
+  const stream = new AnswerStream(request, origin, reading)
+  return {
+    read({ data }) {
+      const event = parsed(data)
+      if (isErrorBody(event)) {
+        return { ...NOTHING, failure: classifyError(reading.recognisers, event) }
+      }
+      // A broken event has no translation.
+      return isRecord(event) ? stream.read(event) : NOTHING
+    },
+  }
+}
+
+class AnswerStream {
+  readonly #request: ChatRequest
+  readonly #origin: AnswerOrigin
+  readonly #calls: CallReader
+  readonly #choices: readonly Choice[]
+  #answered: Answered | undefined
+  #usage: Json = {}
+
+  constructor(request: ChatRequest, origin: AnswerOrigin, { signatures }: Reading) {
+    this.#request = request
+    this.#origin = origin
+    this.#calls = new CallReader(origin, signatures)
+    this.#choices = Array.from({ length: request.choices }, () => ({
+      calls: 0,
+      hasText: false,
+      ended: false,
+    }))
+  }
+
+  read(event: Json): Meaning<ChatEvent> {
+    const candidates = listOf(event.candidates).map(recordOf)
+    const failure = candidates.map(failureIn).find((one) => one !== undefined)
+    const block = blockIn(event)
+    const events = this.#begin(event)
+    if (this.#answered !== undefined) {
+      for (const candidate of candidates) events.push(...this.#eventsOf(candidate, this.#answered))
+    }
+    if (block !== undefined && candidates.length === 0) events.push(...this.#blocked(block))
+    const usage = this.#count(event.usageMetadata)
+    return { events, done: false, ...(usage && { usage }), ...(failure && { failure }) }
+  }
+
+  #begin(event: Json): ChatEvent[] {
+    if (this.#answered !== undefined) return []
+    if (!Array.isArray(event.candidates) && blockIn(event) === undefined) return []
+    this.#answered = answeredBy(event, this.#origin)
+    return [{ kind: 'start', ...this.#answered }]
+  }
+
+  #eventsOf(candidate: Json, answered: Answered): ChatEvent[] {
+    const index = countOf(candidate.index) ?? 0
+    const choice = this.#choices[index]
+    if (choice === undefined || choice.ended) return []
+    const deltas = partsIn(candidate).flatMap((part) =>
+      this.#deltaOf(part, choice, index, answered),
+    )
+    const logprobs = logprobsIn(candidate)
+    const events = deltas.map((delta, position): ChatEvent => {
+      const counted = position === 0 ? { ...delta, ...logprobs } : delta
+      return { kind: 'delta', choice: index, delta: counted }
+    })
+    const isOver = textOf(candidate.finishReason) !== undefined
+    if (!isOver || failureIn(candidate) !== undefined) return events
+    return [...events, ...this.#end(choice, index, candidate)]
+  }
+
+  #deltaOf(part: Json, choice: Choice, index: number, answered: Answered): ChatDelta[] {
+    if (isRecord(part.functionCall)) {
+      if (this.#request.oneCall && choice.calls > 0) return []
+      const number = choice.calls++
+      return [{ call: { index: number, ...this.#calls.read(part, answered, index, number) } }]
+    }
+    const text = textOf(part.text)
+    if (text === undefined) return []
+    if (part.thought === true) return [{ reasoning: text }]
+    choice.hasText = true
+    return [{ text }]
+  }
+
+  #end(choice: Choice, index: number, candidate: Json): ChatEvent[] {
+    choice.ended = true
+    const refusal = choice.hasText ? undefined : refusalIn(candidate)
+    if (refusal !== undefined) return this.#refuse(choice, index, refusal)
+    const finish = finishReason(candidate.finishReason, choice.calls > 0)
+    return [{ kind: 'end', choice: index, finish }]
+  }
+
+  #blocked(refusal: string): ChatEvent[] {
+    return this.#choices.flatMap((choice, index) =>
+      choice.ended ? [] : this.#refuse(choice, index, refusal),
+    )
+  }
+
+  #refuse(choice: Choice, index: number, refusal: string): ChatEvent[] {
+    choice.ended = true
+    return [
+      { kind: 'delta', choice: index, delta: { refusal } },
+      { kind: 'end', choice: index, finish: 'content_filter' },
+    ]
+  }
+
+  /** Counts are cumulative, but not every event has all of them. */
+  #count(usage: unknown) {
+    if (!isRecord(usage)) return undefined
+    this.#usage = { ...this.#usage, ...countsIn(usage) }
+    return readUsage(this.#usage)
+  }
+}

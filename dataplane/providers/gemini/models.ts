@@ -1,0 +1,89 @@
+/** The differences between Gemini's models, as far as a request shows them. */
+import type { ChatBody } from '../../inner-form.ts'
+import { rowOf, textOf } from '../../json/values.ts'
+import { unsupported } from './request/unsupported.ts'
+
+type Json = Readonly<Record<string, unknown>>
+type Efforts = Readonly<Record<string, number | string>>
+
+interface Family {
+  readonly of: RegExp
+  /** How thinking is bounded: a budget of tokens, or a level; models without either do not think. */
+  readonly member?: 'thinkingBudget' | 'thinkingLevel'
+  /** By `reasoning_effort`; one that is missing here is refused. */
+  readonly efforts: Efforts
+  /** Whether a history of tool calls without signatures is refused. */
+  readonly signs: boolean
+}
+
+const BUDGETS: Efforts = {
+  minimal: 1_024,
+  low: 1_024,
+  medium: 8_192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+}
+const LEVELS: Efforts = {
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+}
+/** The larger models never think less than this. */
+const PRO_LEVELS: Efforts = { ...LEVELS, minimal: 'LOW' }
+
+const THOUGHTLESS: Family = { of: /^/, efforts: {}, signs: false }
+
+/** The first that matches; models that are not known are taken for new ones. */
+const FAMILIES: readonly Family[] = [
+  { ...THOUGHTLESS, of: /^gemini-(?:1|2\.0)|^gemma|^gemini-2\.5-flash-(?:image|preview-tts)/ },
+  { of: /^gemini-2\.5-pro/, member: 'thinkingBudget', efforts: BUDGETS, signs: false },
+  { of: /^gemini-2\.5/, member: 'thinkingBudget', efforts: { ...BUDGETS, none: 0 }, signs: false },
+  {
+    of: /^gemini-3-pro/,
+    member: 'thinkingLevel',
+    efforts: { ...PRO_LEVELS, medium: 'HIGH' },
+    signs: true,
+  },
+  { of: /^gemini-[\d.]+-pro/, member: 'thinkingLevel', efforts: PRO_LEVELS, signs: true },
+]
+/** The lowest level of the smaller models comes close to no thinking. */
+const NEWEST: Family = {
+  of: /^/,
+  member: 'thinkingLevel',
+  efforts: { ...LEVELS, none: 'MINIMAL' },
+  signs: true,
+}
+
+/** The member `thinkingConfig`, where the client says how much to think. */
+export function thinkingOf(body: ChatBody, model: string): Json {
+  const effort = textOf(body.reasoning_effort)
+  if (effort === undefined) return {}
+  const { member, efforts } = familyOf(model)
+  if (member === undefined && effort === 'none') return {}
+  const bound = rowOf(efforts, effort)
+  if (member === undefined || bound === undefined) {
+    const why = effort === 'none' ? 'cannot answer without thinking' : 'does not take this effort'
+    throw unsupported('reasoning_effort', `The model ${why}; leave reasoning_effort out.`)
+  }
+  return {
+    thinkingConfig: { [member]: bound, ...(effort !== 'none' && { includeThoughts: true }) },
+  }
+}
+
+export function signsCalls(model: string): boolean {
+  return familyOf(model).signs
+}
+
+/** The name without the path that may stand before it, such as `publishers/google/models/`. */
+export function bareName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1)
+}
+
+function familyOf(model: string): Family {
+  const name = bareName(model)
+  return FAMILIES.find(({ of }) => of.test(name)) ?? NEWEST
+}

@@ -1,0 +1,56 @@
+/** Google's Gemini API, at Google AI and on Vertex AI. */
+import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { modelPath } from './address.ts'
+import { readAnswer } from './answers/answer.ts'
+import { openAnswerStream } from './answers/stream.ts'
+import { facts } from './facts.ts'
+import { FRAMES } from './framing.ts'
+import { generateRequest } from './request/request.ts'
+import { Signatures } from './signatures.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'credential', status: [400], details: /"reason":"API_KEY_/ },
+  { class: 'credential', status: [400], says: /^API key (?:not valid|not found|expired)/i },
+  // The account may not be used from here, or has no billing.
+  { class: 'credential', status: [400], type: 'FAILED_PRECONDITION' },
+  // The delay that stands beside it is short, and the day is not.
+  { class: 'quota', status: [429], details: /"quotaId":"[^"]*PerDay/i },
+  {
+    class: 'context',
+    status: [400, 500],
+    says: /input token count .{0,100}(?:exceeds the maximum number of tokens|only supports up to)/i,
+  },
+]
+
+const READING = { recognisers: RECOGNISERS, signatures: new Signatures() }
+
+export const gemini: Provider = {
+  ...facts,
+  framing: FRAMES,
+  operations: {
+    chat: {
+      encode(request, settings, maxTokens) {
+        const action = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+        return {
+          path: `${modelPath(settings)}:${action}`,
+          headers: headersOf(settings, request.stream ? FRAMES.mediaType : 'application/json'),
+          body: JSON.stringify(generateRequest(request, settings, maxTokens, READING.signatures)),
+        }
+      },
+      decode: (body, request, origin) => readAnswer(body, request, origin, READING),
+      openStream: (request, origin) => openAnswerStream(request, origin, READING),
+    },
+  },
+  classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
+}
+
+function headersOf({ credential }: ProviderSettings, accept: string): Headers {
+  return {
+    'content-type': 'application/json',
+    accept,
+    // Compressed events would arrive in blocks.
+    'accept-encoding': 'identity',
+    ...(credential !== '' && { 'x-goog-api-key': credential }),
+  }
+}

@@ -1,0 +1,101 @@
+/** Turns OpenAI's messages into the turns of Gemini's conversation. */
+import type { ChatMessage } from '../../../inner-form.ts'
+import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import type { SignatureOf } from '../signatures.ts'
+import { isInstruction, textIn } from './instructions.ts'
+import { partsOf } from './parts.ts'
+import { unsupported } from './unsupported.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Turn {
+  readonly role: 'user' | 'model'
+  readonly parts: Placed[]
+}
+
+/** A part of a turn; results of tools stand in the order of their calls, before everything else. */
+interface Placed {
+  readonly part: Json
+  readonly place: number
+}
+
+/** The calls so far: their names by id, and their order. */
+interface Calls {
+  readonly byId: Map<unknown, { readonly name: string; readonly place: number }>
+  count: number
+}
+
+export function contentsOf(messages: readonly ChatMessage[], signatureOf: SignatureOf): Json[] {
+  const turns: Turn[] = []
+  const calls: Calls = { byId: new Map(), count: 0 }
+  for (const [index, message] of messages.entries()) {
+    if (isInstruction(message)) continue
+    const turn = turnOf(message, index, calls, signatureOf)
+    const last = turns.at(-1)
+    if (last?.role === turn.role) last.parts.push(...turn.parts)
+    else if (turn.parts.length > 0) turns.push(turn)
+  }
+  if (turns.length === 0) return [{ role: 'user', parts: [{ text: lastText(messages) }] }]
+  return turns.map(({ role, parts }) => ({ role, parts: inOrder(parts) }))
+}
+
+function inOrder(parts: readonly Placed[]): Json[] {
+  return parts.toSorted((one, other) => one.place - other.place).map(({ part }) => part)
+}
+
+/** A conversation must not be empty. */
+function lastText(messages: readonly ChatMessage[]): string {
+  return textIn(messages.at(-1)?.content) || '.'
+}
+
+function turnOf(message: ChatMessage, index: number, calls: Calls, signatureOf: SignatureOf): Turn {
+  if (message.role === 'user')
+    return { role: 'user', parts: behind(partsOf(message.content, index)) }
+  if (message.role === 'tool') return { role: 'user', parts: [resultOf(message, index, calls)] }
+  if (message.role === 'assistant') {
+    const called = callsOf(message, index, calls, signatureOf)
+    return { role: 'model', parts: behind([...partsOf(message.content, index), ...called]) }
+  }
+  throw unsupported(`messages.${index}.role`, `The role "${message.role}" has no counterpart.`)
+}
+
+function behind(parts: readonly Json[]): Placed[] {
+  return parts.map((part) => ({ part, place: Number.MAX_SAFE_INTEGER }))
+}
+
+function callsOf(
+  message: ChatMessage,
+  index: number,
+  calls: Calls,
+  signatureOf: SignatureOf,
+): Json[] {
+  return listOf(message.tool_calls)
+    .map(recordOf)
+    .map((call, position) => {
+      const called = recordOf(call.function)
+      const name = textOf(called.name)
+      if (name === undefined) {
+        throw unsupported(`messages.${index}.tool_calls`, 'Only calls of functions are taken.')
+      }
+      calls.byId.set(call.id, { name, place: calls.count++ })
+      const args = parsed(textOf(called.arguments) ?? '{}')
+      const signature = signatureOf(call, position)
+      return {
+        functionCall: { name, args: recordOf(args) },
+        ...(signature && { thoughtSignature: signature }),
+      }
+    })
+}
+
+/** The API matches a result to its call by the name of the function and the order. */
+function resultOf(message: ChatMessage, index: number, calls: Calls): Placed {
+  const call = calls.byId.get(message.tool_call_id)
+  const name = call?.name ?? textOf(message.name)
+  if (name === undefined) {
+    throw unsupported(`messages.${index}.tool_call_id`, 'No earlier tool call has this id.')
+  }
+  const text = textIn(message.content)
+  const value = parsed(text)
+  const response = isRecord(value) ? value : { result: text }
+  return { part: { functionResponse: { name, response } }, place: call?.place ?? 0 }
+}

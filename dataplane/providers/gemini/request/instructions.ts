@@ -1,0 +1,23 @@
+/** The texts of system and developer messages, which stand apart from the conversation. */
+import type { ChatMessage } from '../../../inner-form.ts'
+import { listOf, recordOf, textOf } from '../../../json/values.ts'
+
+/** All of them, in order, with a blank line between; empty without any. */
+export function systemOf(messages: readonly ChatMessage[]): string {
+  const instructions = messages.filter(isInstruction)
+  // Where nothing but instructions were sent, the last of them is what to answer.
+  if (instructions.length === messages.length) instructions.pop()
+  const texts = instructions.map(({ content }) => textIn(content))
+  return texts.filter((text) => text !== '').join('\n\n')
+}
+
+export function isInstruction({ role }: ChatMessage): boolean {
+  return role === 'system' || role === 'developer'
+}
+
+/** The text of a content that should hold nothing else. */
+export function textIn(content: unknown): string {
+  if (typeof content === 'string') return content
+  const parts = listOf(content).map(recordOf)
+  return parts.map(({ text, refusal }) => textOf(text) ?? textOf(refusal) ?? '').join('')
+}

@@ -1,0 +1,89 @@
+/**
+ * The signatures of thoughts, without which newer models refuse a history of tool calls. They travel to the client and
+ * back within the call, so that any replica has them; those that a client drops are remembered here for a while.
+ */
+
+import type { ToolCallExtra } from '../../inner-form.ts'
+import { recordOf, textOf } from '../../json/values.ts'
+import { bareName, signsCalls } from './models.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The signature to send with a call of the history; `position` is its place within its answer. */
+export type SignatureOf = (call: Json, position: number) => string | undefined
+
+interface Signed {
+  readonly signature: string
+  /** The model that signed, which alone accepts the signature; undefined where the client does not say. */
+  readonly model: string | undefined
+}
+
+/** The API's own stand-in where the signature is lost or is another model's. */
+const LOST = 'skip_thought_signature_validator'
+const BASE64 = /^[A-Za-z0-9+/_-]{1,65536}={0,2}$/
+const REMEMBERED_LENGTH_MAX = 8_388_608
+
+export class Signatures {
+  /** The oldest first, by id and name of the call. */
+  readonly #remembered = new Map<string, Signed>()
+  #length = 0
+
+  /** The members of a call that carry its signature to the client and back. */
+  keep(id: string, name: string, signed: Signed): ToolCallExtra {
+    this.#remember(keyOf(id, name), signed)
+    const { signature, model } = signed
+    return { google: { thought_signature: signature }, ...(model && { gw: { model } }) }
+  }
+
+  /** For a history that goes to this model. */
+  of(model: string): SignatureOf {
+    const isRequired = signsCalls(model)
+    const name = bareName(model)
+    return (call, position) => {
+      const signed = carried(call) ?? this.#recall(call)
+      if (signed !== undefined && (signed.model ?? name) === name) return signed.signature
+      // The first call of an answer vouches for those beside it.
+      return isRequired && position === 0 ? LOST : undefined
+    }
+  }
+
+  #remember(key: string, signed: Signed): void {
+    if (!BASE64.test(signed.signature)) return
+    this.#forget(key)
+    this.#remembered.set(key, signed)
+    this.#length += lengthOf(key, signed)
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#length <= REMEMBERED_LENGTH_MAX) break
+      this.#forget(oldest)
+    }
+  }
+
+  #recall(call: Json): Signed | undefined {
+    const id = textOf(call.id)
+    const name = textOf(recordOf(call.function).name)
+    return this.#remembered.get(keyOf(id ?? '', name ?? ''))
+  }
+
+  #forget(key: string): void {
+    const signed = this.#remembered.get(key)
+    if (signed === undefined) return
+    this.#length -= lengthOf(key, signed)
+    this.#remembered.delete(key)
+  }
+}
+
+/** The signature that the client has handed back. */
+function carried(call: Json): Signed | undefined {
+  const { google, gw } = recordOf(call.extra_content)
+  const signature = textOf(recordOf(google).thought_signature)
+  if (signature === undefined || !BASE64.test(signature)) return undefined
+  return { signature, model: textOf(recordOf(gw).model) }
+}
+
+function keyOf(id: string, name: string): string {
+  return `${id} ${name}`
+}
+
+function lengthOf(key: string, { signature }: Signed): number {
+  return key.length + signature.length
+}
