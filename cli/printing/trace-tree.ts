@@ -10,6 +10,7 @@ const Attempt = z.looseObject({
   status: z.number().nullish(),
   reason: z.string().nullish(),
   upstream_request_id: z.string().nullish(),
+  upstream_limits: z.record(z.string(), z.string()).nullish(),
   dropped: z.array(z.string()).nullish(),
   left_out: z.array(z.string()).nullish(),
 })
@@ -102,9 +103,12 @@ function attemptsOf({ attempts }: TraceAnswer): Branch[] {
   })
 }
 
-function detailsOf({ upstream_request_id: id, dropped, left_out, reason }: Attempt): Branch[] {
+function detailsOf(attempt: Attempt): Branch[] {
+  const { upstream_request_id: id, upstream_limits, dropped, left_out, reason } = attempt
+  const limits = Object.entries(upstream_limits ?? {}).map(([name, value]) => `${name}: ${value}`)
   const texts = [
     ...(id ? [`request id of the upstream: ${id}`] : []),
+    ...(limits.length > 0 ? [`limits of the upstream: ${limits.join(', ')}`] : []),
     ...(dropped ? [`dropped, because it does not support them: ${dropped.join(', ')}`] : []),
     ...(left_out ? [`left out, because it has no place for them: ${left_out.join(', ')}`] : []),
     ...(reason ? [reason] : []),

@@ -181,6 +181,7 @@ function conclude(
 ): void {
   asked.presence.done()
   entry.upstream_request_id = one.upstreamRequestId
+  entry.upstream_limits = one.upstreamLimits
   if (outcome.kind === 'whole') {
     metered.usage = outcome.usage
     metered.answerBytes = outcome.body.length
@@ -199,6 +200,7 @@ function openEntry(upstream: string, started_ms: number): AttemptTrace {
     status: undefined,
     reason: undefined,
     upstream_request_id: undefined,
+    upstream_limits: undefined,
     dropped: undefined,
     left_out: undefined,
   }

@@ -90,6 +90,7 @@ function accessLine(trace: Trace): string {
     traceparent: hasTraceId ? trace.traceparent : undefined,
     tracestate: hasTraceId ? trace.tracestate : undefined,
     upstream_request_id: attempts.at(-1)?.upstream_request_id,
+    upstream_limits: attempts.at(-1)?.upstream_limits,
     dropped: attempts.at(-1)?.dropped,
     left_out: attempts.at(-1)?.left_out,
   }

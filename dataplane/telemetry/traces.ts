@@ -13,6 +13,8 @@ export interface AttemptTrace {
   reason: string | undefined
   /** The upstream's id of the request. */
   upstream_request_id: string | undefined
+  /** The upstream's own rate limits, by header name. */
+  upstream_limits: Readonly<Record<string, string>> | undefined
   /** Parameters that the upstream cannot do, and the route drops. */
   dropped: readonly string[] | undefined
   /** Hints and members of other APIs that the upstream has no place for. */

@@ -167,3 +167,23 @@ async function traceOf(id: string): Promise<object> {
   const { adminUrl, adminHeaders: headers } = front.gateway
   return (await (await fetch(`${adminUrl}/traces/${id}`, { headers })).json()) as object
 }
+
+test("an upstream's rate limits are kept in log and trace, and not shown to clients", async () => {
+  const limits = { 'x-ratelimit-remaining-requests': '41', 'x-ratelimit-reset-tokens': '6m0s' }
+  const key = 'sk-0123456789abcdefghij'
+  const hostile = { 'x-ratelimit-note': key, 'x-ratelimit-long': 'x'.repeat(65) }
+  for (const status of [200, 429]) {
+    const given = status === 200 ? limits : { ...limits, 'retry-after': '7' }
+    front.upstream.reply = (_asked, outgoing) => {
+      const headers = { 'content-type': 'application/json', ...given, ...hostile }
+      outgoing.writeHead(status, headers)
+      outgoing.end(status === 200 ? WHOLE : '{"error":{"message":"no"}}')
+    }
+    const answer = await sendTo(front, {})
+    assert.equal(answer.status, status)
+    assert.doesNotMatch(JSON.stringify(answer.headers), /6m0s|"41"/)
+    const id = String(answer.headers['x-request-id'])
+    assert.deepEqual(Object(await lineOf(id)).upstream_limits, given)
+    assert.partialDeepStrictEqual(await traceOf(id), { attempts: [{ upstream_limits: given }] })
+  }
+})

@@ -15,7 +15,7 @@ import type { Continued } from '../../telemetry/correlation.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
 import type { Permit } from '../target/breaker.ts'
-import { answeredId, answersAnother } from './answered-id.ts'
+import { answeredId, answeredLimits, answersAnother } from './answered-head.ts'
 import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
@@ -116,6 +116,11 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   /** The upstream's id of the request, once the head of its answer is there. */
   get upstreamRequestId(): string | undefined {
     return answeredId(this.#headers, this.#settings)
+  }
+
+  /** The limits that the upstream named in its answer. */
+  get upstreamLimits(): Readonly<Record<string, string>> | undefined {
+    return answeredLimits(this.#headers, this.#settings)
   }
 
   get model(): string {

@@ -30,6 +30,7 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     status: undefined,
     reason: undefined,
     upstream_request_id: undefined,
+    upstream_limits: undefined,
     dropped: undefined,
     left_out: undefined,
   }
@@ -44,6 +45,7 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     outcome: 'server',
     status: 500,
     upstream_request_id: 'u-1',
+    upstream_limits: undefined,
     dropped: undefined,
     left_out: undefined,
   })

@@ -18,6 +18,7 @@ const attempt = {
   status: undefined,
   reason: undefined,
   upstream_request_id: undefined,
+  upstream_limits: undefined,
   dropped: undefined,
   left_out: undefined,
 }

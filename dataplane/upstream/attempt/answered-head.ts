@@ -1,5 +1,6 @@
-/** The ids in an upstream's answer: what the upstream calls the request, and whose answer it is. */
+/** Headers of an upstream's answer that are kept: its id of the request, its limits, and whose answer it is. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { maskKeys } from '../../base/shown-text.ts'
 import { visibleId } from '../../telemetry/correlation.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import { repeatsSecret, type Sent } from './masking.ts'
@@ -24,6 +25,27 @@ export function answeredId(headers: IncomingHttpHeaders, sent: Sent): string | u
     if (id !== undefined) return repeatsSecret(id, sent) ? undefined : id
   }
   return undefined
+}
+
+const LIMITS_MAX = 24
+const LIMIT = /^[ -~]{1,64}$/
+
+/** The upstream's own limits, by header name; undefined where it names none. They are for those who run the gateway. */
+export function answeredLimits(
+  headers: IncomingHttpHeaders,
+  sent: Sent,
+): Readonly<Record<string, string>> | undefined {
+  let limits: Record<string, string> | undefined
+  let count = 0
+  for (const name in headers) {
+    if (!name.includes('ratelimit') && !name.startsWith('retry-after')) continue
+    const value = headers[name]
+    if (typeof value !== 'string' || !LIMIT.test(value) || repeatsSecret(value, sent)) continue
+    if (maskKeys(value) !== value || ++count > LIMITS_MAX) continue
+    limits ??= {}
+    limits[name] = value
+  }
+  return limits
 }
 
 /**
