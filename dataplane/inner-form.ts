@@ -22,6 +22,8 @@ export interface Forms {
 }
 
 export type ModelRequest = Forms[Operation]['request']
+export type Answer = Forms[Operation]['answer']
+export type AnswerEvent = Forms[Operation]['event']
 
 /** The facts that admission, routing and accounting know of a request of any operation. */
 interface RequestFacts {

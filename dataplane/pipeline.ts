@@ -6,6 +6,7 @@ import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
 import type { Call } from './call.ts'
 import type { Usage } from './inner-form.ts'
+import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
@@ -75,7 +76,13 @@ async function arrival(body: Promise<Buffer>, { gateway, trace }: Visit): Promis
   return bytes
 }
 
-async function serve(applicant: Applicant, dialect: Dialect, visit: Visit): Promise<void> {
+/** Without an inspector, answers pass as the upstream sends them where the client speaks its wire. */
+export async function serve(
+  applicant: Applicant,
+  dialect: Dialect,
+  visit: Visit,
+  inspector?: Inspector,
+): Promise<void> {
   const { active, gateway, trace, response } = visit
   const { call, request } = applicant
   trace.stream = request.stream
@@ -90,7 +97,7 @@ async function serve(applicant: Applicant, dialect: Dialect, visit: Visit): Prom
     const { receivedAt } = call
     const ids = continuing(trace)
     const witness = new Notes(visit)
-    const asked = { request, dialect, ids, receivedAt, presence, witness }
+    const asked = { request, dialect, inspector, ids, receivedAt, presence, witness }
     const reply = await attempt(asked, admission, gateway)
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed

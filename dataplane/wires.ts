@@ -1,6 +1,6 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
-import type { ChatEvent, Forms, ModelRequest, Operation, Usage } from './inner-form.ts'
+import type { AnswerEvent, ChatEvent, ModelRequest, Operation, Usage } from './inner-form.ts'
 import type {
   AnswerOrigin,
   Passed,
@@ -76,17 +76,19 @@ function translation(dialect: Dialect, operation: ProviderOperation): Pair {
   }
 }
 
-type Event = Forms[Operation]['event']
-
 /** A stream that is read into the inner form and written out of it. */
-class Translated implements WireReader {
+export class Translated implements WireReader {
   readonly passesComments = false
-  readonly #reader: StreamReader<Event>
-  readonly #writer: StreamWriter<Event>
+  readonly #reader: StreamReader<AnswerEvent>
+  readonly #writer: StreamWriter<AnswerEvent>
   readonly #choices: number
   readonly #ended = new Set<number>()
 
-  constructor(reader: StreamReader<Event>, writer: StreamWriter<Event>, choices: number) {
+  constructor(
+    reader: StreamReader<AnswerEvent>,
+    writer: StreamWriter<AnswerEvent>,
+    choices: number,
+  ) {
     this.#reader = reader
     this.#writer = writer
     this.#choices = choices

@@ -5,13 +5,15 @@ import { GatewayError } from '../base/errors.ts'
 import { maskKeys, shownName } from '../base/shown-text.ts'
 import { forget, recall } from '../body/request.ts'
 import type { ModelRequest } from '../inner-form.ts'
-import type { MeteredAttempt } from '../meter.ts'
+import type { AnyPair, Inspector } from '../inspection/contract.ts'
+import { type Allowance, inspectedPair } from '../inspection/inspected.ts'
 import type { Presence } from '../presence.ts'
 import { Unsupported } from '../providers/unsupported.ts'
 import type { Continued } from '../telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
-import { Attempt, type Outcome, type Runner } from '../upstream/attempt/attempt.ts'
+import { Attempt } from '../upstream/attempt/attempt.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
+import type { Outcome, Runner } from '../upstream/attempt/parts.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool-request.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
@@ -34,6 +36,8 @@ export interface Asked {
   readonly request: ModelRequest
   /** The wire it came in. */
   readonly dialect: Dialect
+  /** Sees each answer before the client does. */
+  readonly inspector: Inspector | undefined
   readonly ids: Continued
   /** Attempts are timed from here, on the monotonic clock. */
   readonly receivedAt: number
@@ -84,9 +88,10 @@ export async function attempt(
     if (next.spill !== undefined) journey.spilled(next.spill)
     if (!next.repeat) next.candidate.state.retryBudget.request(clock.now())
     const running = begin(next.candidate, written, way)
-    const outcome = running === undefined ? REFUSED : await running.one.outcome
+    const outcome = running === undefined ? NOT_PERMITTED : await running.one.outcome
     if (running !== undefined) conclude(running, outcome, way)
     if (outcome.kind === 'left') throw left()
+    if (outcome.kind === 'refused') throw outcome.error
     if (outcome.kind !== 'failed') return outcome
     journey.failed(next.candidate, outcome.failure)
   }
@@ -95,7 +100,7 @@ export async function attempt(
 /** A client may send hundreds of members that mean nothing. */
 const LEFT_OUT_MAX = 32
 
-const REFUSED: Outcome = {
+const NOT_PERMITTED: Outcome = {
   kind: 'failed',
   failure: { class: 'connect', message: 'its breaker is open' },
 }
@@ -114,7 +119,6 @@ interface Way {
 /** An attempt under way, and where it is written down. */
 interface Running {
   readonly one: Attempt
-  readonly metered: MeteredAttempt
   readonly entry: AttemptTrace
 }
 
@@ -146,7 +150,7 @@ function begin(
   { request, upstream, dropped }: Encoded,
   { asked, terms, journey, gateway }: Way,
 ): Running | undefined {
-  const { dialect, presence, witness } = asked
+  const { presence, witness } = asked
   const { name, settings, state } = target
   const now = gateway.clock.now()
   const permit = state.breaker.permit(now)
@@ -155,37 +159,37 @@ function begin(
   entry.dropped = dropped
   entry.left_out = upstream.leftOut?.slice(0, LEFT_OUT_MAX).map(shownName)
   witness.began(entry)
-  const metered = terms.meter.begin(name, settings.model)
-  const { totalAt, maxTokens } = terms
+  const { totalAt, maxTokens, meter } = terms
   const one = new Attempt({
     request,
-    pair: pairOf(dialect, settings.provider) as Pair,
+    pair: pairFor(target, asked, { deadlines: gateway.deadlines, totalAt }),
     upstream,
     target,
     permit,
     maxTokens,
-    metered,
+    metered: meter.begin(name, settings.model),
     gateway,
     totalAt,
     repeats: journey.hasCounted(target),
   })
   presence.begin(one)
   one.send(asked.ids)
-  return { one, metered, entry }
+  return { one, entry }
 }
 
-function conclude(
-  { one, metered, entry }: Running,
-  outcome: Outcome,
-  { asked, gateway }: Way,
-): void {
+function pairFor(
+  { settings: { provider } }: Target,
+  { dialect, inspector }: Asked,
+  allowance: Allowance,
+): AnyPair {
+  if (inspector === undefined) return pairOf(dialect, provider) as AnyPair
+  return inspectedPair(dialect, provider, inspector, allowance) as AnyPair
+}
+
+function conclude({ one, entry }: Running, outcome: Outcome, { asked, gateway }: Way): void {
   asked.presence.done()
   entry.upstream_request_id = one.upstreamRequestId
   entry.upstream_limits = one.upstreamLimits
-  if (outcome.kind === 'whole') {
-    metered.usage = outcome.usage
-    metered.answerBytes = outcome.body.length
-  }
   closeEntry(entry, outcome, gateway.clock.now() - asked.receivedAt)
   asked.witness.ended(entry)
   gateway.metrics.attempts.at(entry.upstream, entry.outcome).value++
@@ -208,8 +212,11 @@ function openEntry(upstream: string, started_ms: number): AttemptTrace {
 
 function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void {
   entry.ended_ms = spent
-  entry.outcome = outcome.kind === 'left' ? 'left' : 'ok'
-  if (outcome.kind !== 'failed') return
+  if (outcome.kind !== 'failed') {
+    const { kind } = outcome
+    entry.outcome = kind === 'left' || kind === 'refused' ? kind : 'ok'
+    return
+  }
   entry.outcome = outcome.failure.class
   entry.status = outcome.failure.status
   entry.reason = maskKeys(outcome.failure.message)

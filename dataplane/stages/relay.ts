@@ -4,9 +4,9 @@ import { maskKeys } from '../base/shown-text.ts'
 import type { Work } from '../presence.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { ClientResponse, Source } from '../response.ts'
-import type { OpenedStream, Sink } from '../streaming/upstream-stream.ts'
+import type { Breakage, OpenedStream, Sink } from '../streaming/upstream-stream.ts'
 import type { Cell } from '../telemetry/series.ts'
-import type { Outcome } from '../upstream/attempt/attempt.ts'
+import type { Outcome } from '../upstream/attempt/parts.ts'
 import { wordsFor } from '../upstream/attempt/refusal.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
@@ -30,6 +30,7 @@ async function relayStream(
   open.value++
   try {
     const failure = await new Flow(stream, response).failure
+    if (failure instanceof Error) throw failure
     if (failure !== undefined) throw cut(failure, response.upstream)
     if (response.left) throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     response.end()
@@ -40,16 +41,16 @@ async function relayStream(
 
 /** The bytes of a stream on their way to the client, until it ends or the client leaves. */
 class Flow implements Sink, Source, Work {
-  /** Resolves with the failure that ended the stream, if one did. */
-  readonly failure: Promise<Failure | undefined>
+  /** Resolves with what ended the stream before its end, if something did. */
+  readonly failure: Promise<Breakage | undefined>
   readonly #stream: OpenedStream
   readonly #response: ClientResponse
-  readonly #resolve: (failure: Failure | undefined) => void
+  readonly #resolve: (failure: Breakage | undefined) => void
 
   constructor(stream: OpenedStream, response: ClientResponse) {
     this.#stream = stream
     this.#response = response
-    const { promise, resolve } = Promise.withResolvers<Failure | undefined>()
+    const { promise, resolve } = Promise.withResolvers<Breakage | undefined>()
     this.failure = promise
     this.#resolve = resolve
     response.presence.begin(this)
@@ -62,7 +63,7 @@ class Flow implements Sink, Source, Work {
     return this.#response.write(events)
   }
 
-  finish(failure: Failure | undefined): void {
+  finish(failure: Breakage | undefined): void {
     this.#response.presence.done()
     this.#resolve(failure)
   }

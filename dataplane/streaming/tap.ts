@@ -1,6 +1,7 @@
 /** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
+import type { ClientReader, Released } from '../inspection/contract.ts'
 import type { MeteredAttempt } from '../meter.ts'
-import type { Failure, Framing, WireReader } from '../providers/contract.ts'
+import type { Failure, Framing } from '../providers/contract.ts'
 
 export class Tap {
   /** An event with text, reasoning, a tool call or a refusal has been seen. */
@@ -11,14 +12,17 @@ export class Tap {
   doneShown = false
   failure: Failure | undefined
   brokenEvents = 0
-  readonly #reader: WireReader
+  /** An inspector has ended the answer before the upstream did. */
+  endedEarly = false
+  #contentReleased = false
+  readonly #reader: ClientReader
   readonly #framing: Framing
   readonly #metered: MeteredAttempt
   readonly #clean: (failure: Failure) => Failure
 
   /** `clean` removes secrets from a failure. */
   constructor(
-    reader: WireReader,
+    reader: ClientReader,
     framing: Framing,
     metered: MeteredAttempt,
     clean: (failure: Failure) => Failure = (failure) => failure,
@@ -44,6 +48,19 @@ export class Tap {
     return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
   }
 
+  /** Whether the client sees content. */
+  get showsContent(): boolean {
+    return this.#reader.release === undefined ? this.content : this.#contentReleased
+  }
+
+  /**
+   * Where events are inspected: the client's bytes for those that were taken, at the end of a complete answer for those
+   * that were held. Rejects with the error that ends the answer.
+   */
+  release(isComplete: boolean): Promise<Buffer> | undefined {
+    return this.#reader.release?.(isComplete).then((released) => this.#released(released))
+  }
+
   /** The bytes that follow a complete answer. */
   end(): Buffer {
     return this.doneShown ? NOTHING : Buffer.from(this.#reader.end(this.#metered.usage))
@@ -52,6 +69,13 @@ export class Tap {
   /** Frames behind an error or the terminal event are not part of the answer. */
   #isOver(): boolean {
     return this.failure !== undefined || this.done
+  }
+
+  #released({ text, content, ended, failure }: Released): Buffer {
+    this.#contentReleased ||= content
+    this.endedEarly ||= ended
+    this.failure ??= failure
+    return Buffer.from(text)
   }
 
   #read(frame: Buffer): Buffer {

@@ -4,12 +4,15 @@ import type { Exchange } from '../upstream/attempt/exchange.ts'
 import { Gathering } from './gathering.ts'
 import type { Tap } from './tap.ts'
 
+/** Why a stream ends before its end: a failure of the upstream, or the error with which an inspector ended it. */
+export type Breakage = Failure | Error
+
 /** Where the bytes go once the answer is committed to this upstream. */
 export interface Sink {
   /** false: no more until the sink has drained. */
   write(bytes: Buffer): boolean
   /** The last call. Without a failure the stream was complete. */
-  finish(failure: Failure | undefined): void
+  finish(failure: Breakage | undefined): void
 }
 
 /** A stream that has begun, as the relay sees it. */
@@ -24,9 +27,9 @@ export interface OpenedStream {
 /** The owner of the stream; each method is called once. */
 export interface Listener {
   /** With the first content, or with the failure that came before it. */
-  opened(failure: Failure | undefined): void
+  opened(failure: Breakage | undefined): void
   /** The upstream's part is over: completely, or by the failure that cut it. */
-  ended(failure: Failure | undefined): void
+  ended(failure: Breakage | undefined): void
 }
 
 /** Bytes held before the first content; more than this is no prelude of an answer. */
@@ -41,7 +44,12 @@ export class UpstreamStream implements OpenedStream {
   readonly #held = new Gathering()
   #sink: Sink | undefined
   #open = false
-  #ended: { failure: Failure | undefined } | undefined
+  /** The upstream's part is over; later bytes are not part of the answer. */
+  #isOver = false
+  #ended: { failure: Breakage | undefined } | undefined
+  #isFull = false
+  /** The steps that wait while an inspector has the floor. */
+  #later: (() => void)[] | undefined
 
   constructor(tap: Tap, framing: Framing, exchange: Exchange, listener: Listener) {
     this.#framing = framing
@@ -52,22 +60,32 @@ export class UpstreamStream implements OpenedStream {
   }
 
   data(chunk: Buffer): void {
-    if (this.#ended !== undefined) return
+    if (this.#isOver) return
+    if (this.#later !== undefined) {
+      this.#later.push(() => this.data(chunk))
+      return
+    }
     const events = this.#framer.push(chunk)
     if (events !== undefined) this.#take(events)
   }
 
   end(): void {
-    if (this.#ended !== undefined) return
+    if (this.#isOver) return
+    if (this.#later !== undefined) {
+      this.#later.push(() => this.end())
+      return
+    }
     const rest = this.#framer.rest()
     const { closing } = this.#framing
     if (rest.length > 0 && closing !== undefined) this.#take(Buffer.concat([rest, closing]))
-    this.#finish(this.#complete() ? undefined : CUT)
+    this.fail(CUT)
   }
 
   fail(failure: Failure): void {
-    // Some runtimes reset the connection behind a complete answer.
-    this.#finish(this.#complete() ? undefined : failure)
+    if (this.#later === undefined) {
+      // Some runtimes reset the connection behind a complete answer.
+      this.#finish(this.#complete() ? undefined : failure)
+    } else this.#later.push(() => this.fail(failure))
   }
 
   flowTo(sink: Sink): void {
@@ -77,30 +95,71 @@ export class UpstreamStream implements OpenedStream {
   }
 
   drained(): void {
-    this.#exchange.resume()
+    this.#isFull = false
+    if (this.#later === undefined) this.#exchange.resume()
   }
 
   abort(reason: string): void {
+    this.#isOver = true
     this.#ended ??= { failure: undefined }
     this.#exchange.abort(reason)
   }
 
   #take(events: Buffer): void {
     const shown = this.#tap.take(events)
-    this.#emit(shown)
-    const { failure, done } = this.#tap
+    const inspected = this.#tap.release(false)
+    if (inspected === undefined) this.#taken(shown)
+    else {
+      // The upstream is on time though the client may have to wait.
+      if (this.#tap.content && !this.#exchange.hasBegun) this.#exchange.begun()
+      this.#await(inspected, this.#taken)
+    }
+  }
+
+  #taken(shown: Buffer): void {
+    const { failure, done, endedEarly } = this.#tap
     if (!this.#open && failure === undefined && this.#begun()) this.#begin()
+    this.#emit(shown)
     if (failure !== undefined) {
       this.#exchange.abort('the upstream reported an error')
       this.#finish(failure)
     } else if (done) {
       this.#exchange.complete()
       this.#finish(undefined)
+    } else if (endedEarly) {
+      this.#exchange.abort('the answer has ended')
+      this.#finish(undefined)
     }
   }
 
+  /** The upstream waits meanwhile; what it has sent all the same comes after. */
+  #await(inspected: Promise<Buffer>, next: (shown: Buffer) => void): void {
+    this.#later = []
+    this.#exchange.pause()
+    inspected.then(
+      (shown) => this.#goOn(() => next.call(this, shown)),
+      (error: Error) => this.#goOn(() => this.#refuse(error)),
+    )
+  }
+
+  #goOn(next: () => void): void {
+    const later = this.#later ?? []
+    this.#later = undefined
+    // The client may have left.
+    if (this.#ended !== undefined) return
+    next()
+    // A step that has to wait again puts the steps behind it into the next line.
+    for (const step of later) step()
+    if (this.#later === undefined && !this.#isFull) this.#exchange.resume()
+  }
+
+  #refuse(error: Error): void {
+    this.#exchange.abort('the answer was refused')
+    this.#conclude(error)
+  }
+
   #begun(): boolean {
-    return this.#tap.content || this.#complete()
+    return this.#tap.showsContent || this.#complete()
   }
 
   #begin(): void {
@@ -126,11 +185,30 @@ export class UpstreamStream implements OpenedStream {
   }
 
   #write(bytes: Buffer): void {
-    if (this.#sink?.write(bytes) === false) this.#exchange.pause()
+    if (this.#sink?.write(bytes) !== false) return
+    this.#isFull = true
+    this.#exchange.pause()
   }
 
   #finish(failure: Failure | undefined): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const held = failure === undefined ? this.#tap.release(true) : undefined
+    if (held === undefined) this.#conclude(failure)
+    else this.#await(held, this.#released)
+  }
+
+  /** The last events that an inspector held. */
+  #released(shown: Buffer): void {
+    const { failure } = this.#tap
+    if (!this.#open && failure === undefined) this.#begin()
+    this.#emit(shown)
+    this.#conclude(failure)
+  }
+
+  #conclude(failure: Breakage | undefined): void {
     if (this.#ended !== undefined) return
+    this.#isOver = true
     this.#ended = { failure }
     if (!this.#open) {
       this.#open = true

@@ -6,7 +6,7 @@ export interface AttemptTrace {
   readonly started_ms: number
   /** When its answer could be committed to, or it had failed. */
   ended_ms: number
-  /** `running`, `ok`, `left`, or the class of the failure. */
+  /** `running`, `ok`, `left`, `refused` by an inspector, or the class of the failure. */
   outcome: string
   /** HTTP status and words of a failure. */
   status: number | undefined

@@ -1,47 +1,20 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Gateway } from '../../gateway.ts'
-import type { Usage } from '../../inner-form.ts'
-import type { MeteredAttempt } from '../../meter.ts'
-import type { AnswerOrigin, Failure } from '../../providers/contract.ts'
+import type { AnswerOrigin, Failure, Passed } from '../../providers/contract.ts'
 import { Tap } from '../../streaming/tap.ts'
-import {
-  type Listener,
-  type OpenedStream,
-  UpstreamStream,
-} from '../../streaming/upstream-stream.ts'
+import { type Breakage, type Listener, UpstreamStream } from '../../streaming/upstream-stream.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
+import { answeredId, answeredLimits, answersAnother } from '../answer/answered-head.ts'
+import { decodeBody, type Encoding, encodingOf } from '../answer/decoding.ts'
+import { TOO_LONG, WholeAnswer } from '../answer/whole-answer.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
-import type { Permit } from '../target/breaker.ts'
-import { answeredId, answeredLimits, answersAnother } from './answered-head.ts'
-import { decodeBody, type Encoding, encodingOf } from './decoding.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
-import { poolRequestOf, type Sending } from './pool-request.ts'
-import { reasonOf, speaksAgainst } from './verdict.ts'
-import { TOO_LONG, WholeAnswer } from './whole-answer.ts'
-
-export type Outcome =
-  | { readonly kind: 'whole'; readonly body: Buffer | string; readonly usage: Usage | undefined }
-  | { readonly kind: 'stream'; readonly stream: OpenedStream }
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'left' }
-
-/** The parts of the gateway that an attempt runs on. */
-export type Runner = Pick<Gateway, 'clock' | 'deadlines' | 'metrics'>
-
-export interface AttemptParts extends Sending {
-  /** Leave of the target's breaker; handed back by the attempt, once. */
-  readonly permit: Permit
-  readonly metered: MeteredAttempt
-  readonly gateway: Runner
-  /** Monotonic moment at which the request's time is up. */
-  readonly totalAt: number
-  /** Whether this request has already failed there, and that has counted. */
-  readonly repeats: boolean
-}
+import type { AttemptParts, Outcome } from './parts.ts'
+import { poolRequestOf } from './pool-request.ts'
+import { reasonOf, verdictOn } from './verdict.ts'
 
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
@@ -63,14 +36,13 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   constructor(parts: AttemptParts) {
     const { request, target, gateway, totalAt } = parts
-    const { timeoutMs, wholeTimeoutMs, idleTimeoutMs } = target.settings
+    const { timeoutMs, wholeTimeoutMs, idleTimeoutMs: idleMs } = target.settings
     this.#parts = parts
     this.#settings = target.settings
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    const firstMs = request.stream ? timeoutMs : wholeTimeoutMs
-    const clocks = { firstMs, idleMs: idleTimeoutMs, totalAt }
+    const clocks = { firstMs: request.stream ? timeoutMs : wholeTimeoutMs, idleMs, totalAt }
     this.#exchange = new Exchange(this, clocks, gateway.clock, gateway.deadlines)
     target.state.inFlight++
   }
@@ -108,7 +80,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   /** The client left: the upstream learns it at once, and the attempt has not failed. */
   leave(): void {
-    this.#exchange.abort('the client left')
+    const underWay = this.#stream ?? this.#exchange
+    underWay.abort('the client left')
     this.#judge('neutral')
     this.#resolve({ kind: 'left' })
   }
@@ -182,9 +155,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     this.#parts.target.state.inFlight--
   }
 
-  opened(failure: Failure | undefined): void {
+  opened(failure: Breakage | undefined): void {
     if (failure !== undefined) {
-      this.#fail(failure)
+      if (failure instanceof Error) this.#refuse(failure)
+      else this.#fail(failure)
       return
     }
     // A probe has shown what it was to show; a whole stream would keep the breaker half open for minutes.
@@ -193,10 +167,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
   }
 
-  ended(failure: Failure | undefined): void {
+  ended(failure: Breakage | undefined): void {
     const { gateway, target } = this.#parts
     gateway.metrics.brokenEvents.at(target.name).value += this.#tap?.brokenEvents ?? 0
-    if (failure === undefined) this.#judge('success')
+    if (failure === undefined || failure instanceof Error) this.#judge('success')
     else this.#blame(failure)
   }
 
@@ -257,27 +231,29 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#fail({ class: 'malformed', message: 'The answer is not a stream.' })
     } else {
       this.#judge('success')
-      this.#resolve({ kind: 'whole', body: answer.body, usage: answer.usage })
+      this.#parts.metered.usage = answer.usage
+      if (answer.kind === 'body') this.#pass(answer)
+      else {
+        // The client may leave before the inspector has spoken.
+        this.#parts.metered.answerBytes = body.length
+        answer.passed.then(this.#pass.bind(this), this.#refuse.bind(this))
+      }
     }
   }
 
-  /** An upstream that was still at work when the request's time was up has done nothing wrong. */
-  #verdictOn(failure: Failure): 'failure' | 'neutral' {
-    const { gateway, totalAt, repeats, permit } = this.#parts
-    // An upstream is not at fault for what it never got.
-    if (!speaksAgainst(failure.class) || this.#sent === undefined) return 'neutral'
-    if (failure.class === 'timeout' && gateway.clock.now() >= totalAt) return 'neutral'
-    if (this.#isOnlySlow(failure)) return 'neutral'
-    // One request says one thing about an upstream. A probe still has to say how it went.
-    return repeats && permit.kind === 'closed' ? 'neutral' : 'failure'
+  #pass(answer: Passed): void {
+    if (answer.kind === 'failure') {
+      this.#fail(answer.failure)
+      return
+    }
+    this.#parts.metered.answerBytes = answer.body.length
+    this.#resolve({ kind: 'whole', body: answer.body })
   }
 
-  /** Whether it took longer than the default for its first content: slow models are not broken ones. */
-  #isOnlySlow(failure: Failure): boolean {
-    const isSilence = failure.class === 'timeout' && failure.status === undefined
-    // A connection that could not be made is worded for clients.
-    if (!isSilence || failure.shown !== undefined || this.#exchange.hasBegun) return false
-    return this.#parts.target.settings.section.timeout_seconds === undefined
+  /** The upstream has done its part. */
+  #refuse(error: Error): void {
+    this.#judge('success')
+    this.#resolve({ kind: 'refused', error })
   }
 
   #fail(failure: Failure): void {
@@ -288,9 +264,14 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   /** `shown` holds nothing that was sent to prove ourselves. */
   #blame(shown: Failure): void {
-    const verdict = this.#verdictOn(shown)
-    if (verdict === 'failure' && !this.#judged)
-      this.#parts.target.state.failedLast = reasonOf(shown)
+    const { target, gateway, totalAt } = this.#parts
+    const verdict = verdictOn(shown, {
+      ...this.#parts,
+      isTimeUp: gateway.clock.now() >= totalAt,
+      wasSent: this.#sent !== undefined,
+      hasBegun: this.#exchange.hasBegun,
+    })
+    if (verdict === 'failure' && !this.#judged) target.state.failedLast = reasonOf(shown)
     this.#judge(verdict)
   }
 

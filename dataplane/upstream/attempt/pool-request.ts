@@ -82,7 +82,7 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
 
 export interface Sending
   extends Pick<Encoded, 'request' | 'upstream'>,
-    Pick<Encoding, 'pair' | 'maxTokens'> {
+    Pick<Encoding, 'maxTokens'> {
   readonly target: Target
   readonly gateway: { readonly clock: Clock }
 }

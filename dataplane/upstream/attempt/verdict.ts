@@ -1,11 +1,43 @@
 /** Which failures speak against an upstream: the breaker counts these. */
 import type { Failure, FailureClass } from '../../providers/contract.ts'
+import type { Permit } from '../target/breaker.ts'
+import type { Target } from '../target/targets.ts'
 
 /** The client's mistakes and 429 say nothing about whether the upstream works. */
 const SPARED: ReadonlySet<FailureClass> = new Set(['client', 'context', 'rate_limited', 'quota'])
 
 export function speaksAgainst(failure: FailureClass): boolean {
   return !SPARED.has(failure)
+}
+
+/** The facts on which a verdict depends beside the failure. */
+export interface Circumstances {
+  readonly target: Pick<Target, 'settings'>
+  readonly permit: Permit
+  /** Whether the same request has failed there before, and that has counted. */
+  readonly repeats: boolean
+  readonly isTimeUp: boolean
+  readonly wasSent: boolean
+  /** Whether anything useful of the answer had come. */
+  readonly hasBegun: boolean
+}
+
+/** An upstream that was still at work when the request's time was up has done nothing wrong. */
+export function verdictOn(failure: Failure, where: Circumstances): 'failure' | 'neutral' {
+  // An upstream is not at fault for what it never got.
+  if (!speaksAgainst(failure.class) || !where.wasSent) return 'neutral'
+  if (failure.class === 'timeout' && where.isTimeUp) return 'neutral'
+  if (isOnlySlow(failure, where)) return 'neutral'
+  // One request says one thing about an upstream. A probe still has to say how it went.
+  return where.repeats && where.permit.kind === 'closed' ? 'neutral' : 'failure'
+}
+
+/** Whether it took longer than the default for its first content: slow models are not broken ones. */
+function isOnlySlow(failure: Failure, { hasBegun, target }: Circumstances): boolean {
+  const isSilence = failure.class === 'timeout' && failure.status === undefined
+  // A connection that could not be made is worded for clients.
+  if (!isSilence || failure.shown !== undefined || hasBegun) return false
+  return target.settings.section.timeout_seconds === undefined
 }
 
 const REASON_LENGTH_MAX = 200

@@ -39,7 +39,7 @@ const RESET: Failure = { class: 'reset', message: 'sk-live-0123456789abcdefghij 
 test('a whole answer is sent at once', () => {
   const { response, heard } = anAnswer()
   const open = { value: 0 }
-  assert.equal(relay({ kind: 'whole', body: '{}', usage: undefined }, response, open), undefined)
+  assert.equal(relay({ kind: 'whole', body: '{}' }, response, open), undefined)
   assert.deepEqual([heard.status, heard.body, open.value], [200, '{}', 0])
 })
 

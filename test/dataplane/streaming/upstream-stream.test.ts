@@ -7,7 +7,7 @@ import type { Failure } from '../../../dataplane/providers/contract.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { SSE } from '../../../dataplane/providers/openai-like/sse.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
-import { UpstreamStream } from '../../../dataplane/streaming/upstream-stream.ts'
+import { type Breakage, UpstreamStream } from '../../../dataplane/streaming/upstream-stream.ts'
 import { Exchange } from '../../../dataplane/upstream/attempt/exchange.ts'
 import { aRequest, chatStream } from '../../helpers/providers/a-request.ts'
 
@@ -35,8 +35,8 @@ function open(asked: Readonly<Record<string, unknown>> = {}) {
   const reader = chatStream(openai, aRequest({ stream: true, ...asked }))
   const tap = new Tap(reader, SSE, new Meter().begin('up', 'm'))
   const stream = new UpstreamStream(tap, SSE, exchange, {
-    opened: (failure) => events.push(`opened ${failure?.class ?? 'well'}`),
-    ended: (failure) => events.push(`ended ${failure?.class ?? 'well'}`),
+    opened: (failure) => events.push(`opened ${classOf(failure)}`),
+    ended: (failure) => events.push(`ended ${classOf(failure)}`),
   })
   const written: string[] = []
   const sink = {
@@ -45,7 +45,7 @@ function open(asked: Readonly<Record<string, unknown>> = {}) {
       written.push(bytes.toString())
       return sink.takes
     },
-    finish: (failure: Failure | undefined) => events.push(`finish ${failure?.class ?? 'well'}`),
+    finish: (failure: Breakage | undefined) => events.push(`finish ${classOf(failure)}`),
   }
   return {
     stream,
@@ -55,6 +55,10 @@ function open(asked: Readonly<Record<string, unknown>> = {}) {
     flow: () => stream.flowTo(sink),
     text: () => written.join(''),
   }
+}
+
+function classOf(failure: Breakage | undefined): string {
+  return failure instanceof Error ? failure.message : (failure?.class ?? 'well')
 }
 
 type Opened = ReturnType<typeof open>

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { Meter } from '../../../dataplane/meter.ts'
-import { Attempt, type Outcome } from '../../../dataplane/upstream/attempt/attempt.ts'
+import { Attempt } from '../../../dataplane/upstream/attempt/attempt.ts'
+import type { Outcome } from '../../../dataplane/upstream/attempt/parts.ts'
 import type {
   PoolHandler,
   PoolRequest,
@@ -46,6 +47,7 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
   Object.defineProperty(state, 'dispatchAnew', { value: dispatchTo(true) })
   const pair = pairOf(openAiChatDialect, settings.provider) ?? assert.fail()
   const request = aRequest(members)
+  const meter = new Meter()
   const begin = () =>
     new Attempt({
       request,
@@ -53,7 +55,7 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
       upstream: pair.encode(request, settings, undefined),
       target,
       permit: state.breaker.permit(clock.now()) ?? assert.fail('The breaker is open.'),
-      metered: new Meter().begin('up', 'm'),
+      metered: meter.begin('up', 'm'),
       gateway,
       maxTokens: undefined,
       totalAt: clock.now() + 60_000,
@@ -75,7 +77,7 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
     },
   }
   const breakerState = () => state.breaker.peek(clock.now())
-  return { one, begin, ids, answer, sent, told, state, gateway, clock, breakerState }
+  return { one, begin, ids, answer, sent, told, state, gateway, clock, breakerState, meter }
 }
 
 async function failureOf(outcome: Promise<Outcome>): Promise<string> {
@@ -85,7 +87,7 @@ async function failureOf(outcome: Promise<Outcome>): Promise<string> {
 }
 
 test('a whole answer is the outcome, with its usage, and the upstream is free again', async () => {
-  const { one, ids, answer, sent, state, breakerState } = anAttempt()
+  const { one, ids, answer, sent, state, breakerState, meter } = anAttempt()
   assert.equal(state.inFlight, 1)
   one.send(ids)
   assert.equal(sent[0]?.request.path, '/v1/chat/completions')
@@ -94,7 +96,7 @@ test('a whole answer is the outcome, with its usage, and the upstream is free ag
   answer.end()
   const outcome = await one.outcome
   assert.ok(outcome.kind === 'whole')
-  assert.equal(outcome.usage?.completionTokens, 1)
+  assert.equal(meter.attempts[0]?.usage?.completionTokens, 1)
   assert.equal(one.upstreamRequestId, 'u-7')
   assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
 })
@@ -116,10 +118,10 @@ test('a stream is the outcome with its first content, not with its head', async 
   const passed: string[] = []
   outcome.stream.flowTo({
     write: (bytes) => passed.push(String(bytes)) > 0,
-    finish: (failure) => void passed.push(`${failure?.class}`),
+    finish: (failure) => void passed.push(JSON.stringify(failure)),
   })
   answer.end()
-  assert.match(passed.join(''), /"content":"Hi".*reset$/s)
+  assert.match(passed.join(''), /"content":"Hi".*"class":"reset"/s)
   assert.equal(state.inFlight, 0)
 })
 

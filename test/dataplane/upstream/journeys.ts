@@ -132,6 +132,7 @@ export function aRig(gw: {
       const asking = {
         request,
         dialect: openAiChatDialect,
+        inspector: undefined,
         ids: {
           requestId: 'tag-1',
           clientRequestId: 'tag-7',

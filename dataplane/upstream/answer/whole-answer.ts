@@ -8,6 +8,12 @@ import type { Encoding } from './decoding.ts'
 const ANSWER_BYTES_MAX = 33_554_432
 const FAILURE_BYTES_MAX = 65_536
 
+/** The words for an answer of which no more is wanted. */
+export const TOO_LONG = {
+  'too large': 'The answer is larger than 32 MiB.',
+  'too much': 'The upstream answered with something else than a JSON object.',
+} as const
+
 export class WholeAnswer {
   readonly bytesMax: number
   readonly #isJson: boolean
@@ -22,7 +28,7 @@ export class WholeAnswer {
   }
 
   /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */
-  add(chunk: Buffer): 'too large' | 'too much' | undefined {
+  add(chunk: Buffer): keyof typeof TOO_LONG | undefined {
     this.#bytes += chunk.length
     if (this.#bytes > this.bytesMax) return 'too large'
     this.#body.add(chunk)
@@ -36,8 +42,3 @@ export class WholeAnswer {
     return this.#body.take()
   }
 }
-
-export const TOO_LONG = {
-  'too large': 'The answer is larger than 32 MiB.',
-  'too much': 'The upstream answered with something else than a JSON object.',
-} as const

@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../../base/shown-text.ts'
 import { visibleId } from '../../telemetry/correlation.ts'
+import { repeatsSecret, type Sent } from '../attempt/masking.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
-import { repeatsSecret, type Sent } from './masking.ts'
 
 /** As runtimes and hosted APIs name it, the commonest first. */
 const REQUEST_IDS = [

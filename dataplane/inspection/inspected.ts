@@ -1,0 +1,134 @@
+/** A client's wire and an upstream's, joined by way of an inspector: every answer goes through the inner form. */
+import type { Dialect, StreamWriter } from '../apis/dialect.ts'
+import type { Deadline, Deadlines } from '../base/clock.ts'
+import type { AnswerEvent, ModelRequest, Usage } from '../inner-form.ts'
+import type {
+  Failure,
+  Passed,
+  Provider,
+  ProviderOperation,
+  StreamReader,
+  WireEvent,
+  WireMeaning,
+} from '../providers/contract.ts'
+import { Translated } from '../wires.ts'
+import type { AnyPair, ClientReader, Inspector, Released, StreamInspector } from './contract.ts'
+
+/** The time that an inspector has: that of its request. */
+export interface Allowance {
+  readonly deadlines: Deadlines
+  /** Monotonic moment at which the request's time is up. */
+  readonly totalAt: number
+}
+
+/** undefined where the provider cannot do the operation. */
+export function inspectedPair(
+  dialect: Dialect,
+  { operations }: Provider,
+  inspector: Inspector,
+  allowance: Allowance,
+): AnyPair | undefined {
+  const operation: ProviderOperation | undefined = operations[dialect.operation]
+  if (operation === undefined) return undefined
+  return {
+    decode(body, request, origin) {
+      const decoded = operation.decode(body, request, origin)
+      if (decoded.kind === 'failure') return decoded
+      const { answer, usage } = decoded
+      const passed = async (): Promise<Passed> => {
+        const shown = await within(allowance, inspector.whole(answer))
+        if (shown === undefined) return { kind: 'failure', failure: LATE }
+        return { kind: 'body', body: dialect.writeAnswer(shown, usage, request), usage }
+      }
+      return { kind: 'inspected', usage, passed: passed() }
+    },
+    openStream(request, origin) {
+      const reader = operation.openStream?.(request, origin)
+      const writer = dialect.openWriter?.(request)
+      if (reader === undefined || writer === undefined) return undefined
+      return new Inspected({ reader, writer, inspector: inspector.open() }, request, allowance)
+    },
+  }
+}
+
+interface Parts {
+  readonly reader: StreamReader<AnswerEvent>
+  readonly writer: StreamWriter<AnswerEvent>
+  readonly inspector: StreamInspector
+}
+
+class Inspected implements ClientReader {
+  readonly passesComments = false
+  readonly #parts: Parts
+  readonly #allowance: Allowance
+  /** Reads as for a client, and writes events down for the inspector. */
+  readonly #upstream: Translated
+  #read: AnswerEvent[] = []
+  #isFinished = false
+  readonly #choices: number
+  readonly #ended = new Set<number>()
+
+  constructor(parts: Parts, { choices }: ModelRequest, allowance: Allowance) {
+    this.#parts = parts
+    this.#allowance = allowance
+    this.#choices = choices
+    this.#upstream = new Translated(parts.reader, { write: (one) => this.#keep(one), end }, choices)
+  }
+
+  read(event: WireEvent): WireMeaning {
+    const meaning = this.#upstream.read(event)
+    this.#isFinished ||= meaning.finished || meaning.done
+    return meaning
+  }
+
+  async release(isComplete: boolean): Promise<Released> {
+    if (this.#ended.size >= this.#choices) return NOTHING
+    const { inspector, writer } = this.#parts
+    const read = this.#read
+    this.#read = []
+    if (!isComplete && read.length === 0) return NOTHING
+    const asked = isComplete ? inspector.end() : inspector.next(read)
+    const events = await within(this.#allowance, asked)
+    if (events === undefined) return { ...NOTHING, failure: LATE }
+    for (const one of events) if (one.kind === 'end') this.#ended.add(one.choice)
+    return {
+      text: events.map((one) => writer.write(one)).join(''),
+      content: events.some(({ kind }) => kind === 'delta'),
+      ended: !this.#isFinished && this.#ended.size >= this.#choices,
+    }
+  }
+
+  end(usage: Usage | undefined): string {
+    return this.#parts.writer.end(usage)
+  }
+
+  #keep(event: AnswerEvent): string {
+    this.#read.push(event)
+    return ''
+  }
+}
+
+function end(): string {
+  return ''
+}
+
+const NOTHING: Released = { text: '', content: false, ended: false }
+
+const LATE: Failure = {
+  class: 'timeout',
+  message: 'The answer was not inspected within the request timeout.',
+}
+
+/** Resolves with undefined when the time of the request is up first. */
+async function within<T>({ deadlines, totalAt }: Allowance, work: T | Promise<T>) {
+  if (!(work instanceof Promise)) return work
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>()
+  const deadline: Deadline = { due: totalAt, seat: -1, expire: () => resolve(undefined) }
+  deadlines.add(deadline)
+  work.then(resolve, reject)
+  try {
+    return await promise
+  } finally {
+    deadlines.remove(deadline)
+  }
+}

@@ -1,0 +1,32 @@
+/** The values that an attempt begins with, and those that it ends with. */
+import type { Gateway } from '../../gateway.ts'
+import type { AnyPair } from '../../inspection/contract.ts'
+import type { MeteredAttempt } from '../../meter.ts'
+import type { Failure } from '../../providers/contract.ts'
+import type { OpenedStream } from '../../streaming/upstream-stream.ts'
+import type { Permit } from '../target/breaker.ts'
+import type { Sending } from './pool-request.ts'
+
+export type Outcome =
+  | { readonly kind: 'whole'; readonly body: Buffer | string }
+  | { readonly kind: 'stream'; readonly stream: OpenedStream }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'left' }
+  /** An inspector has refused the answer. */
+  | { readonly kind: 'refused'; readonly error: Error }
+
+/** The parts of the gateway that an attempt runs on. */
+export type Runner = Pick<Gateway, 'clock' | 'deadlines' | 'metrics'>
+
+export interface AttemptParts extends Sending {
+  /** The client's wire and the target's, perhaps with an inspector between them. */
+  readonly pair: AnyPair
+  /** Leave of the target's breaker; handed back by the attempt, once. */
+  readonly permit: Permit
+  readonly metered: MeteredAttempt
+  readonly gateway: Runner
+  /** Monotonic moment at which the request's time is up. */
+  readonly totalAt: number
+  /** Whether this request has already failed there, and that has counted. */
+  readonly repeats: boolean
+}
