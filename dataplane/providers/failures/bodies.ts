@@ -14,6 +14,15 @@ export interface ErrorBody {
 
 /** Bounds everything in it. Texts are shortened after the search for credentials, not before. */
 const BODY_LENGTH_MAX = 65_536
+/** Members that may hold an HTTP status. */
+const STATUS_NAMES = [
+  'code',
+  'http_status_code',
+  'status',
+  'statusCode',
+  'status_code',
+  'raw_status_code',
+]
 const NOTHING: ErrorBody = {
   message: undefined,
   type: null,
@@ -61,7 +70,7 @@ function readFlat(error: Readonly<Record<string, unknown>>): ErrorBody {
 }
 
 function statusOf(error: Readonly<Record<string, unknown>>): number | undefined {
-  for (const name of ['code', 'http_status_code', 'status', 'statusCode', 'status_code']) {
+  for (const name of STATUS_NAMES) {
     const status = Number(codeOf(error[name]) ?? 'none')
     if (Number.isInteger(status) && status >= 400 && status <= 599) return status
   }

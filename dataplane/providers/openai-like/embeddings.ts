@@ -2,7 +2,7 @@
 import type { EmbeddingsAnswer, EmbeddingsRequest, Usage, VectorFormat } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import { base64Length, fromBase64, toBase64 } from '../../json/vectors.ts'
+import { fromBase64, toBase64 } from '../../json/vectors.ts'
 import type {
   Decoded,
   Failure,
@@ -14,6 +14,7 @@ import type {
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { refuseTokens } from '../inputs.ts'
+import { faultOf } from '../vectors.ts'
 import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
 import { inWire, ROUTING } from './request.ts'
 
@@ -57,14 +58,17 @@ export function embeddingsOf(
 function encodeBody(
   request: EmbeddingsRequest,
   settings: ProviderSettings,
-  { drop }: EmbeddingsOptions,
+  { drop, allow, rewrite }: EmbeddingsOptions,
 ): Buffer {
   const { bytes, spans } = inWire(WIRE, request)
   const edits = new Map<string, string | undefined>()
   if (request.body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
   for (const name of spans.keys()) {
-    if (ROUTING.has(name) || request.omitted?.has(name) || drop?.includes(name))
-      edits.set(name, undefined)
+    const isUnderstood = allow?.includes(name) !== false && drop?.includes(name) !== true
+    if (ROUTING.has(name) || request.omitted?.has(name) || !isUnderstood) edits.set(name, undefined)
+  }
+  for (const [name, value] of Object.entries(rewrite?.(request) ?? {})) {
+    edits.set(name, JSON.stringify(value))
   }
   return editMembers(bytes, spans, edits)
 }
@@ -82,10 +86,9 @@ interface Answer {
 
 type Failed = { readonly kind: 'failure'; readonly failure: Failure }
 
-/** Vectors that are missing, or of another length than was asked for, would spoil an index silently. */
 function readAnswer(
   body: Buffer,
-  { items, dimensions }: EmbeddingsRequest,
+  request: EmbeddingsRequest,
   { recognisers }: OpenAiLike,
 ): Answer | Failed {
   const json = parsed(body.toString())
@@ -93,22 +96,15 @@ function readAnswer(
     return failed('The upstream answered with something else than a JSON object.')
   if (isError(json)) return { kind: 'failure', failure: classifyError(recognisers, json) }
   const came = listOf(json.data).map(recordOf)
-  if (came.length !== items) {
-    return failed(`The upstream answered with ${came.length} embeddings to ${items} inputs.`)
-  }
   const isOrdered = came.every(({ index }, place) => index === place)
   const entries = isOrdered ? came : inOrder(came)
   if (entries === undefined) return failed('The upstream numbered its embeddings wrongly.')
-  const vectors: Vector[] = []
-  let length = dimensions
-  for (const { embedding } of entries) {
-    const own = lengthOf(embedding)
-    if (own === undefined) return failed('The upstream answered with something else than vectors.')
-    length ??= own
-    if (own !== length) return failed(differing(own, length, dimensions))
-    vectors.push(embedding as Vector)
-  }
-  return { kind: 'answer', json, entries, vectors, isOrdered, usage: usageOf(json.usage) }
+  const vectors = entries.map(({ embedding }) => embedding)
+  const fault = faultOf(vectors, request)
+  if (fault !== undefined) return failed(fault)
+  const usage = usageOf(json.usage)
+  // None of them is anything else.
+  return { kind: 'answer', json, entries, vectors: vectors as Vector[], isOrdered, usage }
 }
 
 /** By their indices, each of which must be there once; without any, as they came. */
@@ -118,25 +114,6 @@ function inOrder(came: readonly Json[]): readonly Json[] | undefined {
   for (const entry of came) ordered[countOf(entry.index) ?? came.length] = entry
   const isWhole = ordered.length === came.length && !ordered.includes(undefined as never)
   return isWhole ? ordered : undefined
-}
-
-function lengthOf(embedding: unknown): number | undefined {
-  const length =
-    typeof embedding === 'string' ? base64Length(embedding) : numbersOf(embedding)?.length
-  return length === 0 ? undefined : length
-}
-
-function numbersOf(embedding: unknown): readonly number[] | undefined {
-  const isVector =
-    Array.isArray(embedding) && embedding.every((number) => typeof number === 'number')
-  return isVector ? embedding : undefined
-}
-
-function differing(length: number, expected: number, asked: number | undefined): string {
-  const found = `The upstream answered with vectors of ${length} numbers`
-  return asked === undefined
-    ? `${found} beside others of ${expected}.`
-    : `${found}; ${asked} dimensions were asked for.`
 }
 
 function usageOf(usage: unknown): Usage | undefined {

@@ -1,5 +1,5 @@
 /** The differences of a runtime that speaks OpenAI's wire. */
-import type { ChatBody } from '../../inner-form.ts'
+import type { ChatBody, EmbeddingsRequest } from '../../inner-form.ts'
 import type { ProviderSettings } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { Repair } from './repair.ts'
@@ -11,6 +11,8 @@ export interface OpenAiLike {
   readonly maxTokensOnly?: boolean
   /** The limit sent where neither client nor route gives one, because the runtime's own default cuts answers short. */
   readonly maxTokensDefault?: number
+  /** Usage comes with every stream, and a request that asks for it is refused. */
+  readonly usageUnasked?: boolean
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole: boolean
   /** Members that it cannot do: left out where they ask for nothing, else refused. */
@@ -43,4 +45,8 @@ export interface EmbeddingsOptions {
   readonly takesTokens?: boolean
   /** Members without effect there, or refused, or misread. */
   readonly drop?: readonly string[]
+  /** The only members understood, where all others are refused. */
+  readonly allow?: readonly string[]
+  /** Members under other names there. */
+  readonly rewrite?: (request: EmbeddingsRequest) => Readonly<Record<string, unknown>>
 }

@@ -1,7 +1,7 @@
 /**
  * The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data.
  */
-import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer } from '../failures/classify.ts'
 import { readAnswer } from './answer.ts'
@@ -14,7 +14,11 @@ import { openWireReader } from './stream.ts'
 
 const CHAT_PATH = '/chat/completions'
 
-export function openAiLike(facts: ProviderFacts, options: OpenAiLike): Provider {
+interface OpenAiLikeProvider extends Provider {
+  readonly operations: Provider['operations'] & { readonly chat: ProviderOperation<'chat'> }
+}
+
+export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLikeProvider {
   const { recognisers } = options
   const named = { ...options, name: facts.name }
   const headersOf = headersFor(options.authentication ?? bearer)

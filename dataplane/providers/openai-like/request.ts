@@ -48,7 +48,7 @@ export function encodeBody(
   refuseUnsupported(options.name, body, options.cannot)
   const heard = options.developerRole ? body : withoutDevelopers(body)
   if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
-  if (request.stream) askUsage(edits, body)
+  if (request.stream && !options.usageUnasked) askUsage(edits, body)
   boundTokens(edits, { body, spans }, maxTokens, options)
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : JSON.stringify(value))
@@ -76,7 +76,7 @@ function leaveOut(
     // Members that it cannot do and that ask for something have been refused.
     if (ROUTING.has(name) || omitted?.has(name) || cannot?.includes(name)) {
       edits.set(name, undefined)
-    } else if (hints?.includes(name) || allow?.includes(name) === false) {
+    } else if (!edits.has(name) && (hints?.includes(name) || allow?.includes(name) === false)) {
       edits.set(name, undefined)
       leftOut ??= []
       leftOut.push(name)

@@ -1,0 +1,41 @@
+/** Whether the vectors of an answer are those that were asked for. */
+import type { EmbeddingsRequest } from '../inner-form.ts'
+import { base64Length } from '../json/vectors.ts'
+
+type Asked = Pick<EmbeddingsRequest, 'items' | 'dimensions'>
+
+/** Vectors that are missing, or of another length than was asked for, would spoil an index silently. */
+export function faultOf(
+  vectors: readonly unknown[],
+  { items, dimensions }: Asked,
+): string | undefined {
+  if (vectors.length !== items) {
+    return `The upstream answered with ${vectors.length} embeddings to ${items} inputs.`
+  }
+  let length = dimensions
+  for (const vector of vectors) {
+    const own = lengthOf(vector)
+    if (own === undefined) return 'The upstream answered with something else than vectors.'
+    length ??= own
+    if (own !== length) return differing(own, length, dimensions)
+  }
+  return undefined
+}
+
+/** The numbers of a list, or of base64; undefined where it is no vector. */
+function lengthOf(vector: unknown): number | undefined {
+  const length = typeof vector === 'string' ? base64Length(vector) : numbersOf(vector)?.length
+  return length === 0 ? undefined : length
+}
+
+function numbersOf(vector: unknown): readonly number[] | undefined {
+  const isVector = Array.isArray(vector) && vector.every((number) => typeof number === 'number')
+  return isVector ? vector : undefined
+}
+
+function differing(length: number, expected: number, asked: number | undefined): string {
+  const found = `The upstream answered with vectors of ${length} numbers`
+  return asked === undefined
+    ? `${found} beside others of ${expected}.`
+    : `${found}; ${asked} dimensions were asked for.`
+}
