@@ -59,13 +59,15 @@ const PROVIDERS: Row[] = [
     says: 'unknown provider "constructor"',
     fix: `Use one of: ${working.join(', ')}.`,
   },
-  {
-    name: 'a provider that does not work yet',
-    yaml: upstream('provider: cohere # here\napi_key: ${env:KEY}'),
+  ...PROVIDER_NAMES.filter((name) => !WORKING.has(name)).map((name) => ({
+    name: `${name}, which does not work yet`,
+    yaml: upstream(
+      `provider: ${name} # here\napi_key: \${env:KEY}\nregion: r\nendpoint: https://a`,
+    ),
     path: 'gw.upstreams[0].provider',
-    says: '"cohere" is not supported yet',
+    says: `"${name}" is not supported yet`,
     fix: 'vllm',
-  },
+  })),
   {
     name: 'a region that a runtime ignores',
     yaml: upstream('provider: vllm\nendpoint: http://a\nregion: eu # here'),

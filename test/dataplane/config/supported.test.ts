@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuseUnsupported } from '../../../dataplane/config/judgement/supported.ts'
+import { PROVIDER_NAMES, PROVIDERS } from '../../../dataplane/providers/index.ts'
 
 const REFUSED: [string, unknown][] = [
   ['context', { context: { reserve_completion_tokens: 1 } }],
@@ -12,7 +13,10 @@ const REFUSED: [string, unknown][] = [
   ['tokenizer', { upstreams: [{ tokenizer: { encoding: 'a' } }] }],
   ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],
   ['tokenizer_autodetect', { upstreams: [{ tokenizer_autodetect: false }] }],
-  ['provider', { upstreams: [{ provider: 'cohere' }] }],
+  ...PROVIDER_NAMES.filter((name) => !PROVIDERS.has(name)).map((provider): [string, unknown] => [
+    'provider',
+    { upstreams: [{ provider }] },
+  ]),
 ]
 
 for (const [field, gw] of REFUSED) {

@@ -1,0 +1,67 @@
+/** Cohere's Embed API. */
+import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { textsOf } from '../inputs.ts'
+import { unsupported } from '../unsupported.ts'
+import { faultOf } from '../vectors.ts'
+import { facts } from './facts.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const TEXTS_MAX = 96
+/** The API demands a purpose of each call; most texts are stored for a search. */
+const INPUT_TYPE = 'search_document'
+
+/** A client of this API may say `input_type` itself. */
+export function embedRequest(
+  { body, dimensions }: EmbeddingsRequest,
+  { model }: ProviderSettings,
+): Json {
+  const texts = textsOf(body, facts.name)
+  if (texts.length > TEXTS_MAX) {
+    throw unsupported(facts.name, 'input', `send at most ${TEXTS_MAX} texts`)
+  }
+  return {
+    model,
+    texts,
+    input_type: textOf(body.input_type) ?? INPUT_TYPE,
+    embedding_types: ['float'],
+    // A text that is cut has another meaning.
+    truncate: 'NONE',
+    ...(dimensions !== undefined && { output_dimension: dimensions }),
+  }
+}
+
+export function readEmbeddings(
+  body: Buffer,
+  request: EmbeddingsRequest,
+  { model }: AnswerOrigin,
+  recognisers: readonly Recogniser[],
+): Decoded<EmbeddingsAnswer> {
+  const answer = parsed(body.toString())
+  if (isRecord(answer) && (isError(answer) || typeof answer.message === 'string')) {
+    return { kind: 'failure', failure: classifyError(recognisers, answer) }
+  }
+  const { embeddings, meta } = recordOf(answer)
+  const vectors = listOf(recordOf(embeddings).float)
+  const fault = faultOf(vectors, request) ?? notNumbers(vectors)
+  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  // Each is a list of numbers.
+  const read = { model, vectors: vectors as readonly (readonly number[])[] }
+  return { kind: 'answer', answer: read, usage: usageOf(meta) }
+}
+
+function notNumbers(vectors: readonly unknown[]): string | undefined {
+  const isOther = vectors.some((vector) => typeof vector === 'string')
+  return isOther ? 'The upstream answered with something else than lists of numbers.' : undefined
+}
+
+function usageOf(meta: unknown): Usage | undefined {
+  const promptTokens = countOf(recordOf(recordOf(meta).billed_units).input_tokens)
+  if (promptTokens === undefined) return undefined
+  const others = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
+  return { promptTokens, ...others, estimated: false }
+}

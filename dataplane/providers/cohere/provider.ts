@@ -1,0 +1,64 @@
+/** Cohere's Chat and Embed APIs. */
+import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { bearer } from '../openai-like/provider.ts'
+import { SSE } from '../openai-like/sse.ts'
+import { readAnswer } from './answer.ts'
+import { embedRequest, readEmbeddings } from './embeddings.ts'
+import { facts } from './facts.ts'
+import { chatRequest, leftOutOf } from './request.ts'
+import { openChatStream } from './stream.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'context', status: [400], says: /^too many tokens/ },
+  // The key is on a list of blocked ones.
+  { class: 'credential', status: [498] },
+  { class: 'quota', status: [429], says: /\bmonth/i },
+]
+
+export const cohere: Provider = {
+  ...facts,
+  framing: SSE,
+  operations: {
+    chat: {
+      encode(request, settings, maxTokens) {
+        const sent = chatRequest(request, settings, maxTokens)
+        return {
+          path: '/chat',
+          headers: headersOf(settings, request.stream ? SSE.mediaType : 'application/json'),
+          body: JSON.stringify(sent),
+          leftOut: leftOutOf(request.body, sent),
+        }
+      },
+      decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
+      openStream: (request, origin) => openChatStream(request, origin, RECOGNISERS),
+    },
+    embeddings: {
+      encode: (request, settings) => ({
+        path: '/embed',
+        headers: headersOf(settings, 'application/json'),
+        body: JSON.stringify(embedRequest(request, settings)),
+      }),
+      decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),
+    },
+  },
+  classify: (status, headers, body) =>
+    classifyAnswer(RECOGNISERS, status, withDelay(headers), body),
+}
+
+function headersOf(settings: ProviderSettings, accept: string): Headers {
+  return {
+    'content-type': 'application/json',
+    accept,
+    // Compressed events would arrive in blocks.
+    'accept-encoding': 'identity',
+    ...bearer(settings),
+  }
+}
+
+/** The API says when its limit begins anew, in seconds since 1970; held against its own clock. */
+function withDelay(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const seconds = Number(headers['x-ratelimit-reset']) - Date.parse(String(headers.date)) / 1000
+  if ('retry-after' in headers || !(seconds > 0)) return headers
+  return { ...headers, 'retry-after': String(seconds) }
+}

@@ -1,0 +1,129 @@
+/** Writes a chat completion request as Cohere's Chat API wants it. */
+import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ProviderSettings } from '../contract.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
+import { messagesOf } from './messages.ts'
+import { toolsOf } from './tools.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Members without a place in the Chat API. */
+const CANNOT = [
+  'audio',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'modalities',
+  'n',
+  'top_logprobs',
+  'web_search_options',
+]
+/** Members that are translated. */
+const TAKEN = new Set([
+  'frequency_penalty',
+  'logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'response_format',
+  'seed',
+  'stop',
+  'stream',
+  'stream_options',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_p',
+])
+const STOPS_MAX = 5
+/** Tokens to think, of the efforts that OpenAI's clients ask for. */
+const BUDGETS: Readonly<Record<string, number>> = {
+  minimal: 1_024,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+}
+/** Models that refuse to be asked for thinking. */
+const THOUGHTLESS = /^(c4ai-|command-(a-(03|vision|translate)|light|nightly|r(7b|-|$))|command$)/
+
+export function chatRequest(
+  request: ChatRequest,
+  settings: ProviderSettings,
+  bound: number | undefined,
+): Json {
+  const { body } = request
+  refuseUnsupported(facts.name, body, CANNOT)
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const stops = stopsOf(body)
+  const seed = countOf(body.seed)
+  const thinking = thinkingOf(body, settings.model, maxTokens)
+  return {
+    model: settings.model,
+    messages: messagesOf(body.messages),
+    ...(request.stream && { stream: true }),
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...within('temperature', body.temperature, 0, 1),
+    ...within('p', body.top_p, 0.01, 0.99),
+    ...within('frequency_penalty', body.frequency_penalty, 0, 1),
+    ...within('presence_penalty', body.presence_penalty, 0, 1),
+    ...(stops.length > 0 && { stop_sequences: stops }),
+    ...(seed !== undefined && { seed }),
+    ...(body.logprobs === true && { logprobs: true }),
+    ...toolsOf(body),
+    ...formatOf(body),
+    ...(thinking && { thinking }),
+  }
+}
+
+/** The members of the client's request that `sent` does not say. */
+export function leftOutOf(body: ChatBody, sent: Json): string[] {
+  const isSent = (name: string) => name === 'reasoning_effort' && 'thinking' in sent
+  return membersLeftOut(body, TAKEN, CANNOT).filter((name) => !isSent(name))
+}
+
+/** OpenAI's ranges are wider; the nearest value is the closest to what was asked. */
+function within(name: string, value: unknown, least: number, most: number): Json {
+  if (typeof value !== 'number') return {}
+  return { [name]: Math.min(Math.max(value, least), most) }
+}
+
+function stopsOf({ stop }: ChatBody): string[] {
+  const stops = (typeof stop === 'string' ? [stop] : listOf(stop)).flatMap(
+    (one) => textOf(one) ?? [],
+  )
+  if (stops.length > STOPS_MAX) throw unsupported(facts.name, 'stop', `send at most ${STOPS_MAX}`)
+  return stops
+}
+
+function formatOf(body: ChatBody): Json {
+  const { type, json_schema: wanted } = recordOf(body.response_format)
+  if (type !== 'json_object' && type !== 'json_schema') return {}
+  if (listOf(body.tools).length > 0) {
+    throw unsupported(facts.name, 'response_format', 'leave it out where you send tools')
+  }
+  const { schema } = recordOf(wanted)
+  const isGiven = type === 'json_schema' && isRecord(schema)
+  return { response_format: { type: 'json_object', ...(isGiven && { json_schema: schema }) } }
+}
+
+function thinkingOf(
+  body: ChatBody,
+  model: string,
+  maxTokens: number | undefined,
+): Json | undefined {
+  const effort = textOf(body.reasoning_effort)
+  if (effort === undefined || THOUGHTLESS.test(model)) return undefined
+  if (effort === 'none') return { type: 'disabled' }
+  const budget = rowOf(BUDGETS, effort)
+  if (budget === undefined) return undefined
+  // Thinking counts as part of the answer, of which some must be left.
+  const room = maxTokens === undefined ? budget : Math.min(budget, Math.floor(maxTokens / 2))
+  return { type: 'enabled', ...(room > 0 && { token_budget: room }) }
+}

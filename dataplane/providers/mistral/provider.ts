@@ -1,0 +1,47 @@
+/**
+ * Mistral's hosted API. Its requests are nearly OpenAI's, so bytes are changed where they have to be. Its chats differ in
+ * content, ends and usage, so they go through the inner form; its embeddings pass.
+ */
+import type { Provider } from '../contract.ts'
+import type { Recogniser } from '../failures/classify.ts'
+import { openAiLike } from '../openai-like/provider.ts'
+import { readCompletion } from './answer.ts'
+import { facts } from './facts.ts'
+import { asMistral, CANNOT, MEMBERS } from './request.ts'
+import { openCompletionStream } from './stream.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'context', code: '3051' },
+  { class: 'context', status: [400], says: /too large for model|maximum context length/ },
+  { class: 'overloaded', code: '3505' },
+  { class: 'overloaded', says: /tier capacity exceeded/i },
+  { class: 'missing', type: 'invalid_model' },
+]
+
+const like = openAiLike(facts, {
+  maxTokens: 'max_tokens',
+  maxTokensOnly: true,
+  usageUnasked: true,
+  // `asMistral` gives it another name.
+  developerRole: true,
+  allow: MEMBERS,
+  cannot: CANNOT,
+  rewrite: asMistral,
+  recognisers: RECOGNISERS,
+  embeddings: {
+    allow: ['model', 'input'],
+    rewrite: ({ dimensions }) => (dimensions === undefined ? {} : { output_dimension: dimensions }),
+  },
+})
+
+export const mistral: Provider = {
+  ...like,
+  operations: {
+    ...like.operations,
+    chat: {
+      encode: like.operations.chat.encode,
+      decode: (body, _request, origin) => readCompletion(body, RECOGNISERS, origin),
+      openStream: (_request, origin) => openCompletionStream(RECOGNISERS, origin),
+    },
+  },
+}

@@ -1,0 +1,60 @@
+/** The content of Mistral's messages and deltas: text or thinking in chunks, tool calls, and the reason of the end. */
+import type { ChatDelta, FinishReason, ToolCall } from '../../inner-form.ts'
+import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { Failure } from '../contract.ts'
+import { derivedId } from './ids.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const FINISH: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  model_length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+}
+
+/** Content in its order: a text, or chunks of which references are left out. */
+export function deltasOf(content: unknown): ChatDelta[] {
+  const text = textOf(content)
+  if (text !== undefined) return [{ text }]
+  return listOf(content).flatMap((raw) => {
+    const chunk = recordOf(raw)
+    if (chunk.type === 'thinking') return thoughtsOf(chunk.thinking)
+    const said = chunk.type === 'text' ? textOf(chunk.text) : undefined
+    return said === undefined ? [] : [{ text: said }]
+  })
+}
+
+function thoughtsOf(thinking: unknown): ChatDelta[] {
+  const thoughts = typeof thinking === 'string' ? [thinking] : listOf(thinking).map(textIn)
+  const reasoning = thoughts.join('')
+  return reasoning === '' ? [] : [{ reasoning }]
+}
+
+function textIn(chunk: unknown): string | undefined {
+  return textOf(recordOf(chunk).text)
+}
+
+/** The id of a call; undefined where the answer has none, or the word for it. */
+export function ownId(call: Json): string | undefined {
+  return call.id === 'null' ? undefined : textOf(call.id)
+}
+
+/** `seed` makes the id of a call without one. */
+export function callOf(call: Json, seed: string): ToolCall {
+  const { name, arguments: input } = recordOf(call.function)
+  const text = isRecord(input) ? JSON.stringify(input) : (textOf(input) ?? '{}')
+  return { id: ownId(call) ?? derivedId(seed), name: textOf(name) ?? '', arguments: text }
+}
+
+export function finishOf(reason: unknown, called: boolean): FinishReason {
+  const known = rowOf(FINISH, reason) ?? 'stop'
+  return known === 'stop' && called ? 'tool_calls' : known
+}
+
+/** A generation that broke off ends like a failure, though it is reported like an end. */
+export function failureIn(choices: readonly Json[]): Failure | undefined {
+  if (!choices.some((choice) => choice.finish_reason === 'error')) return undefined
+  return { class: 'server', message: 'The upstream gave up the generation (error).' }
+}
