@@ -1,7 +1,6 @@
 /** The differences between Gemini's models, as far as a request shows them. */
 import type { ChatBody } from '../../inner-form.ts'
 import { rowOf, textOf } from '../../json/values.ts'
-import { unsupported } from './request/unsupported.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Efforts = Readonly<Record<string, number | string>>
@@ -10,7 +9,7 @@ interface Family {
   readonly of: RegExp
   /** How thinking is bounded: a budget of tokens, or a level; models without either do not think. */
   readonly member?: 'thinkingBudget' | 'thinkingLevel'
-  /** By `reasoning_effort`; one that is missing here is refused. */
+  /** By `reasoning_effort`; one that is missing here is left out. */
   readonly efforts: Efforts
   /** Whether a history of tool calls without signatures is refused. */
   readonly signs: boolean
@@ -32,15 +31,16 @@ const LEVELS: Efforts = {
   xhigh: 'HIGH',
   max: 'HIGH',
 }
-/** The larger models never think less than this. */
-const PRO_LEVELS: Efforts = { ...LEVELS, minimal: 'LOW' }
+/** The larger models cannot think less than this. */
+const PRO_BUDGETS: Efforts = { ...BUDGETS, none: 128 }
+const PRO_LEVELS: Efforts = { ...LEVELS, none: 'LOW', minimal: 'LOW' }
 
 const THOUGHTLESS: Family = { of: /^/, efforts: {}, signs: false }
 
 /** The first that matches; models that are not known are taken for new ones. */
 const FAMILIES: readonly Family[] = [
   { ...THOUGHTLESS, of: /^gemini-(?:1|2\.0)|^gemma|^gemini-2\.5-flash-(?:image|preview-tts)/ },
-  { of: /^gemini-2\.5-pro/, member: 'thinkingBudget', efforts: BUDGETS, signs: false },
+  { of: /^gemini-2\.5-pro/, member: 'thinkingBudget', efforts: PRO_BUDGETS, signs: false },
   { of: /^gemini-2\.5/, member: 'thinkingBudget', efforts: { ...BUDGETS, none: 0 }, signs: false },
   {
     of: /^gemini-3-pro/,
@@ -58,17 +58,12 @@ const NEWEST: Family = {
   signs: true,
 }
 
-/** The member `thinkingConfig`, where the client says how much to think. */
-export function thinkingOf(body: ChatBody, model: string): Json {
+/** The member `thinkingConfig`; undefined where the client does not say how much to think, or the model has no choice. */
+export function thinkingOf(body: ChatBody, model: string): Json | undefined {
   const effort = textOf(body.reasoning_effort)
-  if (effort === undefined) return {}
   const { member, efforts } = familyOf(model)
-  if (member === undefined && effort === 'none') return {}
   const bound = rowOf(efforts, effort)
-  if (member === undefined || bound === undefined) {
-    const why = effort === 'none' ? 'cannot answer without thinking' : 'does not take this effort'
-    throw unsupported('reasoning_effort', `The model ${why}; leave reasoning_effort out.`)
-  }
+  if (member === undefined || bound === undefined) return undefined
   return {
     thinkingConfig: { [member]: bound, ...(effort !== 'none' && { includeThoughts: true }) },
   }

@@ -32,10 +32,12 @@ export const gemini: Provider = {
     chat: {
       encode(request, settings, maxTokens) {
         const action = request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+        const { sent, leftOut } = generateRequest(request, settings, maxTokens, READING.signatures)
         return {
           path: `${modelPath(settings)}:${action}`,
           headers: headersOf(settings, request.stream ? FRAMES.mediaType : 'application/json'),
-          body: JSON.stringify(generateRequest(request, settings, maxTokens, READING.signatures)),
+          body: JSON.stringify(sent),
+          leftOut,
         }
       },
       decode: (body, request, origin) => readAnswer(body, request, origin, READING),

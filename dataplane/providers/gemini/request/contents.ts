@@ -1,12 +1,15 @@
 /** Turns OpenAI's messages into the turns of Gemini's conversation. */
 import type { ChatMessage } from '../../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { unsupported } from '../../unsupported.ts'
+import { facts } from '../facts.ts'
 import type { SignatureOf } from '../signatures.ts'
 import { isInstruction, textIn } from './instructions.ts'
 import { partsOf } from './parts.ts'
-import { unsupported } from './unsupported.ts'
 
 type Json = Readonly<Record<string, unknown>>
+
+const ROLES = 'system, developer, user, assistant and tool'
 
 interface Turn {
   readonly role: 'user' | 'model'
@@ -56,7 +59,7 @@ function turnOf(message: ChatMessage, index: number, calls: Calls, signatureOf: 
     const called = callsOf(message, index, calls, signatureOf)
     return { role: 'model', parts: behind([...partsOf(message.content, index), ...called]) }
   }
-  throw unsupported(`messages.${index}.role`, `The role "${message.role}" has no counterpart.`)
+  throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
 }
 
 function behind(parts: readonly Json[]): Placed[] {
@@ -75,7 +78,11 @@ function callsOf(
       const called = recordOf(call.function)
       const name = textOf(called.name)
       if (name === undefined) {
-        throw unsupported(`messages.${index}.tool_calls`, 'Only calls of functions are taken.')
+        throw unsupported(
+          facts.name,
+          `messages.${index}.tool_calls`,
+          'send only calls of functions',
+        )
       }
       calls.byId.set(call.id, { name, place: calls.count++ })
       const args = parsed(textOf(called.arguments) ?? '{}')
@@ -92,7 +99,11 @@ function resultOf(message: ChatMessage, index: number, calls: Calls): Placed {
   const call = calls.byId.get(message.tool_call_id)
   const name = call?.name ?? textOf(message.name)
   if (name === undefined) {
-    throw unsupported(`messages.${index}.tool_call_id`, 'No earlier tool call has this id.')
+    throw unsupported(
+      facts.name,
+      `messages.${index}.tool_call_id`,
+      'send the id of an earlier tool call',
+    )
   }
   const text = textIn(message.content)
   const value = parsed(text)

@@ -1,6 +1,7 @@
 /** The parts of a message: text, and media by value or by address. */
 import { listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
-import { unsupported } from './unsupported.ts'
+import { unsupported } from '../../unsupported.ts'
+import { facts } from '../facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -37,20 +38,24 @@ function partOf(part: Json, param: string): Json[] {
     case 'file':
       return [fileOf(recordOf(part.file), param)]
     default:
-      throw unsupported(param, `Parts of type "${textOf(part.type) ?? ''}" have no counterpart.`)
+      throw unsupported(facts.name, param, 'send only parts with text, images, audio or files')
   }
 }
 
 function imageOf(url: string, param: string): Json {
   const part = inlined(url) ?? addressed(url)
   if (part !== undefined) return part
-  throw unsupported(param, 'An image must be a public http or https URL, or a base64 data URL.')
+  throw unsupported(
+    facts.name,
+    param,
+    'send images as public http or https URLs or base64 data URLs',
+  )
 }
 
 function audioOf({ data, format }: Json, param: string): Json {
   const kind = textOf(format)
   if (textOf(data) === undefined || kind === undefined || !/^[a-z0-9]{1,10}$/.test(kind)) {
-    throw unsupported(param, 'Audio must be base64 in data, with its format.')
+    throw unsupported(facts.name, param, 'send audio as base64 in data, with its format')
   }
   return { inlineData: { mimeType: `audio/${kind}`, data } }
 }
@@ -58,7 +63,7 @@ function audioOf({ data, format }: Json, param: string): Json {
 function fileOf({ file_data: data }: Json, param: string): Json {
   const part = inlined(textOf(data) ?? '')
   if (part !== undefined) return part
-  throw unsupported(param, 'A file must be a base64 data URL in file_data.')
+  throw unsupported(facts.name, param, 'send files in file_data as base64 data URLs')
 }
 
 function inlined(url: string): Json | undefined {

@@ -2,61 +2,93 @@
 import type { ChatBody, ChatRequest } from '../../../inner-form.ts'
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import type { ProviderSettings } from '../../contract.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../../unsupported.ts'
+import { facts } from '../facts.ts'
 import { thinkingOf } from '../models.ts'
 import type { Signatures } from '../signatures.ts'
 import { contentsOf } from './contents.ts'
 import { systemOf } from './instructions.ts'
 import { toolMembers } from './tools.ts'
-import { unsupported } from './unsupported.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 const CHOICES_MAX = 8
 const STOPS_MAX = 5
 const SEED_MAX = 2_147_483_647
-/** By OpenAI's names; the default and the others ask for nothing here. */
+/** By OpenAI's names; the others ask for nothing here. */
 const SERVICE_TIERS: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' }
+/** Members without a place in the API. */
+const CANNOT = [
+  'audio',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'modalities',
+  'web_search_options',
+]
+/** Members that are translated. */
+const TAKEN = new Set([
+  'frequency_penalty',
+  'logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'n',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'response_format',
+  'stop',
+  'stream',
+  'stream_options',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+])
+
+/** A request as it is sent, and the members of the client's that it does not say. */
+export interface Translated {
+  readonly sent: Json
+  readonly leftOut: readonly string[]
+}
 
 export function generateRequest(
   request: ChatRequest,
   { model }: ProviderSettings,
   bound: number | undefined,
   signatures: Signatures,
-): Json {
+): Translated {
   const { body } = request
-  refuseUntranslatable(body)
+  refuseUnsupported(facts.name, body, CANNOT)
   const system = systemOf(body.messages)
-  const config = configOf(body, model, bound)
-  const tier = rowOf(SERVICE_TIERS, body.service_tier)
-  return {
+  const hints = hintsOf(body, model)
+  const config = { ...configOf(body, bound), ...hints.seed, ...hints.reasoning_effort }
+  const sent = {
     contents: contentsOf(body.messages, signatures.of(model)),
     ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
     ...toolMembers(body),
     ...(Object.keys(config).length > 0 && { generationConfig: config }),
-    ...(tier && { serviceTier: tier }),
+    ...hints.service_tier,
+  }
+  const leftOut = membersLeftOut(body, TAKEN, CANNOT)
+  return { sent, leftOut: leftOut.filter((name) => rowOf(hints, name) === undefined) }
+}
+
+/** The members for hints that some models or values have a place for; undefined: it is left out. */
+function hintsOf(body: ChatBody, model: string) {
+  const { seed } = body
+  const isSeed = Number.isInteger(seed) && Math.abs(Number(seed)) <= SEED_MAX
+  const tier = rowOf(SERVICE_TIERS, body.service_tier)
+  return {
+    seed: isSeed ? { seed } : undefined,
+    service_tier: tier === undefined ? undefined : { serviceTier: tier },
+    reasoning_effort: thinkingOf(body, model),
   }
 }
 
-/** Refuses members that would silently mean something else; hints are left out. */
-function refuseUntranslatable(body: ChatBody): void {
-  if (typeof body.n === 'number' && body.n > CHOICES_MAX) {
-    throw unsupported('n', `There are at most ${CHOICES_MAX} choices.`)
-  }
-  if (Object.keys(recordOf(body.logit_bias)).length > 0) {
-    throw unsupported('logit_bias', 'The API has no bias of tokens; leave logit_bias out.')
-  }
-  if (listOf(body.modalities).includes('audio')) {
-    throw unsupported('modalities', 'Answers are text; leave modalities out.')
-  }
-  if (isRecord(body.web_search_options)) {
-    throw unsupported('web_search_options', 'Searches are not translated.')
-  }
-  if (listOf(body.functions).length > 0) {
-    throw unsupported('functions', 'Functions are not translated; send tools.')
-  }
-}
-
-function configOf(body: ChatBody, model: string, bound: number | undefined): Json {
+function configOf(body: ChatBody, bound: number | undefined): Json {
   const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
   const stops = stopsOf(body)
   return {
@@ -65,20 +97,20 @@ function configOf(body: ChatBody, model: string, bound: number | undefined): Jso
     ...(stops.length > 0 && { stopSequences: stops }),
     ...logprobsOf(body),
     ...formatOf(body),
-    ...thinkingOf(body, model),
   }
 }
 
 /** Those that equal the default of OpenAI's API ask for nothing, and older models refuse some of them. */
 function numbersOf(body: ChatBody): Json {
-  const { n, seed, temperature, top_p: topP } = body
+  const { n, temperature, top_p: topP } = body
   const { presence_penalty: presence, frequency_penalty: frequency } = body
-  const isSeed = Number.isInteger(seed) && Math.abs(Number(seed)) <= SEED_MAX
+  if (typeof n === 'number' && n > CHOICES_MAX) {
+    throw unsupported(facts.name, 'n', `send at most n: ${CHOICES_MAX}`)
+  }
   return {
     ...(typeof temperature === 'number' && { temperature }),
     ...(typeof topP === 'number' && { topP }),
     ...(typeof n === 'number' && n > 1 && { candidateCount: n }),
-    ...(isSeed && { seed }),
     ...(typeof presence === 'number' && presence !== 0 && { presencePenalty: presence }),
     ...(typeof frequency === 'number' && frequency !== 0 && { frequencyPenalty: frequency }),
   }
@@ -88,7 +120,7 @@ function stopsOf(body: ChatBody): unknown[] {
   const stops = typeof body.stop === 'string' ? [body.stop] : listOf(body.stop)
   const said = stops.filter((stop) => textOf(stop) !== undefined)
   if (said.length <= STOPS_MAX) return said
-  throw unsupported('stop', `There are at most ${STOPS_MAX} stops.`)
+  throw unsupported(facts.name, 'stop', `send at most ${STOPS_MAX} of them`)
 }
 
 function logprobsOf(body: ChatBody): Json {

@@ -1,7 +1,8 @@
 /** Tools, and which of them the model may or must call. */
 import type { ChatBody } from '../../../inner-form.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
-import { unsupported } from './unsupported.ts'
+import { unsupported } from '../../unsupported.ts'
+import { facts } from '../facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -13,7 +14,7 @@ export function toolMembers(body: ChatBody): Json {
   const offered = tools
     .map(declarationOf)
     .filter(({ name }) => allowed === undefined || allowed.includes(name))
-  if (offered.length === 0) throw unsupported('tool_choice', 'It allows none of the tools.')
+  if (offered.length === 0) throw unsupported(facts.name, 'tool_choice', 'allow one of the tools')
   const calling = callingOf(body, tools)
   return {
     tools: [{ functionDeclarations: offered }],
@@ -23,7 +24,7 @@ export function toolMembers(body: ChatBody): Json {
 
 function declarationOf({ name, description, parameters }: Json): Json {
   if (textOf(name) === undefined) {
-    throw unsupported('tools', 'Only tools of type function are taken.')
+    throw unsupported(facts.name, 'tools', 'send only tools of type function')
   }
   return {
     name,
@@ -45,7 +46,7 @@ function callingOf(body: ChatBody, tools: readonly Json[]): Json | undefined {
   const named = textOf(recordOf(given.function).name)
   if (named !== undefined) return { mode: 'ANY', allowedFunctionNames: [named] }
   if (given.type === 'custom') {
-    throw unsupported('tool_choice', 'Only tools of type function are taken.')
+    throw unsupported(facts.name, 'tool_choice', 'choose a tool of type function')
   }
   const mode = recordOf(given.allowed_tools).mode ?? choice
   if (mode === 'none') return { mode: 'NONE' }
