@@ -50,6 +50,8 @@ interface RequestFacts {
   forwarded?: Readonly<Record<string, string>>
   /** The first part of it that `body` cannot say: only an upstream that speaks the same wire takes the request. */
   readonly untranslated?: { readonly param: string; readonly message: string }
+  /** Parts of it that no upstream sees, as the client knows them. */
+  readonly dropped?: readonly string[]
   /** Members of `bytes` that are not to be sent; `body` is without them already. */
   readonly omitted?: ReadonlySet<string>
 }

@@ -96,7 +96,8 @@ export async function serve(
     const { presence } = response
     const { receivedAt } = call
     const ids = continuing(trace)
-    const witness = new Notes(visit)
+    response.voice = dialect.voiceOf?.(request)
+    const witness = new Notes(visit, request.dropped)
     const asked = { request, dialect, inspector, ids, receivedAt, presence, witness }
     const reply = await attempt(asked, admission, gateway)
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
@@ -118,9 +119,12 @@ function noteAdmission({ route, limitHeaders, maxTokens }: Admission, visit: Vis
 /** Writes attempts into the trace, and into the headers of the answer, as they begin and end. */
 class Notes implements Witness {
   readonly #visit: Visit
+  /** The parts of the request that its API drops for every upstream. */
+  readonly #dropped: readonly string[] | undefined
 
-  constructor(visit: Visit) {
+  constructor(visit: Visit, dropped: readonly string[] | undefined) {
     this.#visit = visit
+    this.#dropped = dropped
   }
 
   passedOver(upstreams: readonly PassedOver[]): void {
@@ -131,7 +135,8 @@ class Notes implements Witness {
     const { response, trace } = this.#visit
     response.upstream = attempt.upstream
     response.upstreamRequestId = undefined
-    response.dropped = attempt.dropped
+    response.dropped =
+      this.#dropped === undefined ? attempt.dropped : [...this.#dropped, ...(attempt.dropped ?? [])]
     trace.attempts.push(attempt)
   }
 

@@ -1,6 +1,6 @@
 /** The answer to one client, and its only writer: unsent, heartbeating, committed, ended. */
 
-import type { ClientWire } from './apis/dialect.ts'
+import type { ClientWire, StreamVoice } from './apis/dialect.ts'
 import type { Clock, Deadline, Deadlines } from './base/clock.ts'
 import type { GatewayError } from './base/errors.ts'
 import type { AnswerListener, Call } from './call.ts'
@@ -42,6 +42,8 @@ export class ClientResponse implements Deadline, AnswerListener {
   upstreamRequestId: string | undefined
   /** Parameters of the request that were dropped for that upstream. */
   dropped: readonly string[] | undefined
+  /** Writes the events beside the answer, where they depend on this stream. */
+  voice: StreamVoice | undefined
   /** How the tenant stands, by header name; set once it is known. */
   limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
@@ -151,10 +153,12 @@ export class ClientResponse implements Deadline, AnswerListener {
       return
     }
     this.#end(error.status)
-    this.#outgoing.write(this.#wire.refusalEvent(error, this.#requestId))
+    const voice = this.voice ?? this.#wire
+    this.#outgoing.write(voice.refusalEvent(error, this.#requestId))
     // Pieces may be kept back until the next tick; a socket that is ended before loses them.
     process.nextTick(() => {
-      this.#outgoing.cut()
+      if (this.#wire.endsCleanly) this.#outgoing.end()
+      else this.#outgoing.cut()
       this.#watchRest()
     })
   }
@@ -181,7 +185,7 @@ export class ClientResponse implements Deadline, AnswerListener {
       this.#begin()
     }
     const { heartbeat, ping = heartbeat } = this.#wire
-    this.#outgoing.write(this.#isBetween ? ping : heartbeat)
+    this.#outgoing.write(this.#isBetween ? (this.voice?.ping() ?? ping) : heartbeat)
   }
 
   #begin(): void {

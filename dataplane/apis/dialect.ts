@@ -23,6 +23,15 @@ export interface ClientWire {
   refusal(error: GatewayError, requestId: string): string
   /** A refusal inside a stream that has begun. */
   refusalEvent(error: GatewayError, requestId: string): string
+  /** Whether a stream ends properly behind a refusal; else it is cut, so that no client takes it for the whole. */
+  readonly endsCleanly?: boolean
+}
+
+/** One stream beside its answer, where its events depend on those that were sent before. */
+export interface StreamVoice {
+  /** Sent instead of the wire's heartbeat where no other event is under way. */
+  ping(): string
+  refusalEvent(error: GatewayError): string
 }
 
 /** One operation as clients of one API write and read it. */
@@ -34,6 +43,8 @@ export interface Dialect<O extends Operation = Operation> {
   readonly forwards?: readonly string[]
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
+  /** Absent where all streams sound alike beside their answers. */
+  voiceOf?(request: Forms[O]['request']): StreamVoice
   /** A whole answer, as JSON text. */
   writeAnswer(
     answer: Forms[O]['answer'],

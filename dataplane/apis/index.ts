@@ -6,10 +6,13 @@ import { healthz, readyz } from './health/health.ts'
 import { openAiChat } from './openai-chat/api.ts'
 import { openAiEmbeddings } from './openai-embeddings/api.ts'
 import { openAiModel, openAiModels } from './openai-models/api.ts'
+import { openAiInputTokens, openAiResponses } from './openai-responses/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,
   openAiEmbeddings,
+  openAiResponses,
+  openAiInputTokens,
   anthropicMessages,
   anthropicCountTokens,
   openAiModels,

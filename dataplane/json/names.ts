@@ -10,6 +10,11 @@ export const SINGLE: ReadonlySet<string> = new Set([
   'n',
   'stream',
   'stream_options',
+  'max_output_tokens',
+  'store',
+  'previous_response_id',
+  'conversation',
+  'background',
 ])
 const SINGLE_LENGTH_MAX = Math.max(...[...SINGLE].map((name) => name.length))
 const LOWER_CASE = /^[a-z_]*$/

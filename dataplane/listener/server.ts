@@ -5,13 +5,11 @@ import { adminRefusal } from '../admin/guard.ts'
 import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/routes.ts'
 import type { Api } from '../apis/contract.ts'
 import { APIS } from '../apis/index.ts'
-import { openAiWire } from '../apis/openai/wire.ts'
-import { openAiChat } from '../apis/openai-chat/api.ts'
-import { GatewayError } from '../base/errors.ts'
+import { unknownApi } from '../apis/unknown.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import { shownPath } from '../base/shown-text.ts'
 import type { Gateway } from '../gateway.ts'
-import { identify, serve } from '../visit.ts'
+import { serve } from '../visit.ts'
 import { isAged, limitAge } from './connection-age.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { rawOf } from './handed-over.ts'
@@ -61,7 +59,7 @@ export function createServer(gateway: Gateway, connectionAgeMs: number): Fastify
       },
     })
   }
-  const unknown = handlerOf(gateway, UNKNOWN, preflights)
+  const unknown = handlerOf(gateway, undefined, preflights)
   app.setNotFoundHandler((request, reply) => {
     reply.hijack()
     unknown(request.raw, reply.raw)
@@ -100,7 +98,7 @@ function openFastify(gateway: Gateway, preflights: PreflightLog): FastifyInstanc
     clientErrorHandler: (error, socket) => refuseRaw(error, socket, gateway),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
-      handlerOf(gateway, UNKNOWN, preflights)(request.raw, reply.raw)
+      handlerOf(gateway, undefined, preflights)(request.raw, reply.raw)
     },
   }) as FastifyInstance
 }
@@ -130,7 +128,8 @@ function takePlain(server: FastifyInstance['server'], gateway: Gateway): void {
 /** What Node says of a request that does not come in time. */
 const LATE = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
-function handlerOf(gateway: Gateway, api: Api, preflights: PreflightLog) {
+/** `api` is undefined for a path that is not an API. */
+function handlerOf(gateway: Gateway, api: Api | undefined, preflights: PreflightLog) {
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (isLastAnswered(incoming.socket)) return
     const id = gateway.newRequestId()
@@ -155,7 +154,8 @@ function handlerOf(gateway: Gateway, api: Api, preflights: PreflightLog) {
       return
     }
     // The router decodes a path before it looks it up.
-    const spelled = isSpelledAs(pathOf(exchange.url), api.path) ? api : UNKNOWN
+    const known = api !== undefined && isSpelledAs(pathOf(exchange.url), api.path) ? api : undefined
+    const spelled = known ?? unknownApi(exchange.header('anthropic-version') !== undefined)
     void serve(
       { id, incoming: exchange, outgoing: exchange, receivedAt },
       gateway,
@@ -168,35 +168,6 @@ function handlerOf(gateway: Gateway, api: Api, preflights: PreflightLog) {
 /** The headers of every answer, of one that has no route. */
 function unrouted(requestId: string): string[] {
   return ['x-request-id', requestId, 'x-gw-route', 'none', 'x-gw-upstream', 'none']
-}
-
-const UNKNOWN: Api = {
-  method: 'GET',
-  path: '*',
-  summary: 'Everything that is not an API.',
-  wire: openAiWire,
-  run(visit) {
-    // Nobody needs a key to learn that there is nothing here, so a bad one is not refused.
-    try {
-      identify(visit)
-    } catch {}
-    const { method, url } = visit.call.incoming
-    const path = pathOf(url)
-    const shown = shownPath(url).slice(0, 100)
-    const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
-    // The router sends paths here, too, that it cannot decode.
-    if (taken !== undefined && taken !== method) {
-      throw new GatewayError(
-        'ERR_GW_METHOD_NOT_ALLOWED',
-        `${shown} takes ${taken}, not ${method}.`,
-        { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
-      )
-    }
-    throw new GatewayError(
-      'ERR_GW_ROUTE_NOT_FOUND',
-      `There is no ${shown} here; chat is POST ${openAiChat.path}, and the base URL of an SDK ends in /v1.`,
-    )
-  },
 }
 
 /** GET /metrics on its own port. */

@@ -1,0 +1,50 @@
+/** Writes a whole answer as a response. */
+import type { ChatAnswer, ChatChoice, ChatRequest, Usage } from '../../inner-form.ts'
+import { estimated } from './estimate.ts'
+import {
+  callItem,
+  callItemId,
+  endOf,
+  messageItem,
+  reasoningItem,
+  refusalPart,
+  textPart,
+  usageOf,
+} from './output.ts'
+import { mintedId, type Session, sessionOf } from './session.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export function writeAnswer(
+  { choices }: ChatAnswer,
+  usage: Usage | undefined,
+  request: ChatRequest,
+): string {
+  const session = sessionOf(request)
+  const [choice] = choices
+  const { status, details } = endOf(choice?.finish ?? 'stop')
+  const counted = usageOf(usage ?? estimated(request, choice?.text.length ?? 0))
+  const output = choice === undefined ? [] : itemsOf(choice, session)
+  const members = { output, usage: counted, incomplete_details: details }
+  return JSON.stringify(session.response(status, members))
+}
+
+function itemsOf(
+  { text, reasoning, refusal, calls, finish }: ChatChoice,
+  session: Session,
+): Json[] {
+  const { status } = endOf(finish)
+  const said = [
+    ...(text === '' ? [] : [textPart(text)]),
+    ...(refusal === undefined ? [] : [refusalPart(refusal)]),
+  ]
+  return [
+    ...(reasoning === undefined ? [] : [reasoningItem(mintedId('rs'), reasoning)]),
+    ...(said.length === 0 ? [] : [messageItem(mintedId('msg'), said, status)]),
+    ...calls.map((call) => {
+      const tool = session.tools.clientTool(call.name)
+      const named = call.id === '' ? { ...call, id: mintedId('call') } : call
+      return callItem({ id: callItemId(tool), call: named }, tool, status)
+    }),
+  ]
+}

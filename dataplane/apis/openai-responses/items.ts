@@ -1,0 +1,138 @@
+/** The items of a response's input as messages of the inner form. */
+import { invalid } from '../../body/request.ts'
+import type { ChatMessage } from '../../inner-form.ts'
+import { isRecord, listOf, textOf } from '../../json/values.ts'
+import { partsOf, textParts } from './parts.ts'
+import type { ResponsesBody } from './shape.ts'
+import type { Tools } from './tools.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer']
+
+/** Throws ERR_GW_INVALID_REQUEST with the item that is at fault. */
+export function messagesOf({ input, instructions }: ResponsesBody, tools: Tools): ChatMessage[] {
+  const turns = new Turns(tools)
+  const leading = textOf(instructions)
+  if (leading !== undefined) turns.say({ role: 'system', content: leading })
+  if (typeof input === 'string') {
+    if (input !== '') turns.say({ role: 'user', content: input })
+  } else {
+    for (const [index, item] of listOf(input).entries()) turns.add(item, `input[${index}]`)
+  }
+  return turns.end()
+}
+
+/** Joins calls of one turn into one message; results follow it, and their pictures come behind the last result. */
+class Turns {
+  readonly #tools: Tools
+  readonly #messages: ChatMessage[] = []
+  /** The assistant's message that is being put together. */
+  #text: string | undefined
+  #calls: Json[] = []
+  #results: ChatMessage[] = []
+  #pictures: Json[] = []
+  readonly #called = new Set<string>()
+  readonly #answered = new Set<string>()
+
+  constructor(tools: Tools) {
+    this.#tools = tools
+  }
+
+  add(raw: unknown, param: string): void {
+    if (!isRecord(raw)) throw invalid(`"${param}" must be an object.`, param)
+    const item = raw
+    switch (item.type ?? (item.role === undefined ? 'item_reference' : 'message')) {
+      case 'message':
+        this.#message(item, param)
+        return
+      case 'function_call':
+        this.#call(item, textOf(item.arguments) ?? '{}', param)
+        return
+      case 'custom_tool_call':
+        this.#call(item, JSON.stringify({ input: item.input ?? '' }), param)
+        return
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        this.#result(item, param)
+        return
+      // Only its own model could read it back, and that one is not known here.
+      case 'reasoning':
+        return
+    }
+    const type = textOf(item.type) ?? 'item_reference'
+    throw invalid(
+      `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`,
+      `${param}.type`,
+    )
+  }
+
+  say(message: ChatMessage): void {
+    this.#flush()
+    this.#messages.push(message)
+  }
+
+  /** Throws where a call has no result: an upstream would have to guess. */
+  end(): ChatMessage[] {
+    this.#flush()
+    const open = [...this.#called].find((id) => !this.#answered.has(id))
+    if (open !== undefined) throw invalid(`The call "${open}" has no output in "input".`, 'input')
+    return this.#messages
+  }
+
+  #message(item: Json, param: string): void {
+    const { role, content } = item
+    if (!ROLES.includes(role))
+      throw invalid(
+        `"${param}.role" must be user, assistant, system or developer.`,
+        `${param}.role`,
+      )
+    if (role !== 'assistant') {
+      const said = typeof content === 'string' ? content : partsOf(content, `${param}.content`)
+      this.say({ role: String(role), content: said })
+      return
+    }
+    if (this.#results.length > 0) this.#flush()
+    const text = typeof content === 'string' ? content : textParts(content, `${param}.content`)
+    this.#text = this.#text === undefined ? text : `${this.#text}\n${text}`
+  }
+
+  #call({ call_id: id, name, namespace }: Json, text: string, param: string): void {
+    const callId = textOf(id)
+    const called = textOf(name)
+    if (callId === undefined || called === undefined)
+      throw invalid(`"${param}" needs a call_id and a name.`, param)
+    if (this.#results.length > 0) this.#flush()
+    this.#called.add(callId)
+    const inner = this.#tools.innerName(called, textOf(namespace))
+    this.#calls.push({ id: callId, type: 'function', function: { name: inner, arguments: text } })
+  }
+
+  #result({ call_id: id, output }: Json, param: string): void {
+    const callId = textOf(id) ?? ''
+    if (!this.#called.has(callId))
+      throw invalid(`The output of "${callId}" has no call before it.`, `${param}.call_id`)
+    this.#answered.add(callId)
+    const parts = typeof output === 'string' ? [] : partsOf(output, `${param}.output`)
+    const texts = parts.flatMap(({ text }) => textOf(text) ?? [])
+    const content = typeof output === 'string' ? output : texts.join('\n')
+    this.#results.push({ role: 'tool', tool_call_id: callId, content })
+    this.#pictures.push(...parts.filter(({ type }) => type !== 'text'))
+  }
+
+  #flush(): void {
+    if (this.#text !== undefined || this.#calls.length > 0) {
+      this.#messages.push({
+        role: 'assistant',
+        content: this.#text ?? null,
+        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+      })
+    }
+    this.#messages.push(...this.#results)
+    if (this.#pictures.length > 0) this.#messages.push({ role: 'user', content: this.#pictures })
+    this.#text = undefined
+    this.#calls = []
+    this.#results = []
+    this.#pictures = []
+  }
+}

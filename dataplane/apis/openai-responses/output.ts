@@ -1,0 +1,71 @@
+/** Items of a response's output, complete as they stand in answers and in the events that close them. */
+import type { FinishReason, ToolCall, Usage } from '../../inner-form.ts'
+import { parsed, recordOf } from '../../json/values.ts'
+import { mintedId } from './session.ts'
+import type { ClientTool } from './tools.ts'
+
+type Json = Readonly<Record<string, unknown>>
+export type Status = 'in_progress' | 'completed' | 'incomplete'
+
+export function textPart(text: string): Json {
+  return { type: 'output_text', text, annotations: [], logprobs: [] }
+}
+
+export function refusalPart(refusal: string): Json {
+  return { type: 'refusal', refusal }
+}
+
+export function messageItem(id: string, content: readonly Json[], status: Status): Json {
+  return { id, type: 'message', status, role: 'assistant', content }
+}
+
+export function reasoningItem(id: string, text: string | undefined): Json {
+  const summary = text === undefined ? [] : [{ type: 'summary_text', text }]
+  return { id, type: 'reasoning', summary, encrypted_content: null }
+}
+
+export function callItem(
+  { id, call }: { readonly id: string; readonly call: ToolCall },
+  { kind, name, namespace }: ClientTool,
+  status: Status,
+): Json {
+  const shared = { id, call_id: call.id, name, ...(namespace && { namespace }), status }
+  return kind === 'custom'
+    ? { ...shared, type: 'custom_tool_call', input: customInput(call.arguments) }
+    : { ...shared, type: 'function_call', arguments: call.arguments }
+}
+
+/** The text within the arguments; where the model wrote something else, that. */
+export function customInput(text: string): string {
+  const { input } = recordOf(parsed(text))
+  return typeof input === 'string' ? input : text
+}
+
+export function callItemId({ kind }: ClientTool): string {
+  return mintedId(kind === 'custom' ? 'ctc' : 'fc')
+}
+
+/** How the response ends, in its status and in the reason for what is missing. */
+export function endOf(finish: FinishReason): {
+  readonly status: Status
+  readonly details: Json | null
+} {
+  if (finish === 'length') return { status: 'incomplete', details: { reason: 'max_output_tokens' } }
+  if (finish === 'content_filter')
+    return { status: 'incomplete', details: { reason: 'content_filter' } }
+  return { status: 'completed', details: null }
+}
+
+export function usageOf(usage: Usage): Json {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: {
+      cached_tokens: cachedTokens,
+      cache_write_tokens: cacheWriteTokens ?? 0,
+    },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: promptTokens + completionTokens,
+  }
+}

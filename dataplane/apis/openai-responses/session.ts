@@ -1,0 +1,135 @@
+/**
+ * One response on its way to the client: its id, and the numbers of the events that have been sent. Heartbeats, attempts
+ * and refusals share it, because clients take neither a second beginning nor a gap.
+ */
+import { randomBytes } from 'node:crypto'
+import type { GatewayError } from '../../base/errors.ts'
+import type { ChatRequest } from '../../inner-form.ts'
+import { isRecord, recordOf } from '../../json/values.ts'
+import type { StreamVoice } from '../dialect.ts'
+import type { ResponsesBody } from './shape.ts'
+import type { Tools } from './tools.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Parts {
+  readonly asked: ResponsesBody
+  readonly tools: Tools
+  readonly createdSeconds: number
+}
+
+const ID_BYTES = 16
+/** Codes that clients know, for those that decide whether they try again. */
+const CODES: Readonly<Record<string, string>> = {
+  ERR_GW_BUDGET_EXCEEDED: 'insufficient_quota',
+  ERR_GW_CONTEXT_OVERFLOW: 'context_length_exceeded',
+  ERR_GW_RATE_LIMIT_LOCAL: 'rate_limit_exceeded',
+  ERR_GW_UPSTREAM_RATE_LIMIT: 'rate_limit_exceeded',
+}
+
+/** By the bytes of the request, which all copies of it share. */
+const sessions = new WeakMap<Buffer, Session>()
+
+export function beginSession(bytes: Buffer, parts: Parts): void {
+  sessions.set(bytes, new Session(parts))
+}
+
+export function sessionOf({ bytes }: ChatRequest): Session {
+  // The reading of the request has made it.
+  return sessions.get(bytes) as Session
+}
+
+export class Session implements StreamVoice {
+  readonly tools: Tools
+  /** Items that are complete, for the last event. */
+  output: readonly Json[] = []
+  readonly #asked: Json
+  readonly #id = mintedId('resp')
+  readonly #createdSeconds: number
+  #next = 0
+
+  constructor({ asked, tools, createdSeconds }: Parts) {
+    this.tools = tools
+    this.#createdSeconds = createdSeconds
+    this.#asked = echoed(asked)
+  }
+
+  ping(): string {
+    return this.#next === 0 ? this.begun() : this.event('keepalive', {})
+  }
+
+  /** The beginning, unless the client has it already. */
+  begun(): string {
+    if (this.#next > 0) return ''
+    const response = this.response('in_progress', {})
+    return (
+      this.event('response.created', { response }) +
+      this.event('response.in_progress', { response })
+    )
+  }
+
+  refusalEvent(error: GatewayError): string {
+    const message = `${error.code}: ${error.message}`
+    const param = error.details.param ?? null
+    const code = error.code
+    const flat = { code, message, param, error: { type: 'server_error', code, message, param } }
+    const failed = { code: CODES[code] ?? 'server_error', message }
+    return (
+      this.begun() +
+      this.event('error', flat) +
+      this.event('response.failed', { response: this.response('failed', { error: failed }) })
+    )
+  }
+
+  event(type: string, members: Json): string {
+    const data = JSON.stringify({ type, sequence_number: this.#next++, ...members })
+    return `event: ${type}\ndata: ${data}\n\n`
+  }
+
+  response(status: string, members: Json): Json {
+    return {
+      id: this.#id,
+      object: 'response',
+      created_at: this.#createdSeconds,
+      status,
+      background: false,
+      error: null,
+      incomplete_details: null,
+      ...this.#asked,
+      output: this.output,
+      usage: null,
+      ...members,
+    }
+  }
+}
+
+export function mintedId(kind: 'resp' | 'msg' | 'fc' | 'ctc' | 'rs' | 'call'): string {
+  return `${kind}_${randomBytes(ID_BYTES).toString('hex')}`
+}
+
+/** The settings that every response repeats, with the API's own defaults. */
+function echoed(asked: ResponsesBody): Json {
+  const { effort = null, summary = null } = recordOf(asked.reasoning)
+  return {
+    instructions: asked.instructions ?? null,
+    max_output_tokens: asked.max_output_tokens ?? null,
+    max_tool_calls: null,
+    metadata: isRecord(asked.metadata) ? asked.metadata : {},
+    model: asked.model,
+    parallel_tool_calls: asked.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    prompt_cache_key: asked.prompt_cache_key ?? null,
+    reasoning: { effort, summary },
+    safety_identifier: asked.safety_identifier ?? null,
+    service_tier: asked.service_tier ?? 'default',
+    store: false,
+    temperature: asked.temperature ?? null,
+    text: { format: { type: 'text' }, ...recordOf(asked.text) },
+    tool_choice: asked.tool_choice ?? 'auto',
+    tools: asked.tools ?? [],
+    top_logprobs: asked.top_logprobs ?? 0,
+    top_p: asked.top_p ?? null,
+    truncation: 'disabled',
+    user: asked.user ?? null,
+  }
+}

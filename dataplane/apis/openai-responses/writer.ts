@@ -1,0 +1,102 @@
+/** Writes a stream of events: items that open, grow and close, then the response as a whole. */
+import type { ChatDelta, ChatEvent, ChatRequest, FinishReason, Usage } from '../../inner-form.ts'
+import type { StreamWriter } from '../dialect.ts'
+import { estimated } from './estimate.ts'
+import { CallItem, type OpenItem, ReasoningItem, SaidItem } from './open-items.ts'
+import { endOf, type Status, usageOf } from './output.ts'
+import { type Session, sessionOf } from './session.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export class ResponseWriter implements StreamWriter<ChatEvent> {
+  readonly #request: ChatRequest
+  readonly #session: Session
+  readonly #output: Json[] = []
+  /** Calls may grow by turns; of all others one is open. */
+  readonly #calls = new Map<number, CallItem>()
+  #open: ReasoningItem | SaidItem | undefined
+  #finish: FinishReason = 'stop'
+  #characters = 0
+
+  constructor(request: ChatRequest) {
+    this.#request = request
+    this.#session = sessionOf(request)
+  }
+
+  write(event: ChatEvent): string {
+    // The beginning waits for the first content: an attempt may still fail, and another one begin.
+    if (event.kind === 'start') return ''
+    if (event.kind === 'delta') return this.#session.begun() + this.#delta(event.delta)
+    this.#finish = event.finish
+    return this.#session.begun() + this.#closeAll(endOf(event.finish).status)
+  }
+
+  /** Clients take the usage from the last event, and act at once on it. */
+  end(usage: Usage | undefined): string {
+    const { status, details } = endOf(this.#finish)
+    const closed = this.#session.begun() + this.#closeAll(status)
+    const counted = usageOf(usage ?? estimated(this.#request, this.#characters))
+    const members = { usage: counted, incomplete_details: details }
+    const response = this.#session.response(status, members)
+    return closed + this.#session.event(`response.${status}`, { response })
+  }
+
+  #delta({ text, reasoning, refusal, call }: ChatDelta): string {
+    this.#characters += (text ?? reasoning ?? refusal ?? call?.arguments ?? '').length
+    if (call !== undefined) return this.#call(call)
+    if (reasoning) return this.#words(reasoning, ReasoningItem, 'reasoning')
+    if (refusal) return this.#words(refusal, SaidItem, 'refusal')
+    return text ? this.#words(text, SaidItem, 'output_text') : ''
+  }
+
+  #words(
+    piece: string,
+    Item: typeof ReasoningItem | typeof SaidItem,
+    kind: OpenItem['kind'],
+  ): string {
+    let before = ''
+    if (this.#open?.kind !== kind || this.#calls.size > 0) {
+      before = this.#closeAll('completed')
+      this.#open = new Item(this.#session, this.#place(), kind)
+      before += this.#open.added()
+    }
+    return before + (this.#open?.grow(piece) ?? '')
+  }
+
+  #call({ index, id, name, arguments: part }: NonNullable<ChatDelta['call']>): string {
+    const known = this.#calls.get(index)
+    if (known !== undefined) return known.grow(part)
+    const before = this.#closeWords('completed')
+    const item = new CallItem(this.#session, this.#place(), { id: id ?? '', name: name ?? '' })
+    this.#calls.set(index, item)
+    return before + item.added() + item.grow(part)
+  }
+
+  /** The index of the next item in the output. */
+  #place(): number {
+    return this.#output.length + this.#calls.size
+  }
+
+  #closeAll(status: Status): string {
+    let text = this.#closeWords(status)
+    for (const item of this.#calls.values()) text += this.#done(item, status)
+    this.#calls.clear()
+    return text
+  }
+
+  #closeWords(status: Status): string {
+    const open = this.#open
+    this.#open = undefined
+    return open === undefined ? '' : this.#done(open, status)
+  }
+
+  #done(item: OpenItem, status: Status): string {
+    const { text, whole } = item.close(status)
+    this.#output.push(whole)
+    this.#session.output = this.#output
+    return (
+      text +
+      this.#session.event('response.output_item.done', { output_index: item.place, item: whole })
+    )
+  }
+}

@@ -1,0 +1,53 @@
+/** Every path that is not an API: the answer says what this gateway offers, in the dialect of the client that asks. */
+import { GatewayError } from '../base/errors.ts'
+import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
+import { shownPath } from '../base/shown-text.ts'
+import { identify } from '../visit.ts'
+import { anthropicWire } from './anthropic-messages/wire.ts'
+import type { Api } from './contract.ts'
+import { APIS } from './index.ts'
+import { openAiWire } from './openai/wire.ts'
+
+const PATH_SHOWN_MAX = 100
+const STORED = '/v1/responses/'
+const OFFERED = APIS.filter(({ method }) => method === 'POST').map(({ path }) => path)
+
+const UNKNOWN: Api = {
+  method: 'GET',
+  path: '*',
+  summary: 'Everything that is not an API.',
+  wire: openAiWire,
+  run(visit) {
+    // A client needs no key to learn that there is nothing here, so a bad one is not refused.
+    try {
+      identify(visit)
+    } catch {}
+    const { method, url } = visit.call.incoming
+    const path = pathOf(url)
+    const shown = shownPath(url).slice(0, PATH_SHOWN_MAX)
+    const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
+    // The router sends paths here, too, that it cannot decode.
+    if (taken !== undefined && taken !== method) {
+      throw new GatewayError(
+        'ERR_GW_METHOD_NOT_ALLOWED',
+        `${shown} takes ${taken}, not ${method}.`,
+        { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
+      )
+    }
+    throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(`${method} ${shown}`, path))
+  },
+}
+
+/** Clients of Anthropic's API say its version with every request. */
+export function unknownApi(isAnthropic: boolean): Api {
+  return isAnthropic ? ANTHROPIC_UNKNOWN : UNKNOWN
+}
+
+const ANTHROPIC_UNKNOWN: Api = { ...UNKNOWN, wire: anthropicWire }
+
+function messageOf(asked: string, path: string): string {
+  if (path.startsWith(STORED))
+    return `${asked} is not there: this gateway does not store responses.`
+  const offers = OFFERED.join(', ')
+  return `${asked} is not offered by this gateway; it offers POST ${offers}. The base URL of an SDK ends in /v1.`
+}
