@@ -9,8 +9,10 @@ import type { ModelRequest } from '../inner-form.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'
 import type { AdmitResult, Amount, LeaseId, Rules } from '../store/contract.ts'
-import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
+import { type Quote, quoteOf, readAtOnce, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
+import { vectorsOf } from '../upstream/target/vectors.ts'
+import { serves } from '../wires.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
 import { refusalError } from './refusal.ts'
@@ -174,10 +176,19 @@ export function downgradeOffer(
   if (route === undefined || lane === undefined) return undefined
   const now = clock.now()
   // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
-  const needed = quote.prompt + (request.maxTokens ?? 1)
+  const needed = readAtOnce(request, quote.prompt) + (request.maxTokens ?? 1)
   const yields = limits.rules.yields(caller.tenant)
   const mayServe = (target: Target) =>
-    target.standing(now, yields) === 'ready' && needed <= windowOf(target)
+    target.standing(now, yields) === 'ready' &&
+    needed <= windowOf(target) &&
+    serves(target.settings.provider, request.operation)
   if (!lane.targets.some(mayServe)) return undefined
+  // Vectors of another model would spoil an index that has those of the first.
+  if (request.operation === 'embeddings' && !haveSameVectors(lane, lanes.get(wish.route.name)))
+    return undefined
   return offerOf(route, quoteOf(request, lane, route), wish, lanes)
+}
+
+function haveSameVectors(one: Lane, other: Lane | undefined): boolean {
+  return vectorsOf(one.targets) === vectorsOf(other?.targets ?? [])
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts'
 import type { Caller } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
-import type { ModelRequest } from '../inner-form.ts'
+import type { ModelRequest, Operation } from '../inner-form.ts'
 import {
   type Applicant,
   type Decision,
@@ -16,6 +16,7 @@ import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
 import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
+import { hasVectors, vectorsOf } from '../upstream/target/vectors.ts'
 import { serves } from '../wires.ts'
 
 export interface Admission {
@@ -95,9 +96,15 @@ function fitting(
   { fitsAll, needed }: Quote,
   { targets }: Lane,
 ): Admission['fits'] {
-  const allServe = targets.every(({ settings }) => serves(settings.provider, operation))
-  if (fitsAll && allServe) return fitsAnywhere
-  return (target) => serves(target.settings.provider, operation) && needed <= windowOf(target)
+  const suits = suitingOf(operation, targets)
+  if (fitsAll && targets.every(suits)) return fitsAnywhere
+  return (target) => suits(target) && needed <= windowOf(target)
+}
+
+function suitingOf(operation: Operation, targets: readonly Target[]): Admission['fits'] {
+  if (operation !== 'embeddings') return ({ settings }) => serves(settings.provider, operation)
+  const model = vectorsOf(targets)
+  return (target) => hasVectors(target, model)
 }
 
 /** Throws ERR_GW_INVALID_REQUEST where no upstream of the route can do what is asked. */

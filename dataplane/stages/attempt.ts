@@ -20,6 +20,7 @@ import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
 import type { Target } from '../upstream/target/targets.ts'
+import { expected } from '../upstream/target/vectors.ts'
 import { type Pair, pairOf } from '../wires.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
@@ -161,7 +162,7 @@ function begin(
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms
   const one = new Attempt({
-    request,
+    request: expected(request, settings),
     pair: pairFor(target, asked, { deadlines: gateway.deadlines, totalAt }),
     upstream,
     target,

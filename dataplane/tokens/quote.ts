@@ -37,9 +37,8 @@ export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | und
   // The route's limit must not send a request past an upstream that has room for its prompt.
   const left = Math.max(1, narrowestWindow(lane, prompt) - prompt)
   const injected = written === undefined ? undefined : Math.min(written, left)
-  // Each input is read by itself.
-  const read = request.operation === 'embeddings' ? request.inputTokens.longest : prompt
-  const least = read + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
+  const least =
+    readAtOnce(request, prompt) + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
   if (!fitsAll) {
     const largest = largestWindow(lane)
     if (least > largest) throw overflow(largest, prompt, own ?? 0, request)
@@ -49,6 +48,11 @@ export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | und
   const isUnbounded = budgeted !== undefined && isAnswered
   const answer = own ?? injected ?? (isUnbounded ? answerReserved(largestWindow(lane)) : 0)
   return { prompt, answer: answer * choices, injected, needed, fitsAll }
+}
+
+/** The tokens of the prompt that a window has to hold: each input of embeddings is read by itself. */
+export function readAtOnce(request: ModelRequest, prompt: number): number {
+  return request.operation === 'embeddings' ? request.inputTokens.longest : prompt
 }
 
 function largestWindow({ targets }: Lane): number {

@@ -7,6 +7,7 @@ import type { Check, CheckContext } from './contract.ts'
 import { duplicateChecks } from './duplicates.ts'
 import { listenerChecks } from './listener.ts'
 import { nameChecks } from './names.ts'
+import { embeddingsChecks } from './routes/embeddings.ts'
 import { fallbackChecks } from './routes/fallbacks.ts'
 import { semanticChecks } from './routes/semantic.ts'
 import { strategyChecks } from './routes/strategies.ts'
@@ -27,6 +28,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...budgetChecks,
   ...credentialChecks,
   ...duplicateChecks,
+  ...embeddingsChecks,
   ...egressChecks,
   ...keyChecks,
   ...limitChecks,

@@ -48,6 +48,17 @@ const Tokenizer = z.strictObject({
   upstream: z.boolean().optional().describe("Count with the runtime's own /tokenize."),
 })
 
+const Embeddings = z.strictObject({
+  model: text()
+    .optional()
+    .describe(
+      'Name of the embedding model where upstreams call the same one by several names. Default: model.',
+    ),
+  dimensions: count(65_536)
+    .optional()
+    .describe('Length of its vectors; answers of another length are refused.'),
+})
+
 const QueueMetrics = z.strictObject({
   enabled: z
     .boolean()
@@ -114,6 +125,9 @@ export const Upstream = z.strictObject({
     .describe('Ask the upstream for its revision at start.'),
   tokenizer: Tokenizer.optional().describe(
     'How prompt tokens are counted; default by provider and model.',
+  ),
+  embeddings: Embeddings.optional().describe(
+    'Vectors of upstreams in a route compare only where these are the same.',
   ),
   queue_metrics: QueueMetrics.optional().describe('Queue gauges for least_queue.'),
   health_check: HealthCheck.optional().describe('Active health probes.'),

@@ -23,7 +23,7 @@ export const llamacpp = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   rewrite: parallelByDefault,
-  embeddings: { drop: hintsExcept() },
+  embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })
 

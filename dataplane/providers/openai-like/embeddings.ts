@@ -10,13 +10,14 @@ import type {
   Passed,
   ProviderOperation,
   ProviderSettings,
+  UpstreamRequest,
 } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { refuseTokens } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
 import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
-import { inWire, ROUTING } from './request.ts'
+import { inWire, leaveOut } from './request.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Vector = string | readonly number[]
@@ -38,7 +39,7 @@ export function embeddingsOf(
       return {
         path: options.path?.(settings, PATH) ?? PATH,
         headers: headersOf(settings).whole,
-        body: encodeBody(request, settings, own),
+        ...encodeBody(request, settings, own),
       }
     },
     decode(body, request, { model }) {
@@ -58,19 +59,16 @@ export function embeddingsOf(
 function encodeBody(
   request: EmbeddingsRequest,
   settings: ProviderSettings,
-  { drop, allow, rewrite }: EmbeddingsOptions,
-): Buffer {
+  options: EmbeddingsOptions,
+): Pick<UpstreamRequest, 'body' | 'leftOut'> {
   const { bytes, spans } = inWire(WIRE, request)
   const edits = new Map<string, string | undefined>()
   if (request.body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
-  for (const name of spans.keys()) {
-    const isUnderstood = allow?.includes(name) !== false && drop?.includes(name) !== true
-    if (ROUTING.has(name) || request.omitted?.has(name) || !isUnderstood) edits.set(name, undefined)
-  }
-  for (const [name, value] of Object.entries(rewrite?.(request) ?? {})) {
+  for (const [name, value] of Object.entries(options.rewrite?.(request) ?? {})) {
     edits.set(name, JSON.stringify(value))
   }
-  return editMembers(bytes, spans, edits)
+  const leftOut = leaveOut(edits, spans, request.omitted, options)
+  return { body: editMembers(bytes, spans, edits), leftOut }
 }
 
 interface Answer {

@@ -43,8 +43,10 @@ export interface OpenAiLike {
 export interface EmbeddingsOptions {
   /** Whether clients' token numbers are those of its models; elsewhere they would be other words. */
   readonly takesTokens?: boolean
-  /** Members without effect there, or refused, or misread. */
-  readonly drop?: readonly string[]
+  /** Members without effect there that only wish: left out. */
+  readonly hints?: readonly string[]
+  /** Members that are no client's to set. */
+  readonly own?: readonly string[]
   /** The only members understood, where all others are refused. */
   readonly allow?: readonly string[]
   /** Members under other names there. */

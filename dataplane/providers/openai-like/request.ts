@@ -9,13 +9,13 @@ import { isRecord } from '../../json/values.ts'
 import type { ProviderSettings, UpstreamRequest } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { refuseUnsupported } from '../unsupported.ts'
-import type { OpenAiLike } from './options.ts'
+import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
 
 /**
  * Proxies behind an upstream's name would obey these: a client must not choose hosts or
  * credentials.
  */
-export const ROUTING: ReadonlySet<string> = new Set([
+const ROUTING: ReadonlySet<string> = new Set([
   'api_base',
   'base_url',
   'api_key',
@@ -30,6 +30,7 @@ export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_se
 export const WIRE = 'openai-chat'
 
 type Edits = Map<string, string | undefined>
+type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'hints'> & Pick<EmbeddingsOptions, 'own'>
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
 /** The body, and the members that were left out of it because they have no effect there. */
@@ -65,16 +66,16 @@ export function inWire(wire: string, request: ModelRequest): Pick<ModelRequest, 
 }
 
 /** The members that the client sent and this runtime has no use for. */
-function leaveOut(
+export function leaveOut(
   edits: Edits,
-  spans: ChatRequest['spans'],
+  spans: ModelRequest['spans'],
   omitted: ReadonlySet<string> | undefined,
-  { allow, cannot, hints }: OpenAiLike,
+  { allow, cannot, hints, own }: Unused,
 ): string[] | undefined {
   let leftOut: string[] | undefined
   for (const name of spans.keys()) {
     // Members that it cannot do and that ask for something have been refused.
-    if (ROUTING.has(name) || omitted?.has(name) || cannot?.includes(name)) {
+    if (ROUTING.has(name) || omitted?.has(name) || cannot?.includes(name) || own?.includes(name)) {
       edits.set(name, undefined)
     } else if (!edits.has(name) && (hints?.includes(name) || allow?.includes(name) === false)) {
       edits.set(name, undefined)

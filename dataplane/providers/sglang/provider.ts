@@ -21,6 +21,6 @@ export const sglang = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
-  embeddings: { drop: hintsExcept() },
+  embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })

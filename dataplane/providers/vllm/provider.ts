@@ -20,6 +20,6 @@ export const vllm = openAiLike(facts, {
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
   renamesReasoning: true,
-  embeddings: { drop: [...hintsExcept(), 'priority', 'request_id'] },
+  embeddings: { hints: hintsExcept(), own: ['priority', 'request_id'] },
   recognisers: RECOGNISERS,
 })

@@ -2,12 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Route } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
-import type { ModelRequest } from '../../inner-form.ts'
+import type { ModelRequest, Operation } from '../../inner-form.ts'
 import type { Presence } from '../../presence.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { Unsupported } from '../../providers/unsupported.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'
+import { serves } from '../../wires.ts'
 import type { Lane, Target } from '../target/targets.ts'
+import { hasVectors, vectorsOf } from '../target/vectors.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { Plan } from './plan.ts'
@@ -145,15 +147,24 @@ function orderOf(
   return route.strategy.order({ route: route.section, eligible, request, turn, random })
 }
 
-function overOf({ lane, fits, yields }: JourneyStart, now: number): PassedOver[] {
+function overOf({ request, lane, fits, yields }: JourneyStart, now: number): PassedOver[] {
+  const { operation } = request
   const over: PassedOver[] = []
   for (const target of lane.targets) {
     const why = fits(target)
       ? (target.state.outBecause(now) ?? whyFull(target, now, yields))
-      : 'context window too small'
+      : whyUnfit(target, operation, lane)
     if (why !== undefined) over.push({ upstream: target.name, why })
   }
   return over
+}
+
+function whyUnfit(target: Target, operation: Operation, { targets }: Lane): string {
+  const { provider } = target.settings
+  if (!serves(provider, operation)) return `${provider.name} has no ${operation}`
+  if (operation === 'embeddings' && !hasVectors(target, vectorsOf(targets)))
+    return 'another embedding model'
+  return 'context window too small'
 }
 
 function whyFull(target: Target, now: number, yields: boolean): string | undefined {

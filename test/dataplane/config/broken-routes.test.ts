@@ -44,6 +44,28 @@ const APPLIED: Row[] = [
     fix: 'none yet',
   },
   {
+    name: 'two embedding models in a route',
+    yaml: `  upstreams:
+    - {name: a, provider: openai, model: text-embedding-3-small, context_window: 8192}
+    - {name: b, provider: openai, model: text-embedding-3-large, context_window: 8192}
+  routes:
+    - {name: r, strategy: round_robin, upstreams: [a, b]} # here`,
+    path: 'gw.routes[0]',
+    says: 'vectors do not compare: "text-embedding-3-small", "text-embedding-3-large"',
+    fix: 'a route for each',
+  },
+  {
+    name: 'vectors of two lengths in a route',
+    yaml: `  upstreams:
+    - {name: a, provider: openai, model: v, context_window: 8192, embeddings: {dimensions: 256}}
+    - {name: b, provider: openai, model: v, context_window: 8192, embeddings: {dimensions: 512}}
+  routes:
+    - {name: r, strategy: round_robin, upstreams: [a, b]} # here`,
+    path: 'gw.routes[0]',
+    says: 'several lengths: 256, 512',
+    fix: 'a route for each',
+  },
+  {
     name: 'an answer larger than the window',
     yaml: route('strategy: single\nprimary: a\nmax_tokens_default: 8192 # here'),
     path: 'gw.routes[0].max_tokens_default',

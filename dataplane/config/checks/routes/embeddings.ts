@@ -1,0 +1,38 @@
+/** Vectors of two models do not compare, so a route leads to one embedding model. */
+import { refuse } from '../../judgement/problems.ts'
+import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
+import { at, type Check, listed } from '../contract.ts'
+
+const embeddingsCompare: Check = ({ upstreams, routes }) =>
+  routes.flatMap((route, index) => {
+    const members = membersOf(route, upstreams).filter(isEmbedding)
+    const models = new Set(members.map(({ embeddings, model }) => embeddings?.model ?? model))
+    const lengths = new Set(members.flatMap(({ embeddings }) => embeddings?.dimensions ?? []))
+    if (models.size > 1) {
+      const message = `leads to several embedding models, whose vectors do not compare: ${listed(models)}`
+      const fix = 'Make a route for each, or give upstreams of one model the same embeddings.model.'
+      return [refuse(at('routes', index), message, fix)]
+    }
+    if (lengths.size < 2) return []
+    const message = `leads to vectors of several lengths: ${[...lengths].join(', ')}`
+    return [refuse(at('routes', index), message, 'Make a route for each.')]
+  })
+
+/** By its setting, or else by its name. */
+function isEmbedding({ embeddings, model }: UpstreamSection): boolean {
+  return embeddings !== undefined || /embed/i.test(model)
+}
+
+function membersOf(route: RouteSection, upstreams: Section['upstreams']): UpstreamSection[] {
+  const { primary, fallback, upstreams: listed, semantic } = route
+  const names = new Set([
+    primary,
+    ...fallback,
+    ...listed.map(({ name }) => name),
+    semantic?.easy,
+    semantic?.hard,
+  ])
+  return upstreams.filter(({ name }) => names.has(name))
+}
+
+export const embeddingsChecks: readonly Check[] = [embeddingsCompare]
