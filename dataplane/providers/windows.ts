@@ -14,6 +14,8 @@ export function knownWindow(upstream: {
   readonly context_window?: number | undefined
 }): number | undefined {
   const { provider, model, context_window } = upstream
-  if (context_window !== undefined || !PROVIDER_FACTS[provider].hosted) return context_window
-  return BY_MODEL.get(model.replace(DATED, ''))
+  const { hosted, modelName } = PROVIDER_FACTS[provider]
+  if (context_window !== undefined || !hosted) return context_window
+  const name = modelName?.(model) ?? model
+  return BY_MODEL.get(name.replace(DATED, ''))
 }

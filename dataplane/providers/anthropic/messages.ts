@@ -86,7 +86,7 @@ function toolResult(message: ChatMessage, index: number): Json {
 }
 
 /** Derived from the id alone, because the same one stands at the call and at its answer. */
-function toolId(id: unknown): string {
+export function toolId(id: unknown): string {
   const own = textOf(id) ?? ''
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(own)) return own
   return `call_${createHash('sha256').update(own).digest('hex').slice(0, 24)}`

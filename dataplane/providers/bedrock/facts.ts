@@ -1,9 +1,11 @@
 /** The facts about Amazon Bedrock. */
 import type { ProviderFacts } from '../facts-contract.ts'
+import { endpointIn } from './aws/endpoint.ts'
+import { namedIn } from './model-name.ts'
 
 export const facts: ProviderFacts = {
   name: 'bedrock',
-  summary: 'Amazon Bedrock.',
+  summary: "Amazon Bedrock's Converse API, for all models behind it.",
   hosted: true,
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],
@@ -12,5 +14,19 @@ export const facts: ProviderFacts = {
     message: 'required: bedrock has an address for each region',
     fix: 'Add region:, such as eu-central-1, or endpoint:.',
   },
+  defaultEndpoint: ({ region = '' }) => endpointIn(region),
+  versionPath: '',
   keyless: [],
+  modelName: (model) => namedIn(model).name,
+  modelWindows: {
+    'nova-micro': 128_000,
+    'nova-lite': 300_000,
+    'nova-pro': 300_000,
+    'nova-premier': 1_000_000,
+    'nova-2-lite': 1_000_000,
+    'llama3-1-8b-instruct': 128_000,
+    'llama3-1-70b-instruct': 128_000,
+    'llama3-1-405b-instruct': 128_000,
+    'llama3-3-70b-instruct': 128_000,
+  },
 }

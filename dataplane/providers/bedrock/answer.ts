@@ -1,0 +1,121 @@
+/** Reads Bedrock's whole answers. */
+import type {
+  ChatAnswer,
+  ChatChoice,
+  ChatRequest,
+  FinishReason,
+  ToolCall,
+  Usage,
+} from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { AnswerOrigin, Decoded, Failure } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { malformed } from '../failures/classify.ts'
+import { classifyException } from './errors.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const FINISH: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  content_filtered: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  refusal: 'content_filter',
+}
+const REFUSED = 'A guardrail or content filter blocked the answer.'
+
+export function readAnswer(
+  body: Buffer,
+  { oneCall }: ChatRequest,
+  { model, id }: AnswerOrigin,
+): Decoded<ChatAnswer> {
+  const text = body.toString()
+  const answer = parsed(text)
+  if (isRecord(answer) && (isError(answer) || textOf(answer.__type) !== undefined)) {
+    return { kind: 'failure', failure: classifyException(text) }
+  }
+  const { content } = recordOf(recordOf(recordOf(answer).output).message)
+  if (!isRecord(answer) || !Array.isArray(content)) {
+    return { kind: 'failure', failure: malformed('The upstream answered without content.') }
+  }
+  const failure = failureOf(answer.stopReason)
+  if (failure !== undefined) return { kind: 'failure', failure }
+  const choices = [choiceOf(answer.stopReason, content.map(recordOf), oneCall === true)]
+  return {
+    kind: 'answer',
+    answer: { id: `chatcmpl-${id}`, model, choices },
+    usage: readUsage(answer.usage),
+  }
+}
+
+function choiceOf(reason: unknown, blocks: readonly Json[], oneCall: boolean): ChatChoice {
+  const text = blocks.map(textIn).join('')
+  const reasoning = blocks.map(reasoningIn).join('')
+  const calls = blocks.flatMap(({ toolUse }) => (isRecord(toolUse) ? [callOf(toolUse)] : []))
+  const refusal = text === '' ? refusalOf(reason) : undefined
+  return {
+    text,
+    ...(reasoning !== '' && { reasoning }),
+    ...(refusal !== undefined && { refusal }),
+    // Not every model can be asked for one call at once.
+    calls: oneCall ? calls.slice(0, 1) : calls,
+    finish: finishReason(reason, calls.length > 0),
+  }
+}
+
+function textIn({ text, citationsContent }: Json): string {
+  const cited = listOf(recordOf(citationsContent).content)
+  return textOf(text) ?? cited.map((one) => textOf(recordOf(one).text) ?? '').join('')
+}
+
+function reasoningIn({ reasoningContent }: Json): string {
+  return textOf(recordOf(recordOf(reasoningContent).reasoningText).text) ?? ''
+}
+
+function callOf({ toolUseId, name, input }: Json): ToolCall {
+  const text = JSON.stringify(input ?? {})
+  return { id: textOf(toolUseId) ?? '', name: textOf(name) ?? '', arguments: text }
+}
+
+/** The words in place of an answer that was filtered away. */
+export function refusalOf(reason: unknown): string | undefined {
+  return rowOf(FINISH, reason) === 'content_filter' ? REFUSED : undefined
+}
+
+/** A model that spoiled its own answer. */
+export function failureOf(reason: unknown): Failure | undefined {
+  const isSpoiled = reason === 'malformed_model_output' || reason === 'malformed_tool_use'
+  return isSpoiled ? malformed(`The model's answer could not be read: ${reason}.`) : undefined
+}
+
+export function finishReason(reason: unknown, called: boolean): FinishReason {
+  const known = rowOf(FINISH, reason) ?? 'stop'
+  return known === 'stop' && called ? 'tool_calls' : known
+}
+
+/** The prompt is what was read anew, what was read from the cache and what was written into it. */
+export function readUsage(usage: unknown): Usage | undefined {
+  const counts = recordOf(usage)
+  const input = countOf(counts.inputTokens)
+  const output = countOf(counts.outputTokens)
+  if (input === undefined && output === undefined) return undefined
+  const cached = countOf(counts.cacheReadInputTokens) ?? 0
+  const written = countOf(counts.cacheWriteInputTokens) ?? 0
+  return {
+    promptTokens: promptTokens(input ?? 0, output ?? 0, cached + written, counts.totalTokens),
+    completionTokens: output ?? 0,
+    cachedTokens: cached,
+    cacheWriteTokens: written,
+    reasoningTokens: 0,
+    estimated: false,
+  }
+}
+
+/** Some models count cached tokens as input already; the total shows it. */
+function promptTokens(input: number, output: number, cached: number, total: unknown): number {
+  const isCounted = countOf(total) === input + output && cached <= input
+  return isCounted ? input : input + cached
+}

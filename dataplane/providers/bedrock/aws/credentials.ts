@@ -1,0 +1,46 @@
+/** The credential of a request: an API key, a written access key, or one from AWS's default chain. */
+
+import type { ProviderSettings } from '../../contract.ts'
+import type { CredentialSource, Environment, FetchedCredential } from '../../credential-source.ts'
+import { accessKeyIn, joined } from './access-key.ts'
+
+const WAYS =
+  'write api_key, or give the process AWS_BEARER_TOKEN_BEDROCK, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or a role'
+
+/** undefined where a request carries the written API key. */
+export function credentialSource(
+  { credential, region }: ProviderSettings,
+  env: Environment,
+): CredentialSource | undefined {
+  const written = accessKeyIn(credential)
+  if (written !== undefined) {
+    const { secret, token } = written
+    // Not sent as it is: its parts are what must never be shown.
+    return constant('api_key', { value: credential, secrets: [secret, token].filter(Boolean) })
+  }
+  if (credential !== '') return undefined
+  const value = env.AWS_BEARER_TOKEN_BEDROCK
+  if (value) return constant('AWS_BEARER_TOKEN_BEDROCK', { value })
+  const regionUsed = region ?? env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? ''
+  return { from: "AWS's default credential chain", fetch: () => fromChain(regionUsed) }
+}
+
+function constant(from: string, fetched: FetchedCredential): CredentialSource {
+  return { from, fetch: async () => fetched }
+}
+
+/** The package is large: a process without such an upstream never loads it. */
+async function fromChain(region: string): Promise<FetchedCredential> {
+  const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+  // A provider keeps what it fetched, so each fetch has its own.
+  const chain = defaultProvider(region === '' ? {} : { clientConfig: { region } })
+  const found = await chain().catch((cause: Error) => {
+    throw new Error(`${cause.message.split('\n', 1)[0]} To have one, ${WAYS}.`, { cause })
+  })
+  const { accessKeyId: id, secretAccessKey: secret, sessionToken: token = '', expiration } = found
+  return {
+    value: joined({ id, secret, token, region }),
+    secrets: [secret, token].filter(Boolean),
+    ...(expiration !== undefined && { expiresAtMs: expiration.getTime() }),
+  }
+}

@@ -1,0 +1,158 @@
+/** AWS event streams: frames with their length, headers and two checksums. */
+import { crc32 } from 'node:zlib'
+import { parsed, recordOf } from '../../../json/values.ts'
+import type { Framer, Framing, WireEvent } from '../../contract.ts'
+
+/** Total length, length of the headers, and the checksum of the two. */
+const PRELUDE_BYTES = 12
+const CRC_BYTES = 4
+const HEADERS_BYTES_MAX = 131_072
+const FRAME_BYTES_MAX = 16_777_216 + 16
+const NOTHING = Buffer.alloc(0)
+
+export const EVENT_STREAM: Framing = {
+  mediaType: 'application/vnd.amazon.eventstream',
+  open: () => new EventStreamFramer(),
+  split,
+  parse,
+}
+
+/** The event of exceptions, of errors and of frames that are damaged; their kind stands in `__type`. */
+export const FAILED = 'error'
+/** The `__type` of a frame that is damaged. */
+export const DAMAGED = 'DamagedFrame'
+const DAMAGE: WireEvent = {
+  event: FAILED,
+  data: JSON.stringify({ __type: DAMAGED, message: "The upstream's stream is damaged." }),
+}
+
+class EventStreamFramer implements Framer {
+  /** The beginning of a frame that has not ended, and room behind it for more. */
+  #kept: Buffer = NOTHING
+  #length = 0
+  #damaged = false
+
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.#damaged) return undefined
+    const bytes = this.#length === 0 ? chunk : this.#append(chunk)
+    const end = endOfWhole(bytes)
+    if (end === undefined) {
+      // No length can be trusted any more: the rest is one last frame, and it is damaged.
+      this.#damaged = true
+      this.#length = 0
+      return bytes
+    }
+    if (end > 0 || this.#length === 0) this.#keep(bytes.subarray(end))
+    return end === 0 ? undefined : bytes.subarray(0, end)
+  }
+
+  rest(): Buffer {
+    return this.#kept.subarray(0, this.#length)
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#kept = Buffer.from(bytes)
+    this.#length = bytes.length
+  }
+
+  /** A frame may come byte by byte: it moves to twice the room when the room is used up, not with every piece. */
+  #append(chunk: Buffer): Buffer {
+    const length = this.#length + chunk.length
+    if (length > this.#kept.length) {
+      const roomier = Buffer.allocUnsafe(2 * length)
+      this.#kept.copy(roomier, 0, 0, this.#length)
+      this.#kept = roomier
+    }
+    chunk.copy(this.#kept, this.#length)
+    this.#length = length
+    return this.#kept.subarray(0, length)
+  }
+}
+
+/** Where the last whole frame ends; undefined where a prelude is damaged. */
+function endOfWhole(bytes: Buffer): number | undefined {
+  let end = 0
+  while (end + PRELUDE_BYTES <= bytes.length) {
+    const length = lengthOf(bytes, end)
+    if (length === undefined) return undefined
+    if (end + length > bytes.length) break
+    end += length
+  }
+  return end
+}
+
+/** The length of the frame whose prelude stands there; undefined where the prelude is damaged. */
+function lengthOf(bytes: Buffer, at: number): number | undefined {
+  const total = bytes.readUInt32BE(at)
+  const headers = bytes.readUInt32BE(at + 4)
+  if (bytes.readUInt32BE(at + 8) !== crc32(bytes.subarray(at, at + 8))) return undefined
+  const room = total - PRELUDE_BYTES - CRC_BYTES
+  const isPossible = total <= FRAME_BYTES_MAX && headers <= HEADERS_BYTES_MAX && headers <= room
+  return isPossible ? total : undefined
+}
+
+function* split(frames: Buffer): Generator<Buffer> {
+  for (let at = 0; at < frames.length; ) {
+    const length = at + PRELUDE_BYTES <= frames.length ? lengthOf(frames, at) : undefined
+    const end = length === undefined ? frames.length : at + length
+    yield frames.subarray(at, end)
+    at = end
+  }
+}
+
+function parse(frame: Buffer): WireEvent | undefined {
+  if (!isSound(frame)) return DAMAGE
+  const payloadAt = PRELUDE_BYTES + frame.readUInt32BE(4)
+  const headers = headersIn(frame.subarray(PRELUDE_BYTES, payloadAt))
+  if (headers === undefined) return DAMAGE
+  const data = frame.toString('utf8', payloadAt, frame.length - CRC_BYTES)
+  switch (headers.get(':message-type')) {
+    case 'event':
+      return { event: headers.get(':event-type') ?? '', data }
+    case 'exception':
+      return failed(headers.get(':exception-type'), recordOf(parsed(data)))
+    case 'error':
+      return failed(headers.get(':error-code'), { message: headers.get(':error-message') })
+    default:
+      return undefined
+  }
+}
+
+function failed(type: string | undefined, content: Readonly<Record<string, unknown>>): WireEvent {
+  return { event: FAILED, data: JSON.stringify({ ...content, __type: type }) }
+}
+
+function isSound(frame: Buffer): boolean {
+  const end = frame.length - CRC_BYTES
+  if (frame.length < PRELUDE_BYTES + CRC_BYTES || lengthOf(frame, 0) !== frame.length) return false
+  return frame.readUInt32BE(end) === crc32(frame.subarray(0, end))
+}
+
+/** Bytes of the values by their type, from `true` to a UUID; texts and bytes have their length in front. */
+const VALUE_BYTES = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16] as const
+const TYPE_TEXT = 7
+
+/** Those that are texts, by name; undefined where they do not fill their room exactly. */
+function headersIn(bytes: Buffer): Map<string, string> | undefined {
+  const headers = new Map<string, string>()
+  let at = 0
+  while (at < bytes.length) {
+    const typeAt = at + 1 + (bytes[at] as number)
+    const type = bytes[typeAt]
+    if (type === undefined || type >= VALUE_BYTES.length) return undefined
+    let valueAt = typeAt + 1
+    let length: number | undefined = VALUE_BYTES[type]
+    if (length === undefined) {
+      if (valueAt + 2 > bytes.length) return undefined
+      length = bytes.readUInt16BE(valueAt)
+      valueAt += 2
+    }
+    const end = valueAt + length
+    if (end > bytes.length) return undefined
+    if (type === TYPE_TEXT) {
+      headers.set(bytes.toString('utf8', at + 1, typeAt), bytes.toString('utf8', valueAt, end))
+    }
+    at = end
+  }
+  return headers
+}

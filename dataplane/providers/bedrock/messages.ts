@@ -1,0 +1,101 @@
+/** Turns OpenAI's messages into the turns of a Bedrock conversation. */
+import type { ChatMessage } from '../../inner-form.ts'
+import { listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { toolId } from '../anthropic/messages.ts'
+import { unsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
+import { type Piece, piecesOf } from './parts.ts'
+
+type Json = Readonly<Record<string, unknown>>
+interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly content: readonly Piece[]
+}
+
+const ROLES = 'system, developer, user, assistant and tool'
+const SYSTEM = new Set(['system', 'developer'])
+/** Says nothing, where the API requires a text. */
+const FILLER: Piece = [{ text: '.' }]
+
+/** The texts before the conversation, and one more if there is any. */
+export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
+  const leading = messages.slice(0, conversationStart(messages))
+  const blocks = leading.flatMap((message, index) => piecesOf(message.content, index).flat())
+  return more === undefined ? blocks : [...blocks, { text: more }]
+}
+
+/** Turns alternate and begin with the user's; within one, answers of tools come first. */
+export function conversationOf(messages: readonly ChatMessage[]): Json[] {
+  const start = conversationStart(messages)
+  const turns: Turn[] = []
+  for (const [index, message] of messages.entries()) {
+    if (index < start) continue
+    const { role, content } = turnOf(message, index)
+    const last = turns.at(-1)
+    if (content.length === 0) continue
+    if (last?.role === role)
+      turns[turns.length - 1] = { role, content: [...last.content, ...content] }
+    else turns.push({ role, content })
+  }
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [FILLER] })
+  return turns.map((turn, index) => finished(turn, index === turns.length - 1))
+}
+
+/** The names of the tools in the conversation: they must be declared again. */
+export function calledNames(messages: readonly ChatMessage[]): string[] {
+  const calls = messages.flatMap(({ tool_calls: calls }) => listOf(calls))
+  const names = calls.flatMap((call) => textOf(recordOf(recordOf(call).function).name) ?? [])
+  return [...new Set(names)]
+}
+
+function conversationStart(messages: readonly ChatMessage[]): number {
+  const start = messages.findIndex(({ role }) => !SYSTEM.has(role))
+  // Where nothing but instructions were sent, the last of them is what to answer.
+  return start === -1 ? messages.length - 1 : start
+}
+
+function finished({ role, content }: Turn, last: boolean): Json {
+  if (role === 'user') return { role, content: userBlocks(content) }
+  const blocks = content.flat()
+  const end = blocks.at(-1)
+  if (!last || typeof end?.text !== 'string') return { role, content: blocks }
+  // White space at the end of a beginning that is to be continued is refused.
+  return { role, content: [...blocks.slice(0, -1), { text: end.text.trimEnd() }] }
+}
+
+function userBlocks(content: readonly Piece[]): Json[] {
+  const isResult = ([block]: Piece) => block !== undefined && 'toolResult' in block
+  const blocks = [...content.filter(isResult), ...content.filter((piece) => !isResult(piece))]
+  const found = (name: string) => blocks.some(([block]) => block !== undefined && name in block)
+  // A document is only accepted beside a text.
+  if (found('document') && !found('text')) blocks.push(FILLER)
+  return blocks.flat()
+}
+
+function turnOf(message: ChatMessage, index: number): Turn {
+  if (message.role === 'assistant') {
+    const calls = listOf(message.tool_calls).map((call) => [toolUse(recordOf(call), index)])
+    return { role: 'assistant', content: [...piecesOf(message.content, index), ...calls] }
+  }
+  if (message.role === 'tool') return { role: 'user', content: [toolResult(message, index)] }
+  if (message.role === 'user' || SYSTEM.has(message.role)) {
+    return { role: 'user', content: piecesOf(message.content, index) }
+  }
+  throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
+}
+
+function toolUse(call: Json, index: number): Json {
+  const called = recordOf(call.function)
+  if (textOf(called.name) === undefined) {
+    throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
+  }
+  const input = recordOf(parsed(textOf(called.arguments) ?? '{}'))
+  return { toolUse: { toolUseId: toolId(call.id), name: called.name, input } }
+}
+
+function toolResult(message: ChatMessage, index: number): Piece {
+  const pieces = piecesOf(message.content, index)
+  const marks = pieces.flatMap((piece) => piece.slice(1)).slice(0, 1)
+  const content = pieces.flatMap((piece) => piece.slice(0, 1))
+  return [{ toolResult: { toolUseId: toolId(message.tool_call_id), content } }, ...marks]
+}

@@ -1,0 +1,18 @@
+/** Labels of a request for the logs of Bedrock: those of the client, as far as Bedrock accepts their characters. */
+import type { ChatBody } from '../../inner-form.ts'
+import { isRecord, textOf } from '../../json/values.ts'
+
+const LABELS_MAX = 16
+const ACCEPTED = /^[A-Za-z0-9\s:_@$#=/+,.-]{1,256}$/
+
+export function metadataOf(body: ChatBody): Readonly<Record<string, string>> {
+  const user = textOf(body.user) ?? textOf(body.safety_identifier)
+  const written = isRecord(body.metadata) ? Object.entries(body.metadata) : []
+  const labels: [string, string][] = []
+  for (const [name, value] of [...written, ['user', user] as const]) {
+    if (labels.length === LABELS_MAX) break
+    if (typeof value !== 'string' || !ACCEPTED.test(name) || !ACCEPTED.test(value)) continue
+    if (name !== 'user' || value === user) labels.push([name, value])
+  }
+  return Object.fromEntries(labels)
+}

@@ -1,0 +1,65 @@
+/** Amazon Bedrock's Converse API. */
+import type { Provider, ProviderSettings } from '../contract.ts'
+import { readAnswer } from './answer.ts'
+import { accessKeyIn } from './aws/access-key.ts'
+import { credentialSource } from './aws/credentials.ts'
+import { regionIn, segmentOf } from './aws/endpoint.ts'
+import { EVENT_STREAM } from './aws/frames.ts'
+import { Signer } from './aws/signature.ts'
+import { classify } from './errors.ts'
+import { facts } from './facts.ts'
+import { converseRequest, leftOutOf } from './request.ts'
+import { openConverseStream } from './stream.ts'
+
+export const bedrock: Provider = {
+  ...facts,
+  framing: EVENT_STREAM,
+  operations: {
+    chat: {
+      encode(request, settings, maxTokens) {
+        const { model } = settings
+        const sent = converseRequest(request, model, maxTokens)
+        return {
+          path: `/model/${segmentOf(model)}/${request.stream ? 'converse-stream' : 'converse'}`,
+          headers: headersOf(settings, request.stream),
+          body: JSON.stringify(sent),
+          leftOut: leftOutOf(request.body, sent),
+        }
+      },
+      decode: readAnswer,
+      openStream: openConverseStream,
+    },
+  },
+  classify,
+  openCredentials: credentialSource,
+  sign: (final, settings) => signerOf(settings, final.origin)?.sign(final) ?? {},
+}
+
+/** `settings.credential` is an API key, or an access key that signs. */
+function headersOf({ credential }: ProviderSettings, isStream: boolean) {
+  const isSent = credential !== '' && accessKeyIn(credential) === undefined
+  return {
+    'content-type': 'application/json',
+    accept: isStream ? EVENT_STREAM.mediaType : 'application/json',
+    'accept-encoding': 'identity',
+    ...(isSent && { authorization: `Bearer ${credential}` }),
+  }
+}
+
+/** One for the life of a configuration, or of a credential that was fetched. */
+const signers = new WeakMap<ProviderSettings, Signer | false>()
+
+function signerOf(settings: ProviderSettings, origin: string): Signer | undefined {
+  const known = signers.get(settings) ?? newSigner(settings, origin)
+  signers.set(settings, known)
+  return known || undefined
+}
+
+function newSigner({ credential, region }: ProviderSettings, origin: string): Signer | false {
+  const key = accessKeyIn(credential)
+  if (key === undefined) return false
+  return new Signer(key, region ?? regionIn(origin) ?? (key.region || REGION_DEFAULT))
+}
+
+/** The region that AWS's own tools fall back to. */
+const REGION_DEFAULT = 'us-east-1'

@@ -1,0 +1,123 @@
+/** Writes a chat completion request as Bedrock's Converse API wants it. */
+import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { membersLeftOut, refuseUnsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
+import { conversationOf, systemOf } from './messages.ts'
+import { metadataOf } from './metadata.ts'
+import { traitsOf } from './models.ts'
+import { toolsOf } from './tools.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Members without a place in the Converse API. */
+const CANNOT = [
+  'audio',
+  'frequency_penalty',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'logprobs',
+  'modalities',
+  'n',
+  'presence_penalty',
+  'top_logprobs',
+  'web_search_options',
+]
+/** Members that are translated for every model. */
+const TAKEN = new Set([
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'parallel_tool_calls',
+  'response_format',
+  'stop',
+  'stream',
+  'stream_options',
+  'tool_choice',
+  'tools',
+])
+const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
+const TIERS: Readonly<Record<string, string>> = {
+  default: 'default',
+  flex: 'flex',
+  priority: 'priority',
+}
+
+export function converseRequest(
+  { body }: ChatRequest,
+  model: string,
+  bound: number | undefined,
+): Json {
+  refuseUnsupported(facts.name, body, CANNOT)
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const { sampling, effort, fields } = traitsOf(body, model, maxTokens)
+  const { toolConfig, choice } = toolsOf(body, model)
+  const inference = {
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...sampling,
+    ...stopsOf(body),
+  }
+  const output = { ...textFormat(body), ...(effort !== undefined && { effort }) }
+  const system = systemOf(body.messages, wantsJson(body) ? JSON_INSTRUCTION : undefined)
+  const tier = rowOf(TIERS, body.service_tier)
+  return {
+    ...(system.length > 0 && { system }),
+    messages: conversationOf(body.messages),
+    ...filled('inferenceConfig', inference),
+    ...(toolConfig && { toolConfig }),
+    ...filled('additionalModelRequestFields', { ...fields, ...choice }),
+    ...filled('outputConfig', output),
+    ...filled('requestMetadata', metadataOf(body)),
+    ...(tier !== undefined && { serviceTier: { type: tier } }),
+  }
+}
+
+/** The members of the client's request that `sent` does not say. */
+export function leftOutOf(body: ChatBody, sent: Json): string[] {
+  const { temperature, topP } = recordOf(sent.inferenceConfig)
+  const { thinking, reasoningConfig, reasoning_effort } = recordOf(
+    sent.additionalModelRequestFields,
+  )
+  const { effort } = recordOf(sent.outputConfig)
+  const labels = recordOf(sent.requestMetadata)
+  const said: Json = {
+    temperature,
+    top_p: topP,
+    reasoning_effort: effort ?? thinking ?? reasoningConfig ?? reasoning_effort,
+    service_tier: sent.serviceTier,
+    user: labels.user,
+    safety_identifier: labels.user,
+    metadata: sent.requestMetadata,
+  }
+  return membersLeftOut(body, TAKEN, CANNOT).filter((name) => rowOf(said, name) === undefined)
+}
+
+function filled(name: string, members: Json): Json {
+  return Object.keys(members).length > 0 ? { [name]: members } : {}
+}
+
+function stopsOf({ stop }: ChatBody): Json {
+  const stops = (typeof stop === 'string' ? [stop] : listOf(stop)).filter(
+    // Blank ones are refused.
+    (one) => typeof one === 'string' && one.trim() !== '',
+  )
+  return stops.length > 0 ? { stopSequences: stops } : {}
+}
+
+function textFormat(body: ChatBody): Json {
+  const format = recordOf(body.response_format)
+  if (format.type !== 'json_schema') return {}
+  const { schema, name, description } = recordOf(format.json_schema)
+  const jsonSchema = {
+    schema: JSON.stringify(isRecord(schema) ? schema : { type: 'object' }),
+    ...(textOf(name) && { name }),
+    ...(textOf(description) && { description }),
+  }
+  return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
+}
+
+function wantsJson(body: ChatBody): boolean {
+  return recordOf(body.response_format).type === 'json_object'
+}

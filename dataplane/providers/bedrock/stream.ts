@@ -1,0 +1,104 @@
+/** Reads the events of a streamed answer. */
+import type { ChatDelta, ChatEvent, ChatRequest } from '../../inner-form.ts'
+import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
+import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
+import { FAILED } from './aws/frames.ts'
+import { classifyException } from './errors.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The state after the events so far. */
+interface Progress {
+  readonly origin: AnswerOrigin
+  /** Not every model can be asked for one call at once: later ones are left out. */
+  readonly callsMax: number
+  /** Place among the calls, and whether any input has come, by the block's index. */
+  readonly calls: Map<unknown, { readonly index: number; hasInput: boolean }>
+  hasText: boolean
+}
+
+const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
+
+const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Meaning<ChatEvent>>> = {
+  messageStart: startMessage,
+  contentBlockStart: startBlock,
+  contentBlockDelta: continueBlock,
+  contentBlockStop: endBlock,
+  messageStop: endMessage,
+  metadata: endStream,
+}
+
+export function openConverseStream(
+  { oneCall }: ChatRequest,
+  origin: AnswerOrigin,
+): StreamReader<ChatEvent> {
+  const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY
+  const progress: Progress = { origin, callsMax, calls: new Map(), hasText: false }
+  return {
+    read({ event, data }) {
+      if (event === FAILED) return { ...NOTHING, failure: classifyException(data) }
+      const content = parsed(data)
+      // A broken event has no translation, and kinds that are not known have no meaning.
+      if (!isRecord(content)) return NOTHING
+      return rowOf(READERS, event)?.(content, progress) ?? NOTHING
+    },
+  }
+}
+
+function startMessage(_event: Json, { origin }: Progress): Meaning<ChatEvent> {
+  const { id, model } = origin
+  return { ...NOTHING, events: [{ kind: 'start', id: `chatcmpl-${id}`, model }] }
+}
+
+/** Only calls of tools begin with an event. */
+function startBlock(event: Json, { calls, callsMax }: Progress): Meaning<ChatEvent> {
+  const { toolUse } = recordOf(event.start)
+  if (!isRecord(toolUse) || calls.size >= callsMax) return NOTHING
+  const index = calls.size
+  calls.set(event.contentBlockIndex, { index, hasInput: false })
+  const [id, name] = [textOf(toolUse.toolUseId) ?? '', textOf(toolUse.name) ?? '']
+  return delta({ call: { index, id, name, arguments: '' } })
+}
+
+function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
+  const { text, toolUse, reasoningContent } = recordOf(event.delta)
+  if (textOf(text) !== undefined) {
+    progress.hasText = true
+    return delta({ text: String(text) })
+  }
+  const reasoning = textOf(recordOf(reasoningContent).text)
+  if (reasoning !== undefined) return delta({ reasoning })
+  const call = progress.calls.get(event.contentBlockIndex)
+  const part = textOf(recordOf(toolUse).input)
+  if (call === undefined || part === undefined) return NOTHING
+  call.hasInput = true
+  return delta({ call: { index: call.index, arguments: part } })
+}
+
+/** A tool without input may get no delta at all, and clients parse what they got. */
+function endBlock(event: Json, { calls }: Progress): Meaning<ChatEvent> {
+  const call = calls.get(event.contentBlockIndex)
+  if (call === undefined || call.hasInput) return NOTHING
+  call.hasInput = true
+  return delta({ call: { index: call.index, arguments: '{}' } })
+}
+
+/** The counts come behind it. */
+function endMessage({ stopReason }: Json, { calls, hasText }: Progress): Meaning<ChatEvent> {
+  const failure = failureOf(stopReason)
+  if (failure !== undefined) return { ...NOTHING, failure }
+  const refusal = hasText ? undefined : refusalOf(stopReason)
+  const refused = refusal === undefined ? [] : delta({ refusal }).events
+  const finish = finishReason(stopReason, calls.size > 0)
+  return { ...NOTHING, events: [...refused, { kind: 'end', choice: 0, finish }] }
+}
+
+function endStream({ usage }: Json): Meaning<ChatEvent> {
+  const counted = readUsage(usage)
+  return { ...NOTHING, done: true, ...(counted && { usage: counted }) }
+}
+
+function delta(one: ChatDelta): Meaning<ChatEvent> {
+  return { ...NOTHING, events: [{ kind: 'delta', choice: 0, delta: one }] }
+}

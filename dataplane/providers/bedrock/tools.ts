@@ -1,0 +1,82 @@
+/** The tools of a request and the choice between them. */
+import type { ChatBody } from '../../inner-form.ts'
+import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { unsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
+import { calledNames } from './messages.ts'
+import { isClaude } from './models.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Tools {
+  readonly toolConfig?: Json
+  /** A choice that only Claude knows, in Claude's words; the API passes it on. */
+  readonly choice?: Json
+}
+
+interface Choice {
+  readonly mode: unknown
+  /** The one tool that must be called. */
+  readonly named: string | undefined
+  /** The tools that may be called; undefined: all. */
+  readonly allowed: readonly unknown[] | undefined
+}
+
+const ANYTHING: Json = { json: { type: 'object' } }
+
+export function toolsOf(body: ChatBody, model: string): Tools {
+  const choice = choiceOf(body.tool_choice)
+  const { mode, allowed } = choice
+  const called = calledNames(body.messages)
+  const declared = listOf(body.tools)
+    .map(toolSpec)
+    .filter(({ name }) => allowed === undefined || allowed.includes(name))
+  // The API has no word for it; without tools there are no calls, but a conversation with calls must declare its tools.
+  const isForbidden = mode === 'none'
+  const shown = isForbidden && called.length === 0 ? [] : declared
+  const specs = shown.length > 0 ? shown : called.map((name) => ({ name, inputSchema: ANYTHING }))
+  if (specs.length === 0) return {}
+  const tools = specs.map((spec) => ({ toolSpec: spec }))
+  const inWords = isClaude(model) ? claudeChoice(choice, body) : undefined
+  // A choice in two places would be refused.
+  if (inWords !== undefined) return { toolConfig: { tools }, choice: { tool_choice: inWords } }
+  if (declared.length === 0 || isForbidden) return { toolConfig: { tools } }
+  return { toolConfig: { tools, ...toolChoice(choice) } }
+}
+
+function toolChoice({ mode, named }: Choice): Json {
+  if (named !== undefined) return { toolChoice: { tool: { name: named } } }
+  if (mode === 'required') return { toolChoice: { any: {} } }
+  return mode === 'auto' ? { toolChoice: { auto: {} } } : {}
+}
+
+/** undefined where the API says all of it. */
+function claudeChoice({ mode, named }: Choice, body: ChatBody): Json | undefined {
+  if (mode === 'none') return { type: 'none' }
+  if (body.parallel_tool_calls !== false || listOf(body.tools).length === 0) return undefined
+  const alone = { disable_parallel_tool_use: true }
+  if (named !== undefined) return { type: 'tool', name: named, ...alone }
+  return { type: mode === 'required' ? 'any' : 'auto', ...alone }
+}
+
+function choiceOf(written: unknown): Choice {
+  const choice = recordOf(written)
+  const { mode, tools } = recordOf(choice.allowed_tools)
+  const named = textOf(recordOf(choice.function).name)
+  if (choice.type !== 'allowed_tools') return { mode: written, named, allowed: undefined }
+  const allowed = listOf(tools).map((tool) => recordOf(recordOf(tool).function).name)
+  return { mode, named: undefined, allowed }
+}
+
+function toolSpec(tool: unknown): Json {
+  const { name, description, parameters, strict } = recordOf(recordOf(tool).function)
+  if (textOf(name) === undefined) {
+    throw unsupported(facts.name, 'tools', 'send only tools of type function')
+  }
+  return {
+    name,
+    ...(textOf(description) && { description }),
+    inputSchema: { json: isRecord(parameters) ? parameters : { type: 'object', properties: {} } },
+    ...(strict === true && { strict }),
+  }
+}
