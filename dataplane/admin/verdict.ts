@@ -8,7 +8,7 @@ import { forecast } from '../limits/forecast.ts'
 import { refusalError } from '../limits/refusal.ts'
 import { match, permit } from '../stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
-import { quoteOf, windowOf } from '../tokens/quote.ts'
+import { quoteOf } from '../tokens/quote.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import { nextAttempt } from '../upstream/attempt/plan.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
@@ -51,11 +51,11 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const isLimited = caller.tenant !== ''
   const rules = limits.rules.of(caller.tenant)
   const budgeted = isLimited && rules.budget !== undefined ? route : undefined
-  const quote = quoteOf(request, laneOf(route, active), budgeted)
+  const quote = await quoteOf(request, laneOf(route, active), budgeted)
   const wish: Wish = { request, caller, route, quote, limits }
   if (!isLimited) return served(wish, active, gateway)
   const own = offerOf(route, quote, wish, active.lanes)
-  const downgrade = downgradeOffer(wish, active.lanes, gateway.clock)
+  const downgrade = await downgradeOffer(wish, active.lanes, gateway.clock)
   const figures = await gateway.store.read(caller.tenant, rules)
   if (figures.isOld === true) throw unavailable()
   const wall = gateway.clock.wall()
@@ -79,7 +79,7 @@ function served(wish: Wish, active: Active, gateway: Planner): Served {
   // A copy: a lane counts its requests, and this is not a request.
   const lane = { ...laneOf(route, active) }
   const yields = limits.rules.yields(caller.tenant)
-  const fits = (target: Target) => quote.fitsAll || quote.needed <= windowOf(target)
+  const { fits } = quote
   const journey = new Journey({ request, route, lane, fits, yields }, gateway)
   const next = nextAttempt(journey)
   const now = gateway.clock.now()

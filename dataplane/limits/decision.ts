@@ -9,6 +9,7 @@ import type { ModelRequest } from '../inner-form.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'
 import type { AdmitResult, Amount, LeaseId, Rules } from '../store/contract.ts'
+import { PromptTokens } from '../tokens/counter.ts'
 import { type Quote, quoteOf, readAtOnce, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { vectorsOf } from '../upstream/target/vectors.ts'
@@ -61,18 +62,21 @@ export function decide(
   const { call, caller, rules } = limited
   const own = offerOf(limited.route, limited.quote, limited, lanes)
   const downgrade = downgradeOffer(limited, lanes, gateway.clock)
-  const result = gateway.store.admit({
-    tenant: caller.tenant,
-    id: call.id,
-    rules,
-    estimate: own.estimate,
-    downgradeEstimate: downgrade?.estimate,
-  })
-  const conclude = (made: AdmitResult) => {
-    const offer = made.outcome === 'downgraded' ? (downgrade ?? own) : own
-    return concluded(made, offer, limited, gateway)
+  const ask = (instead: Offer | undefined) => {
+    const result = gateway.store.admit({
+      tenant: caller.tenant,
+      id: call.id,
+      rules,
+      estimate: own.estimate,
+      downgradeEstimate: instead?.estimate,
+    })
+    const conclude = (made: AdmitResult) => {
+      const offer = made.outcome === 'downgraded' ? (instead ?? own) : own
+      return concluded(made, offer, limited, gateway)
+    }
+    return result instanceof Promise ? result.then(conclude) : conclude(result)
   }
-  return result instanceof Promise ? result.then(conclude) : conclude(result)
+  return downgrade instanceof Promise ? downgrade.then(ask) : ask(downgrade)
 }
 
 /** Throws what the store has said of the tenant and would say again, without asking it. */
@@ -138,7 +142,7 @@ export function offerOf(
   { request, limits }: Wish,
   lanes: Active['lanes'],
 ): Offer {
-  const prompt = Math.max(quote.prompt, request.promptTokensMax)
+  const prompt = quote.exact ? quote.prompt : Math.max(quote.prompt, request.promptTokensMax)
   const price = dearest(lanes.get(route.name), limits, prompt, quote.answer)
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
 }
@@ -169,24 +173,30 @@ export function downgradeOffer(
   wish: Wish,
   lanes: Active['lanes'],
   clock: Pick<Clock, 'now'>,
-): Offer | undefined {
+): Offer | undefined | Promise<Offer | undefined> {
   const { request, quote, limits, caller } = wish
   const route = limits.downgrades.get(caller.tenant)
   const lane = route === undefined ? undefined : lanes.get(route.name)
   if (route === undefined || lane === undefined) return undefined
-  const now = clock.now()
-  // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
-  const needed = readAtOnce(request, quote.prompt) + (request.maxTokens ?? 1)
   const yields = limits.rules.yields(caller.tenant)
+  const tokens = quote.tokens ?? new PromptTokens(request)
+  // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
   const mayServe = (target: Target) =>
-    target.standing(now, yields) === 'ready' &&
-    needed <= windowOf(target) &&
+    target.standing(clock.now(), yields) === 'ready' &&
+    readAtOnce(request, tokens.at(target)) + (request.maxTokens ?? 1) <= windowOf(target) &&
     serves(target.settings.provider, request.operation)
-  if (!lane.targets.some(mayServe)) return undefined
-  // Vectors of another model would spoil an index that has those of the first.
-  if (request.operation === 'embeddings' && !haveSameVectors(lane, lanes.get(wish.route.name)))
-    return undefined
-  return offerOf(route, quoteOf(request, lane, route), wish, lanes)
+  const offer = () => {
+    if (!lane.targets.some(mayServe)) return undefined
+    // Vectors of another model would spoil an index that has those of the first.
+    if (request.operation === 'embeddings' && !haveSameVectors(lane, lanes.get(wish.route.name)))
+      return undefined
+    const made = quoteOf(request, lane, route, tokens)
+    return made instanceof Promise
+      ? made.then((one) => offerOf(route, one, wish, lanes))
+      : offerOf(route, made, wish, lanes)
+  }
+  const counting = tokens.count(lane.targets)
+  return counting === undefined ? offer() : counting.then(offer)
 }
 
 function haveSameVectors(one: Lane, other: Lane | undefined): boolean {

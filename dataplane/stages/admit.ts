@@ -14,7 +14,7 @@ import {
 import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
-import { type Quote, quoteOf, windowOf } from '../tokens/quote.ts'
+import { type Quote, quoteOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { hasVectors, vectorsOf } from '../upstream/target/vectors.ts'
 import { serves } from '../wires.ts'
@@ -53,8 +53,19 @@ export function admit(
   const lane = laneOf(route, active)
   requireOperation(request, route, lane)
   const quote = quoteOf(request, lane, budgeted)
-  const meter = new Meter()
-  const limited = { ...applicant, quote, limits, meter }
+  const ask = (made: Quote) => {
+    const meter = new Meter()
+    return admitWith({ ...applicant, quote: made, limits, meter }, active, gateway)
+  }
+  // Most prompts are counted at once, or not at all.
+  return quote instanceof Promise ? quote.then(ask) : ask(quote)
+}
+
+function admitWith(
+  limited: Limited,
+  active: Active,
+  gateway: Limiter,
+): Admission | Promise<Admission> {
   const decision = decide(limited, active.lanes, gateway)
   return decision instanceof Promise
     ? decision.then((made) => admission(made, limited, active, gateway))
@@ -93,12 +104,12 @@ function totalOf({ stream }: ModelRequest, route: Route, receivedAt: number, now
 
 function fitting(
   { operation }: ModelRequest,
-  { fitsAll, needed }: Quote,
+  { fitsAll, fits }: Quote,
   { targets }: Lane,
 ): Admission['fits'] {
   const suits = suitingOf(operation, targets)
   if (fitsAll && targets.every(suits)) return fitsAnywhere
-  return (target) => suits(target) && needed <= windowOf(target)
+  return (target) => suits(target) && fits(target)
 }
 
 function suitingOf(operation: Operation, targets: readonly Target[]): Admission['fits'] {

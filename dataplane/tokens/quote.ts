@@ -5,49 +5,113 @@ import { answerReserved } from '../budgets/reserve.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { EmbeddingsRequest, ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
-import { estimatePromptTokens } from './count.ts'
+import { PromptTokens } from './counter.ts'
 
 export interface Quote {
-  /** About how many tokens the messages have. */
+  /** How many tokens the messages have, by the upstream that counts most; 0 where nothing was counted. */
   readonly prompt: number
+  /** Whether `prompt` is exact. */
+  readonly exact: boolean
   /** The most that the answer may have, all choices together; an answer without a limit may outgrow it. */
   readonly answer: number
   /** The route's limit, to be sent upstream because the client gave none. */
   readonly injected: number | undefined
-  /** The tokens that the context window must hold for this request. */
-  readonly needed: number
   /** Every window is larger than the request has bytes: nothing was counted. */
   readonly fitsAll: boolean
+  /** Whether the upstream's context window holds what this request needs, as the upstream counts it. */
+  readonly fits: (target: Target) => boolean
+  /** The counts; undefined where nothing was counted. */
+  readonly tokens: PromptTokens | undefined
+}
+
+/** The facts that a quote is made of. */
+interface Asked {
+  readonly request: ModelRequest
+  readonly lane: Lane
+  /** The route where a budget of the tenant needs an upper bound of the answer. */
+  readonly budgeted: Route | undefined
+  readonly tokens: PromptTokens
+  readonly fitsAll: boolean
+  /** The route's limit of tokens, where the client gives none. */
+  readonly written: number | undefined
 }
 
 /**
- * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer. Throws
- * ERR_GW_CONTEXT_OVERFLOW when the largest window among the route's upstreams is too small.
+ * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer; `tokens` has what was counted
+ * for another route. Returns a promise where a counter has to be waited for. Throws ERR_GW_CONTEXT_OVERFLOW when the
+ * largest window among the route's upstreams is too small.
  */
-export function quoteOf(request: ModelRequest, lane: Lane, budgeted: Route | undefined): Quote {
+export function quoteOf(
+  request: ModelRequest,
+  lane: Lane,
+  budgeted: Route | undefined,
+  tokens?: PromptTokens,
+): Quote | Promise<Quote> {
   const { maxTokens: own, choices } = request
   // Vectors are no tokens.
   const isAnswered = request.operation === 'chat'
   const written = own === undefined && isAnswered ? budgeted?.section.max_tokens_default : undefined
   // A token has at least one byte: most prompts fit every window without being counted.
-  const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane, 0)
-  if (fitsAll && budgeted === undefined)
-    return { prompt: 0, answer: (own ?? 0) * choices, injected: undefined, needed: 0, fitsAll }
-  const prompt = estimatePromptTokens(request)
-  // The route's limit must not send a request past an upstream that has room for its prompt.
-  const left = Math.max(1, narrowestWindow(lane, prompt) - prompt)
-  const injected = written === undefined ? undefined : Math.min(written, left)
-  const least =
-    readAtOnce(request, prompt) + (own ?? (isAnswered && budgeted !== undefined ? 1 : 0))
-  if (!fitsAll) {
-    const largest = largestWindow(lane)
-    if (least > largest) throw overflow(largest, prompt, own ?? 0, request)
+  const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane)
+  if (fitsAll && budgeted === undefined) {
+    const answer = (own ?? 0) * choices
+    return { ...UNCOUNTED, answer, injected: undefined }
   }
-  const needed = injected === undefined ? least : prompt + injected
+  const counted = tokens ?? new PromptTokens(request)
+  const asked = { request, lane, budgeted, tokens: counted, fitsAll, written }
+  const counting = counted.count(lane.targets)
+  return counting === undefined ? quoted(asked) : counting.then(() => quoted(asked))
+}
+
+const UNCOUNTED = {
+  prompt: 0,
+  exact: false,
+  fitsAll: true,
+  fits: () => true,
+  tokens: undefined,
+}
+
+function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Quote {
+  const { maxTokens: own, choices } = request
+  const { targets } = lane
+  const isUnbounded = budgeted !== undefined && request.operation === 'chat'
+  // The route's limit must not send a request past an upstream that has room for its prompt.
+  const injected = written === undefined ? undefined : Math.min(written, leastRoom(targets, tokens))
+  const least = own ?? (isUnbounded ? 1 : 0)
+  const hasRoom = (target: Target) =>
+    readAtOnce(request, tokens.at(target)) + least <= windowOf(target)
+  // A route without upstreams has no window that would be too small.
+  if (!fitsAll && !targets.some(hasRoom)) {
+    const largest = largestOf(targets)
+    throw overflow(windowOf(largest), tokens.at(largest), own ?? 0, request)
+  }
   // It is not sent upstream: a limit that the client did not ask for would cut the answers of models that reason.
-  const isUnbounded = budgeted !== undefined && isAnswered
-  const answer = own ?? injected ?? (isUnbounded ? answerReserved(largestWindow(lane)) : 0)
-  return { prompt, answer: answer * choices, injected, needed, fitsAll }
+  const reserved = isUnbounded ? answerReserved(largestWindow(lane)) : 0
+  return {
+    prompt: tokens.most(targets),
+    exact: targets.every(({ counter }) => counter.exact),
+    answer: (own ?? injected ?? reserved) * choices,
+    injected,
+    fitsAll,
+    tokens,
+    fits: (target) =>
+      injected === undefined ? hasRoom(target) : tokens.at(target) + injected <= windowOf(target),
+  }
+}
+
+/** The least room for an answer among the upstreams that have room for the prompt; at least one token. */
+function leastRoom(targets: readonly Target[], tokens: PromptTokens): number {
+  let least = Number.POSITIVE_INFINITY
+  for (const target of targets) {
+    const room = windowOf(target) - tokens.at(target)
+    if (room > 0 && room < least) least = room
+  }
+  return least
+}
+
+/** The first of those with the same window. */
+function largestOf(targets: readonly Target[]): Target {
+  return targets.reduce((largest, one) => (windowOf(one) > windowOf(largest) ? one : largest))
 }
 
 /** The tokens of the prompt that a window has to hold: each input of embeddings is read by itself. */
@@ -59,13 +123,10 @@ function largestWindow({ targets }: Lane): number {
   return Math.max(0, ...targets.map(windowOf))
 }
 
-/** The smallest window above `tokens`; Infinity without one. */
-function narrowestWindow({ targets }: Lane, tokens: number): number {
+/** Infinity without one. */
+function narrowestWindow({ targets }: Lane): number {
   let narrowest = Number.POSITIVE_INFINITY
-  for (const target of targets) {
-    const window = windowOf(target)
-    if (window > tokens && window < narrowest) narrowest = window
-  }
+  for (const target of targets) narrowest = Math.min(narrowest, windowOf(target))
   return narrowest
 }
 

@@ -3,6 +3,7 @@ import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
 import type { FetchedCredential } from '../../providers/credential-source.ts'
 import type { Candidate } from '../../strategies/contract.ts'
+import { type Counter, ESTIMATE } from '../../tokens/counter.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
@@ -15,6 +16,8 @@ export class Target implements Candidate {
   readonly settings: UpstreamSettings
   readonly weight: number
   readonly state: TargetState
+  /** Counts the tokens of prompts that it may get. */
+  readonly counter: Counter = ESTIMATE
   /** The provider's headers of an earlier request, and what was made of them. */
   #provided: Headers | undefined
   #sent: readonly string[] = []
