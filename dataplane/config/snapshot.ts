@@ -4,7 +4,7 @@ import { chargeOf, compilePrices, type PriceList } from '../budgets/price.ts'
 import type { Usage } from '../inner-form.ts'
 import { compileRules, type TenantRules } from '../limits/rules.ts'
 import type { Provider, ProviderSettings } from '../providers/contract.ts'
-import type { AddressSettings } from '../providers/facts-contract.ts'
+import type { AddressSettings, ProviderFacts } from '../providers/facts-contract.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
@@ -157,7 +157,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
   const provider = known(PROVIDERS, section.provider)
   const address = addressOf(section)
   const endpoint = section.endpoint ?? resolved(provider.defaultEndpoint, address) ?? ''
-  const { origin, basePath } = splitEndpoint(endpoint, resolved(provider.versionPath, address))
+  const { origin, basePath } = splitEndpoint(endpoint, provider, address)
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
     name: section.name,
@@ -226,14 +226,16 @@ function resolved(
 }
 
 /** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */
-export function splitEndpoint(
+function splitEndpoint(
   endpoint: string,
-  versionPath = '/v1',
+  { basePath, versionPath }: Pick<ProviderFacts, 'basePath' | 'versionPath'>,
+  settings: AddressSettings,
 ): { origin: string; basePath: string } {
   const { origin, pathname } = new URL(endpoint)
   const path = pathname.replace(/\/+$/, '')
+  if (basePath !== undefined) return { origin, basePath: basePath(path, settings) }
   const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
-  return { origin, basePath: versioned ? path : path + versionPath }
+  return { origin, basePath: versioned ? path : path + (resolved(versionPath, settings) ?? '/v1') }
 }
 
 const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))

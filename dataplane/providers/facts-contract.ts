@@ -50,6 +50,8 @@ export interface ProviderFacts {
   readonly defaultEndpoint?: string | ((settings: AddressSettings) => string)
   /** The path that an endpoint without an API version gets, such as `/v1beta`; absent: `/v1`. Empty: none. */
   readonly versionPath?: string | ((settings: AddressSettings) => string)
+  /** The base path of requests, where it depends on more: from the endpoint's path without a trailing slash. */
+  readonly basePath?: (path: string, settings: AddressSettings) => string
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]

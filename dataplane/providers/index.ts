@@ -1,6 +1,6 @@
 /** Every provider, by the name that a configuration gives it: runtimes first, then hosted APIs. One line each. */
 import { anthropic } from './anthropic/provider.ts'
-import { facts as azure_openai } from './azure_openai/facts.ts'
+import { azure_openai } from './azure_openai/provider.ts'
 import { bedrock } from './bedrock/provider.ts'
 import { cohere } from './cohere/provider.ts'
 import type { Provider } from './contract.ts'

@@ -92,13 +92,15 @@ function testRequests(provider: Provider): void {
       cases.some(({ client }) => client === 'canonical'),
       'request.json must translate the canonical request',
     )
-    for (const { case: title, client, dialect, maxTokens, upstream, leftOut, refused } of cases) {
+    for (const one of cases) {
+      const { case: title, client, dialect, maxTokens, path, upstream, leftOut, refused } = one
       const request = aRequest(client === 'canonical' ? CANONICAL : client)
       const encode = () => chatWith(provider).encode(request, someSettings(dialect), maxTokens)
       if (refused === undefined) {
         const encoded = encode()
         assert.deepEqual(JSON.parse(String(encoded.body)), upstream, title)
         if (leftOut !== undefined) assert.deepEqual(encoded.leftOut, leftOut, title)
+        if (path !== undefined) assert.equal(encoded.path, path, title)
       } else {
         const isRefusal = (error: unknown) =>
           error instanceof GatewayError &&

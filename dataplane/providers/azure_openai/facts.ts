@@ -1,17 +1,22 @@
 /** The facts about Azure OpenAI. */
 import type { ProviderFacts } from '../facts-contract.ts'
+import { basePathOf } from './address.ts'
 
 export const facts: ProviderFacts = {
   name: 'azure_openai',
-  summary: 'Azure OpenAI.',
+  summary: 'Azure OpenAI, by its /openai/v1 paths or, with a dated api_version, by deployment.',
   hosted: true,
   aliases: ['azure'],
   spellings: ['azure', 'azure-openai'],
+  basePath: basePathOf,
   settings: ['deployment', 'api_version'],
   requires: {
     setting: 'endpoint',
     message: 'required: azure_openai has an address for each resource',
     fix: 'Add endpoint: https://<resource>.openai.azure.com.',
   },
+  keyless: [],
   credentialHeader: 'api-key',
+  // Azure's name for gpt-3.5-turbo.
+  modelWindows: { 'gpt-35-turbo': 16_385 },
 }

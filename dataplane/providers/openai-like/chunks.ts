@@ -1,6 +1,6 @@
 /** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
 import type { ChatRequest } from '../../inner-form.ts'
-import { isRecord, listOf, parsed } from '../../json/values.ts'
+import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { Failure, WireEvent } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError } from '../failures/classify.ts'
@@ -39,10 +39,31 @@ export function openChunks(request: ChatRequest, options: OpenAiLike) {
       const failure = failing.find(Boolean)
       if (failure) return { kind: 'failure', failure }
       const repaired = repair?.read(chunk, data).map(piece)
-      const pieces = repaired ?? [renamed(chunk, data, options)]
+      const pieces = repaired ?? piecesOf(chunk, data, options)
       return { kind: 'pieces', pieces, isRepaired: repaired !== undefined }
     },
   }
+}
+
+function piecesOf(chunk: Chunk, text: string, options: OpenAiLike): readonly Piece[] {
+  if (options.sendsVerdicts !== true) return [renamed(chunk, text, options)]
+  const kept = withoutVerdicts(chunk)
+  if (kept === chunk) return [renamed(chunk, text, options)]
+  return kept === undefined ? [] : [piece(kept)]
+}
+
+/** undefined where nothing is left of it, and the chunk itself where every choice holds a piece of the answer. */
+function withoutVerdicts(chunk: Chunk): Chunk | undefined {
+  const choices = listOf(chunk.choices).map(recordOf)
+  const pieces = choices.filter((choice) => isRecord(choice.delta) || isFinished(choice))
+  if (pieces.length === 0 && !isRecord(chunk.usage)) return undefined
+  if (pieces.length === choices.length && pieces.every(({ delta }) => isRecord(delta))) return chunk
+  // Clients read the delta of every choice without asking whether it is there.
+  return { ...chunk, choices: pieces.map((choice) => ({ delta: {}, ...choice })) }
+}
+
+export function isFinished({ finish_reason: reason }: Chunk): boolean {
+  return reason !== undefined && reason !== null
 }
 
 function renamed(chunk: Chunk, text: string, { renamesReasoning }: OpenAiLike): Piece {

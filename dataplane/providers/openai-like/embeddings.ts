@@ -39,7 +39,7 @@ export function embeddingsOf(
       return {
         path: options.path?.(settings, PATH) ?? PATH,
         headers: headersOf(settings).whole,
-        ...encodeBody(request, settings, own),
+        ...encodeBody(request, options.model?.(settings) ?? settings.model, own),
       }
     },
     decode(body, request, { model }) {
@@ -58,12 +58,12 @@ export function embeddingsOf(
 
 function encodeBody(
   request: EmbeddingsRequest,
-  settings: ProviderSettings,
+  model: string,
   options: EmbeddingsOptions,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
   const { bytes, spans } = inWire(WIRE, request)
   const edits = new Map<string, string | undefined>()
-  if (request.body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
+  if (request.body.model !== model) edits.set('model', JSON.stringify(model))
   for (const [name, value] of Object.entries(options.rewrite?.(request) ?? {})) {
     edits.set(name, JSON.stringify(value))
   }

@@ -11,7 +11,7 @@ export interface OpenAiLike {
   readonly maxTokensOnly?: boolean
   /** The limit sent where neither client nor route gives one, because the runtime's own default cuts answers short. */
   readonly maxTokensDefault?: number
-  /** Usage comes with every stream, and a request that asks for it is refused. */
+  /** A stream is never asked for its usage: it comes unasked, or a request that asks for it is refused. */
   readonly usageUnasked?: boolean
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole: boolean
@@ -27,10 +27,17 @@ export interface OpenAiLike {
   readonly failing?: readonly string[]
   /** Reasoning has another name there than the one most clients read. */
   readonly renamesReasoning?: boolean
-  /** Events without choices and usage are noise. */
-  readonly dropsEmptyChoices?: boolean
+  /** Whether it sends events with verdicts on content and no piece of an answer; clients do not get them. */
+  readonly sendsVerdicts?: boolean
+  /** The name of the model there, where it is not the configured `model`. */
+  readonly model?: (settings: ProviderSettings) => string
   /** Corrections of answers; every event is read then. */
   readonly repair?: Repair
+  /** How chat requests differ for upstreams with some settings. */
+  readonly variant?: {
+    isFor(settings: ProviderSettings): boolean
+    readonly options: Partial<OpenAiLike>
+  }
   /** Tried before those of every upstream. */
   readonly recognisers: readonly Recogniser[]
   /** Its embeddings; absent where it has none. */

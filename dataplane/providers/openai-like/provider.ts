@@ -19,8 +19,9 @@ interface OpenAiLikeProvider extends Provider {
 }
 
 export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLikeProvider {
-  const { recognisers } = options
+  const { recognisers, variant } = options
   const named = { ...options, name: facts.name }
+  const varied = { ...named, ...variant?.options }
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
     ...facts,
@@ -30,7 +31,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
         encode: (request, settings, maxTokens) => ({
           path: options.path?.(settings, CHAT_PATH) ?? CHAT_PATH,
           headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-          ...encodeBody(request, settings, maxTokens, named),
+          ...encodeBody(request, settings, maxTokens, variant?.isFor(settings) ? varied : named),
         }),
         decode: (body, request) => decodeAnswer(body, request, options),
         openStream: (request) => openReader(request, options),

@@ -45,7 +45,8 @@ export function encodeBody(
   const { body } = request
   const { bytes, spans } = inWire(WIRE, request)
   const edits: Edits = new Map()
-  if (body.model !== settings.model) edits.set('model', JSON.stringify(settings.model))
+  const model = options.model?.(settings) ?? settings.model
+  if (body.model !== model) edits.set('model', JSON.stringify(model))
   refuseUnsupported(options.name, body, options.cannot)
   const heard = options.developerRole ? body : withoutDevelopers(body)
   if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))

@@ -1,10 +1,12 @@
 /** Passes runs of ordinary events on without parsing them: most of a stream says nothing but the next word. */
 import type { WireReader } from '../contract.ts'
 import { OTHER_NAME } from './members.ts'
+import type { OpenAiLike } from './options.ts'
 
 /** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */
 const USAGE = '"usage"'
 const NULL_USAGE = ',"usage":null'
+const DELTA = '"delta":'
 /** How a chunk ends whose last event is a JSON object in full. */
 const WHOLE = '}\n\n'
 /** Marks of events that must be read and not only passed on. */
@@ -12,15 +14,18 @@ const MARKS = [USAGE, 'event:', '"error"', '[DONE]', '"finish_reason":"', '"fini
 
 export function skimmer(
   hidesUsage: boolean,
-  renamesReasoning: boolean,
+  { renamesReasoning = false, sendsVerdicts = false }: OpenAiLike,
 ): NonNullable<WireReader['skim']> {
   const marks = renamesReasoning ? RENAMING : MARKS
-  return (events, metered) => {
-    const text = events.toString('latin1')
+  return (frames, metered) => {
+    const text = frames.toString('latin1')
     const shown = hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
     if (!text.endsWith(WHOLE) || marks.some((mark) => shown.includes(mark))) return undefined
-    metered.contentEvents += countEvents(text)
-    return shown === text ? events : Buffer.from(shown, 'latin1')
+    const events = countEvents(text)
+    // One without a delta is a verdict.
+    if (sendsVerdicts && shown.split(DELTA).length <= events) return undefined
+    metered.contentEvents += events
+    return shown === text ? frames : Buffer.from(shown, 'latin1')
   }
 }
 

@@ -5,7 +5,7 @@
 import type { ChatRequest } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
-import { type Chunk, openChunks, type Piece } from './chunks.ts'
+import { type Chunk, isFinished, openChunks, type Piece } from './chunks.ts'
 import { readUsage } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { skimmer } from './skim.ts'
@@ -19,10 +19,10 @@ const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 export function openWireReader(request: ChatRequest, options: OpenAiLike): WireReader {
   const chunks = openChunks(request, options)
   const isLast = openEndings(request)
-  const isRead = options.repair !== undefined || options.dropsEmptyChoices === true
+  const isRead = options.repair !== undefined
   return {
     passesComments: !isRead,
-    ...(!isRead && { skim: skimmer(!request.includeUsage, options.renamesReasoning === true) }),
+    ...(!isRead && { skim: skimmer(!request.includeUsage, options) }),
     read(event) {
       const read = chunks.read(event)
       if (read.kind === 'failure') return { ...PASSED, out: '', failure: read.failure }
@@ -33,7 +33,7 @@ export function openWireReader(request: ChatRequest, options: OpenAiLike): WireR
         return { ...PASSED, out: written(texts), finished: true, done: true }
       }
       const same = read.isRepaired ? undefined : event.data
-      const one = meaning(read.pieces, same, request, options)
+      const one = meaning(read.pieces, same, request)
       return one.finished && !isLast(read.pieces) ? { ...one, finished: false } : one
     },
     end: () => END,
@@ -60,11 +60,10 @@ function meaning(
   pieces: readonly Piece[],
   unchanged: string | undefined,
   request: ChatRequest,
-  options: OpenAiLike,
 ): WireMeaning {
   const choices = pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)
   const usage = pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
-  const out = pieces.flatMap((one) => outOf(one, request.includeUsage, options))
+  const out = pieces.flatMap((one) => outOf(one, request.includeUsage))
   const same = out.length === 1 && out[0] === unchanged
   return {
     out: same ? 'same' : written(out),
@@ -73,10 +72,6 @@ function meaning(
     done: false,
     ...(usage && { usage }),
   }
-}
-
-export function isFinished({ finish_reason: reason }: Chunk): boolean {
-  return reason !== undefined && reason !== null
 }
 
 function holdsContent(delta: Chunk): boolean {
@@ -88,10 +83,9 @@ function holdsContent(delta: Chunk): boolean {
 }
 
 /** The part of a chunk that the client gets: without usage where it did not ask for any. */
-function outOf({ chunk, text }: Piece, includeUsage: boolean, options: OpenAiLike): string[] {
+function outOf({ chunk, text }: Piece, includeUsage: boolean): string[] {
   const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0
   const counted = isRecord(chunk.usage)
-  if (empty && !counted && options.dropsEmptyChoices) return []
   if (includeUsage || !('usage' in chunk)) return [text]
   if (empty && counted) return []
   return [withoutUsage(chunk, text)]

@@ -1,0 +1,40 @@
+/** Where Azure OpenAI takes requests: by deployment for a dated API version, else as OpenAI does below /openai/v1. */
+import type { AddressSettings } from '../facts-contract.ts'
+
+type Version = Pick<AddressSettings, 'apiVersion'>
+
+/** Later versions of the first form are words, such as `preview`, and belong to the second. */
+const DATED = /^\d{4}-\d{2}-\d{2}/
+/** The ends of addresses that people copy: of the resource, the v1 API, or one deployment. */
+const COPIED = /\/openai(\/v1|\/deployments(\/[^/]+)?)?$/
+const VERSIONED = /\/v\d+[a-z0-9]*(\/|$)/
+
+export function isDated({ apiVersion }: Version): boolean {
+  return apiVersion !== undefined && DATED.test(apiVersion)
+}
+
+export function basePathOf(path: string, settings: Version): string {
+  const prefix = path.replace(COPIED, '')
+  if (isDated(settings)) return `${prefix}/openai`
+  // A proxy in front may have paths like OpenAI's.
+  return VERSIONED.test(prefix) ? prefix : `${prefix}/openai/v1`
+}
+
+/** The name under which the model is deployed. */
+export function deploymentOf({
+  deployment,
+  model,
+}: Pick<AddressSettings, 'deployment'> & { readonly model: string }): string {
+  return deployment ?? model
+}
+
+/** `path` is that of the operation at OpenAI. */
+export function pathOf(
+  settings: AddressSettings & { readonly model: string },
+  path: string,
+): string {
+  const { apiVersion } = settings
+  const query = apiVersion === undefined ? '' : `?api-version=${encodeURIComponent(apiVersion)}`
+  const deployment = encodeURIComponent(deploymentOf(settings))
+  return isDated(settings) ? `/deployments/${deployment}${path}${query}` : path + query
+}

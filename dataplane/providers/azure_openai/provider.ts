@@ -1,0 +1,49 @@
+/** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content beside it. */
+import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import type { Recogniser } from '../failures/classify.ts'
+import { bearer, openAiLike } from '../openai-like/provider.ts'
+import { deploymentOf, isDated, pathOf } from './address.ts'
+import { facts } from './facts.ts'
+import { entraIdentity } from './identity.ts'
+
+const RECOGNISERS: readonly Recogniser[] = [
+  { class: 'context', status: [400], says: /maximum context length is/ },
+  // The deployed model is of another kind.
+  { class: 'missing', status: [400], code: 'OperationNotSupported' },
+]
+
+/** Dated versions before it refuse members that came with it. */
+const EXTENDED = '2024-09-01'
+
+export const azure_openai: Provider = {
+  ...openAiLike(facts, {
+    maxTokens: 'max_completion_tokens',
+    developerRole: true,
+    sendsVerdicts: true,
+    variant: {
+      isFor: isEarly,
+      options: {
+        maxTokens: 'max_tokens',
+        maxTokensOnly: true,
+        developerRole: false,
+        usageUnasked: true,
+      },
+    },
+    model: deploymentOf,
+    path: pathOf,
+    authentication,
+    recognisers: RECOGNISERS,
+    embeddings: { takesTokens: true },
+  }),
+  // A written key is sent as it is.
+  openCredentials: ({ credential }, env) => (credential === '' ? entraIdentity(env) : undefined),
+}
+
+function isEarly(settings: ProviderSettings): boolean {
+  return isDated(settings) && (settings.apiVersion ?? '') < EXTENDED
+}
+
+function authentication(settings: ProviderSettings): Headers {
+  if (settings.isFetched === true) return bearer(settings)
+  return settings.credential === '' ? {} : { 'api-key': settings.credential }
+}
