@@ -62,6 +62,13 @@ export interface ProviderFacts {
    * always wants a key.
    */
   readonly keyless?: readonly ProviderSetting[]
+  /**
+   * Whether `api_key` may also be a JSON document of several lines that no request carries: a credential is fetched with
+   * it, where the settings of `keyless` are there.
+   */
+  readonly takesKeyDocument?: boolean
+  /** Settings that take effect only together. */
+  readonly together?: readonly ProviderSetting[]
   /** The header that carries the credential; absent: `authorization`. */
   readonly credentialHeader?: string
   /** The name of a model in an id that holds more; absent: the id is the name. */

@@ -11,7 +11,10 @@ export const facts: ProviderFacts = {
   defaultEndpoint: (settings) => `https://${hostOf(settings)}${versionPathOf(settings)}`,
   versionPath: versionPathOf,
   settings: ['region', 'project', 'api_version'],
+  together: ['project', 'region'],
   credentialHeader: 'x-goog-api-key',
+  keyless: ['project', 'region'],
+  takesKeyDocument: true,
   modelWindows: {
     'gemini-2.0-flash': MILLION,
     'gemini-2.0-flash-lite': MILLION,

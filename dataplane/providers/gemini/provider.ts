@@ -4,6 +4,7 @@ import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { modelPath } from './address.ts'
 import { readAnswer } from './answers/answer.ts'
 import { openAnswerStream } from './answers/stream.ts'
+import { openCredentials } from './credentials.ts'
 import { facts } from './facts.ts'
 import { FRAMES } from './framing.ts'
 import { generateRequest } from './request/request.ts'
@@ -44,15 +45,21 @@ export const gemini: Provider = {
       openStream: (request, origin) => openAnswerStream(request, origin, READING),
     },
   },
+  openCredentials,
   classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
 }
 
-function headersOf({ credential }: ProviderSettings, accept: string): Headers {
+function headersOf(settings: ProviderSettings, accept: string): Headers {
   return {
     'content-type': 'application/json',
     accept,
     // Compressed events would arrive in blocks.
     'accept-encoding': 'identity',
-    ...(credential !== '' && { 'x-goog-api-key': credential }),
+    ...authentication(settings),
   }
+}
+
+function authentication({ credential, isFetched }: ProviderSettings): Headers {
+  if (credential === '') return {}
+  return isFetched ? { authorization: `Bearer ${credential}` } : { 'x-goog-api-key': credential }
 }

@@ -76,6 +76,13 @@ const PROVIDERS: Row[] = [
     fix: 'Remove it',
   },
   {
+    name: 'a project without its region',
+    yaml: upstream('provider: gemini\napi_key: ${env:KEY}\nproject: p # here'),
+    path: 'gw.upstreams[0].project',
+    says: 'without region',
+    fix: 'Add region',
+  },
+  {
     name: 'a literal credential',
     yaml: upstream('provider: openai\napi_key: sk-secret # here'),
     path: 'gw.upstreams[0].api_key',

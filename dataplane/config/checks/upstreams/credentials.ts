@@ -4,6 +4,7 @@ import { isRecord, listBelow, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import type { UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 import { hasControls } from './egress.ts'
 
@@ -72,8 +73,8 @@ function holdsPassword(url: string): boolean {
 }
 
 const apiKeysAreOneLine: Check = ({ upstreams }) =>
-  upstreams.flatMap(({ api_key }, index) =>
-    api_key !== undefined && hasControls(api_key)
+  upstreams.flatMap((upstream, index) =>
+    upstream.api_key !== undefined && hasControls(upstream.api_key) && !isKeyDocument(upstream)
       ? [
           refuse(
             at('upstreams', index, 'api_key'),
@@ -83,6 +84,13 @@ const apiKeysAreOneLine: Check = ({ upstreams }) =>
         ]
       : [],
   )
+
+/** It is never sent, so it may have several lines. */
+function isKeyDocument(upstream: UpstreamSection): boolean {
+  const { takesKeyDocument, keyless } = PROVIDER_FACTS[upstream.provider]
+  if (takesKeyDocument !== true || !upstream.api_key?.trim().startsWith('{')) return false
+  return keyless?.every((setting) => upstream[setting] !== undefined) === true
+}
 
 export const credentialChecks = [
   apiKeysAreReferences,

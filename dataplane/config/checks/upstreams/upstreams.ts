@@ -65,6 +65,17 @@ const providerSettingsAreUsed: UpstreamCheck = (upstream, path) =>
     return [refuse([...path, field], message, `Remove it; ${users.join(', ')} use it.`)]
   })
 
+const settingsStandTogether: UpstreamCheck = (upstream, path) => {
+  const { together = [] } = PROVIDER_FACTS[upstream.provider]
+  const missing = together.filter((setting) => upstream[setting] === undefined)
+  if (missing.length === 0) return []
+  const given = together.filter((setting) => upstream[setting] !== undefined)
+  const message = `cannot take effect without ${missing.join(' and ')}`
+  return given.map((setting) =>
+    refuse([...path, setting], message, `Add ${missing.join(' and ')}, or remove ${setting}.`),
+  )
+}
+
 const runtimeSettingsAreUsed: UpstreamCheck = (upstream, path) => {
   if (!PROVIDER_FACTS[upstream.provider].hosted) return []
   const fields: Path[] = []
@@ -126,6 +137,7 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   regionIsALabel,
   hostedHasCredential,
   providerSettingsAreUsed,
+  settingsStandTogether,
   runtimeSettingsAreUsed,
   tokenizerIsOneChoice,
   connectFitsTimeout,

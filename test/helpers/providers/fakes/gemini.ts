@@ -22,10 +22,10 @@ export interface FakeGemini {
   close(): Promise<void>
 }
 
-/** `bearer`: the token that Vertex AI wants; else the key of Google AI. */
+/** `accepts` judges the tokens that Vertex AI wants; else there is the key of Google AI. */
 export interface Accepted {
   readonly key?: string
-  readonly bearer?: string
+  accepts?(token: string): boolean
 }
 
 const ACTION = /^\/(v1|v1beta)\/(.+):([a-zA-Z]+)(\?alt=sse)?$/
@@ -69,9 +69,10 @@ export async function startFakeGemini(accepted: Accepted): Promise<FakeGemini> {
   return fake
 }
 
-function authenticate({ headers }: IncomingMessage, { key, bearer }: Accepted): void {
-  if (bearer !== undefined) {
-    if (headers.authorization === `Bearer ${bearer}`) return
+function authenticate({ headers }: IncomingMessage, { key, accepts }: Accepted): void {
+  if (accepts !== undefined) {
+    const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]
+    if (token !== undefined && accepts(token) && !('x-goog-api-key' in headers)) return
     throw Refused.as(401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.')
   }
   if (headers['x-goog-api-key'] === key) return
