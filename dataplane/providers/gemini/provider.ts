@@ -5,6 +5,7 @@ import { modelPath } from './address.ts'
 import { readAnswer } from './answers/answer.ts'
 import { openAnswerStream } from './answers/stream.ts'
 import { openCredentials } from './credentials.ts'
+import { embedCall, readEmbeddings } from './embeddings.ts'
 import { facts } from './facts.ts'
 import { FRAMES } from './framing.ts'
 import { generateRequest } from './request/request.ts'
@@ -43,6 +44,17 @@ export const gemini: Provider = {
       },
       decode: (body, request, origin) => readAnswer(body, request, origin, READING),
       openStream: (request, origin) => openAnswerStream(request, origin, READING),
+    },
+    embeddings: {
+      encode(request, settings) {
+        const { action, body } = embedCall(request, settings)
+        return {
+          path: `${modelPath(settings)}:${action}`,
+          headers: headersOf(settings, 'application/json'),
+          body: JSON.stringify(body),
+        }
+      },
+      decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),
     },
   },
   openCredentials,

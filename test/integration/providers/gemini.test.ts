@@ -29,6 +29,7 @@ const front = await startFront(
       { name: 'gemini', provider, endpoint: fake.url, model: MODEL },
       { name: 'older', provider, endpoint: `${fake.url}/v1`, model: 'gemini-2.5-flash' },
       { name: 'keyless', provider, endpoint: fake.url, model: MODEL, api_key: '${env:WRONG_KEY}' },
+      { name: 'vectors', provider, endpoint: fake.url, model: 'gemini-embedding-001' },
       { name: 'spare', endpoint: spare.url },
       ...pairs.map((name) => ({ name, provider, endpoint: fake.url, model: MODEL })),
     ],
@@ -36,6 +37,7 @@ const front = await startFront(
       { name: 'chat', strategy: 'single', primary: 'gemini' },
       { name: 'older', strategy: 'single', primary: 'older' },
       { name: 'keyless', strategy: 'single', primary: 'keyless' },
+      { name: 'vectors', strategy: 'single', primary: 'vectors' },
       ...pairs.map((name) => ({
         name,
         strategy: 'primary_with_fallback',
@@ -342,6 +344,29 @@ test('a parameter without a counterpart is refused by name, or served by a fallb
   const answer = await client.chat.completions.create({ ...ask('Hello', 'pair-unfit'), ...asked })
   assert.equal(answer.choices[0]?.message.content, 'from the spare')
   assert.equal(fake.asked.length, 0)
+})
+
+test('vectors come in the order of their texts, as the SDKs ask for them', async () => {
+  const model = 'gemini-embedding-001'
+  const config = { outputDimensionality: 2 }
+  const own = await google.models.embedContent({ model, contents: ['one', 'three'], config })
+  const values = own.embeddings?.map((one) => one.values)
+  assert.deepEqual(values, [
+    [3, 0.5],
+    [5, 0.5],
+  ])
+  const asked = { model: 'vectors', input: ['one', 'three'], dimensions: 2 }
+  for (const format of [undefined, 'float'] as const) {
+    const { data, usage } = await client.embeddings.create({
+      ...asked,
+      ...(format && { encoding_format: format }),
+    })
+    assert.deepEqual(
+      data.map(({ embedding }) => embedding),
+      values,
+    )
+    assert.ok(usage.prompt_tokens > 0)
+  }
 })
 
 function refusal(name: string) {

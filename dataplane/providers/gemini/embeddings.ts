@@ -1,0 +1,108 @@
+/** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
+import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
+import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { textsOf } from '../inputs.ts'
+import { unsupported } from '../unsupported.ts'
+import { faultOf } from '../vectors.ts'
+import { modelPath } from './address.ts'
+import { isErrorBody } from './answers/answer.ts'
+import { facts, vertexOf } from './facts.ts'
+import { bareName } from './models.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const TEXTS_MAX = 100
+
+/** A call of the API: what it is to do, and with what. */
+interface Call {
+  readonly action: 'batchEmbedContents' | 'predict' | 'embedContent'
+  readonly body: Json
+}
+
+export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings): Call {
+  const { body, dimensions } = request
+  const texts = textsOf(body, facts.name)
+  const length = dimensions !== undefined && { outputDimensionality: dimensions }
+  if (vertexOf(settings) === undefined) {
+    refuseMore(texts, TEXTS_MAX)
+    // The path without its first character is the name.
+    const model = modelPath(settings).slice(1)
+    const requests = texts.map((text) => ({ model, content: contentOf(text), ...length }))
+    return { action: 'batchEmbedContents', body: { requests } }
+  }
+  // A text that is cut has another meaning.
+  const parameters = { autoTruncate: false, ...length }
+  if (predicts(settings.model)) {
+    const instances = texts.map((content) => ({ content }))
+    return { action: 'predict', body: { instances, parameters } }
+  }
+  refuseMore(texts, 1)
+  const [text = ''] = texts
+  return {
+    action: 'embedContent',
+    body: { content: contentOf(text), embedContentConfig: parameters },
+  }
+}
+
+function contentOf(text: string): Json {
+  return { parts: [{ text }] }
+}
+
+function refuseMore({ length }: readonly string[], most: number): void {
+  if (length <= most) return
+  throw unsupported(
+    facts.name,
+    'input',
+    `send at most ${most === 1 ? 'one text' : `${most} texts`}`,
+  )
+}
+
+/** Older models on Vertex AI, and those of other names. */
+function predicts(model: string): boolean {
+  const name = bareName(model)
+  return name === 'gemini-embedding-001' || !/gemini|maas/.test(name)
+}
+
+export function readEmbeddings(
+  body: Buffer,
+  request: EmbeddingsRequest,
+  { model }: AnswerOrigin,
+  recognisers: readonly Recogniser[],
+): Decoded<EmbeddingsAnswer> {
+  const value = parsed(body.toString())
+  if (isErrorBody(value)) return { kind: 'failure', failure: classifyError(recognisers, value) }
+  const answer = recordOf(value)
+  const embeddings = embeddingsIn(answer)
+  const vectors = embeddings.map(({ values }) => values)
+  const fault = faultOf(vectors, request) ?? notLists(vectors)
+  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  // Each is a list of numbers.
+  const read = { model, vectors: vectors as readonly (readonly number[])[] }
+  return { kind: 'answer', answer: read, usage: usageOf(answer, embeddings) }
+}
+
+function embeddingsIn({ embeddings, embedding, predictions }: Json): Json[] {
+  if (isRecord(embedding)) return [embedding]
+  const predicted = listOf(predictions).map((one) => recordOf(one).embeddings)
+  return [...listOf(embeddings), ...predicted].map(recordOf)
+}
+
+function notLists(vectors: readonly unknown[]): string | undefined {
+  return vectors.every(Array.isArray)
+    ? undefined
+    : 'The upstream answered with something else than lists of numbers.'
+}
+
+/** undefined where the API does not say for all texts; most of its models do not. */
+function usageOf({ usageMetadata }: Json, embeddings: readonly Json[]): Usage | undefined {
+  const whole = countOf(recordOf(usageMetadata).promptTokenCount)
+  const each = embeddings.map(({ statistics }) => countOf(recordOf(statistics).token_count))
+  const isCounted = each.every((count) => count !== undefined)
+  const promptTokens =
+    whole ?? (isCounted ? each.reduce((sum, count) => sum + count, 0) : undefined)
+  if (promptTokens === undefined) return undefined
+  const others = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
+  return { promptTokens, ...others, estimated: false }
+}
