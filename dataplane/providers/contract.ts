@@ -10,6 +10,8 @@ export interface ProviderSettings extends AddressSettings {
   readonly credential: string
   /** Whether it was fetched from the source that `openCredentials` gave. */
   readonly isFetched?: boolean
+  /** Tokens that prompt and answer may hold together, where the configuration or the facts of the provider say so. */
+  readonly contextWindow?: number | undefined
 }
 
 export interface Provider extends ProviderFacts {

@@ -52,6 +52,8 @@ export interface ProviderFacts {
   readonly versionPath?: string | ((settings: AddressSettings) => string)
   /** The base path of requests, where it depends on more: from the endpoint's path without a trailing slash. */
   readonly basePath?: (path: string, settings: AddressSettings) => string
+  /** The port on which a runtime listens by default. */
+  readonly port?: number
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]

@@ -7,6 +7,7 @@ export const facts: ProviderFacts = {
   name: 'llamacpp',
   summary: "llama.cpp's server.",
   hosted: false,
+  port: 8080,
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',
   // The size of a slot; `n_ctx_train` is the model's limit, which no request gets.

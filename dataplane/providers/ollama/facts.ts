@@ -5,8 +5,11 @@ import { tokensOf } from '../window-questions.ts'
 
 export const facts: ProviderFacts = {
   name: 'ollama',
-  summary: 'Ollama, by its OpenAI-compatible paths.',
+  summary: 'Ollama, by its own API.',
   hosted: false,
+  port: 11_434,
+  // An endpoint may name the version of its OpenAI-compatible paths.
+  basePath: (path) => path.replace(/\/v\d+$/, ''),
   healthPath: '/api/version',
   // The window of the loaded model, else the one it would get, else its limit.
   windowQuestions: [

@@ -1,8 +1,6 @@
 /** Server-sent events as bytes: whole events out of chunks cut anywhere, and the fields of one event. */
-import type { Framer, Framing, WireEvent } from '../contract.ts'
-
-/** An event larger than this is passed on in pieces and not read. */
-export const EVENT_BYTES_MAX = 1_048_576
+import { BoundaryFramer } from '../boundary-framer.ts'
+import type { Framing, WireEvent } from '../contract.ts'
 
 export const SSE: Framing = {
   mediaType: 'text/event-stream',
@@ -14,63 +12,12 @@ export const SSE: Framing = {
 
 const CR = 13
 const LF = 10
-const EMPTY = Buffer.alloc(0)
 const BLANK_LINE = Buffer.from('\n\n')
 
-/**
- * Cuts a byte stream behind its blank lines, indifferent to how the bytes arrive. Lines end with LF, CRLF or CR, as
- * the standard allows. What `push` returns, joined with `rest`, is exactly what went in.
- */
-export class SseFramer implements Framer {
-  /** The beginning of an event that has not ended, and room behind it for more. */
-  #kept: Buffer = EMPTY
-  #length = 0
-  /** Whether `#kept` was made here; else it is a chunk, which must not be written into. */
-  #isOwn = false
-
-  /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
-  push(chunk: Buffer): Buffer | undefined {
-    const earlier = this.#length
-    const bytes = earlier === 0 ? chunk : this.#append(chunk)
-    // The boundary may begin in the tail, so a little of it is searched again.
-    const cut = lastBoundary(bytes, Math.max(0, earlier - 3))
-    if (cut === 0 && bytes.length <= EVENT_BYTES_MAX) {
-      if (earlier === 0) this.#keep(bytes)
-      return undefined
-    }
-    if (cut === 0 || cut === bytes.length) {
-      this.#keep(EMPTY)
-      return bytes
-    }
-    this.#keep(bytes.subarray(cut))
-    return bytes.subarray(0, cut)
-  }
-
-  /** The rest when the upstream has ended: an event without its blank line, or nothing. */
-  rest(): Buffer {
-    const left = this.#kept.subarray(0, this.#length)
-    this.#keep(EMPTY)
-    return left
-  }
-
-  #keep(bytes: Buffer): void {
-    this.#kept = bytes
-    this.#length = bytes.length
-    this.#isOwn = false
-  }
-
-  /** An event may come byte by byte: it moves to twice the room when the room is used up, not with every piece. */
-  #append(chunk: Buffer): Buffer {
-    const length = this.#length + chunk.length
-    if (!this.#isOwn || length > this.#kept.length) {
-      const roomier = Buffer.allocUnsafe(2 * length)
-      this.#kept.copy(roomier, 0, 0, this.#length)
-      this.#kept = roomier
-      this.#isOwn = true
-    }
-    chunk.copy(this.#kept, this.#length)
-    this.#length = length
-    return this.#kept.subarray(0, length)
+/** Lines end with LF, CRLF or CR, as the standard allows. */
+export class SseFramer extends BoundaryFramer {
+  constructor() {
+    super(lastBoundary)
   }
 }
 

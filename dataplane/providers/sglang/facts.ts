@@ -8,6 +8,7 @@ export const facts: ProviderFacts = {
   name: 'sglang',
   summary: "SGLang's OpenAI-compatible server.",
   hosted: false,
+  port: 30_000,
   healthPath: '/health',
   queueGauges: {
     waiting: [{ metric: 'sglang:num_queue_reqs', labels: TOTAL }],

@@ -5,6 +5,7 @@ export const facts: ProviderFacts = {
   name: 'tgi',
   summary: "Hugging Face's Text Generation Inference.",
   hosted: false,
+  port: 3000,
   aliases: ['huggingfacetgi', 'textgenerationinference'],
   healthPath: '/health',
   queueGauges: {

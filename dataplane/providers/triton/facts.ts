@@ -5,6 +5,7 @@ export const facts: ProviderFacts = {
   name: 'triton',
   summary: "Triton's OpenAI frontend with TensorRT-LLM.",
   hosted: false,
+  port: 9000,
   aliases: ['nvidiatriton', 'tritoninferenceserver'],
   healthPath: '/v2/health/ready',
   queueGauges: {

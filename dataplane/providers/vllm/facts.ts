@@ -5,6 +5,7 @@ export const facts: ProviderFacts = {
   name: 'vllm',
   summary: "vLLM's OpenAI-compatible server.",
   hosted: false,
+  port: 8000,
   healthPath: '/health',
   queueGauges: {
     waiting: [{ metric: 'vllm:num_requests_waiting' }],

@@ -15,7 +15,7 @@ const PROVIDERS: Row[] = [
     yaml: upstream('provider: vllm').replace('name: a', 'name: a # here'),
     path: 'gw.upstreams[0].endpoint',
     says: 'required: vllm is a self-hosted runtime',
-    fix: 'http://host:port',
+    fix: 'http://host:8000',
   },
   {
     name: 'azure without an endpoint',

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { EVENT_BYTES_MAX, SseFramer } from '../../../dataplane/providers/openai-like/sse.ts'
+import { EVENT_BYTES_MAX } from '../../../dataplane/providers/boundary-framer.ts'
+import { SseFramer } from '../../../dataplane/providers/openai-like/sse.ts'
 import { cases } from '../../helpers/cases.ts'
 import { cut, eventsOf, frame, recorded, WRITTEN } from './streams.ts'
 

@@ -13,16 +13,13 @@ type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 /** `connect_timeout_seconds`, if it is absent. */
 const CONNECT_SECONDS_DEFAULT = 2
 
-const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) =>
-  !PROVIDER_FACTS[provider].hosted && endpoint === undefined
-    ? [
-        refuse(
-          [...path, 'endpoint'],
-          `required: ${provider} is a self-hosted runtime`,
-          'Add endpoint: http://host:port, where the runtime listens.',
-        ),
-      ]
-    : []
+const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) => {
+  const { hosted, port = 'port' } = PROVIDER_FACTS[provider]
+  if (hosted || endpoint !== undefined) return []
+  const message = `required: ${provider} is a self-hosted runtime`
+  const fix = `Add endpoint: http://host:${port}, where the runtime listens.`
+  return [refuse([...path, 'endpoint'], message, fix)]
+}
 
 const hostedHasAddress: UpstreamCheck = (upstream, path) => {
   const { requires } = PROVIDER_FACTS[upstream.provider]

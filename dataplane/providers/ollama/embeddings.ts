@@ -1,0 +1,57 @@
+/** Embeddings by Ollama's own API: a list of texts in, a list of vectors out. */
+import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, textOf } from '../../json/values.ts'
+import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { textsOf } from '../inputs.ts'
+import { membersLeftOut } from '../unsupported.ts'
+import { faultOf } from '../vectors.ts'
+import { facts } from './facts.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
+
+export function embedRequest(
+  { body, dimensions }: EmbeddingsRequest,
+  { model, contextWindow }: ProviderSettings,
+): Json {
+  return {
+    model,
+    input: textsOf(body, facts.name),
+    // Else it would cut long texts to its window and say nothing.
+    truncate: false,
+    ...(dimensions !== undefined && { dimensions }),
+    ...(contextWindow !== undefined && { options: { num_ctx: contextWindow } }),
+  }
+}
+
+export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
+  return membersLeftOut(body, TAKEN, [])
+}
+
+export function readEmbeddings(
+  body: Buffer,
+  request: EmbeddingsRequest,
+  origin: AnswerOrigin,
+  recognisers: readonly Recogniser[],
+): Decoded<EmbeddingsAnswer> {
+  const answer = parsed(body.toString())
+  if (!isRecord(answer)) {
+    return { kind: 'failure', failure: malformed('The upstream answered without vectors.') }
+  }
+  if (isError(answer)) return { kind: 'failure', failure: classifyError(recognisers, answer) }
+  const vectors = listOf(answer.embeddings)
+  const isText = vectors.some((vector) => typeof vector === 'string')
+  const fault = isText ? 'The upstream answered with texts for vectors.' : faultOf(vectors, request)
+  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  const promptTokens = countOf(answer.prompt_eval_count)
+  const usage = promptTokens === undefined ? undefined : { ...NO_USAGE, promptTokens }
+  // Each is a list of numbers.
+  const model = textOf(answer.model) ?? origin.model
+  const read = { model, vectors: vectors as readonly (readonly number[])[] }
+  return { kind: 'answer', answer: read, usage }
+}
+
+const NO_USAGE = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, estimated: false }

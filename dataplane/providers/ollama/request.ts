@@ -1,0 +1,133 @@
+/** Writes a chat completion request as Ollama's own API wants it. */
+import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ProviderSettings } from '../contract.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
+import { facts } from './facts.ts'
+import { messagesOf } from './messages.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Members without a place in its API. */
+const CANNOT = [
+  'audio',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'modalities',
+  'n',
+  'web_search_options',
+]
+/** Options that it has by the same name. */
+const OPTIONS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  'repeat_penalty',
+]
+/** Members that are translated. */
+const TAKEN = new Set([
+  ...OPTIONS,
+  'logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'response_format',
+  'stop',
+  'stream',
+  'stream_options',
+  'tools',
+  'top_logprobs',
+])
+const EFFORTS: Readonly<Record<string, unknown>> = {
+  none: false,
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'max',
+  max: 'max',
+}
+
+export function chatRequest(
+  { body, stream }: ChatRequest,
+  { model, contextWindow }: ProviderSettings,
+  bound: number | undefined,
+): Json {
+  refuseUnsupported(facts.name, body, CANNOT)
+  const tools = toolsOf(body)
+  const options = optionsOf(body, bound, contextWindow)
+  const format = formatOf(body)
+  const think = rowOf(EFFORTS, body.reasoning_effort)
+  return {
+    model,
+    messages: messagesOf(body.messages),
+    // Its own default is true.
+    stream,
+    // Else it would cut the conversation to its window and say nothing.
+    truncate: false,
+    ...(tools.length > 0 && { tools }),
+    ...(format !== undefined && { format }),
+    ...(think !== undefined && { think }),
+    ...(Object.keys(options).length > 0 && { options }),
+    ...(body.logprobs === true && { logprobs: true }),
+    ...(typeof body.top_logprobs === 'number' && { top_logprobs: body.top_logprobs }),
+  }
+}
+
+/** Of `tool_choice` only the names have an effect: nothing forces the model to call. */
+export function leftOutOf(body: ChatBody): string[] {
+  const names = membersLeftOut(body, TAKEN, CANNOT)
+  const isObeyed = body.tool_choice === 'auto' || body.tool_choice === 'none'
+  return isObeyed ? names.filter((name) => name !== 'tool_choice') : names
+}
+
+function optionsOf(body: ChatBody, bound: number | undefined, window: number | undefined): Json {
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const stops = (typeof body.stop === 'string' ? [body.stop] : listOf(body.stop)).filter(textOf)
+  const same = OPTIONS.filter((name) => typeof body[name] === 'number')
+  return {
+    ...Object.fromEntries(same.map((name) => [name, body[name]])),
+    ...(limit !== undefined && { num_predict: limit }),
+    ...(stops.length > 0 && { stop: stops }),
+    ...(window !== undefined && { num_ctx: window }),
+  }
+}
+
+/** It knows no `tool_choice`; offering fewer tools comes nearest. */
+function toolsOf(body: ChatBody): Json[] {
+  const choice = body.tool_choice
+  if (choice === 'none') return []
+  const tools = listOf(body.tools).map(recordOf)
+  if (tools.some(({ function: called }) => nameOf(called) === undefined)) {
+    throw unsupported(facts.name, 'tools', 'send only tools of type function')
+  }
+  const chosen = chosenNames(recordOf(choice))
+  return tools.filter(({ function: called }) => chosen?.includes(nameOf(called)) ?? true)
+}
+
+function chosenNames({ function: called, allowed_tools }: Json): unknown[] | undefined {
+  const name = nameOf(called)
+  if (name !== undefined) return [name]
+  if (!isRecord(allowed_tools)) return undefined
+  return listOf(allowed_tools.tools).map((tool) => nameOf(recordOf(tool).function))
+}
+
+function nameOf(called: unknown): string | undefined {
+  return textOf(recordOf(called).name)
+}
+
+function formatOf(body: ChatBody): unknown {
+  const format = recordOf(body.response_format)
+  if (format.type === 'json_object') return 'json'
+  if (format.type !== 'json_schema') return undefined
+  const { schema } = recordOf(format.json_schema)
+  return isRecord(schema) ? schema : 'json'
+}

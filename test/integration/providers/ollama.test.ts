@@ -1,0 +1,61 @@
+/** Ollama's own API behind the gateway: a fake as strict as its types, asked by the official OpenAI SDK. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import OpenAI from 'openai'
+import { startUpstream } from '../../helpers/fake-upstream.ts'
+import { ollamaApi } from '../../helpers/providers/fakes/ollama.ts'
+import { testHosted, WEATHER } from './hosted.ts'
+
+const api = await startUpstream(ollamaApi)
+const client = await testHosted('ollama', { ...api, url: `${api.url}/v1` })
+const tools = [{ type: 'function' as const, function: WEATHER }]
+
+test('its own API is asked, though the endpoint names the version of another', async () => {
+  api.asked.splice(0)
+  await client.chat.completions.create({
+    model: 'chat',
+    messages: [{ role: 'user', content: 'Hi' }],
+    max_tokens: 5,
+    temperature: 0,
+  })
+  assert.deepEqual(
+    api.asked.map(({ path, body }) => [path, body]),
+    [
+      [
+        '/api/chat',
+        {
+          model: 'upstream-m',
+          messages: [{ role: 'user', content: 'Hi' }],
+          stream: false,
+          truncate: false,
+          options: { temperature: 0, num_predict: 5 },
+        },
+      ],
+    ],
+  )
+})
+
+test('a picture elsewhere is refused, because somebody would have to fetch it', async () => {
+  api.asked.splice(0)
+  const image_url = { url: 'http://169.254.169.254/latest' }
+  const content = [{ type: 'image_url' as const, image_url }]
+  const asked = { model: 'chat', messages: [{ role: 'user' as const, content }] }
+  const error = await client.chat.completions.create(asked).catch((thrown: unknown) => thrown)
+  assert.ok(error instanceof OpenAI.BadRequestError)
+  assert.equal(error.param, 'messages.0.content')
+  assert.match(error.message, /ollama.*base64/)
+  assert.equal(api.asked.length, 0)
+})
+
+test('where one call is wanted, one is passed on', async () => {
+  const asked = {
+    model: 'chat',
+    messages: [{ role: 'user' as const, content: 'Weather in Oslo and Bergen?' }],
+    tools,
+    parallel_tool_calls: false,
+  }
+  const whole = await client.chat.completions.create(asked)
+  assert.equal(whole.choices[0]?.message.tool_calls?.length, 1)
+  const streamed = await client.chat.completions.stream(asked).finalChatCompletion()
+  assert.equal(streamed.choices[0]?.message.tool_calls?.length, 1)
+})
