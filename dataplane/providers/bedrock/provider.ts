@@ -1,15 +1,19 @@
 /** Amazon Bedrock's Converse API. */
 import type { Provider, ProviderSettings } from '../contract.ts'
+import { membersLeftOut } from '../unsupported.ts'
 import { readAnswer } from './answer.ts'
 import { accessKeyIn } from './aws/access-key.ts'
 import { credentialSource } from './aws/credentials.ts'
 import { regionIn, segmentOf } from './aws/endpoint.ts'
 import { EVENT_STREAM } from './aws/frames.ts'
 import { Signer } from './aws/signature.ts'
+import { embeddingsRequest, readEmbeddings } from './embeddings.ts'
 import { classify } from './errors.ts'
 import { facts } from './facts.ts'
 import { converseRequest, leftOutOf } from './request.ts'
 import { openConverseStream } from './stream.ts'
+
+const EMBEDDINGS_TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'input_type'])
 
 export const bedrock: Provider = {
   ...facts,
@@ -28,6 +32,18 @@ export const bedrock: Provider = {
       },
       decode: readAnswer,
       openStream: openConverseStream,
+    },
+    embeddings: {
+      encode(request, settings) {
+        const { model } = settings
+        return {
+          path: `/model/${segmentOf(model)}/invoke`,
+          headers: headersOf(settings, false),
+          body: JSON.stringify(embeddingsRequest(request, model)),
+          leftOut: membersLeftOut(request.body, EMBEDDINGS_TAKEN, []),
+        }
+      },
+      decode: readEmbeddings,
     },
   },
   classify,

@@ -75,11 +75,17 @@ const ANSWERS: Readonly<Record<string, Said | Refusal>> = {
 }
 
 /** What the last message asks for; words come back as they are. */
-function answerTo({ body }: BedrockRequest): Said | Refusal {
+function answerTo({ body, action }: BedrockRequest): Said | Refusal {
+  if (action === 'invoke') return { content: [vectorsFor(body)] }
   const blocks = body.messages.at(-1).content
   const asked = blocks.map((block: { text?: string }) => block.text ?? '').join('')
   if (body.toolConfig !== undefined && !('toolResult' in blocks[0])) return CALLS
   return ANSWERS[asked] ?? { content: [{ text: `You said: ${asked} – é漢😀` }] }
+}
+
+function vectorsFor({ inputText, texts }: BedrockRequest['body']): object {
+  if (inputText !== undefined) return { embedding: [0.5, -0.25], inputTextTokenCount: 3 }
+  return { embeddings: { float: texts.map((_: string, index: number) => [index, 0.5]) } }
 }
 
 const bedrock = await startBedrock({ region: REGION, key: KEY, bearer: BEARER }, answerTo)
@@ -102,9 +108,11 @@ const gateway = await startGateway({
         { name: 'chain', ...upstream, model: CLAUDE, context_window: 200_000 },
         { name: 'bearer', ...upstream, model: PROFILE, api_key: '${env:BEARER}' },
         { name: 'written', ...upstream, model: PROFILE, api_key: '${env:WRITTEN}' },
+        { name: 'titan', ...upstream, model: 'amazon.titan-embed-text-v2:0' },
+        { name: 'embed', ...upstream, model: 'cohere.embed-multilingual-v3' },
         { name: 'wrong', ...upstream, model: CLAUDE, api_key: '${env:WRONG}' },
       ],
-      routes: ['chain', 'bearer', 'written', 'wrong'].map((name) => ({
+      routes: ['chain', 'bearer', 'written', 'wrong', 'titan', 'embed'].map((name) => ({
         name,
         strategy: 'single',
         primary: name,
@@ -290,6 +298,22 @@ test('cached tokens are part of the prompt, and blocked answers say so', async (
   const guarded = await client.chat.completions.create(ask('guarded'))
   assert.equal(guarded.choices[0]?.finish_reason, 'content_filter')
   assert.equal(guarded.choices[0]?.message.content, 'I cannot say.')
+})
+
+test('embeddings are asked of each family in its wire', async () => {
+  const one = await client.embeddings.create({ model: 'titan', input: 'Hi', dimensions: 2 })
+  assert.deepEqual(one.data[0]?.embedding, [0.5, -0.25])
+  assert.equal(one.usage.prompt_tokens, 3)
+  assert.deepEqual(lastAsked().body, { inputText: 'Hi', dimensions: 2 })
+  assert.equal(lastAsked().path, '/model/amazon.titan-embed-text-v2%3A0/invoke')
+  const two = await client.embeddings.create({ model: 'embed', input: ['a', 'b'] })
+  assert.deepEqual(
+    two.data.map(({ embedding }) => embedding),
+    [
+      [0, 0.5],
+      [1, 0.5],
+    ],
+  )
 })
 
 test('errors have the status and code of their class', async () => {

@@ -6,6 +6,7 @@ import type { Framer, Framing, WireEvent } from '../../contract.ts'
 /** Total length, length of the headers, and the checksum of the two. */
 const PRELUDE_BYTES = 12
 const CRC_BYTES = 4
+const FRAME_BYTES_MIN = PRELUDE_BYTES + CRC_BYTES
 const HEADERS_BYTES_MAX = 131_072
 const FRAME_BYTES_MAX = 16_777_216 + 16
 const NOTHING = Buffer.alloc(0)
@@ -86,15 +87,17 @@ function lengthOf(bytes: Buffer, at: number): number | undefined {
   const total = bytes.readUInt32BE(at)
   const headers = bytes.readUInt32BE(at + 4)
   if (bytes.readUInt32BE(at + 8) !== crc32(bytes.subarray(at, at + 8))) return undefined
-  const room = total - PRELUDE_BYTES - CRC_BYTES
+  const room = total - FRAME_BYTES_MIN
   const isPossible = total <= FRAME_BYTES_MAX && headers <= HEADERS_BYTES_MAX && headers <= room
   return isPossible ? total : undefined
 }
 
+/** Behind damage the lengths make no sense: then a frame is all that is left, and `parse` finds it out. */
 function* split(frames: Buffer): Generator<Buffer> {
   for (let at = 0; at < frames.length; ) {
-    const length = at + PRELUDE_BYTES <= frames.length ? lengthOf(frames, at) : undefined
-    const end = length === undefined ? frames.length : at + length
+    const isLong = at + FRAME_BYTES_MIN <= frames.length
+    const length = isLong ? frames.readUInt32BE(at) : 0
+    const end = length < FRAME_BYTES_MIN ? frames.length : at + length
     yield frames.subarray(at, end)
     at = end
   }
@@ -124,7 +127,7 @@ function failed(type: string | undefined, content: Readonly<Record<string, unkno
 
 function isSound(frame: Buffer): boolean {
   const end = frame.length - CRC_BYTES
-  if (frame.length < PRELUDE_BYTES + CRC_BYTES || lengthOf(frame, 0) !== frame.length) return false
+  if (frame.length < FRAME_BYTES_MIN || lengthOf(frame, 0) !== frame.length) return false
   return frame.readUInt32BE(end) === crc32(frame.subarray(0, end))
 }
 
@@ -150,7 +153,7 @@ function headersIn(bytes: Buffer): Map<string, string> | undefined {
     const end = valueAt + length
     if (end > bytes.length) return undefined
     if (type === TYPE_TEXT) {
-      headers.set(bytes.toString('utf8', at + 1, typeAt), bytes.toString('utf8', valueAt, end))
+      headers.set(bytes.toString('latin1', at + 1, typeAt), bytes.toString('utf8', valueAt, end))
     }
     at = end
   }

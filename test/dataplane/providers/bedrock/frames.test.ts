@@ -53,6 +53,8 @@ function eventsIn(pieces: readonly Buffer[]): { events: WireEvent[]; rest: numbe
     const lent = Buffer.from(piece)
     const frames = framer.push(lent)
     for (const frame of EVENT_STREAM.split(frames ?? Buffer.alloc(0))) {
+      // A failure ends what is read.
+      if (events.at(-1)?.data.includes(DAMAGED)) break
       const event = EVENT_STREAM.parse(frame)
       if (event !== undefined) events.push(event)
     }

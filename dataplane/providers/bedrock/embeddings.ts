@@ -1,0 +1,86 @@
+/** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
+import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { AnswerOrigin, Decoded } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { malformed } from '../failures/classify.ts'
+import { textsOf } from '../inputs.ts'
+import { unsupported } from '../unsupported.ts'
+import { faultOf } from '../vectors.ts'
+import { classifyException } from './errors.ts'
+import { facts } from './facts.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const TEXTS_MAX = 96
+/** Cohere's models demand a purpose of each call; most texts are stored for a search. */
+const INPUT_TYPE = 'search_document'
+const COHERE = /(?:^|\.)cohere\.embed-(v4)?/
+
+/** A client may say `input_type` itself. */
+export function embeddingsRequest(request: EmbeddingsRequest, model: string): Json {
+  const texts = textsOf(request.body, facts.name)
+  const cohere = COHERE.exec(model)
+  if (cohere !== null) return cohereRequest(request, texts, cohere[1] !== undefined)
+  return titanRequest(request, texts, model)
+}
+
+function titanRequest(
+  { dimensions }: EmbeddingsRequest,
+  texts: readonly string[],
+  model: string,
+): Json {
+  if (texts.length > 1) throw unsupported(facts.name, 'input', 'send one text to this model')
+  const isFixed = model.includes('titan-embed-text-v1')
+  if (isFixed && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
+  return { inputText: texts[0], ...(dimensions !== undefined && { dimensions }) }
+}
+
+function cohereRequest(
+  { body, dimensions }: EmbeddingsRequest,
+  texts: readonly string[],
+  isSizable: boolean,
+): Json {
+  if (texts.length > TEXTS_MAX) {
+    throw unsupported(facts.name, 'input', `send at most ${TEXTS_MAX} texts`)
+  }
+  if (!isSizable && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
+  return {
+    texts,
+    input_type: textOf(body.input_type) ?? INPUT_TYPE,
+    embedding_types: ['float'],
+    // A text that is cut has another meaning.
+    truncate: 'NONE',
+    ...(dimensions !== undefined && { output_dimension: dimensions }),
+  }
+}
+
+/** The answers of the families differ in form alone, so they are read by it. */
+export function readEmbeddings(
+  body: Buffer,
+  request: EmbeddingsRequest,
+  { model }: AnswerOrigin,
+): Decoded<EmbeddingsAnswer> {
+  const text = body.toString()
+  const answer = parsed(text)
+  if (isRecord(answer) && (isError(answer) || textOf(answer.message) !== undefined)) {
+    return { kind: 'failure', failure: classifyException(text) }
+  }
+  const { embedding, embeddings, inputTextTokenCount } = recordOf(answer)
+  const several = isRecord(embeddings) ? embeddings.float : embeddings
+  const vectors = Array.isArray(embedding) ? [embedding] : listOf(several)
+  const isOther = vectors.some((vector) => !Array.isArray(vector))
+  const fault = isOther ? 'The upstream answered without vectors.' : faultOf(vectors, request)
+  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  // Each is a list of numbers.
+  const read = { model, vectors: vectors as readonly (readonly number[])[] }
+  return { kind: 'answer', answer: read, usage: usageOf(inputTextTokenCount) }
+}
+
+/** Only Titan counts in the body. */
+function usageOf(count: unknown): Usage | undefined {
+  const promptTokens = countOf(count)
+  if (promptTokens === undefined) return undefined
+  const others = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
+  return { promptTokens, ...others, estimated: false }
+}
