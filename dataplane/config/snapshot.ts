@@ -167,6 +167,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     basePath,
     section,
     model: section.model,
+    inputType: section.embeddings?.input_type,
     credential: section.api_key ?? '',
     ...address,
     timeoutMs: (section.timeout_seconds ?? FIRST_CONTENT_SECONDS) * 1000,

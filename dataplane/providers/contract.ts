@@ -6,6 +6,8 @@ import type { AddressSettings, ProviderFacts } from './facts-contract.ts'
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {
   readonly model: string
+  /** The purpose of its vectors. */
+  readonly inputType?: string | undefined
   /** The written credential, or the fetched one that holds now; empty when the upstream needs none. */
   readonly credential: string
   /** Whether it was fetched from the source that `openCredentials` gave. */

@@ -57,6 +57,10 @@ const Embeddings = z.strictObject({
   dimensions: count(65_536)
     .optional()
     .describe('Length of its vectors; answers of another length are refused.'),
+  input_type: z
+    .enum(['search_document', 'search_query', 'classification', 'clustering'])
+    .optional()
+    .describe('The purpose of its vectors, for an API that demands one. Default: search_document.'),
 })
 
 const QueueMetrics = z.strictObject({

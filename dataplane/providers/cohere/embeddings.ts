@@ -18,7 +18,7 @@ const INPUT_TYPE = 'search_document'
 /** A client of this API may say `input_type` itself. */
 export function embedRequest(
   { body, dimensions }: EmbeddingsRequest,
-  { model }: ProviderSettings,
+  { model, inputType }: ProviderSettings,
 ): Json {
   const texts = textsOf(body, facts.name)
   if (texts.length > TEXTS_MAX) {
@@ -27,7 +27,7 @@ export function embedRequest(
   return {
     model,
     texts,
-    input_type: textOf(body.input_type) ?? INPUT_TYPE,
+    input_type: textOf(body.input_type) ?? inputType ?? INPUT_TYPE,
     embedding_types: ['float'],
     // A text that is cut has another meaning.
     truncate: 'NONE',

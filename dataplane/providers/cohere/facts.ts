@@ -7,6 +7,7 @@ export const facts: ProviderFacts = {
   hosted: true,
   defaultEndpoint: 'https://api.cohere.com/v2',
   versionPath: '/v2',
+  takesInputType: true,
   modelWindows: {
     'c4ai-aya-expanse-8b': 8_000,
     'c4ai-aya-expanse-32b': 128_000,

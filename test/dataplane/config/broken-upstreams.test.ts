@@ -83,6 +83,15 @@ const PROVIDERS: Row[] = [
     fix: 'Add region',
   },
   {
+    name: 'a purpose of vectors that a runtime ignores',
+    yaml: upstream(
+      'provider: vllm\nendpoint: http://a\nembeddings:\n  input_type: search_query # here',
+    ),
+    path: 'gw.upstreams[0].embeddings.input_type',
+    says: 'vllm asks for no purpose of vectors',
+    fix: 'cohere',
+  },
+  {
     name: 'a literal credential',
     yaml: upstream('provider: openai\napi_key: sk-secret # here'),
     path: 'gw.upstreams[0].api_key',

@@ -11,7 +11,7 @@ const vendor = new CohereClientV2({ token: 'upstream-credential', environment: a
 const question = { model: 'command-m', messages: [{ role: 'user' as const, content: 'Hi' }] }
 const tools = [{ type: 'function' as const, function: WEATHER }]
 
-const client = await testHosted('cohere', api)
+const client = await testHosted('cohere', api, { embeddings: { input_type: 'search_query' } })
 
 test('the official SDK reads whole answers of the fake', async () => {
   const answer = await vendor.chat({ ...question, thinking: { type: 'enabled' } })
@@ -47,6 +47,11 @@ test('the official SDK reads embeddings of the fake', async () => {
 test('the fake refuses another key', async () => {
   const stranger = new CohereClientV2({ token: 'another', environment: api.url })
   await assert.rejects(stranger.chat(question), { statusCode: 401 })
+})
+
+test('vectors have the purpose that the upstream is configured for', async () => {
+  await client.embeddings.create({ model: 'chat', input: 'one' })
+  assert.equal(api.asked.at(-1)?.body.input_type, 'search_query')
 })
 
 test('the plan of tool calls is reasoning', async () => {

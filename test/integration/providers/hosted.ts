@@ -17,11 +17,15 @@ function asking(content: string) {
 }
 
 /** A gateway in front of the API, alone as `chat` and with a spare upstream as `pair`. */
-export async function testHosted(provider: string, api: FakeUpstream): Promise<OpenAI> {
+export async function testHosted(
+  provider: string,
+  api: FakeUpstream,
+  settings: Readonly<Record<string, unknown>> = {},
+): Promise<OpenAI> {
   const spare = await startUpstream(whole('from the spare'))
   const front = await startFront({
     upstreams: [
-      { name: 'hosted', provider, endpoint: api.url, model: 'upstream-m' },
+      { name: 'hosted', provider, endpoint: api.url, model: 'upstream-m', ...settings },
       { name: 'spare', endpoint: spare.url },
     ],
     routes: [

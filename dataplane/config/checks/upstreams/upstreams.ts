@@ -73,6 +73,14 @@ const settingsStandTogether: UpstreamCheck = (upstream, path) => {
   )
 }
 
+const inputTypeIsUsed: UpstreamCheck = ({ provider, embeddings }, path) => {
+  if (embeddings?.input_type === undefined || PROVIDER_FACTS[provider].takesInputType) return []
+  const users = Object.values(PROVIDER_FACTS).filter(({ takesInputType }) => takesInputType)
+  const message = `cannot take effect: ${provider} asks for no purpose of vectors`
+  const fix = `Remove it; ${users.map(({ name }) => name).join(', ')} use it.`
+  return [refuse([...path, 'embeddings', 'input_type'], message, fix)]
+}
+
 const runtimeSettingsAreUsed: UpstreamCheck = (upstream, path) => {
   if (!PROVIDER_FACTS[upstream.provider].hosted) return []
   const fields: Path[] = []
@@ -135,6 +143,7 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   hostedHasCredential,
   providerSettingsAreUsed,
   settingsStandTogether,
+  inputTypeIsUsed,
   runtimeSettingsAreUsed,
   tokenizerIsOneChoice,
   connectFitsTimeout,
