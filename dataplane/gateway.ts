@@ -7,6 +7,7 @@ import type { Bodies } from './body/bodies.ts'
 import type { InfraCost } from './budgets/infra-cost.ts'
 import type { AlertWebhook } from './budgets/webhook.ts'
 import type { Snapshot } from './config/snapshot.ts'
+import type { Guards } from './guardrails/guards.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
 import type { Environment } from './providers/credential-source.ts'
@@ -42,6 +43,7 @@ export interface Gateway {
   /** The memory that requests hold from the moment their bodies are read. */
   readonly bodies: Bodies
   readonly webhook: AlertWebhook
+  readonly guards: Guards
   readonly infra: InfraCost
   readonly objectives: Objectives
   readonly traces: Traces

@@ -52,6 +52,8 @@ interface RequestFacts {
   readonly untranslated?: { readonly param: string; readonly message: string }
   /** Parts of it that no upstream sees, as the client knows them. */
   readonly dropped?: readonly string[]
+  /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */
+  readonly isRewritten?: boolean
   /** Members of `bytes` that are not to be sent; `body` is without them already. */
   readonly omitted?: ReadonlySet<string>
 }

@@ -10,12 +10,13 @@ import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
+import { guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { settle } from './stages/settle.ts'
 import { continuing } from './telemetry/correlation.ts'
-import type { AttemptTrace, PassedOver } from './telemetry/traces.ts'
+import type { AttemptTrace, GuardrailTrace, PassedOver } from './telemetry/traces.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
@@ -98,7 +99,12 @@ export async function serve(
     const ids = continuing(trace)
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit, request.dropped)
-    const asked = { request, dialect, inspector, ids, receivedAt, presence, witness }
+    const { guards } = gateway
+    const note = (judgement: GuardrailTrace) => noteJudgement(judgement, visit)
+    const judging = guard(request, call.id, admission, { guards, note })
+    // Most routes have no guardrail, and wait for none.
+    const guarded = judging === undefined ? { request, inspector } : await judging
+    const asked = { ...guarded, dialect, ids, receivedAt, presence, witness }
     const reply = await attempt(asked, admission, gateway)
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
@@ -145,6 +151,14 @@ class Notes implements Witness {
     response.upstreamRequestId = attempt.upstream_request_id
     if (trace.stream && attempt.outcome === 'ok') trace.ttft_ms = attempt.ended_ms
   }
+}
+
+/** A long stream is judged hundreds of times. */
+const JUDGEMENTS_MAX = 100
+
+function noteJudgement(judgement: GuardrailTrace, { trace }: Visit): void {
+  trace.guardrails ??= []
+  if (trace.guardrails.length < JUDGEMENTS_MAX) trace.guardrails.push(judgement)
 }
 
 function noteUsage(usage: Usage | undefined, { trace }: Visit): void {

@@ -41,7 +41,7 @@ export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
   const pair =
     sameWire?.wire === dialect.wire
       ? {
-          encode: operation.encode,
+          encode: encodeWith(operation, ({ isRewritten }) => isRewritten === true),
           decode: sameWire.decode,
           openStream: (request: ModelRequest) => sameWire.openStream?.(request),
         }
@@ -56,11 +56,7 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
 
 function translation(dialect: Dialect, operation: ProviderOperation): Pair {
   return {
-    encode(request, settings, maxTokens) {
-      const { untranslated: lack } = request
-      if (lack !== undefined) throw new Unsupported(lack.message, [lack.param])
-      return operation.encode(request, settings, maxTokens)
-    },
+    encode: encodeWith(operation, () => true),
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
@@ -73,6 +69,19 @@ function translation(dialect: Dialect, operation: ProviderOperation): Pair {
       if (reader === undefined || writer === undefined) return undefined
       return new Translated(reader, writer, request.choices)
     },
+  }
+}
+
+/** Refuses what is missing in the inner form where the request is written out of it. */
+function encodeWith(
+  operation: ProviderOperation,
+  isTranslated: (request: ModelRequest) => boolean,
+): Pair['encode'] {
+  return (request, settings, maxTokens) => {
+    const { untranslated: lack } = request
+    if (lack !== undefined && isTranslated(request))
+      throw new Unsupported(lack.message, [lack.param])
+    return operation.encode(request, settings, maxTokens)
   }
 }
 

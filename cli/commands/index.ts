@@ -7,6 +7,7 @@ import { diff } from './documents/diff.ts'
 import { run } from './run.ts'
 import { explain } from './running/explain.ts'
 import { gateway } from './running/gateway.ts'
+import { guardrail } from './running/guardrail.ts'
 import { status } from './running/status.ts'
 import { trace } from './running/trace.ts'
 import { upstream } from './running/upstream.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command[] = [
   explain,
   trace,
   upstream,
+  guardrail,
   gateway,
   simulate,
   version,

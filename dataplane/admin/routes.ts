@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
 import { explanationOf } from './explanation.ts'
+import { testGuardrail } from './guardrail-test.ts'
 import { keysListed } from './keys-listing.ts'
 import { rehearse } from './rehearsal.ts'
 import { replaceConfiguration } from './replacement.ts'
@@ -125,6 +126,17 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       const tests = await testUpstreams(query.name, gateway)
       if (tests === undefined) return missing(`There is no upstream "${query.name}".`)
       return ok({ upstreams: tests })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/guardrails/test',
+    summary:
+      'The verdict of one guardrail, `?policy=NAME`, on the body `{"input": TEXT, "side": "input" | "output"}`.',
+    run: async ({ query, body }, { gateway }) => {
+      const name = query.policy ?? ''
+      const verdict = await testGuardrail(name, body, gateway)
+      return verdict === undefined ? missing(`There is no guardrail "${name}".`) : ok(verdict)
     },
   },
   {

@@ -81,7 +81,7 @@ export function parseRequest<Request extends ModelRequest>(
 
 /** Drops the tree of a large body, which takes more memory than its bytes. */
 export function forget(request: ModelRequest): void {
-  if (request.bytes.length > LARGE_BYTES) request.body = GONE
+  if (request.bytes.length > LARGE_BYTES && !request.isRewritten) request.body = GONE
 }
 
 /** Builds a tree anew that was dropped; undefined where it is there. */

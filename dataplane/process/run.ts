@@ -17,6 +17,7 @@ import { readConfigurationApart } from '../config/load-apart.ts'
 import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
+import { Guards } from '../guardrails/guards.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { StateError } from '../store/memory/journal.ts'
@@ -204,6 +205,8 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   deadlines.add(leases)
   deadlines.add(webhook)
   deadlines.add(objectives)
+  const guards = new Guards({ clock, metrics })
+  guards.follow(section)
   const targets = new Targets({ clock, random, metrics, log, readText, env })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
@@ -220,6 +223,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     refusals: new KnownRefusals(),
     bodies: new Bodies(processMemory()),
     webhook,
+    guards,
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),

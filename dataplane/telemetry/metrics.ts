@@ -147,6 +147,19 @@ export const METRICS = {
     'gw_store_local_admissions_total',
     'Requests admitted from the local share while the shared store was away.',
   ),
+  auxiliaryRequests: counter(
+    'gw_auxiliary_requests_total',
+    'Questions to services beside the models, by their outcome.',
+    'kind',
+    'name',
+    'outcome',
+  ),
+  auxiliarySeconds: histogram(
+    'gw_auxiliary_duration_seconds',
+    'How long services beside the models took to answer.',
+    'kind',
+    'name',
+  ),
   reloads: counter('gw_config_reload_total', 'Attempts to take a new configuration.', 'result'),
   reloadedAt: gauge(
     'gw_config_last_reload_timestamp_seconds',

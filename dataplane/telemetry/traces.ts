@@ -27,6 +27,16 @@ export interface PassedOver {
   readonly why: string
 }
 
+/** One verdict of a guardrail; of a stream the judgements of its pieces. */
+export interface GuardrailTrace {
+  readonly name: string
+  readonly side: string
+  /** `pass`, `mask`, `block`; `timeout`, `error` or `open` where the sidecar gave no verdict. */
+  readonly verdict: string
+  readonly ms: number
+  readonly reason?: string
+}
+
 /** Stages fill it in. Every field is listed here, also those that few requests have. */
 export class Trace {
   readonly request_id: string
@@ -55,6 +65,8 @@ export class Trace {
   message: string | undefined = undefined
   readonly attempts: AttemptTrace[] = []
   passed_over: readonly PassedOver[] | undefined = undefined
+  /** Verdicts of guardrails, in their order. */
+  guardrails: GuardrailTrace[] | undefined = undefined
   prompt_tokens: number | undefined = undefined
   completion_tokens: number | undefined = undefined
   usage_estimated: boolean | undefined = undefined

@@ -5,6 +5,7 @@ import { Bodies } from '../../dataplane/body/bodies.ts'
 import { InfraCost } from '../../dataplane/budgets/infra-cost.ts'
 import { AlertWebhook } from '../../dataplane/budgets/webhook.ts'
 import type { Gateway } from '../../dataplane/gateway.ts'
+import { Guards } from '../../dataplane/guardrails/guards.ts'
 import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
 import type { Store } from '../../dataplane/store/contract.ts'
@@ -57,6 +58,7 @@ export function assemble(
     refusals: new KnownRefusals(),
     bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
+    guards: new Guards({ clock, metrics }),
     infra: new InfraCost(clock.wall()),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),

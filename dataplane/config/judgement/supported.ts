@@ -19,7 +19,6 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'context' },
   { field: 'vector_stores' },
   { field: 'retrieval' },
-  { field: 'guardrails' },
   { field: 'telemetry.otlp_endpoint' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
   { field: 'upstreams.*.tokenizer_revision' },
@@ -28,7 +27,6 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'routes.*.semantic.classifier', values: ['builtin'] },
   { field: 'routes.*.semantic.embedding' },
   { field: 'routes.*.retrieval' },
-  { field: 'routes.*.guardrails' },
 ]
 
 /** Looks at the document as written: a default is not refused. */

@@ -8,7 +8,6 @@ const REFUSED: [string, unknown][] = [
   ['context', { context: { reserve_completion_tokens: 1 } }],
   ['vector_stores', { vector_stores: [{}] }],
   ['retrieval', { retrieval: [{}] }],
-  ['guardrails', { guardrails: [{}] }],
   ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
   ['tokenizer', { upstreams: [{ tokenizer: { encoding: 'a' } }] }],
   ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],

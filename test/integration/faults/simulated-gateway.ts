@@ -16,6 +16,7 @@ import { AlertWebhook } from '../../../dataplane/budgets/webhook.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Gateway } from '../../../dataplane/gateway.ts'
+import { Guards } from '../../../dataplane/guardrails/guards.ts'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
@@ -80,6 +81,7 @@ export function simulate(
     refusals: new KnownRefusals(),
     bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
+    guards: new Guards({ clock, metrics }),
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),

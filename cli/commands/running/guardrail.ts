@@ -1,0 +1,36 @@
+/** `gw guardrail`: what guardrails say of a text. */
+import { Command, Option } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+
+interface TestOptions extends PlaceOptions {
+  readonly policy: string
+  readonly input: string
+  readonly side?: string
+  readonly output: Format
+}
+
+const test = addPlace(
+  new Command('test')
+    .description('Let the gateway ask a guardrail for its verdict; ends with 1 without one.')
+    .requiredOption('--policy <name>', 'name of the guardrail')
+    .requiredOption('--input <text>', 'the text to judge'),
+)
+  .addOption(
+    new Option(
+      '--side <side>',
+      "as a request's or an answer's; default: the guardrail's stage",
+    ).choices(['input', 'output']),
+  )
+  .addOption(formatOption())
+  .action(testGuardrail)
+
+export const guardrail = endUsageWith64(
+  new Command('guardrail').description('Test guardrails.').addCommand(test),
+)
+
+async function testGuardrail(options: TestOptions, command: Command): Promise<void> {
+  const { policy, input, side, output } = options
+  const { testGuardrail: run } = await import('../../trials/guardrail.ts')
+  await run({ policy, input, side, output }, await askedPlace(options, command))
+}

@@ -1,0 +1,32 @@
+/** A guardrail is a sidecar that judges texts: it lets them pass, changes them, or blocks the request. */
+
+/** A text and who says it. */
+export interface Said {
+  readonly role: string
+  readonly text: string
+}
+
+export type Side = 'input' | 'output'
+
+/** The request whose texts are judged. */
+export interface Subject {
+  readonly requestId: string
+  readonly tenant: string
+  readonly key: string
+  readonly model: string
+}
+
+export type Verdict =
+  | { readonly kind: 'pass' }
+  /** As many texts as were judged, in their order. */
+  | { readonly kind: 'mask'; readonly texts: readonly string[] }
+  /** `message` is for the client. */
+  | { readonly kind: 'block'; readonly message: string | undefined }
+
+/** How a kind of sidecar is asked, and answers. */
+export interface Protocol {
+  /** The path below the endpoint, and the body as JSON. */
+  write(side: Side, texts: readonly Said[], subject: Subject): { path: string; body: object }
+  /** undefined for an answer that makes no sense. */
+  read(side: Side, answer: unknown, judged: number): Verdict | undefined
+}

@@ -1,0 +1,120 @@
+/** One guardrail of the configuration: what its sidecar says, and what holds where it says nothing. */
+import { GatewayError } from '../base/errors.ts'
+import type { Section } from '../config/schema/index.ts'
+import type { Protocol, Said, Side, Subject, Verdict } from './contract.ts'
+import { litellm } from './litellm.ts'
+import { Sidecar, SidecarError, type World } from './sidecar.ts'
+import { webhook } from './webhook.ts'
+
+export type GuardrailSection = Section['guardrails'][number]
+
+const PROTOCOLS: Readonly<Record<GuardrailSection['protocol'], Protocol>> = { webhook, litellm }
+
+/** A verdict for the trace. */
+export interface Judgement {
+  readonly name: string
+  readonly side: Side
+  readonly verdict: string
+  readonly ms: number
+  readonly reason?: string
+}
+
+export type Note = (judgement: Judgement) => void
+
+export class Guard {
+  readonly section: GuardrailSection
+  readonly #sidecar: Sidecar
+  readonly #clock: World['clock']
+
+  constructor(section: GuardrailSection, whole: Section, world: World) {
+    this.section = section
+    this.#clock = world.clock
+    const { name, endpoint, timeout_ms: timeoutMs, headers = {} } = section
+    this.#sidecar = new Sidecar({ name, endpoint, timeoutMs, headers }, whole, world)
+  }
+
+  judges(side: Side): boolean {
+    return this.section.stage === 'both' || this.section.stage === side
+  }
+
+  /**
+   * The texts as they may go on. Throws ERR_GW_GUARDRAIL_BLOCKED, and ERR_GW_AUXILIARY_UNAVAILABLE where the sidecar does
+   * not answer and `on_error` blocks.
+   */
+  async judge(
+    side: Side,
+    texts: readonly Said[],
+    subject: Subject,
+    note: Note,
+  ): Promise<readonly string[]> {
+    const { name, redact } = this.section
+    const began = this.#clock.now()
+    const noted = (verdict: string, reason?: string) => {
+      this.#sidecar.count(verdict)
+      note({ name, side, verdict, ms: this.#clock.now() - began, ...(reason && { reason }) })
+    }
+    let verdict: Verdict
+    try {
+      verdict = await this.ask(side, texts, subject)
+    } catch (error) {
+      if (!(error instanceof SidecarError)) throw error
+      note({
+        name,
+        side,
+        verdict: error.outcome,
+        ms: this.#clock.now() - began,
+        reason: error.message,
+      })
+      return this.#without(texts, error)
+    }
+    if (verdict.kind === 'pass') {
+      noted('pass')
+      return texts.map(({ text }) => text)
+    }
+    if (verdict.kind === 'mask' && redact) {
+      noted('mask')
+      return verdict.texts
+    }
+    const reason = verdict.kind === 'block' ? verdict.message : UNREDACTED
+    noted('block', reason)
+    throw blocked(name, side, reason)
+  }
+
+  /** The bare verdict. Throws SidecarError. */
+  async ask(side: Side, texts: readonly Said[], subject: Subject): Promise<Verdict> {
+    const protocol = PROTOCOLS[this.section.protocol]
+    const { path, body } = protocol.write(side, texts, subject)
+    return await this.#sidecar.ask(path, body, (answer) =>
+      protocol.read(side, answer, texts.length),
+    )
+  }
+
+  close(): void {
+    this.#sidecar.close()
+  }
+
+  #without(texts: readonly Said[], error: SidecarError): readonly string[] {
+    const { name, on_error } = this.section
+    if (on_error === 'allow') return texts.map(({ text }) => text)
+    throw new GatewayError(
+      'ERR_GW_AUXILIARY_UNAVAILABLE',
+      `Guardrail "${name}" did not give a verdict, and nothing passes without one. Try again later.`,
+      { cause: `guardrail ${name}: ${error.message}`, retryAfterSeconds: 1 },
+    )
+  }
+}
+
+const UNREDACTED = 'it holds what this guardrail would change'
+
+function blocked(name: string, side: Side, reason: string | undefined): GatewayError {
+  const what = side === 'input' ? 'request' : 'answer'
+  const why = reason === undefined ? '' : `: ${reason}`
+  return new GatewayError(
+    'ERR_GW_GUARDRAIL_BLOCKED',
+    `Guardrail "${name}" blocked the ${what}${why}`,
+    {
+      final: true,
+      facts: { guardrail: name, stage: side },
+    },
+  )
+}

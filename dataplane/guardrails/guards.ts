@@ -1,0 +1,46 @@
+/** The guardrails of the configuration in force; those that did not change keep their connections. */
+import type { RouteSection, Section } from '../config/schema/index.ts'
+import { Guard } from './guard.ts'
+import type { World } from './sidecar.ts'
+
+interface Known {
+  /** Everything that its way and its work depend on. */
+  readonly identity: string
+  readonly guard: Guard
+}
+
+export class Guards {
+  readonly #world: World
+  #known = new Map<string, Known>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Opens the guardrails of a configuration, and closes those that are gone once they have answered. */
+  follow(section: Section): void {
+    const { http_proxy, no_proxy, tls } = section
+    const known = new Map<string, Known>()
+    for (const one of section.guardrails) {
+      const identity = JSON.stringify([one, http_proxy, no_proxy, tls])
+      const before = this.#known.get(one.name)
+      const isSame = before?.identity === identity
+      known.set(
+        one.name,
+        isSame ? before : { identity, guard: new Guard(one, section, this.#world) },
+      )
+    }
+    const gone = [...this.#known].filter(([name, one]) => known.get(name) !== one)
+    this.#known = known
+    for (const [, { guard }] of gone) guard.close()
+  }
+
+  /** In the order of the route. */
+  of({ guardrails }: Pick<RouteSection, 'guardrails'>): readonly Guard[] {
+    return guardrails.flatMap((name) => this.named(name) ?? [])
+  }
+
+  named(name: string): Guard | undefined {
+    return this.#known.get(name)?.guard
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Judges a stream piece by piece. The end of what was judged is held back until more has come, so that a word that is cut
+ * anywhere is judged as a whole before any of it is shown.
+ */
+import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../inner-form.ts'
+import type { StreamInspector } from '../inspection/contract.ts'
+
+type Kind = 'text' | 'reasoning' | 'refusal'
+type Judge = (texts: readonly string[]) => Promise<readonly string[]>
+
+/** Characters that stay back: nothing longer than this is to be found by a guardrail in a stream. */
+const TAIL = 256
+/** Characters beyond the tail that are worth a question. */
+const STEP = 256
+
+export class HeldStream implements StreamInspector {
+  readonly #judge: Judge
+  readonly #choices = new Map<number, HeldChoice>()
+
+  constructor(judge: Judge) {
+    this.#judge = judge
+  }
+
+  async next(events: readonly AnswerEvent[]): Promise<readonly AnswerEvent[]> {
+    const shown: ChatEvent[] = []
+    for (const event of events as readonly ChatEvent[]) {
+      if (event.kind === 'start') shown.push(event)
+      else shown.push(...(await this.#choiceOf(event.choice).take(event)))
+    }
+    return shown
+  }
+
+  async end(): Promise<readonly AnswerEvent[]> {
+    const rests = await Promise.all([...this.#choices.values()].map((choice) => choice.rest()))
+    return rests.flat()
+  }
+
+  #choiceOf(index: number): HeldChoice {
+    const known = this.#choices.get(index)
+    if (known !== undefined) return known
+    const made = new HeldChoice(index, this.#judge)
+    this.#choices.set(index, made)
+    return made
+  }
+}
+
+class HeldChoice {
+  readonly #index: number
+  readonly #judge: Judge
+  #kind: Kind = 'text'
+  #held = ''
+  /** Arguments mean something only as a whole. */
+  #calls = new Map<number, ToolCallDelta>()
+
+  constructor(index: number, judge: Judge) {
+    this.#index = index
+    this.#judge = judge
+  }
+
+  async take(event: Exclude<ChatEvent, { kind: 'start' }>): Promise<ChatEvent[]> {
+    if (event.kind === 'end') return [...(await this.rest()), event]
+    const { call } = event.delta
+    if (call !== undefined) {
+      this.#keep(call)
+      return []
+    }
+    return await this.#words(event.delta)
+  }
+
+  /** All that is still held. */
+  async rest(): Promise<ChatEvent[]> {
+    const words = await this.#flush()
+    const calls = [...this.#calls.values()]
+    this.#calls.clear()
+    if (calls.length === 0) return words
+    const texts = await this.#judged(calls.map((call) => call.arguments))
+    const shown = calls.map((call, at) => ({ ...call, arguments: texts[at] ?? '' }))
+    return [...words, ...shown.map((call) => this.#delta({ call }))]
+  }
+
+  async #words(delta: ChatDelta): Promise<ChatEvent[]> {
+    const kind = kindOf(delta)
+    const before = kind === this.#kind ? [] : await this.#flush()
+    this.#kind = kind
+    this.#held += delta[kind] ?? ''
+    if (this.#held.length < TAIL + STEP) return before
+    const [judged = ''] = await this.#judged([this.#held])
+    const cut = cutOf(judged, Math.max(0, judged.length - TAIL))
+    this.#held = judged.slice(cut)
+    return cut === 0 ? before : [...before, this.#delta({ [kind]: judged.slice(0, cut) })]
+  }
+
+  async #flush(): Promise<ChatEvent[]> {
+    const held = this.#held
+    this.#held = ''
+    if (held === '') return []
+    const [judged = ''] = await this.#judged([held])
+    return judged === '' ? [] : [this.#delta({ [this.#kind]: judged })]
+  }
+
+  /** Empty texts are not worth a question. */
+  async #judged(texts: readonly string[]): Promise<readonly string[]> {
+    return texts.every((text) => text === '') ? texts : await this.#judge(texts)
+  }
+
+  #keep(call: ToolCallDelta): void {
+    const known = this.#calls.get(call.index)
+    const text = (known?.arguments ?? '') + call.arguments
+    this.#calls.set(call.index, { ...(known ?? call), arguments: text })
+  }
+
+  #delta(delta: ChatDelta): ChatEvent {
+    return { kind: 'delta', choice: this.#index, delta }
+  }
+}
+
+function kindOf({ reasoning, refusal }: ChatDelta): Kind {
+  if (reasoning !== undefined) return 'reasoning'
+  return refusal === undefined ? 'text' : 'refusal'
+}
+
+/** A character of two units stays whole. */
+function cutOf(text: string, at: number): number {
+  const unit = text.charCodeAt(at - 1)
+  return unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at
+}

@@ -1,0 +1,23 @@
+/** Judges a request before an upstream gets it. */
+import type { ModelRequest } from '../inner-form.ts'
+import type { Subject } from './contract.ts'
+import type { Guard, Note } from './guard.ts'
+import { textsOf, withTexts } from './request-texts.ts'
+
+/** The request as it may go on. Throws what the guardrails throw. */
+export async function judgeInput<Request extends ModelRequest>(
+  request: Request,
+  guards: readonly Guard[],
+  subject: Subject,
+  note: Note,
+): Promise<Request> {
+  let judged = request
+  for (const guard of guards) {
+    if (!guard.judges('input')) continue
+    const places = textsOf(judged)
+    if (places.length === 0) continue
+    const texts = await guard.judge('input', places, subject, note)
+    judged = withTexts(judged, places, texts)
+  }
+  return judged
+}

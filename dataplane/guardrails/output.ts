@@ -1,0 +1,72 @@
+/** Judges answers before the client sees them. */
+import type { Answer, ChatAnswer, ChatChoice } from '../inner-form.ts'
+import type { Inspector, StreamInspector } from '../inspection/contract.ts'
+import type { Said, Subject } from './contract.ts'
+import type { Guard, Note } from './guard.ts'
+import { HeldStream } from './held-stream.ts'
+
+/** The texts as they may be shown. Throws what the guardrails throw. */
+export type Judge = (texts: readonly string[]) => Promise<readonly string[]>
+
+/** undefined where no guardrail judges answers. */
+export function outputInspector(
+  guards: readonly Guard[],
+  subject: Subject,
+  note: Note,
+): Inspector | undefined {
+  const judging = guards.filter((guard) => guard.judges('output'))
+  if (judging.length === 0) return undefined
+  return new OutputInspector(async (texts) => {
+    let judged = texts
+    for (const guard of judging)
+      judged = await guard.judge('output', judged.map(said), subject, note)
+    return judged
+  })
+}
+
+function said(text: string): Said {
+  return { role: 'assistant', text }
+}
+
+class OutputInspector implements Inspector {
+  readonly #judge: Judge
+
+  constructor(judge: Judge) {
+    this.#judge = judge
+  }
+
+  async whole(answer: Answer): Promise<Answer> {
+    return 'choices' in answer ? await this.#judged(answer as ChatAnswer) : answer
+  }
+
+  open(): StreamInspector {
+    return new HeldStream(this.#judge)
+  }
+
+  async #judged(answer: ChatAnswer): Promise<ChatAnswer> {
+    const texts = answer.choices.flatMap(textsOf)
+    const asked = texts.filter((text) => text !== '')
+    if (asked.length === 0) return answer
+    const judged = [...(await this.#judge(asked))]
+    const fresh = texts.map((text) => (text === '' ? '' : (judged.shift() ?? '')))
+    return { ...answer, choices: answer.choices.map((choice) => withTexts(choice, fresh)) }
+  }
+}
+
+/** In the order in which `withTexts` takes them back. */
+function textsOf({ text, reasoning = '', refusal = '', calls }: ChatChoice): string[] {
+  return [text, reasoning, refusal, ...calls.map((call) => call.arguments)]
+}
+
+/** Log probabilities spell the words out, so that they go. */
+function withTexts({ logprobs: _, ...choice }: ChatChoice, fresh: string[]): ChatChoice {
+  const [text = '', reasoning = '', refusal = ''] = fresh.splice(0, 3)
+  const calls = choice.calls.map((call) => ({ ...call, arguments: fresh.shift() ?? '' }))
+  return {
+    ...choice,
+    text,
+    calls,
+    ...(choice.reasoning !== undefined && { reasoning }),
+    ...(choice.refusal !== undefined && { refusal }),
+  }
+}

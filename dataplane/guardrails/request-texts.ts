@@ -1,0 +1,67 @@
+/** The texts of a request by their places, and the request with other texts there. */
+import type { ModelRequest } from '../inner-form.ts'
+import { isRecord, listOf, recordOf } from '../json/values.ts'
+import type { Said } from './contract.ts'
+
+type Path = readonly (string | number)[]
+
+export interface PlacedText extends Said {
+  /** In the body of the request. */
+  readonly path: Path
+}
+
+/** All words that a model reads: messages, results of tools, inputs of embeddings. */
+export function textsOf(request: ModelRequest): PlacedText[] {
+  const body = recordOf(request.body)
+  const messages = listOf(body.messages).flatMap((message, index) =>
+    messageTexts(recordOf(message), ['messages', index]),
+  )
+  const inputs = ['input', 'prompt'].flatMap((member) => inputTexts(body[member], [member]))
+  return [...messages, ...inputs]
+}
+
+function messageTexts(message: Readonly<Record<string, unknown>>, path: Path): PlacedText[] {
+  const { content } = message
+  const role = String(message.role)
+  if (typeof content === 'string') return placed(role, content, [...path, 'content'])
+  return listOf(content).flatMap((part, at) => {
+    const { text } = recordOf(part)
+    return placed(role, text, [...path, 'content', at, 'text'])
+  })
+}
+
+function inputTexts(input: unknown, path: Path): PlacedText[] {
+  if (typeof input === 'string') return placed('user', input, path)
+  return listOf(input).flatMap((one, at) => placed('user', one, [...path, at]))
+}
+
+function placed(role: string, text: unknown, path: Path): PlacedText[] {
+  return typeof text === 'string' && text !== '' ? [{ role, text, path }] : []
+}
+
+/** The same request with these texts in those places; it is written anew for every upstream. */
+export function withTexts<Request extends ModelRequest>(
+  request: Request,
+  places: readonly PlacedText[],
+  texts: readonly string[],
+): Request {
+  let body: unknown = request.body
+  for (const [index, { path, text }] of places.entries()) {
+    const fresh = texts[index]
+    if (fresh !== undefined && fresh !== text) body = replaced(body, path, fresh)
+  }
+  return body === request.body
+    ? request
+    : { ...request, body: body as Request['body'], wire: REWRITTEN, isRewritten: true }
+}
+
+/** No upstream speaks it, so no upstream gets the bytes that the client sent. */
+const REWRITTEN = 'rewritten'
+
+function replaced(value: unknown, [step, ...rest]: Path, text: string): unknown {
+  if (step === undefined) return text
+  if (Array.isArray(value))
+    return value.map((one, at) => (at === step ? replaced(one, rest, text) : one))
+  if (isRecord(value)) return { ...value, [step]: replaced(value[step], rest, text) }
+  return value
+}

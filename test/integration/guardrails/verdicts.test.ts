@@ -1,0 +1,221 @@
+/** Guardrails judge requests and answers: let them pass, change them, block them; and what holds when they are away. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import {
+  errorOf,
+  eventsOf,
+  refusingUrl,
+  startFront,
+  startUpstream,
+  streaming,
+  whole,
+  wordsOf,
+} from '../../helpers/fake-upstream.ts'
+import { FORBIDDEN, startSidecar } from '../../helpers/guardrail-sidecar.ts'
+import { gw } from '../../helpers/gw-here.ts'
+import { until } from '../../helpers/until.ts'
+
+const [upstream, sidecar] = await Promise.all([startUpstream(), startSidecar()])
+const ROUTES = ['input', 'output', 'masking', 'litellm', 'open', 'closed', 'gone'] as const
+const guardrail = (name: string, more: object = {}) => ({ name, endpoint: sidecar.url, ...more })
+const front = await startFront({
+  upstreams: [{ name: 'up', endpoint: upstream.url }],
+  routes: [
+    ...ROUTES.map((name) => ({ name, strategy: 'single', primary: 'up', guardrails: [name] })),
+    { name: 'chat', strategy: 'single', primary: 'up' },
+  ],
+  guardrails: [
+    guardrail('input', { headers: { 'x-team': 'blue' } }),
+    guardrail('output', { stage: 'output' }),
+    guardrail('masking', { stage: 'both', redact: true }),
+    guardrail('litellm', { stage: 'both', redact: true, protocol: 'litellm' }),
+    guardrail('open', { on_error: 'allow', timeout_ms: 200 }),
+    guardrail('closed', { timeout_ms: 200 }),
+    { name: 'gone', endpoint: await refusingUrl(), timeout_ms: 200 },
+  ],
+})
+after(() => Promise.all([front.process.stop(), upstream.close(), sidecar.close()]))
+
+beforeEach(() => {
+  upstream.asked.length = 0
+  upstream.reply = whole()
+  sidecar.asked.length = 0
+  sidecar.instead = undefined
+})
+
+const ask = (model: string, content: string, more: object = {}) =>
+  front.ask({ model, messages: [{ role: 'user', content }], ...more }).over
+
+test('a request that passes goes on as it came', async () => {
+  const heard = await ask('input', 'hello')
+  assert.equal(heard.status, 200)
+  assert.partialDeepStrictEqual(sidecar.asked[0], {
+    path: '/request',
+    body: { body: { messages: [{ role: 'user', content: 'hello' }] } },
+    headers: { 'x-team': 'blue' },
+  })
+  assert.equal(sidecar.asked.length, 1)
+})
+
+for (const model of ['input', 'litellm']) {
+  test(`${model}: a request that is blocked is a 400 with the sidecar's words, and no upstream is asked`, async () => {
+    const heard = await ask(model, `say ${FORBIDDEN}`)
+    assert.equal(heard.status, 400)
+    const { code, message, guardrail: name } = errorOf(heard)
+    assert.deepEqual([code, name], ['ERR_GW_GUARDRAIL_BLOCKED', model])
+    assert.match(message, /Not here\./)
+    assert.equal(heard.headers['x-should-retry'], 'false')
+    assert.equal(upstream.asked.length, 0)
+  })
+}
+
+for (const model of ['masking', 'litellm']) {
+  test(`${model}: an upstream and a client read masked words`, async () => {
+    upstream.reply = whole('it was secret-7')
+    const heard = await ask(model, 'my secret-42', { seed: 7 })
+    const asked = upstream.asked[0]?.body
+    assert.deepEqual(asked?.messages, [{ role: 'user', content: 'my [hidden]' }])
+    assert.deepEqual([asked?.model, asked?.seed], ['served', 7])
+    assert.equal(JSON.parse(heard.text).choices[0].message.content, 'it was [hidden]')
+  })
+}
+
+test('parts of a message are judged one by one', async () => {
+  const content = [
+    { type: 'text', text: 'a secret-1' },
+    { type: 'image_url', image_url: { url: 'https://x/y.png' } },
+    { type: 'text', text: 'and secret-2' },
+  ]
+  await ask('masking', content as never)
+  assert.deepEqual(upstream.asked[0]?.body.messages, [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a [hidden]' },
+        content[1],
+        { type: 'text', text: 'and [hidden]' },
+      ],
+    },
+  ])
+})
+
+test('without redact, a text that the sidecar would change is blocked', async () => {
+  const heard = await ask('input', 'my secret-42')
+  assert.equal(errorOf(heard).code, 'ERR_GW_GUARDRAIL_BLOCKED')
+})
+
+test('an answer that is blocked is a 400, and what it used is charged', async () => {
+  upstream.reply = whole(`so ${FORBIDDEN}`)
+  const heard = await ask('output', 'hello')
+  assert.equal(heard.status, 400)
+  assert.doesNotMatch(heard.text, new RegExp(FORBIDDEN))
+  const trace = await front.trace(heard)
+  assert.equal(trace.completion_tokens, 3)
+  assert.partialDeepStrictEqual(trace.guardrails, [
+    { name: 'output', side: 'output', verdict: 'block' },
+  ])
+})
+
+const LONG = 'word '.repeat(400)
+
+for (let cut = 1; cut < FORBIDDEN.length; cut++) {
+  test(`a forbidden word that is cut behind ${cut} characters never reaches the client`, async () => {
+    const words = [LONG, FORBIDDEN.slice(0, cut), FORBIDDEN.slice(cut), ' more'.repeat(200)]
+    upstream.reply = streaming({ words })
+    const heard = await ask('output', 'hello', { stream: true })
+    assert.match(heard.text, /ERR_GW_GUARDRAIL_BLOCKED/)
+    assert.doesNotMatch(heard.text, /forb|idden|more/)
+  })
+}
+
+test('a stream that has begun ends with an error event and an abort', async () => {
+  const { promise: hold, resolve } = Promise.withResolvers<void>()
+  upstream.reply = streaming({ words: [LONG, FORBIDDEN], hold })
+  const asking = front.ask({
+    model: 'output',
+    messages: [{ role: 'user', content: 'hello' }],
+    stream: true,
+  })
+  await until('its first words are there', () => asking.text().includes('word'))
+  resolve()
+  const heard = await asking.over
+  assert.ok(heard.cut)
+  assert.equal(eventsOf(heard).at(-1).error.code, 'ERR_GW_GUARDRAIL_BLOCKED')
+})
+
+test('a stream is masked wherever it is cut, and otherwise complete', async () => {
+  const words = [...`${LONG}secret-99 ${LONG}`]
+  upstream.reply = streaming({ words })
+  const heard = await ask('masking', 'hello', { stream: true })
+  assert.equal(wordsOf(heard), `${LONG}[hidden] ${LONG}`)
+  assert.equal(eventsOf(heard).at(-1), '[DONE]')
+})
+
+test('a short stream that is blocked before its first word is a 400', async () => {
+  upstream.reply = streaming({ words: [FORBIDDEN] })
+  assert.equal((await ask('output', 'hello', { stream: true })).status, 400)
+})
+
+const FAULTS = {
+  'that hangs': () => {},
+  'that resets': (outgoing) => outgoing.destroy(),
+  'that answers 500': (outgoing) => outgoing.writeHead(500).end('{}'),
+  'that answers garbage': (outgoing) => outgoing.end('<html>'),
+} satisfies Record<string, NonNullable<typeof sidecar.instead>>
+
+for (const [what, fault] of Object.entries(FAULTS)) {
+  test(`a sidecar ${what}: on_error decides, and nothing is held`, async () => {
+    sidecar.instead = fault
+    assert.equal((await ask('open', 'hello')).status, 200)
+    const refused = await ask('closed', 'hello')
+    assert.equal(refused.status, 503)
+    assert.equal(errorOf(refused).code, 'ERR_GW_AUXILIARY_UNAVAILABLE')
+    assert.doesNotMatch(refused.text, /127\.0\.0\.1/)
+    const limits = await front.admin('/limits/acme')
+    assert.equal(limits.concurrent_requests.used, 0)
+  })
+}
+
+test('a sidecar that is gone is refused at once after some failures', async () => {
+  for (let time = 0; time < 6; time++) assert.equal((await ask('gone', 'hello')).status, 503)
+  const count = (outcome: string) =>
+    front.value(`gw_auxiliary_requests_total{kind="guardrail",name="gone",outcome="${outcome}"}`)
+  assert.deepEqual([await count('error'), await count('open')], [5, 1])
+})
+
+for (const [path, body, words] of [
+  ['messages', { max_tokens: 9, messages: [{ role: 'user', content: 'secret-1' }] }, /\[hidden\]/],
+  ['responses', { input: 'secret-1' }, /\[hidden\]/],
+] as const) {
+  test(`/v1/${path} is judged alike`, async () => {
+    upstream.reply = whole('secret-2')
+    const answer = await fetch(`${front.process.url}/v1/${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': front.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'masking', ...body }),
+    })
+    assert.match(await answer.text(), words)
+    assert.match(JSON.stringify(upstream.asked[0]?.body.messages), words)
+  })
+}
+
+test('gw guardrail test shows the verdict', async () => {
+  const { adminUrl } = front.process
+  const verdict = async (...args: string[]) =>
+    await gw('guardrail', 'test', '--admin', adminUrl, '--policy', ...args)
+  const passed = await verdict('input', '--input', 'hello')
+  assert.equal(passed.code, 0)
+  assert.match(passed.stdout, /^input \(input\): pass in \d+ ms\n$/)
+  const masked = await verdict('masking', '--input', 'secret-1', '--side', 'output')
+  assert.match(masked.stdout, /^masking \(output\): mask in \d+ ms\n {2}\[hidden\]\n$/)
+  const blocked = await verdict('litellm', '--input', FORBIDDEN, '-o', 'json')
+  assert.partialDeepStrictEqual(JSON.parse(blocked.stdout), {
+    verdict: 'block',
+    reason: 'Not here.',
+  })
+  sidecar.instead = (outgoing) => outgoing.destroy()
+  const failed = await verdict('closed', '--input', 'hello')
+  assert.equal(failed.code, 1)
+  assert.match(failed.stdout, /on_error is block, so requests are refused with 503/)
+  assert.equal((await verdict('nothing', '--input', 'hello')).code, 1)
+})
