@@ -1,5 +1,4 @@
 /** A request on its way through the gateway: the types that every stage shares. */
-import type { Socket } from 'node:net'
 import type { GatewayError } from './base/errors.ts'
 import type { KeyEntry } from './config/key-entry.ts'
 
@@ -22,7 +21,8 @@ export interface Incoming {
   readonly rawHeaders: readonly string[]
   /** Whether the whole body has arrived. */
   readonly complete: boolean
-  readonly socket: Socket
+  /** The rest of the request is not read, so its answer is the last of the connection. */
+  answerLast(): void
   /** The body, where it came with the head and is to be read. */
   takeWhole(): Buffer | undefined
   /** Called at most once, where the body is to be read as it comes. */

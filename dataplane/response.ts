@@ -4,7 +4,6 @@ import type { ClientWire, StreamVoice } from './apis/dialect.ts'
 import type { Clock, Deadline, Deadlines } from './base/clock.ts'
 import type { GatewayError } from './base/errors.ts'
 import type { AnswerListener, Call } from './call.ts'
-import { answerLast } from './listener/last-answer.ts'
 import { bodyIsUnread } from './listener/wire.ts'
 import { Presence } from './presence.ts'
 
@@ -107,7 +106,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     if (this.state !== 'unsent') return
     this.#end(status)
     if (bodyIsUnread(this.#incoming)) {
-      answerLast(this.#incoming.socket)
+      this.#incoming.answerLast()
       if (!this.headers.includes('connection')) this.headers.push('connection', 'close')
     }
     const head = this.#head()

@@ -26,8 +26,7 @@ const UNKNOWN: Api = {
     const path = pathOf(url)
     const shown = shownPath(url).slice(0, PATH_SHOWN_MAX)
     const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
-    // The router sends paths here, too, that it cannot decode.
-    if (taken !== undefined && taken !== method) {
+    if (taken !== undefined) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',
         `${shown} takes ${taken}, not ${method}.`,

@@ -11,8 +11,17 @@ export function pathOf(target: string): string {
   return query === -1 ? target : target.slice(0, query)
 }
 
-/** Whether a path is an API's own, letter by letter. One that ends in `*` takes any name there, encoded where it must be. */
+/** Whether a path is an API's own, letter by letter. One that ends in `*` takes any name that is encoded as it must be. */
 export function isSpelledAs(path: string, apiPath: string): boolean {
   if (!apiPath.endsWith('*')) return path === apiPath
-  return path.startsWith(apiPath.slice(0, -1)) && !NEEDLESS.test(path)
+  return path.startsWith(apiPath.slice(0, -1)) && !NEEDLESS.test(path) && isDecodable(path)
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
 }

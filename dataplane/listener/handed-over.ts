@@ -1,9 +1,10 @@
 /** A client's connection as Node's HTTP server sees it: bytes arrive in small pieces, so that none takes long to parse. */
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import type { GatewayError } from '../base/errors.ts'
 import { awaitTurn, type Heavy, LARGE_BYTES, mustRest, spend } from '../base/heavy-work.ts'
 import { giveBack } from '../base/spent-bytes.ts'
-import { isLastAnswered } from './last-answer.ts'
+import { linger } from './lingering.ts'
 
 /** In chunks of one byte these take the parser about a millisecond. */
 const PIECE_BYTES = 4096
@@ -14,22 +15,48 @@ const COSTLY_MS = 0.2
 
 type Done = (error?: Error | null) => void
 
+/** A request whose answer has not been written. */
+export interface Answering {
+  /** The parser has given up on the rest of the request, or on what follows it. */
+  breakOff(refusal: GatewayError): void
+}
+
 export class HandedOver extends Duplex implements Heavy {
   readonly raw: Socket
+  /** Monotonic moment from which on it is closed behind an answer. */
+  readonly endsAt: number
+  /** The next bytes came before the last request had its answer: if they are no request, they are not refused. */
+  isBehind: boolean
+  /** The answer under way is the last; what still arrives is thrown away, for it may be a part of a refused request. */
+  isLast = false
+  /** In the order of their requests. */
+  readonly answering: Answering[] = []
   /** Read, and not given to the server yet. */
   #held: Buffer | undefined
   #isWanted = false
   #isGiving = false
   #isResting = false
   #isEnded = false
+  #isLingering = false
   /** Bytes since the server's last write. */
   #received = 0
 
   /** `first` has been read from it. */
-  constructor(raw: Socket, first: Buffer) {
+  constructor(
+    raw: Socket,
+    first: Buffer,
+    { endsAt, isBehind }: { endsAt: number; isBehind: boolean },
+  ) {
     // Text stays text on its way to the socket.
     super({ decodeStrings: false })
     this.raw = raw
+    this.endsAt = endsAt
+    this.isBehind = isBehind
+    if (isBehind) {
+      setImmediate(() => {
+        this.isBehind = false
+      })
+    }
     this.#held = first
     raw.pause()
     raw.on('data', (chunk: Buffer) => this.#receive(chunk))
@@ -50,24 +77,14 @@ export class HandedOver extends Duplex implements Heavy {
   /** As a socket has it: ends when everything has been written. */
   destroySoon(): void {
     if (this.writable) this.end()
-    if (this.writableFinished) this.destroy()
+    if (this.isLast) this.#linger()
+    else if (this.writableFinished) this.destroy()
     else this.once('finish', () => this.destroy())
   }
 
   resetAndDestroy(): this {
     this.raw.resetAndDestroy()
     return this
-  }
-
-  /** Behind the last answer nobody asks for bytes, and they go nowhere. */
-  override pause(): this {
-    if (isLastAnswered(this)) this.raw.pause()
-    return super.pause()
-  }
-
-  override resume(): this {
-    if (isLastAnswered(this)) this.raw.resume()
-    return super.resume()
   }
 
   takeTurn(): void {
@@ -109,8 +126,14 @@ export class HandedOver extends Duplex implements Heavy {
     done(error)
   }
 
+  #linger(): void {
+    if (this.#isLingering) return
+    this.#isLingering = true
+    linger(this.raw)
+  }
+
   #receive(chunk: Buffer): void {
-    if (isLastAnswered(this)) {
+    if (this.isLast) {
       giveBack(chunk)
       return
     }
@@ -130,7 +153,7 @@ export class HandedOver extends Duplex implements Heavy {
     this.#isGiving = false
     if (this.#held !== undefined) this.raw.pause()
     else if (this.#isEnded) this.push(null)
-    else if (this.#isWanted && !isLastAnswered(this)) this.raw.resume()
+    else if (this.#isWanted && !this.isLast) this.raw.resume()
   }
 
   #giveOne(held: Buffer): void {
@@ -152,12 +175,6 @@ export class HandedOver extends Duplex implements Heavy {
   }
 
   #push(piece: Buffer): void {
-    if (!isLastAnswered(this)) this.#isWanted = this.push(piece)
+    if (!this.isLast) this.#isWanted = this.push(piece)
   }
-}
-
-/** The connection itself. */
-export function rawOf(socket: Duplex): Socket {
-  // Every other one is a socket.
-  return socket instanceof HandedOver ? socket.raw : (socket as Socket)
 }

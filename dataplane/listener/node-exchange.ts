@@ -4,10 +4,7 @@ import type { Socket } from 'node:net'
 import { GatewayError } from '../base/errors.ts'
 import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../call.ts'
 import { headerIn } from '../http1/header-lines.ts'
-import { rawOf } from './handed-over.ts'
-
-/** Event on the request by which the server tells that the parser gave up on its body; carries the refusal. */
-export const BODY_BROKEN = Symbol('body broken')
+import { type Answering, HandedOver } from './handed-over.ts'
 
 /**
  * Up to here head and body leave as one string. test/bench/micro/joined-write.ts: at 1 KiB 5 % cheaper than two writes, from
@@ -15,12 +12,13 @@ export const BODY_BROKEN = Symbol('body broken')
  */
 const JOINED_BYTES_MAX = 4_096
 
-export class NodeExchange implements Incoming, Outgoing {
+export class NodeExchange implements Incoming, Outgoing, Answering {
   readonly method: string
   readonly url: string
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
   #listener: AnswerListener | undefined
+  #taker: BodyTaker | undefined
   #isTaken = false
   #waits = false
 
@@ -44,8 +42,33 @@ export class NodeExchange implements Incoming, Outgoing {
     return this.#incoming.complete && this.#isTaken
   }
 
-  get socket(): Socket {
-    return this.#incoming.socket
+  get #connection(): HandedOver | undefined {
+    const { socket } = this.#incoming
+    return socket instanceof HandedOver ? socket : undefined
+  }
+
+  get endsAt(): number {
+    return this.#connection?.endsAt ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Whether its answer is the last of the connection. */
+  get isLast(): boolean {
+    return this.#connection?.isLast === true
+  }
+
+  answerLast(): void {
+    if (this.#connection !== undefined) this.#connection.isLast = true
+  }
+
+  /** A body that breaks off is refused by the stage that reads it; if none reads it, the answer is on its way. */
+  breakOff(refusal: GatewayError): void {
+    const { socket } = this.#incoming
+    if (this.#incoming.complete) {
+      // Garbage behind a request is not its fault: it has its answer, which is the last one.
+      this.answerLast()
+      this.#outgoing.on('finish', () => socket.destroySoon())
+    } else if (!this.#outgoing.headersSent) this.#taker?.broken(refusal)
+    else if (!this.#outgoing.writableEnded) socket.destroy()
   }
 
   askForBody(): void {
@@ -57,6 +80,7 @@ export class NodeExchange implements Incoming, Outgoing {
   takeBody(taker: BodyTaker): void {
     const incoming = this.#incoming
     this.#isTaken = true
+    this.#taker = taker
     incoming.on('data', (chunk: Buffer) => {
       taker.data(chunk)
       if (!taker.sated) return
@@ -64,7 +88,6 @@ export class NodeExchange implements Incoming, Outgoing {
       incoming.resume()
     })
     incoming.on('end', () => taker.ended())
-    incoming.on(BODY_BROKEN, (why: GatewayError) => taker.broken(why))
     incoming.on('close', () => {
       if (!incoming.complete) taker.broken(leftEarly())
     })
@@ -149,10 +172,9 @@ export class NodeExchange implements Incoming, Outgoing {
 
 /** Bytes that were given to the system's queue of a socket and that it has not sent. */
 export function queuedBytes(socket: Socket | null): number {
+  const raw = socket instanceof HandedOver ? socket.raw : socket
   // Node's own idle timeout of a socket looks at the same number; it has no public name.
-  const { _handle } = (socket === null ? {} : rawOf(socket)) as {
-    _handle?: { writeQueueSize?: number } | null
-  }
+  const { _handle } = (raw ?? {}) as { _handle?: { writeQueueSize?: number } | null }
   return _handle?.writeQueueSize ?? 0
 }
 

@@ -1,75 +1,52 @@
 /** What the HTTP parser refuses: answered in bytes, once, and the connection is closed. */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import { envelope } from '../apis/openai/wire.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { answerLast, isLastAnswered } from './last-answer.ts'
-import { BODY_BROKEN } from './node-exchange.ts'
+import type { HandedOver } from './handed-over.ts'
+import { headerLines, statusLine } from './http1/answer-text.ts'
 
 export const HEADER_BYTES_MAX = 16_384
-
-const BEHIND = Symbol('bytes behind a request')
-
-type Connection = Socket & { [BEHIND]?: true }
-
-/** The bytes that are read next came before the last request had its answer; what is no request in them is not refused. */
-export function markBehind(socket: Connection): void {
-  socket[BEHIND] = true
-  setImmediate(() => {
-    delete socket[BEHIND]
-  })
-}
 
 /** For what never became a request; a request whose body breaks off is refused by the stage that reads it. */
 export function refuseRaw(
   error: Error & { code?: string },
-  socket: Connection,
+  connection: HandedOver,
   gateway: Gateway,
 ): void {
-  if (isLastAnswered(socket)) return
-  const answering = (socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage
+  if (connection.isLast) return
   const refusal = rawRefusal(error.code)
-  if (answering != null) {
-    refuseDuring(answering, refusal, socket)
+  const answering = connection.answering.at(-1)
+  if (answering !== undefined) {
+    answering.breakOff(refusal)
     return
   }
-  if (!socket.writable) {
-    socket.destroy()
+  if (!connection.writable) {
+    connection.destroy()
     return
   }
-  answerLast(socket)
-  if (socket[BEHIND]) {
-    socket.destroySoon()
-    return
-  }
+  connection.isLast = true
+  if (!connection.isBehind) connection.write(answerTo(refusal, gateway))
+  // A client that sends too slowly is cut.
+  if (refusal.code === 'ERR_GW_REQUEST_TIMEOUT') connection.end(() => connection.destroy())
+  else connection.destroySoon()
+}
+
+/** The whole answer; it counts as given. */
+export function answerTo(refusal: GatewayError, gateway: Gateway): string {
   const id = gateway.newRequestId()
   const body = envelope(refusal, id)
   gateway.metrics.refused.at(refusal.code).value++
-  socket.write(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n` +
-      `content-type: application/json; charset=utf-8\r\nx-request-id: ${id}\r\n` +
-      `x-gw-route: none\r\nx-gw-upstream: none\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-  // A client that sends too slowly is cut.
-  if (refusal.code === 'ERR_GW_REQUEST_TIMEOUT') socket.end(() => socket.destroy())
-  else socket.destroySoon()
+  const headers = ['content-type', 'application/json; charset=utf-8', ...unrouted(id)]
+  headers.push('content-length', String(Buffer.byteLength(body)), 'connection', 'close')
+  return `${statusLine(refusal.status)}${headerLines(headers)}\r\n${body}`
 }
 
-/** The parser gave up while a request of the connection is being answered. */
-function refuseDuring(answering: ServerResponse, refusal: GatewayError, socket: Socket): void {
-  if (!answering.req.complete) {
-    // A body that breaks off is refused by the stage that reads it, with everything an answer carries; if none
-    // reads it, the answer did not need it and is on its way.
-    if (!answering.headersSent) answering.req.emit(BODY_BROKEN, refusal)
-    else if (!answering.writableEnded) socket.destroy()
-    return
-  }
-  // Garbage behind a request is not its fault: it has its answer, which is the last one.
-  answerLast(socket)
-  answering.on('finish', () => socket.destroySoon())
+/** The headers of every answer, of one that has no route. */
+export function unrouted(requestId: string): string[] {
+  return ['x-request-id', requestId, 'x-gw-route', 'none', 'x-gw-upstream', 'none']
 }
 
+/** `code`: why Node's parser gave up. */
 export function rawRefusal(code: string | undefined): GatewayError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new GatewayError(
@@ -77,8 +54,10 @@ export function rawRefusal(code: string | undefined): GatewayError {
       `Send at most ${HEADER_BYTES_MAX} bytes of headers.`,
     )
   }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayError('ERR_GW_REQUEST_TIMEOUT', 'The request was not received in time.')
-  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return lateRefusal()
   return new GatewayError('ERR_GW_INVALID_REQUEST', 'The request is not valid HTTP/1.1.')
+}
+
+export function lateRefusal(): GatewayError {
+  return new GatewayError('ERR_GW_REQUEST_TIMEOUT', 'The request was not received in time.')
 }

@@ -1,14 +1,13 @@
 /** The push port: where an operator delivers signed documents to a pod, and asks what the pod enforces. */
 import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { unpack } from '../delivery/bundle.ts'
 import {
   CONFIGURATION_BYTES_MAX,
   KEYS_BYTES_MAX,
   KEYS_UNPACKED_BYTES_MAX,
 } from '../delivery/signed.ts'
-import { answerLast } from '../listener/last-answer.ts'
+import { linger } from '../listener/lingering.ts'
 import type { Pod } from './pod.ts'
 import { type PodResponse, refuse } from './proof.ts'
 import { boundConnections } from './push-connections.ts'
@@ -183,16 +182,19 @@ async function receive(
 function send({ status, body }: PodResponse, incoming: IncomingMessage, outgoing: ServerResponse) {
   const text = JSON.stringify(body)
   const isLast = !incoming.complete && isAnnounced(incoming)
-  if (isLast) {
-    answerLast(incoming.socket as Socket)
-    incoming.resume()
-  }
   outgoing.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
     ...(isLast && { connection: 'close' }),
   })
-  outgoing.end(text)
+  if (!isLast) {
+    outgoing.end(text)
+    return
+  }
+  // The end of the answer would close the connection, and the sender could not read it.
+  outgoing.write(text)
+  incoming.resume().once('end', () => outgoing.end())
+  linger(incoming.socket)
 }
 
 function isAnnounced({ headers }: IncomingMessage): boolean {

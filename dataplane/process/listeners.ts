@@ -1,11 +1,13 @@
 /** The listeners of the process: clients, metrics, and the admin API. */
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type AdminListeners, createAdminListeners } from '../admin/listeners.ts'
 import type { Listening } from '../admin/routes.ts'
 import { LiveSocketError, SocketError } from '../admin/socket.ts'
 import type { Gateway } from '../gateway.ts'
-import { createMetricsServer, createServer } from '../listener/server.ts'
+import { ClientServer } from '../listener/clients.ts'
+import { createMetricsServer } from '../listener/server.ts'
 import type { Activation } from './activation.ts'
 import { type Fault, ListenError } from './listen-error.ts'
 
@@ -45,7 +47,8 @@ export function createListeners(
   { renderMetrics, connectionAgeMs, isPod }: ListenerOptions,
 ): Listeners {
   let listening: Listening | undefined
-  const clients = createServer(gateway, connectionAgeMs)
+  const clients = new ClientServer(gateway, connectionAgeMs)
+  let closed: Promise<void> | undefined
   const metrics = createMetricsServer(renderMetrics)
   const administered = { gateway, activation, listening: () => listening }
   const admin = createAdminListeners(administered, isPod)
@@ -58,13 +61,17 @@ export function createListeners(
           : [placed('admin_port', admin.onLoopback(), { host: LOOPBACK, port: admin_port })]),
         placed('metrics_port', metrics, { host, port: metrics_port }),
         // Last, so that no client calls a gateway that is not going to run.
-        placed('listen_port', clients, { host, port: listen_port }),
+        {
+          field: 'listen_port' as const,
+          server: clients,
+          listen: () => listenOn(clients, { host, port: listen_port }),
+        },
       ]
       await bindAll(ports)
       const socket = isPod ? undefined : await openSocket(admin, addresses, portOf(clients), warn)
       listening = {
         clients: urlOf(clients),
-        metrics: urlOf(metrics),
+        metrics: urlOf(metrics.server),
         admin: [
           ...(socket === undefined ? [] : [`unix:${socket}`]),
           ...ports.filter(({ field }) => field === 'admin_port').map(({ server }) => urlOf(server)),
@@ -72,36 +79,48 @@ export function createListeners(
       }
       return listening
     },
-    stopAccepting() {
-      clients.server.close()
-      clients.server.closeIdleConnections()
-    },
+    stopAccepting,
     async close() {
-      const forced = setTimeout(() => clients.server.closeAllConnections(), CLOSE_MS)
-      clients.server.closeIdleConnections()
+      const forced = setTimeout(() => clients.closeAllConnections(), CLOSE_MS)
       metrics.server.closeAllConnections()
-      await Promise.allSettled([clients.close(), metrics.close(), admin.close()])
+      await Promise.allSettled([stopAccepting(), metrics.close(), admin.close()])
       clearTimeout(forced)
     },
+  }
+  /** Resolves once every connection has ended. */
+  function stopAccepting(): Promise<void> {
+    clients.closeIdleConnections()
+    closed ??= new Promise((resolve) => clients.close(() => resolve()))
+    return closed
   }
 }
 
 interface Placed {
   readonly field: Fault['field']
-  readonly server: FastifyInstance
-  readonly at: { readonly host: string; readonly port: number }
+  readonly server: Server
+  listen(): Promise<unknown>
 }
 
-function placed(field: Fault['field'], server: FastifyInstance, at: Placed['at']): Placed {
-  return { field, server, at }
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+function placed(field: Fault['field'], app: FastifyInstance, at: Place): Placed {
+  return { field, server: app.server, listen: () => app.listen(at) }
+}
+
+async function listenOn(server: Server, at: Place): Promise<void> {
+  server.listen(at)
+  await once(server, 'listening')
 }
 
 /** Tries every port before it says which are taken, so that one look is enough to free them all. */
 async function bindAll(ports: readonly Placed[]): Promise<void> {
   const faults: Fault[] = []
-  for (const { field, server, at } of ports) {
+  for (const { field, listen } of ports) {
     try {
-      await server.listen(at)
+      await listen()
     } catch (error) {
       faults.push({ field, error: error as NodeJS.ErrnoException })
     }
@@ -132,15 +151,15 @@ async function openSocket(
 }
 
 // A server that listens on a port has an address of this kind.
-function addressOf({ server }: FastifyInstance): AddressInfo {
+function addressOf(server: Server): AddressInfo {
   return server.address() as AddressInfo
 }
 
-function portOf(server: FastifyInstance): number {
+function portOf(server: Server): number {
   return addressOf(server).port
 }
 
-function urlOf(server: FastifyInstance): string {
+function urlOf(server: Server): string {
   const { address, family, port } = addressOf(server)
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

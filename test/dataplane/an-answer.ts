@@ -1,5 +1,4 @@
 /** A client's side of an answer, in memory: what it was sent, and what its connection says of itself. */
-import { Socket } from 'node:net'
 import { openAiWire } from '../../dataplane/apis/openai/wire.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import type { AnswerListener, Call, Outgoing } from '../../dataplane/call.ts'
@@ -73,7 +72,7 @@ export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) 
       header: () => undefined,
       rawHeaders: [],
       complete: true,
-      socket: new Socket(),
+      answerLast() {},
       takeWhole: () => undefined,
       takeBody() {},
       askForBody() {},

@@ -32,7 +32,8 @@ export const openAiModel: Api = {
     const caller = identify(visit)
     await describeLimits(visit)
     requireScope(caller)
-    const asked = decodeName(visit.call.incoming.url)
+    // Route names may hold slashes and encoded characters, so the rest of the path is the name.
+    const asked = decodeURIComponent(pathOf(visit.call.incoming.url).slice(MODEL_PREFIX.length))
     if (!permitted(caller, visit).includes(asked)) {
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',
@@ -56,15 +57,6 @@ function requireScope(caller: Caller): void {
     'ERR_GW_AUTH_SCOPE_DENIED',
     `Key "${caller.key.record.id}" lacks the scope models:list.`,
   )
-}
-
-/** Route names may hold slashes and encoded characters, so the rest of the path is the name. */
-function decodeName(url: string): string {
-  try {
-    return decodeURIComponent(pathOf(url).slice(MODEL_PREFIX.length))
-  } catch {
-    throw new GatewayError('ERR_GW_INVALID_REQUEST', 'The path holds a broken percent-encoding.')
-  }
 }
 
 /** A route has no birthday; the SDKs want a number. */

@@ -1,18 +1,15 @@
 /** A client's connection while it carries plain requests: one after the other, then perhaps Node's for good. */
 import type { Socket } from 'node:net'
+import type { Api } from '../../apis/contract.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { awaitTurn, type Heavy, mustRest, spend } from '../../base/heavy-work.ts'
 import type { Member } from '../../base/roster.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
+import { linger } from '../lingering.ts'
+import type { Served } from '../table.ts'
 import { type Carrier, PlainExchange } from './exchange.ts'
-import { type PlainLine, recognise } from './plain-head.ts'
-
-/** A request that is served here. */
-export interface Served extends PlainLine {
-  readonly method: string
-  readonly path: string
-}
+import { recognise } from './plain-head.ts'
 
 /** The owner of the connections. */
 export interface Keeper {
@@ -25,7 +22,7 @@ export interface Keeper {
   readonly isClosing: boolean
   now(): number
   commonLines(isLast: boolean): string
-  answer(exchange: PlainExchange, line: number, now: number): void
+  answer(exchange: PlainExchange, api: Api, now: number): void
   /** Node's from now on, with the bytes that it has not seen. */
   handOver(connection: PlainConnection, bytes: Buffer, isBehind: boolean): void
   gone(connection: PlainConnection): void
@@ -50,6 +47,8 @@ type Carrying = Socket & { [CONNECTION]?: PlainConnection }
 export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   seat = -1
   isHeld = false
+  lingers = false
+  readonly endsAt: number
   readonly socket: Socket
   readonly #keeper: Keeper
   #state: State = 'new'
@@ -62,8 +61,9 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
-  constructor(socket: Carrying, keeper: Keeper) {
+  constructor(socket: Carrying, keeper: Keeper, endsAt: number) {
     this.socket = socket
+    this.endsAt = endsAt
     this.#keeper = keeper
     this.#dueAt = keeper.now() + keeper.headMs
     socket[CONNECTION] = this
@@ -218,14 +218,14 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
       this.#keeper.handOver(this, bytes, isBehind)
       return
     }
-    const exchange = new PlainExchange(this, served, head)
+    const exchange = new PlainExchange(this, served.api, head)
     const end = exchange.open(bytes, head.bodyAt)
     const now = this.#keeper.now()
     this.#exchange = exchange
     this.#state = 'busy'
     this.#dueAt = exchange.takesMore ? now + this.#keeper.requestMs : NEVER
     if (end < bytes.length) this.#keep(bytes.subarray(end))
-    this.#keeper.answer(exchange, head.line, now)
+    this.#keeper.answer(exchange, served.api, now)
   }
 
   #flushed(exchange: PlainExchange): void {
@@ -241,15 +241,24 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     if (exchange.isLast || this.#keeper.isClosing || this.#state === 'closing') {
       this.#state = 'closing'
       this.#waiting = undefined
-      this.socket.destroySoon()
-      // A client that is kept from sending would not see the end.
-      this.socket.resume()
+      this.#leave()
       return
     }
     this.#state = 'idle'
     this.#dueAt = this.#keeper.now() + this.#keeper.keepAliveMs + KEEP_ALIVE_MARGIN_MS
     // Not inside of what the earlier request is still doing.
     if (this.#waiting !== undefined) setImmediate(goOn, this)
+  }
+
+  #leave(): void {
+    if (this.lingers) {
+      this.socket.end()
+      linger(this.socket)
+      return
+    }
+    this.socket.destroySoon()
+    // A client that is kept from sending would not see the end.
+    this.socket.resume()
   }
 
   /** Judges what came behind the last request. */

@@ -7,28 +7,32 @@ import type { Clock, Deadline, Deadlines } from '../../base/clock.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { Roster } from '../../base/roster.ts'
 import { HandedOver } from '../handed-over.ts'
-import { markBehind } from '../raw-refusal.ts'
+import type { Served } from '../table.ts'
 import { CommonLines } from './answer-text.ts'
-import { type Keeper, PlainConnection, type Served } from './connection.ts'
+import { type Keeper, PlainConnection } from './connection.ts'
 import type { PlainExchange } from './exchange.ts'
 
 export interface DoorOptions {
   readonly clock: Clock
   readonly deadlines: Deadlines
-  /** Served by the exact path. */
-  readonly apis: readonly Api[]
-  /** Called with the API's place among them. */
-  answer(exchange: PlainExchange, api: number, receivedAt: number): void
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  /** How old connections may get: new replicas get their share of the old ones. 0: any age. */
+  readonly ageMs: number
+  readonly served: readonly Served[]
+  answer(exchange: PlainExchange, api: Api, receivedAt: number): void
   refuseLate(socket: Socket): void
   brokenBody(isLate: boolean): GatewayError
 }
 
 /** How often it is looked whose time is up. */
 const LOOK_MS = 500
+/** Connections of one moment must not all return in one moment: up to a fifth more or less. */
+const SPREAD = 0.4
 
 type Listener = (socket: Socket) => void
 
-class Door implements Keeper, Deadline {
+export class Door implements Keeper, Deadline {
   due = 0
   seat = -1
   readonly served: readonly Served[]
@@ -41,14 +45,11 @@ class Door implements Keeper, Deadline {
   constructor(server: Server, options: DoorOptions) {
     this.#server = server
     this.#options = options
+    this.served = options.served
     // Listeners of this event take a socket.
     this.#listeners = server.listeners('connection') as Listener[]
-    this.served = options.apis.map(({ method, path }) => ({
-      method,
-      path,
-      text: `${method} ${path} HTTP/1.1\r\n`,
-      hasBody: method === 'POST',
-    }))
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => this.#open(socket))
   }
 
   get keepAliveMs(): number {
@@ -67,9 +68,12 @@ class Door implements Keeper, Deadline {
     return !this.#server.listening
   }
 
-  open(socket: Socket): void {
-    this.#connections.add(new PlainConnection(socket, this))
-    this.#options.deadlines.add(this)
+  #open(socket: Socket): void {
+    const { ageMs, random, deadlines } = this.#options
+    const ends = this.now() + ageMs * (1 + SPREAD * (random() - 0.5))
+    const endsAt = ageMs === 0 ? Number.POSITIVE_INFINITY : ends
+    this.#connections.add(new PlainConnection(socket, this, endsAt))
+    deadlines.add(this)
   }
 
   now(): number {
@@ -80,18 +84,17 @@ class Door implements Keeper, Deadline {
     return this.#lines.at(this.#options.clock.wall(), this.keepAliveMs, isLast)
   }
 
-  answer(exchange: PlainExchange, line: number, now: number): void {
-    this.#options.answer(exchange, line, now)
+  answer(exchange: PlainExchange, api: Api, now: number): void {
+    this.#options.answer(exchange, api, now)
   }
 
   handOver(connection: PlainConnection, bytes: Buffer, isBehind: boolean): void {
-    const { socket } = connection
+    const { socket, endsAt } = connection
     this.gone(connection)
     connection.release()
     // Node's server takes any duplex stream.
-    const taken = new HandedOver(socket, bytes) as Duplex as Socket
+    const taken = new HandedOver(socket, bytes, { endsAt, isBehind }) as Duplex as Socket
     for (const listener of this.#listeners) listener.call(this.#server, taken)
-    if (isBehind) markBehind(taken)
   }
 
   gone(connection: PlainConnection): void {
@@ -116,22 +119,5 @@ class Door implements Keeper, Deadline {
     for (const connection of this.#connections.list()) {
       if (isForced || connection.isIdle) connection.socket.destroy()
     }
-  }
-}
-
-/** From now on the server's methods that close connections close those of the door, too. */
-export function takeOver(server: Server, options: DoorOptions): void {
-  const door = new Door(server, options)
-  const closeIdle = server.closeIdleConnections.bind(server)
-  const closeAll = server.closeAllConnections.bind(server)
-  server.removeAllListeners('connection')
-  server.on('connection', (socket: Socket) => door.open(socket))
-  server.closeIdleConnections = () => {
-    door.close(false)
-    closeIdle()
-  }
-  server.closeAllConnections = () => {
-    door.close(true)
-    closeAll()
   }
 }

@@ -1,5 +1,6 @@
 /** One plain request and its answer on a connection of the gateway's own. */
 import type { Socket } from 'node:net'
+import type { Api } from '../../apis/contract.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../../call.ts'
@@ -14,6 +15,10 @@ export interface Carrier {
   readonly socket: Socket
   /** Whether what is written waits for the end of the turn. */
   readonly isHeld: boolean
+  /** Monotonic moment from which on the connection is closed behind an answer. */
+  readonly endsAt: number
+  /** Behind the last answer the client may still be sending. */
+  lingers: boolean
   hold(): void
   /** The last lines of a head. */
   commonLines(isLast: boolean): string
@@ -50,7 +55,7 @@ export class PlainExchange implements Incoming, Outgoing {
   #isBegun = false
   #isOver = false
 
-  constructor(carrier: Carrier, asked: { method: string; path: string }, head: PlainHead) {
+  constructor(carrier: Carrier, asked: Pick<Api, 'method' | 'path'>, head: PlainHead) {
     this.method = asked.method
     this.url = asked.path
     this.#carrier = carrier
@@ -99,8 +104,12 @@ export class PlainExchange implements Incoming, Outgoing {
     return this.#first
   }
 
-  get socket(): Socket {
-    return this.#carrier.socket
+  get endsAt(): number {
+    return this.#carrier.endsAt
+  }
+
+  answerLast(): void {
+    this.#carrier.lingers = true
   }
 
   /** A request with `Expect` is never served here. */

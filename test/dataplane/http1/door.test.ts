@@ -8,8 +8,9 @@ import { openAiChat } from '../../../dataplane/apis/openai-chat/api.ts'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { BodyTaker } from '../../../dataplane/call.ts'
-import { takeOver } from '../../../dataplane/listener/http1/door.ts'
+import { Door } from '../../../dataplane/listener/http1/door.ts'
 import type { PlainExchange } from '../../../dataplane/listener/http1/exchange.ts'
+import { servedBy } from '../../../dataplane/listener/table.ts'
 import { until } from '../../helpers/until.ts'
 
 const BODY = 'a body'
@@ -33,10 +34,12 @@ const held: PlainExchange[] = []
 let holds = false
 const clients: Socket[] = []
 
-takeOver(server, {
+const door = new Door(server, {
   clock,
   deadlines,
-  apis: [openAiChat],
+  random: Math.random,
+  ageMs: 0,
+  served: [servedBy(openAiChat)],
   answer(exchange) {
     begun++
     const chunks: Buffer[] = []
@@ -69,6 +72,7 @@ before(async () => {
 })
 after(() => {
   for (const client of clients) client.destroy()
+  door.close(true)
   server.closeAllConnections()
   server.close()
 })
@@ -334,7 +338,7 @@ describe('the time of an own connection', () => {
     assert.deepEqual(broken, ['ERR_GW_INVALID_REQUEST', 'ERR_GW_INVALID_REQUEST'])
   })
 
-  test('idle ones are closed when the server closes its idle ones, busy ones stay', async () => {
+  test('idle ones are closed first, busy ones at last', async () => {
     const idle = dial()
     idle.socket.write(PLAIN)
     await hears(idle, ['own'])
@@ -342,11 +346,11 @@ describe('the time of an own connection', () => {
     const busy = dial()
     busy.socket.write(PLAIN)
     await accepted(2)
-    server.closeIdleConnections()
+    door.close(false)
     await until('the close', idle.isOver)
     held[0]?.sendWhole(200, [], 'own')
     await hears(busy, ['own'])
-    server.closeAllConnections()
+    door.close(true)
     await until('the other close', busy.isOver)
   })
 })

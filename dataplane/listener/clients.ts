@@ -1,0 +1,130 @@
+/** The listener for clients: a plain request is read by the gateway, any other by Node, and both are answered alike. */
+import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Api } from '../apis/contract.ts'
+import type { Gateway } from '../gateway.ts'
+import { serve } from '../visit.ts'
+import { corsHeaders, preflight } from './cors.ts'
+import type { HandedOver } from './handed-over.ts'
+import { Door } from './http1/door.ts'
+import type { PlainExchange } from './http1/exchange.ts'
+import { NodeExchange } from './node-exchange.ts'
+import { PreflightLog } from './preflight-log.ts'
+import {
+  answerTo,
+  HEADER_BYTES_MAX,
+  lateRefusal,
+  rawRefusal,
+  refuseRaw,
+  unrouted,
+} from './raw-refusal.ts'
+import { apiOf, SERVED } from './table.ts'
+import { bodyIsUnread, wireFault } from './wire.ts'
+
+/** Above the bound that is checked, so that Node drops no header silently. */
+const NODE_HEADERS_MAX = 2000
+const HEADERS_TIMEOUT_MS = 10_000
+const BODY_TIMEOUT_MS = 60_000
+const SOCKETS_MAX = 20_000
+
+/** `connectionAgeMs`: connections of this age are closed behind an answer; 0: never. */
+export class ClientServer extends Server {
+  readonly #gateway: Gateway
+  readonly #preflights: PreflightLog
+  readonly #door: Door
+
+  constructor(gateway: Gateway, connectionAgeMs: number) {
+    super({
+      insecureHTTPParser: false,
+      // `wireFault` requires it: Node would answer by itself, without id and body.
+      requireHostHeader: false,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: BODY_TIMEOUT_MS,
+      keepAliveTimeout: gateway.active.snapshot.keepaliveMs,
+      connectionsCheckingInterval: 1000,
+      noDelay: true,
+    })
+    this.maxHeadersCount = NODE_HEADERS_MAX
+    this.maxConnections = SOCKETS_MAX
+    this.#gateway = gateway
+    this.#preflights = new PreflightLog(gateway.clock, gateway.log)
+    const { clock, deadlines, random } = gateway
+    this.#door = new Door(this, {
+      clock,
+      deadlines,
+      random,
+      ageMs: connectionAgeMs,
+      served: SERVED,
+      answer: (exchange, api, receivedAt) => this.#serve(exchange, api, receivedAt),
+      refuseLate: (socket) => socket.end(answerTo(lateRefusal(), gateway), () => socket.destroy()),
+      brokenBody: (isLate) => (isLate ? lateRefusal() : rawRefusal(undefined)),
+    })
+    const take = (incoming: IncomingMessage, outgoing: ServerResponse) =>
+      this.#take(incoming, outgoing)
+    // Without listeners for the latter two Node answers by itself, before the key has been looked at.
+    this.on('request', take).on('checkContinue', take).on('checkExpectation', take)
+    const refuse = (error: Error, socket: Duplex) => refuseRaw(error, handedOver(socket), gateway)
+    this.on('clientError', refuse)
+    // A client that takes the gateway for a forward proxy gets an answer.
+    this.on('connect', ({ socket }) => refuse(new Error('CONNECT'), socket))
+  }
+
+  override closeIdleConnections(): void {
+    this.#door.close(false)
+    super.closeIdleConnections()
+  }
+
+  override closeAllConnections(): void {
+    this.#door.close(true)
+    super.closeAllConnections()
+  }
+
+  /** A request that Node has read the head of. */
+  #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const connection = handedOver(incoming.socket)
+    if (connection.isLast) return
+    const receivedAt = this.#gateway.clock.now()
+    const exchange = new NodeExchange(incoming, outgoing)
+    connection.answering.push(exchange)
+    outgoing.on('finish', () => connection.answering.shift())
+    const fault = wireFault(exchange, incoming.httpVersion)
+    const isPreflight = incoming.method === 'OPTIONS' && fault === undefined
+    if (fault !== undefined || (isPreflight && bodyIsUnread(exchange))) exchange.answerLast()
+    const api = apiOf(exchange)
+    if (isPreflight) this.#allow(exchange, outgoing, receivedAt)
+    else if (fault === undefined) this.#serve(exchange, api, receivedAt)
+    else this.#serve(exchange, { ...api, run: () => Promise.reject(fault) }, receivedAt)
+  }
+
+  #serve(exchange: PlainExchange | NodeExchange, api: Api, receivedAt: number): void {
+    const gateway = this.#gateway
+    const headers = this.#opening(exchange, receivedAt)
+    const id = gateway.newRequestId()
+    void serve({ id, incoming: exchange, outgoing: exchange, receivedAt }, gateway, headers, api)
+  }
+
+  /** The first headers of an answer. */
+  #opening(exchange: PlainExchange | NodeExchange, receivedAt: number): string[] {
+    const { active, draining } = this.#gateway
+    const headers = corsHeaders(exchange.header('origin'), active.snapshot.section.gateway.cors)
+    if (draining || exchange.isLast || receivedAt >= exchange.endsAt)
+      headers.push('connection', 'close')
+    return headers
+  }
+
+  #allow(exchange: NodeExchange, outgoing: ServerResponse, receivedAt: number): void {
+    const requestId = this.#gateway.newRequestId()
+    const { cors } = this.#gateway.active.snapshot.section.gateway
+    const method = exchange.header('access-control-request-method')
+    this.#preflights.note({ requestId, origin: exchange.header('origin'), method, cors })
+    const headers = this.#opening(exchange, receivedAt)
+    const allowed = preflight(headers, exchange.header('access-control-request-headers'))
+    outgoing.writeHead(204, [...headers, ...allowed, ...unrouted(requestId)]).end()
+  }
+}
+
+/** Every connection of the server is one: the door opens them all. */
+function handedOver(socket: Duplex): HandedOver {
+  return socket as HandedOver
+}

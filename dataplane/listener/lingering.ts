@@ -1,0 +1,40 @@
+/** The end of connections whose clients may still be sending: their last answers must arrive all the same. */
+import type { Socket } from 'node:net'
+
+/** A client that does not close for this long behind its last answer is cut. */
+const LINGER_MS = 5000
+/** How often one of the connections is read from. */
+const TURN_MS = 10
+
+/** Reading from all of them at full speed would cost other clients more than an answer. */
+const sending: Socket[] = []
+let turns: NodeJS.Timeout | undefined
+
+/**
+ * Reads and throws away what still arrives behind the last answer, a little at a time, and then cuts the connection. To
+ * close it at once would reset it, and a reset takes the answer away from a client that has not read it.
+ */
+export function linger(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+  wait(socket)
+}
+
+function wait(socket: Socket): void {
+  if (socket.destroyed) return
+  socket.pause()
+  sending.push(socket)
+  turns ??= setInterval(takeTurn, TURN_MS)
+}
+
+/** One connection is read from for one turn of the event loop. */
+function takeTurn(): void {
+  const socket = sending.shift()
+  if (socket === undefined) {
+    clearInterval(turns)
+    turns = undefined
+    return
+  }
+  socket.resume()
+  setImmediate(() => wait(socket))
+}

@@ -1,0 +1,30 @@
+/** The table of APIs, matched in the same way for both readers of a connection. */
+import type { Api } from '../apis/contract.ts'
+import { APIS } from '../apis/index.ts'
+import { unknownApi } from '../apis/unknown.ts'
+import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
+import type { Incoming } from '../call.ts'
+import type { PlainLine } from './http1/plain-head.ts'
+
+/** An API that a plain request line leads to. */
+export interface Served extends PlainLine {
+  readonly api: Api
+}
+
+/** Only a path that names one resource stands in a request line letter by letter. */
+export const SERVED: readonly Served[] = APIS.filter(({ path }) => !path.endsWith('*')).map(
+  servedBy,
+)
+
+export function servedBy(api: Api): Served {
+  const { method, path } = api
+  return { api, text: `${method} ${path} HTTP/1.1\r\n`, hasBody: method === 'POST' }
+}
+
+/** The API that a request asks for. */
+export function apiOf(incoming: Pick<Incoming, 'method' | 'url' | 'header'>): Api {
+  const path = pathOf(incoming.url)
+  const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
+  const found = APIS.find((api) => api.method === method && isSpelledAs(path, api.path))
+  return found ?? unknownApi(incoming.header('anthropic-version') !== undefined)
+}
