@@ -176,7 +176,7 @@ export class SimulatedCall {
     const socket = this.wire as Duplex as Socket
     const incoming = new IncomingMessage(socket)
     Object.assign(incoming, { method: 'POST', url: '/v1/chat/completions', httpVersion: '1.1' })
-    incoming.headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    incoming.rawHeaders = ['authorization', `Bearer ${KEY}`, 'content-type', 'application/json']
     const outgoing = new ServerResponse(incoming)
     outgoing.assignSocket(socket)
     outgoing.on('finish', () => {
