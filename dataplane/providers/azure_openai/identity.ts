@@ -1,42 +1,60 @@
 /** The identity of the process at Microsoft Entra ID: a client secret, a pod's federated token, or a managed identity. */
 import type { TokenCredential } from '@azure/identity'
+import { recordOf, textOf } from '../../json/values.ts'
 import type { CredentialSource, Environment } from '../credential-source.ts'
 
 type Sdk = typeof import('@azure/identity')
 
-/** The host that signs in names a separate cloud. */
+/** The audience of tokens for models, by the host that signs in to each public cloud. */
 const AUDIENCES: Readonly<Record<string, string>> = {
+  'login.microsoftonline.com': 'https://cognitiveservices.azure.com',
   'login.microsoftonline.us': 'https://cognitiveservices.azure.us',
   'login.chinacloudapi.cn': 'https://cognitiveservices.azure.cn',
 }
-const AUDIENCE = 'https://cognitiveservices.azure.com'
+const USUAL = 'login.microsoftonline.com'
 
 export function entraIdentity(env: Environment): CredentialSource {
-  const scope = `${audienceOf(env)}/.default`
+  const host = hostIn(env.AZURE_AUTHORITY_HOST) ?? USUAL
+  const isKnown = Object.hasOwn(AUDIENCES, host)
+  const scope = `${AUDIENCES[isKnown ? host : USUAL]}/.default`
   return {
     from: 'Microsoft Entra ID',
     async fetch(signal) {
       const sdk = await import('@azure/identity')
       // A new object has no cache, so that a renewal is one.
-      const token = await credentialOf(sdk, env).getToken(scope, { abortSignal: signal })
+      const credential = credentialOf(sdk, env, { disableInstanceDiscovery: !isKnown })
+      const token = await credential
+        .getToken(scope, { abortSignal: signal })
+        .catch((error: unknown) => Promise.reject(new Error(wordsOf(error))))
       if (token === null) throw new Error('It gave no token.')
       return { value: token.token, expiresAtMs: token.expiresOnTimestamp }
     },
   }
 }
 
-/** By the variables that the SDK reads: the first that is complete decides, and its own words explain a failure. */
-function credentialOf(sdk: Sdk, env: Environment): TokenCredential {
-  if (env.AZURE_TOKEN_CREDENTIALS) return new sdk.DefaultAzureCredential()
+/** A private cloud is not in the public list of hosts that sign in, which the SDK would look it up in. */
+interface Discovery {
+  readonly disableInstanceDiscovery: boolean
+}
+
+/** By the variables that the SDK reads: the first kind that is named, whose own words explain a failure best. */
+function credentialOf(sdk: Sdk, env: Environment, discovery: Discovery): TokenCredential {
+  if (env.AZURE_TOKEN_CREDENTIALS) return new sdk.DefaultAzureCredential(discovery)
   if (env.AZURE_CLIENT_SECRET || env.AZURE_CLIENT_CERTIFICATE_PATH) {
-    return new sdk.EnvironmentCredential()
+    return new sdk.EnvironmentCredential(discovery)
   }
-  if (env.AZURE_FEDERATED_TOKEN_FILE) return new sdk.WorkloadIdentityCredential()
+  if (env.AZURE_FEDERATED_TOKEN_FILE) return new sdk.WorkloadIdentityCredential(discovery)
   const clientId = env.AZURE_CLIENT_ID
   return new sdk.ManagedIdentityCredential(clientId ? { clientId } : {})
 }
 
-function audienceOf({ AZURE_AUTHORITY_HOST: host = '' }: Environment): string {
-  const name = URL.parse(host.includes('://') ? host : `https://${host}`)?.hostname ?? ''
-  return Object.hasOwn(AUDIENCES, name) ? (AUDIENCES[name] ?? AUDIENCE) : AUDIENCE
+/** The service's own words, without those that the SDK puts around them. */
+function wordsOf(error: unknown): string {
+  const { errorResponse, message } = recordOf(error)
+  return textOf(recordOf(errorResponse).errorDescription) ?? String(message)
+}
+
+function hostIn(authority: string | undefined): string | undefined {
+  if (!authority) return undefined
+  return URL.parse(authority.includes('://') ? authority : `https://${authority}`)?.host
 }

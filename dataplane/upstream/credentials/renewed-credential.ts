@@ -182,9 +182,9 @@ export class RenewedCredential {
   }
 }
 
-/** SDKs explain at length; the first line says what happened. */
+/** SDKs explain at length, over many lines. */
 export function faultOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  const line = text.split('\n').find((one) => one.trim() !== '') ?? 'It failed without a word.'
-  return maskKeys(line.trim()).slice(0, FAULT_LENGTH_MAX)
+  const line = text.replace(/\s+/g, ' ').trim() || 'It failed without a word.'
+  return maskKeys(line).slice(0, FAULT_LENGTH_MAX)
 }

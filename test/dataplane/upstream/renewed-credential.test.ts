@@ -84,8 +84,8 @@ test('requests that come before the first fetch has ended wait for that one fetc
 
 test('where the service has failed no request waits for its next try', async () => {
   const rig = anIdentity()
-  await rig.last.refuse('no identity\nTo troubleshoot, visit a page')
-  assert.deepEqual([rig.renewed.state, rig.renewed.fault], ['missing', 'no identity'])
+  await rig.last.refuse('no identity\n  More:\tnone')
+  assert.deepEqual([rig.renewed.state, rig.renewed.fault], ['missing', 'no identity More: none'])
   assert.equal(rig.renewed.pending(), undefined)
   await rig.pass(1000)
   assert.equal(rig.fetches.length, 2)
