@@ -59,6 +59,7 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
     spans: facts.spans,
     stream: message.stream === true,
     includeUsage: true,
+    oneCall: body.parallel_tool_calls === false,
     maxTokens,
     choices: 1,
     promptTokensMax: promptTokensMax(facts.bytes, body),

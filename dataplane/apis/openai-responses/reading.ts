@@ -76,6 +76,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     spans: facts.spans,
     stream: asked.stream === true,
     includeUsage: true,
+    oneCall: body.parallel_tool_calls === false,
     maxTokens: asked.max_output_tokens ?? undefined,
     choices: 1,
     promptTokensMax: promptTokensMax(facts.bytes, body),

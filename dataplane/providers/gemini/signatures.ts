@@ -74,8 +74,9 @@ export class Signatures {
 
 /** The signature that the client has handed back. */
 function carried(call: Json): Signed | undefined {
-  const { google, gw } = recordOf(call.extra_content)
-  const signature = textOf(recordOf(google).thought_signature)
+  const { google, vertex, gw } = recordOf(call.extra_content)
+  const { thought_signature: signed } = { ...recordOf(vertex), ...recordOf(google) }
+  const signature = textOf(signed)
   if (signature === undefined || !BASE64.test(signature)) return undefined
   return { signature, model: textOf(recordOf(gw).model) }
 }

@@ -130,6 +130,8 @@ test('a signature that this process has never seen comes back from the client', 
   const own = { google: { thought_signature: 'b3RoZXI=' } }
   const call = { id: 'elsewhere', type: 'function', function: { name: 'f', arguments: '{}' } }
   assert.deepEqual(signaturesOf(turnWith([{ ...call, extra_content: own }])), ['b3RoZXI='])
+  const vertex = { vertex: { thought_signature: 'dmVydGV4' } }
+  assert.deepEqual(signaturesOf(turnWith([{ ...call, extra_content: vertex }])), ['dmVydGV4'])
   assert.deepEqual(signaturesOf(turnWith([call])), [LOST])
   const broken = { google: { thought_signature: 'not base64!' } }
   assert.deepEqual(signaturesOf(turnWith([{ ...call, extra_content: broken }])), [LOST])

@@ -1,6 +1,7 @@
 /** Gemini behind the official OpenAI SDK; Google's own SDK vouches for the fake API that is asked. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import {
@@ -223,6 +224,44 @@ test('one call at most, where the client asks for that', async () => {
   const { choices } = await client.chat.completions.create({ ...asked, parallel_tool_calls: false })
   assert.equal(choices[0]?.message.tool_calls?.length, 1)
   assert.equal(choices[0]?.finish_reason, 'tool_calls')
+})
+
+test('clients of the other APIs call tools too, one at most where they ask for that', async () => {
+  const functions = ['f', 'g'].map((name) => ({
+    type: 'function' as const,
+    name,
+    parameters,
+    strict: false,
+  }))
+  const asked = { model: 'chat', tools: functions }
+  const question = { role: 'user' as const, content: 'Ask all of them.' }
+  const responses = async (parallel_tool_calls: boolean) =>
+    await client.responses.create({ ...asked, input: [question], parallel_tool_calls })
+  assert.equal((await responses(false)).output.length, 1)
+  const { output } = await responses(true)
+  const results = output.flatMap((item) =>
+    item.type === 'function_call'
+      ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: '{"ok":true}' }]
+      : [],
+  )
+  // A history is output of earlier answers as it came.
+  const input = [question, ...output, ...results] as OpenAI.Responses.ResponseInput
+  const next = await client.responses.create({ ...asked, input })
+  assert.equal(next.output_text, 'f says {"ok":true}, g says {"ok":true}.')
+
+  const anthropic = new Anthropic({ apiKey: front.key, baseURL: front.process.url, maxRetries: 0 })
+  const input_schema = { type: 'object' as const, properties: parameters.properties }
+  const tools = ['f', 'g'].map((name) => ({ name, input_schema }))
+  const messages = async (disable_parallel_tool_use: boolean) =>
+    await anthropic.messages.create({
+      model: 'chat',
+      max_tokens: 50,
+      tools,
+      messages: [question],
+      tool_choice: { type: 'auto', disable_parallel_tool_use },
+    })
+  assert.equal((await messages(true)).content.length, 1)
+  assert.equal((await messages(false)).content.length, 2)
 })
 
 test('images by value and by address, and sounds', async () => {
