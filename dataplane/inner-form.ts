@@ -5,7 +5,7 @@
 import type { Found, Span } from './json/found.ts'
 
 /** The operations that a client may ask a model for. */
-export type Operation = 'chat' | 'embeddings'
+export type Operation = 'chat' | 'completions' | 'embeddings'
 
 /** The request, the answer and the stream events of each operation. */
 export interface Forms {
@@ -13,6 +13,11 @@ export interface Forms {
     readonly request: ChatRequest
     readonly answer: ChatAnswer
     readonly event: ChatEvent
+  }
+  readonly completions: {
+    readonly request: CompletionsRequest
+    readonly answer: CompletionsAnswer
+    readonly event: CompletionsEvent
   }
   readonly embeddings: {
     readonly request: EmbeddingsRequest
@@ -140,6 +145,62 @@ export interface ToolCallDelta {
   readonly arguments: string
 }
 
+export interface CompletionsRequest extends RequestFacts {
+  readonly operation: 'completions'
+  /** As parsed; the tree of a large body is dropped once the request has been sent. */
+  body: CompletionsBody
+  /** Whether the client asked for usage in its stream. */
+  readonly includeUsage: boolean
+  /** Texts to continue; each has its own choices. */
+  readonly prompts: number
+  /** Texts that are generated in all: at least as many as choices. */
+  readonly generated: number
+  readonly inputTokens: InputTokens
+}
+
+/** Texts to continue. The members are those of OpenAI's legacy completions. */
+export interface CompletionsBody {
+  readonly model: string
+  readonly prompt?: TextInput | null
+  readonly stream?: boolean | null
+  readonly stream_options?: { readonly include_usage?: boolean | null } | null
+  readonly max_tokens?: number | null
+  readonly n?: number | null
+  readonly best_of?: number | null
+  readonly [member: string]: unknown
+}
+
+export interface CompletionsAnswer {
+  readonly id: string
+  readonly model: string
+  /** Those of the first prompt come first. */
+  readonly choices: readonly CompletionsChoice[]
+}
+
+export interface CompletionsChoice {
+  readonly text: string
+  readonly finish: FinishReason
+  /** As OpenAI shapes log probabilities of legacy completions. */
+  readonly logprobs?: unknown
+}
+
+/** As the events of a conversation, with nothing but text. */
+export type CompletionsEvent =
+  | Extract<ChatEvent, { readonly kind: 'start' | 'end' }>
+  | { readonly kind: 'delta'; readonly choice: number; readonly delta: TextDelta }
+
+export interface TextDelta {
+  readonly text: string
+  readonly logprobs?: unknown
+}
+
+/** One text or several, or the same as lists of token numbers. */
+export type TextInput =
+  | string
+  | readonly string[]
+  | readonly number[]
+  | readonly (readonly number[])[]
+
 export interface EmbeddingsRequest extends RequestFacts {
   readonly operation: 'embeddings'
   /** As parsed; the tree of a large body is dropped once the request has been sent. */
@@ -166,8 +227,8 @@ export interface InputTokens {
 /** The members are those of OpenAI's embeddings. */
 export interface EmbeddingsBody {
   readonly model: string
-  /** One text or several, or the same as lists of token numbers; none of them is empty. */
-  readonly input: string | readonly string[] | readonly number[] | readonly (readonly number[])[]
+  /** None of the texts is empty. */
+  readonly input: TextInput
   readonly dimensions?: number | null
   readonly encoding_format?: VectorFormat | null
   /** A hint. */

@@ -59,7 +59,7 @@ function estimateOf(
 }
 
 function promptOf(request: ModelRequest): number {
-  if (request.operation === 'embeddings') return request.inputTokens.sum
+  if (request.operation !== 'chat') return request.inputTokens.sum
   const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)
   // Pictures are megabytes and thousands of tokens.
   return Math.min(prompt, request.promptTokensMax)

@@ -4,12 +4,14 @@ import type { Api } from './contract.ts'
 import { echoHeaders } from './health/echo-headers.ts'
 import { healthz, readyz } from './health/health.ts'
 import { openAiChat } from './openai-chat/api.ts'
+import { openAiCompletions } from './openai-completions/api.ts'
 import { openAiEmbeddings } from './openai-embeddings/api.ts'
 import { openAiModel, openAiModels } from './openai-models/api.ts'
 import { openAiInputTokens, openAiResponses } from './openai-responses/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,
+  openAiCompletions,
   openAiEmbeddings,
   openAiResponses,
   openAiInputTokens,

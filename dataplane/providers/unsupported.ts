@@ -55,6 +55,8 @@ const isEmptyList: IsDefault = (value) => Array.isArray(value) && value.length =
 const isUnforced: IsDefault = (value) => value === 'auto' || value === 'none'
 
 const DEFAULTS: Readonly<Record<string, IsDefault>> = {
+  best_of: (value, body) => value === (body.n ?? 1),
+  echo: isFalse,
   frequency_penalty: isZero,
   function_call: isUnforced,
   functions: isEmptyList,
@@ -66,6 +68,7 @@ const DEFAULTS: Readonly<Record<string, IsDefault>> = {
   presence_penalty: isZero,
   response_format: (value) => recordOf(value).type === 'text',
   stop: isEmptyList,
+  suffix: (value) => value === '',
   temperature: isOne,
   tool_choice: (value, body) => value === 'auto' || listOf(body.tools).length === 0,
   tools: isEmptyList,

@@ -1,11 +1,5 @@
 /** How many tokens a prompt has, about: a linear count over its characters, for windows and reservations. */
-import type {
-  ChatBody,
-  ChatMessage,
-  EmbeddingsBody,
-  InputTokens,
-  ModelRequest,
-} from '../inner-form.ts'
+import type { ChatBody, ChatMessage, InputTokens, ModelRequest, TextInput } from '../inner-form.ts'
 
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4
@@ -23,7 +17,7 @@ interface MediaPart {
 }
 
 export function estimatePromptTokens(request: ModelRequest): number {
-  if (request.operation === 'embeddings') return request.inputTokens.sum
+  if (request.operation !== 'chat') return request.inputTokens.sum
   return Math.ceil(conversationTokens(request.body, counter(request.sparse)))
 }
 
@@ -37,7 +31,7 @@ function conversationTokens(body: ChatBody, count: Count): number {
 }
 
 /** A number is a token. `sparse`: all texts are ASCII. */
-export function inputTokens(input: EmbeddingsBody['input'], sparse: boolean): InputTokens {
+export function inputTokens(input: TextInput, sparse: boolean): InputTokens {
   const count = counter(sparse)
   if (typeof input === 'string') return only(Math.ceil(count(input)))
   if (typeof input[0] === 'number') return only(input.length)
@@ -54,8 +48,19 @@ export function inputTokens(input: EmbeddingsBody['input'], sparse: boolean): In
 }
 
 /** Whether the inputs are token numbers rather than texts. */
-export function holdsTokens(input: EmbeddingsBody['input']): boolean {
+function holdsTokens(input: TextInput): boolean {
   return typeof input !== 'string' && typeof input[0] !== 'string'
+}
+
+/** The most tokens that texts may have: dense ones have fewer bytes to a token than the estimate says. */
+export function inputTokensMax(input: TextInput, bytes: Buffer, { sum }: InputTokens): number {
+  if (holdsTokens(input)) return sum
+  return Math.max(sum, Math.ceil(bytes.length / BYTES_PER_TOKEN_MIN))
+}
+
+/** How many texts, or lists of tokens, there are. */
+export function inputsIn(input: TextInput): number {
+  return typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 }
 
 function only(tokens: number): InputTokens {

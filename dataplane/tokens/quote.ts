@@ -3,7 +3,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { EmbeddingsRequest, ModelRequest } from '../inner-form.ts'
+import type { CompletionsRequest, EmbeddingsRequest, ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { PromptTokens } from './counter.ts'
 
@@ -47,14 +47,14 @@ export function quoteOf(
   budgeted: Route | undefined,
   tokens?: PromptTokens,
 ): Quote | Promise<Quote> {
-  const { maxTokens: own, choices } = request
+  const { maxTokens: own } = request
   // Vectors are no tokens.
-  const isAnswered = request.operation === 'chat'
+  const isAnswered = request.operation !== 'embeddings'
   const written = own === undefined && isAnswered ? budgeted?.section.max_tokens_default : undefined
   // A token has at least one byte: most prompts fit every window without being counted.
   const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane)
   if (fitsAll && budgeted === undefined) {
-    const answer = (own ?? 0) * choices
+    const answer = (own ?? 0) * answersOf(request)
     return { ...UNCOUNTED, answer, injected: undefined }
   }
   const counted = tokens ?? new PromptTokens(request)
@@ -72,9 +72,9 @@ const UNCOUNTED = {
 }
 
 function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Quote {
-  const { maxTokens: own, choices } = request
+  const { maxTokens: own } = request
   const { targets } = lane
-  const isUnbounded = budgeted !== undefined && request.operation === 'chat'
+  const isUnbounded = budgeted !== undefined && request.operation !== 'embeddings'
   // The route's limit must not send a request past an upstream that has room for its prompt.
   const injected = written === undefined ? undefined : Math.min(written, leastRoom(targets, tokens))
   const least = own ?? (isUnbounded ? 1 : 0)
@@ -90,12 +90,12 @@ function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Q
   return {
     prompt: tokens.most(targets),
     exact: targets.every(({ counter }) => counter.exact),
-    answer: (own ?? injected ?? reserved) * choices,
+    answer: (own ?? injected ?? reserved) * answersOf(request),
     injected,
     fitsAll,
     tokens,
     fits: (target) =>
-      injected === undefined ? hasRoom(target) : tokens.at(target) + injected <= windowOf(target),
+      readAtOnce(request, tokens.at(target)) + (injected ?? least) <= windowOf(target),
   }
 }
 
@@ -114,9 +114,14 @@ function largestOf(targets: readonly Target[]): Target {
   return targets.reduce((largest, one) => (windowOf(one) > windowOf(largest) ? one : largest))
 }
 
-/** The tokens of the prompt that a window has to hold: each input of embeddings is read by itself. */
+/** How many answers are generated: of legacy completions more than are asked for. */
+function answersOf(request: ModelRequest): number {
+  return request.operation === 'completions' ? request.generated : request.choices
+}
+
+/** The tokens of the prompt that a window has to hold: each of several inputs is read by itself. */
 export function readAtOnce(request: ModelRequest, prompt: number): number {
-  return request.operation === 'embeddings' ? request.inputTokens.longest : prompt
+  return request.operation === 'chat' ? prompt : request.inputTokens.longest
 }
 
 function largestWindow({ targets }: Lane): number {
@@ -140,7 +145,7 @@ function overflow(
   answer: number,
   request: ModelRequest,
 ): GatewayError {
-  if (request.operation === 'embeddings') return inputOverflow(window, request)
+  if (request.operation !== 'chat') return inputOverflow(window, answer, request)
   const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
   const advice = 'shorten the messages or lower max_tokens'
   const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
@@ -150,13 +155,23 @@ function overflow(
   })
 }
 
-function inputOverflow(window: number, { body, inputTokens }: EmbeddingsRequest): GatewayError {
-  const { longest, longestAt } = inputTokens
-  const isAlone = typeof body.input === 'string' || typeof body.input[0] === 'number'
-  const param = isAlone ? 'input' : `input[${longestAt}]`
-  const message = `"${param}" has about ${longest} tokens, but this route's largest context window is ${window}; shorten it.`
+function inputOverflow(
+  window: number,
+  answer: number,
+  request: EmbeddingsRequest | CompletionsRequest,
+): GatewayError {
+  const { longest, longestAt } = request.inputTokens
+  const [name, input] =
+    request.operation === 'embeddings'
+      ? ['input', request.body.input]
+      : ['prompt', request.body.prompt ?? '']
+  const isAlone = typeof input === 'string' || typeof input[0] === 'number'
+  const param = isAlone ? name : `${name}[${longestAt}]`
+  const asked = answer === 0 ? '' : ` and ${answer} of max_tokens were asked for`
+  const found = `"${param}" has about ${longest} tokens${asked}`
+  const message = `${found}, but this route's largest context window is ${window}; shorten it.`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param,
-    facts: { prompt_tokens: longest, context_window: window },
+    facts: { prompt_tokens: longest, max_tokens: answer, context_window: window },
   })
 }

@@ -9,6 +9,7 @@ import type {
   Usage,
 } from '../../inner-form.ts'
 import type { Dialect, StreamWriter } from '../dialect.ts'
+import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { chatReading, OPENAI_CHAT } from './reading.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -90,8 +91,6 @@ function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
 }
 
 const BEGINNING = { role: 'assistant', content: '' }
-const STREAM_END = 'data: [DONE]\n\n'
-
 function deltaOf({ text, reasoning, refusal, call }: ChatDelta): Json {
   if (text !== undefined) return { content: text }
   if (reasoning !== undefined) return { reasoning_content: reasoning }
@@ -102,18 +101,4 @@ function deltaOf({ text, reasoning, refusal, call }: ChatDelta): Json {
   const own = extra && { extra_content: extra }
   const whole = { index, id, type: 'function', function: { name, arguments: part }, ...own }
   return { tool_calls: [whole] }
-}
-
-function usageOf(usage: Usage): Json {
-  const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = usage
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: {
-      cached_tokens: cachedTokens,
-      cache_write_tokens: usage.cacheWriteTokens ?? 0,
-    },
-    completion_tokens_details: { reasoning_tokens: reasoningTokens },
-  }
 }

@@ -33,6 +33,7 @@ export const azure_openai: Provider = {
     path: pathOf,
     authentication,
     recognisers: RECOGNISERS,
+    completions: {},
     embeddings: { takesTokens: true },
   }),
   // A written key is sent as it is.

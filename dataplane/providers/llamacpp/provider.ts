@@ -23,6 +23,11 @@ export const llamacpp = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   rewrite: parallelByDefault,
+  completions: {
+    cannot: ['best_of', 'echo', 'logprobs', 'suffix'],
+    hints: hintsExcept('seed'),
+    usagePerChoice: true,
+  },
   embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })

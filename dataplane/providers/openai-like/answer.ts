@@ -27,7 +27,10 @@ export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
 }
 
 /** A generation that the runtime gave up ends like a failure, though it is reported like an end. */
-export function failingReason(choice: unknown, { failing }: OpenAiLike): Failure | undefined {
+export function failingReason(
+  choice: unknown,
+  { failing }: Pick<OpenAiLike, 'failing'>,
+): Failure | undefined {
   const reason = textOf(recordOf(choice).finish_reason)
   if (reason === undefined || !failing?.includes(reason)) return undefined
   return { class: 'server', message: `The upstream gave up the generation (${reason}).` }

@@ -1,5 +1,5 @@
 /** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
-import type { ChatRequest } from '../../inner-form.ts'
+import type { ChatRequest, CompletionsRequest } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { Failure, WireEvent } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -25,8 +25,18 @@ type Read =
   | { readonly kind: 'unknown'; readonly broken: boolean }
   | { readonly kind: 'failure'; readonly failure: Failure }
 
-export function openChunks(request: ChatRequest, options: OpenAiLike) {
-  const repair = options.repair && openRepair(request, options.repair)
+/** A request whose answer may be streamed. */
+export type Streamed = ChatRequest | CompletionsRequest
+
+/** The differences of a runtime that show in its streams. */
+export type Streaming = Pick<
+  OpenAiLike,
+  'failing' | 'recognisers' | 'renamesReasoning' | 'repair' | 'sendsVerdicts'
+>
+
+export function openChunks(request: Streamed, options: Streaming) {
+  const repair =
+    options.repair && request.operation === 'chat' ? openRepair(request, options.repair) : undefined
   return {
     read({ event, data }: WireEvent): Read {
       if (data.trim() === '[DONE]') return { kind: 'done', held: repair?.end() ?? [] }
@@ -45,7 +55,7 @@ export function openChunks(request: ChatRequest, options: OpenAiLike) {
   }
 }
 
-function piecesOf(chunk: Chunk, text: string, options: OpenAiLike): readonly Piece[] {
+function piecesOf(chunk: Chunk, text: string, options: Streaming): readonly Piece[] {
   if (options.sendsVerdicts !== true) return [renamed(chunk, text, options)]
   const kept = withoutVerdicts(chunk)
   if (kept === chunk) return [renamed(chunk, text, options)]
@@ -66,7 +76,7 @@ export function isFinished({ finish_reason: reason }: Chunk): boolean {
   return reason !== undefined && reason !== null
 }
 
-function renamed(chunk: Chunk, text: string, { renamesReasoning }: OpenAiLike): Piece {
+function renamed(chunk: Chunk, text: string, { renamesReasoning }: Streaming): Piece {
   const one = renamesReasoning && text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
   return one === chunk ? { chunk, text } : piece(one)
 }

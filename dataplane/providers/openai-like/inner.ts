@@ -110,7 +110,7 @@ function callDelta(call: Chunk) {
   }
 }
 
-function finishOf(reason: unknown): FinishReason {
+export function finishOf(reason: unknown): FinishReason {
   if (reason === 'function_call') return 'tool_calls'
   return typeof reason === 'string' && FINISH.has(reason) ? (reason as FinishReason) : 'stop'
 }

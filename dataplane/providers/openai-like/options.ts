@@ -42,6 +42,8 @@ export interface OpenAiLike {
   readonly recognisers: readonly Recogniser[]
   /** Its embeddings; absent where it has none. */
   readonly embeddings?: EmbeddingsOptions
+  /** Its legacy completions; absent where it has none. */
+  readonly completions?: CompletionsOptions
   /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */
   readonly path?: (settings: ProviderSettings, path: string) => string
   readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>
@@ -58,4 +60,15 @@ export interface EmbeddingsOptions {
   readonly allow?: readonly string[]
   /** Members under other names there. */
   readonly rewrite?: (request: EmbeddingsRequest) => Readonly<Record<string, unknown>>
+}
+
+export interface CompletionsOptions {
+  /** Members that it cannot do: left out where they ask for nothing, else refused. */
+  readonly cannot?: readonly string[]
+  /** Members without effect there that only wish: left out. */
+  readonly hints?: readonly string[]
+  /** Members that are no client's to set. */
+  readonly own?: readonly string[]
+  /** Its usage is that of one choice: of the first in a whole answer, of each at its end in a stream. */
+  readonly usagePerChoice?: boolean
 }

@@ -5,6 +5,7 @@ import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../
 import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer } from '../failures/classify.ts'
 import { readAnswer } from './answer.ts'
+import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
 import { decodeAnswer, openReader } from './inner.ts'
 import type { OpenAiLike } from './options.ts'
@@ -41,6 +42,9 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
           openStream: (request) => openWireReader(request, options),
         },
       },
+      ...(options.completions && {
+        completions: completionsOf(facts.name, options, options.completions, headersOf),
+      }),
       ...(options.embeddings && {
         embeddings: embeddingsOf(facts.name, options, options.embeddings, headersOf),
       }),

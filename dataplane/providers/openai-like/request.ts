@@ -91,7 +91,7 @@ export function leaveOut(
  * Usage is always asked for, because it is what gets metered; the reader hides it where the client
  * did not ask.
  */
-function askUsage(edits: Edits, body: ChatBody): void {
+export function askUsage(edits: Edits, body: Pick<ChatBody, 'stream_options'>): void {
   // Something that is no object is a client's mistake, which the upstream explains best.
   const options: unknown = body.stream_options ?? {}
   if (!isRecord(options) || options.include_usage === true) return

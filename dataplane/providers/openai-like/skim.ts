@@ -14,7 +14,10 @@ const MARKS = [USAGE, 'event:', '"error"', '[DONE]', '"finish_reason":"', '"fini
 
 export function skimmer(
   hidesUsage: boolean,
-  { renamesReasoning = false, sendsVerdicts = false }: OpenAiLike,
+  {
+    renamesReasoning = false,
+    sendsVerdicts = false,
+  }: Pick<OpenAiLike, 'renamesReasoning' | 'sendsVerdicts'>,
 ): NonNullable<WireReader['skim']> {
   const marks = renamesReasoning ? RENAMING : MARKS
   return (frames, metered) => {

@@ -2,12 +2,17 @@
  * Reads the events of OpenAI's own wire, for clients of the same wire. Without repairs it remembers only which choices
  * have ended, so it need not be shown events without a finish reason.
  */
-import type { ChatRequest } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
-import { type Chunk, isFinished, openChunks, type Piece } from './chunks.ts'
+import {
+  type Chunk,
+  isFinished,
+  openChunks,
+  type Piece,
+  type Streamed,
+  type Streaming,
+} from './chunks.ts'
 import { readUsage } from './members.ts'
-import type { OpenAiLike } from './options.ts'
 import { skimmer } from './skim.ts'
 
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
@@ -16,7 +21,7 @@ const NO_USAGE = ',"usage":null'
 const CONTENT = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls'] as const
 const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 
-export function openWireReader(request: ChatRequest, options: OpenAiLike): WireReader {
+export function openWireReader(request: Streamed, options: Streaming): WireReader {
   const chunks = openChunks(request, options)
   const isLast = openEndings(request)
   const isRead = options.repair !== undefined
@@ -45,7 +50,7 @@ function written(texts: readonly string[]): string {
 }
 
 /** Whether an event with a finish reason ends the answer: the last of several choices that were asked for. */
-function openEndings({ choices: asked }: ChatRequest): (pieces: readonly Piece[]) => boolean {
+function openEndings({ choices: asked }: Streamed): (pieces: readonly Piece[]) => boolean {
   if (asked === 1) return () => true
   const ended = new Set<unknown>()
   return (pieces) => {
@@ -59,7 +64,7 @@ function openEndings({ choices: asked }: ChatRequest): (pieces: readonly Piece[]
 function meaning(
   pieces: readonly Piece[],
   unchanged: string | undefined,
-  request: ChatRequest,
+  request: Streamed,
 ): WireMeaning {
   const choices = pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)
   const usage = pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
@@ -67,14 +72,19 @@ function meaning(
   const same = out.length === 1 && out[0] === unchanged
   return {
     out: same ? 'same' : written(out),
-    content: choices.some(({ delta }) => holdsContent(recordOf(delta))),
+    content: choices.some(request.operation === 'chat' ? holdsDelta : holdsText),
     finished: choices.some(isFinished),
     done: false,
     ...(usage && { usage }),
   }
 }
 
-function holdsContent(delta: Chunk): boolean {
+function holdsText({ text }: Chunk): boolean {
+  return typeof text === 'string' && text !== ''
+}
+
+function holdsDelta(choice: Chunk): boolean {
+  const delta = recordOf(choice.delta)
   for (const name of CONTENT) {
     const value = delta[name]
     if ((typeof value === 'string' || Array.isArray(value)) && value.length > 0) return true

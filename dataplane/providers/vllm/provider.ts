@@ -20,6 +20,12 @@ export const vllm = openAiLike(facts, {
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
   renamesReasoning: true,
+  completions: {
+    // It ignores that one.
+    cannot: ['best_of'],
+    hints: hintsExcept('seed'),
+    own: ['priority', 'prompt_embeds', 'request_id'],
+  },
   embeddings: { hints: hintsExcept(), own: ['priority', 'request_id'] },
   recognisers: RECOGNISERS,
 })

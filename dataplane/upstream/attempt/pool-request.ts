@@ -53,7 +53,7 @@ export function encodeFor(
 }
 
 /** A request is nothing without them. */
-const NEEDED: ReadonlySet<string> = new Set(['model', 'messages', 'input', 'stream'])
+const NEEDED: ReadonlySet<string> = new Set(['model', 'messages', 'input', 'prompt', 'stream'])
 /** Members that mean nothing without another. */
 const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
   functions: ['function_call'],
@@ -69,13 +69,14 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
   const names = params.flatMap((name) => [name, ...(rowOf(DEPENDENTS, name) ?? [])])
   const omitted = new Set([...(request.omitted ?? []), ...names])
   const kept = Object.entries(request.body).filter(([name]) => !omitted.has(name))
+  const single = request.operation === 'completions' ? request.prompts : 1
   // The members that the form needs are still there.
   const body = Object.fromEntries(kept) as ModelRequest['body'] & never
   return {
     ...request,
     body,
     omitted,
-    choices: omitted.has('n') ? 1 : request.choices,
+    choices: omitted.has('n') ? single : request.choices,
     ...(omitted.has('dimensions') && { dimensions: undefined }),
   }
 }

@@ -5,11 +5,13 @@
 
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
+import { openAiCompletionsDialect } from '../../../dataplane/apis/openai-completions/dialect.ts'
 import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddings/dialect.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import type {
   ChatBody,
   ChatRequest,
+  CompletionsRequest,
   EmbeddingsRequest,
   ModelRequest,
 } from '../../../dataplane/inner-form.ts'
@@ -63,6 +65,19 @@ export const ORIGIN: AnswerOrigin = { model: 'upstream-model', id: 'req-1' }
 interface Asked extends Omit<Pair, 'decode' | 'openStream'> {
   decode(body: Buffer, request: ModelRequest): Passed
   openStream(request: ModelRequest): WireReader | undefined
+}
+
+/** A request for legacy completions, from its members; those not given are valid ones. */
+export function aCompletionsRequest(
+  members: Readonly<Record<string, unknown>> = {},
+): CompletionsRequest {
+  const bytes = Buffer.from(JSON.stringify({ model: 'public-name', prompt: 'Hi', ...members }))
+  return parseRequest(bytes, openAiCompletionsDialect.reading, CREATED_SECONDS)
+}
+
+/** A client of legacy completions and this provider. */
+export function completionsWith(provider: Provider): Asked {
+  return askedOf(pairOf(openAiCompletionsDialect, provider) as Pair)
 }
 
 /** A request for vectors, from its members; those not given are valid ones. */

@@ -41,6 +41,21 @@ export interface EmbeddingsCase extends AnswerCase {
   readonly inner?: { readonly model: string; readonly vectors: readonly (readonly number[])[] }
 }
 
+/** `completions/answer.json`: the same, and what the answer is to clients of any other wire. */
+export interface CompletionsCase extends AnswerCase {
+  /** Absent where the answer is a failure. */
+  readonly inner?: Json
+}
+
+/** `completions/NAME.json` beside `NAME.sse`: what a client reads in the end, by choice. */
+export interface CompletionsStream {
+  readonly client?: Json
+  readonly texts: readonly string[]
+  readonly finish: readonly (string | null)[]
+  readonly usage?: Json
+  readonly failure?: Json
+}
+
 /** `errors.json`: answers that are not 2xx, and with status 0 events inside of a stream. */
 export interface ErrorCase {
   readonly case: string
@@ -90,13 +105,14 @@ export function fixtureNames(): string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }
 
-export function streamNames(provider: string): string[] {
-  const files = readdirSync(new URL(`${provider}/chat/`, FOLDER))
+export function streamNames(provider: string, operation = 'chat'): string[] {
+  const files = readdirSync(new URL(`${provider}/${operation}/`, FOLDER))
   return files.filter((file) => file.endsWith('.sse')).map((file) => file.slice(0, -4))
 }
 
-export function readEvents(provider: string, stream: string): WireEvent[] {
-  const text = readFileSync(new URL(`${provider}/chat/${stream}.sse`, FOLDER), 'utf8')
+export function readEvents(provider: string, stream: string, operation = 'chat'): WireEvent[] {
+  const file = new URL(`${provider}/${operation}/${stream}.sse`, FOLDER)
+  const text = readFileSync(file, 'utf8')
   const events: WireEvent[] = []
   for (const block of text.split('\n\n')) {
     const lines = block.split('\n').filter((line) => line !== '' && !line.startsWith(':'))

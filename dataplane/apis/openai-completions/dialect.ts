@@ -1,0 +1,69 @@
+/** OpenAI's legacy completions, written out of the inner form: for answers that do not pass as they came. */
+import type {
+  CompletionsAnswer,
+  CompletionsEvent,
+  CompletionsRequest,
+  Usage,
+} from '../../inner-form.ts'
+import type { Dialect, StreamWriter } from '../dialect.ts'
+import { STREAM_END, usageOf } from '../openai/usage.ts'
+import { completionsReading, OPENAI_COMPLETIONS } from './reading.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export const openAiCompletionsDialect: Dialect<'completions'> = {
+  wire: OPENAI_COMPLETIONS,
+  operation: 'completions',
+  reading: completionsReading,
+  writeAnswer,
+  openWriter,
+}
+
+function writeAnswer(
+  { id, model, choices }: CompletionsAnswer,
+  usage: Usage | undefined,
+  { createdSeconds }: CompletionsRequest,
+): string {
+  return JSON.stringify({
+    id,
+    object: 'text_completion',
+    created: createdSeconds,
+    model,
+    choices: choices.map(({ text, finish, logprobs = null }, index) => ({
+      text,
+      index,
+      logprobs,
+      finish_reason: finish,
+    })),
+    ...(usage && { usage: usageOf(usage) }),
+  })
+}
+
+function openWriter(request: CompletionsRequest): StreamWriter<CompletionsEvent> {
+  let frame: Json = {}
+  const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
+  const choice = (index: number, text: string, finish: string | null, logprobs: unknown = null) =>
+    chunk({ choices: [{ text, index, logprobs, finish_reason: finish }] })
+  return {
+    write(event) {
+      if (event.kind === 'delta') {
+        const { text, logprobs } = event.delta
+        return choice(event.choice, text, null, logprobs)
+      }
+      if (event.kind === 'end') return choice(event.choice, '', event.finish)
+      frame = {
+        id: event.id,
+        object: 'text_completion',
+        created: request.createdSeconds,
+        model: event.model,
+        ...(request.includeUsage && { usage: null }),
+      }
+      return ''
+    },
+    end(usage) {
+      const counted = usage !== undefined && request.includeUsage
+      const last = counted ? chunk({ choices: [], usage: usageOf(usage) }) : ''
+      return `${last}${STREAM_END}`
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** Reads the body of a legacy completion; the inner form has its members. */
+import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import type { CompletionsBody, CompletionsRequest } from '../../inner-form.ts'
+import { isRecord } from '../../json/values.ts'
+import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
+import { checkInputs, isWhole } from '../openai/inputs.ts'
+
+export const OPENAI_COMPLETIONS = 'openai-completions'
+
+const TOKENS_MAX = 100_000_000
+const CHOICES_MAX = 128
+
+export const completionsReading: Reading<CompletionsRequest> = {
+  members: new Set([
+    'best_of',
+    'echo',
+    'logprobs',
+    'max_tokens',
+    'model',
+    'n',
+    'prompt',
+    'stop',
+    'stream',
+    'stream_options',
+    'suffix',
+    'temperature',
+    'top_p',
+    'user',
+  ]),
+  request: requestOf,
+}
+
+function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
+  // The next line checks it; until then only the name of the type is claimed.
+  const body = tree as CompletionsBody
+  checkShape(body)
+  const prompt = body.prompt ?? ''
+  const tokens = inputTokens(prompt, facts.sparse)
+  const prompts = inputsIn(prompt)
+  const choices = body.n ?? 1
+  return {
+    operation: 'completions',
+    wire: OPENAI_COMPLETIONS,
+    bytes: facts.bytes,
+    body,
+    found: facts.found,
+    spans: facts.spans,
+    stream: body.stream === true,
+    includeUsage: body.stream_options?.include_usage === true,
+    maxTokens: body.max_tokens ?? undefined,
+    prompts,
+    choices: choices * prompts,
+    generated: Math.max(choices, body.best_of ?? 1) * prompts,
+    inputTokens: tokens,
+    promptTokensMax: inputTokensMax(prompt, facts.bytes, tokens),
+    createdSeconds: facts.createdSeconds,
+    sparse: facts.sparse,
+  }
+}
+
+/** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
+function checkShape(body: CompletionsBody): void {
+  const { model, prompt, stream, stream_options: options, n, best_of: bestOf } = body
+  if (typeof model !== 'string' || model === '')
+    throw invalid('"model" must be the name of a route.', 'model')
+  if (prompt != null) checkInputs(prompt, 'prompt', true)
+  if (stream != null && typeof stream !== 'boolean')
+    throw invalid('"stream" must be true or false.', 'stream')
+  if (options != null && !isRecord(options))
+    throw invalid('"stream_options" must be an object.', 'stream_options')
+  // Nothing is generated where only the prompt's probabilities are asked for.
+  checkCount(body, 'max_tokens', 0, TOKENS_MAX)
+  checkCount(body, 'n', 1, CHOICES_MAX)
+  checkCount(body, 'best_of', 1, CHOICES_MAX)
+  if (bestOf == null) return
+  if (bestOf < (n ?? 1)) throw invalid('"best_of" must not be less than "n".', 'best_of')
+  if (stream === true && bestOf > (n ?? 1))
+    throw invalid('"best_of" greater than "n" cannot be streamed.', 'best_of')
+}
+
+function checkCount(body: CompletionsBody, member: string, least: number, most: number): void {
+  const value = body[member]
+  if (value == null || isWhole(value, least, most)) return
+  throw invalid(`"${member}" must be a whole number from ${least} to ${most}.`, member)
+}

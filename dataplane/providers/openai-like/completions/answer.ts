@@ -1,0 +1,120 @@
+/** Reads a whole legacy completion of OpenAI's own wire. */
+import type {
+  CompletionsAnswer,
+  CompletionsChoice,
+  CompletionsRequest,
+  Usage,
+} from '../../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import type { Decoded, Failure, Passed } from '../../contract.ts'
+import { isError } from '../../failures/bodies.ts'
+import { classifyError, malformed } from '../../failures/classify.ts'
+import { failingReason } from '../answer.ts'
+import { finishOf } from '../inner.ts'
+import { readUsage } from '../members.ts'
+import type { CompletionsOptions, OpenAiLike } from '../options.ts'
+
+/** The options by which answers are read. */
+export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers'> &
+  Pick<CompletionsOptions, 'usagePerChoice'>
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Answer {
+  readonly kind: 'answer'
+  readonly json: Json
+  readonly choices: readonly Json[]
+  readonly usage: Usage | undefined
+  /** Whether the usage that the answer names is that of all its choices. */
+  readonly isCounted: boolean
+}
+
+/** Characters that make about one token, where nothing better is known. */
+const CHARACTERS_PER_TOKEN = 4
+
+export function readCompletion(
+  body: Buffer,
+  request: CompletionsRequest,
+  options: Reading,
+): Passed {
+  const answer = readAnswer(body, request, options)
+  if (answer.kind === 'failure') return answer
+  const { json, usage, isCounted } = answer
+  if (isCounted || usage === undefined) return { kind: 'body', body, usage }
+  const { promptTokens, completionTokens } = usage
+  const counts = {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  }
+  return { kind: 'body', body: JSON.stringify({ ...json, usage: counts }), usage }
+}
+
+export function decodeCompletion(
+  body: Buffer,
+  request: CompletionsRequest,
+  options: Reading,
+): Decoded<CompletionsAnswer> {
+  const read = readAnswer(body, request, options)
+  if (read.kind === 'failure') return read
+  const { json, usage } = read
+  const choices = read.choices.map(choiceOf)
+  const answer = { id: textOf(json.id) ?? 'unknown', model: textOf(json.model) ?? '', choices }
+  return { kind: 'answer', answer, usage }
+}
+
+function choiceOf({ text, finish_reason: reason, logprobs }: Json): CompletionsChoice {
+  return {
+    text: textOf(text) ?? '',
+    finish: finishOf(reason),
+    ...(logprobs != null && { logprobs }),
+  }
+}
+
+function readAnswer(
+  body: Buffer,
+  request: CompletionsRequest,
+  options: Reading,
+): Answer | { readonly kind: 'failure'; readonly failure: Failure } {
+  const json = parsed(body.toString())
+  if (!isRecord(json))
+    return failed(malformed('The upstream answered with something else than a JSON object.'))
+  if (isError(json)) return failed(classifyError(options.recognisers, json))
+  const choices = listOf(json.choices).map(recordOf)
+  if (choices.length !== request.choices) {
+    const message = `The upstream answered with ${choices.length} choices where ${request.choices} were asked for.`
+    return failed(malformed(message))
+  }
+  if (choices.some(({ text }) => typeof text !== 'string'))
+    return failed(malformed('The upstream answered with something else than texts.'))
+  const failing = choices.map((choice) => failingReason(choice, options)).find(Boolean)
+  if (failing) return failed(failing)
+  const usage = readUsage(json.usage, json)
+  const isCounted = !options.usagePerChoice || choices.length === 1
+  if (isCounted || usage === undefined) return { kind: 'answer', json, choices, usage, isCounted }
+  return { kind: 'answer', json, choices, usage: ofAll(usage, choices, request), isCounted }
+}
+
+/** The usage of all choices, from that of the first. */
+function ofAll(first: Usage, choices: readonly Json[], { inputTokens }: CompletionsRequest): Usage {
+  const lengths = choices.map(({ text }) => String(text).length)
+  const characters = lengths.reduce((sum, length) => sum + length, 0)
+  const perToken =
+    first.completionTokens > 0 && lengths[0]
+      ? lengths[0] / first.completionTokens
+      : CHARACTERS_PER_TOKEN
+  return {
+    ...first,
+    promptTokens: Math.max(first.promptTokens, inputTokens.sum),
+    completionTokens: Math.max(first.completionTokens, Math.ceil(characters / perToken)),
+    estimated: true,
+  }
+}
+
+export function indexOf({ index }: Json): number {
+  return countOf(index) ?? 0
+}
+
+function failed(failure: Failure): { readonly kind: 'failure'; readonly failure: Failure } {
+  return { kind: 'failure', failure }
+}

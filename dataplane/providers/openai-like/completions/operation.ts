@@ -1,0 +1,69 @@
+/** Legacy completions in OpenAI's own wire: bytes pass, and only what has to changes. */
+import type { CompletionsRequest } from '../../../inner-form.ts'
+import { editMembers } from '../../../json/edit.ts'
+import type {
+  Headers,
+  ProviderOperation,
+  ProviderSettings,
+  UpstreamRequest,
+} from '../../contract.ts'
+import { refuseUnsupported } from '../../unsupported.ts'
+import type { CompletionsOptions, OpenAiLike } from '../options.ts'
+import { askUsage, inWire, leaveOut } from '../request.ts'
+import { decodeCompletion, readCompletion } from './answer.ts'
+import { openTextReader, openTextWireReader } from './stream.ts'
+
+/** Name of this wire; clients' dialects have the same. */
+const WIRE = 'openai-completions'
+const PATH = '/completions'
+
+export function completionsOf(
+  provider: string,
+  options: OpenAiLike,
+  own: CompletionsOptions,
+  headersOf: (settings: ProviderSettings) => { readonly stream: Headers; readonly whole: Headers },
+): ProviderOperation<'completions'> {
+  const { recognisers, failing, variant } = options
+  const read = { recognisers, ...(failing && { failing }), ...own }
+  return {
+    encode(request, settings, maxTokens) {
+      refuseUnsupported(provider, request.body, own.cannot)
+      const model = options.model?.(settings) ?? settings.model
+      const { usageUnasked } = variant?.isFor(settings) ? variant.options : options
+      const isUsageAsked = request.stream && !usageUnasked
+      return {
+        path: options.path?.(settings, PATH) ?? PATH,
+        headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
+        ...encodeBody(request, { ...own, model, isUsageAsked }, maxTokens),
+      }
+    },
+    decode: (body, request) => decodeCompletion(body, request, read),
+    openStream: (request) => openTextReader(request, read),
+    sameWire: {
+      wire: WIRE,
+      decode: (body, request) => readCompletion(body, request, read),
+      openStream: (request) => openTextWireReader(request, read),
+    },
+  }
+}
+
+interface Encoding extends CompletionsOptions {
+  readonly model: string
+  readonly isUsageAsked: boolean
+}
+
+function encodeBody(
+  request: CompletionsRequest,
+  { model, isUsageAsked, ...options }: Encoding,
+  maxTokens: number | undefined,
+): Pick<UpstreamRequest, 'body' | 'leftOut'> {
+  const { body } = request
+  const { bytes, spans } = inWire(WIRE, request)
+  const edits = new Map<string, string | undefined>()
+  if (body.model !== model) edits.set('model', JSON.stringify(model))
+  if (isUsageAsked) askUsage(edits, body)
+  if (maxTokens !== undefined && (body.max_tokens ?? null) === null)
+    edits.set('max_tokens', String(maxTokens))
+  const leftOut = leaveOut(edits, spans, request.omitted, options)
+  return { body: editMembers(bytes, spans, edits), leftOut }
+}

@@ -1,0 +1,128 @@
+/** Reads the events of a legacy completion of OpenAI's own wire. */
+import type { CompletionsEvent, CompletionsRequest, Usage } from '../../../inner-form.ts'
+import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import type { Failure, Meaning, StreamReader, WireMeaning, WireReader } from '../../contract.ts'
+import { malformed } from '../../failures/classify.ts'
+import { type Chunk, isFinished, openChunks } from '../chunks.ts'
+import { finishOf } from '../inner.ts'
+import { readUsage } from '../members.ts'
+import { openWireReader } from '../stream.ts'
+import { indexOf, type Reading } from './answer.ts'
+import { UsagePerChoice } from './usage-per-choice.ts'
+
+export function openTextReader(
+  request: CompletionsRequest,
+  options: Reading,
+): StreamReader<CompletionsEvent> {
+  const chunks = openChunks(request, options)
+  const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
+  const endings = new Endings(request)
+  let started = false
+
+  function eventsOf(chunk: Chunk): CompletionsEvent[] {
+    const events = listOf(chunk.choices).flatMap((choice) => choiceEvents(recordOf(choice)))
+    if (started || events.length === 0) return events
+    started = true
+    const start = { id: textOf(chunk.id) ?? 'unknown', model: textOf(chunk.model) ?? '' }
+    return [{ kind: 'start', ...start }, ...events]
+  }
+
+  return {
+    read(event): Meaning<CompletionsEvent> {
+      const read = chunks.read(event)
+      if (read.kind === 'failure') return { events: [], done: false, failure: read.failure }
+      if (read.kind === 'unknown') return { events: [], done: false }
+      if (read.kind === 'done') {
+        const failure = endings.failure()
+        return failure === undefined
+          ? { events: [], done: true }
+          : { events: [], done: false, failure }
+      }
+      const all = read.pieces.map(({ chunk }) => chunk)
+      for (const chunk of all) endings.see(chunk)
+      const usage = usageIn(all, counter)
+      return { events: all.flatMap(eventsOf), done: false, ...(usage && { usage }) }
+    },
+  }
+}
+
+function usageIn(chunks: readonly Chunk[], counter: UsagePerChoice | undefined): Usage | undefined {
+  if (counter !== undefined) return chunks.map((chunk) => counter.add(chunk)).find(Boolean)
+  return chunks.map((chunk) => readUsage(chunk.usage, chunk)).find(Boolean)
+}
+
+function choiceEvents(one: Chunk): CompletionsEvent[] {
+  const choice = indexOf(one)
+  const { logprobs, finish_reason: reason } = one
+  const text = textOf(one.text)
+  const events: CompletionsEvent[] = []
+  if (text !== undefined) {
+    const delta = { text, ...(logprobs != null && { logprobs }) }
+    events.push({ kind: 'delta', choice, delta })
+  }
+  if (isFinished(one)) events.push({ kind: 'end', choice, finish: finishOf(reason) })
+  return events
+}
+
+/** For clients of the same wire. */
+export function openTextWireReader(request: CompletionsRequest, options: Reading): WireReader {
+  const reader = openWireReader(request, options)
+  const endings = new Endings(request)
+  const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
+  const isPlain = counter === undefined && request.choices === 1
+  return {
+    ...reader,
+    read(event) {
+      const meaning = reader.read(event)
+      if (meaning.done) {
+        const failure = endings.failure()
+        if (failure !== undefined) return { ...meaning, out: '', done: false, failure }
+        const last = counter?.lastEvent()
+        return last === undefined ? meaning : { ...meaning, out: `${last}${reader.end(undefined)}` }
+      }
+      if (meaning.failure !== undefined || meaning.broken) return meaning
+      if (isEmpty(event.data, meaning)) return { ...meaning, out: '' }
+      return isPlain ? meaning : seen(event.data, meaning)
+    },
+  }
+
+  /** Events that say an end or a usage are read once more: there are few of them. */
+  function seen(data: string, meaning: WireMeaning): WireMeaning {
+    if (!meaning.usage && !data.includes('"finish_reason"')) return meaning
+    const chunk = recordOf(JSON.parse(data))
+    endings.see(chunk)
+    if (counter === undefined || !isRecord(chunk.usage)) return meaning
+    const usage = counter.add(chunk)
+    return { ...meaning, out: counter.withoutUsage(chunk), ...(usage && { usage }) }
+  }
+}
+
+/** Nothing, or a verdict on content: clients read the first choice of every event without asking whether it is there. */
+function isEmpty(data: string, { out, usage }: WireMeaning): boolean {
+  if (out !== 'same' || usage !== undefined) return false
+  return data.trim() === 'null' || NO_CHOICES.test(data)
+}
+
+const NO_CHOICES = /"choices":\s?\[\]/
+
+/** Whether every choice that was asked for has had its end. */
+class Endings {
+  readonly #asked: number
+  readonly #ended = new Set<number>()
+
+  constructor({ choices }: CompletionsRequest) {
+    this.#asked = choices
+  }
+
+  see({ choices }: Chunk): void {
+    for (const choice of listOf(choices).map(recordOf)) {
+      if (isFinished(choice)) this.#ended.add(indexOf(choice))
+    }
+  }
+
+  /** At the end of the stream: a client would take for whole what is not. A single choice may end without a reason. */
+  failure(): Failure | undefined {
+    if (this.#asked === 1 || this.#ended.size >= this.#asked) return undefined
+    return malformed(`The answer ended after ${this.#ended.size} of ${this.#asked} choices.`)
+  }
+}
