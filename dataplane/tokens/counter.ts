@@ -2,15 +2,24 @@
 import type { ModelRequest } from '../inner-form.ts'
 import { estimatePromptTokens } from './count.ts'
 
-/** Counts prompts for the models of one tokenizer. */
-export interface Counter {
-  /** Whether it counts as the model does; else it estimates. */
+/** The tokens of a prompt. */
+export interface PromptCount {
+  readonly tokens: number
+  /** Counted as the model does; else estimated. */
   readonly exact: boolean
-  /** A promise never rejects: where counting fails, it is estimated. */
-  count(request: ModelRequest): number | Promise<number>
 }
 
-export const ESTIMATE: Counter = { exact: false, count: estimatePromptTokens }
+/** Counts prompts for the models of one tokenizer. */
+export interface Counter {
+  /** A promise never rejects: where counting fails, it is estimated. */
+  count(request: ModelRequest): PromptCount | Promise<PromptCount>
+}
+
+export const ESTIMATE: Counter = {
+  count: (request) => ({ tokens: estimatePromptTokens(request), exact: false }),
+}
+
+const PENDING: PromptCount = { tokens: 0, exact: false }
 
 /** The part of an upstream that counts. */
 interface Counting {
@@ -22,8 +31,8 @@ export class PromptTokens {
   readonly #request: ModelRequest
   /** The first counter is mostly the only one. */
   #first: Counter | undefined
-  #tokens = 0
-  #others: Map<Counter, number> | undefined
+  #count = PENDING
+  #others: Map<Counter, PromptCount> | undefined
 
   constructor(request: ModelRequest) {
     this.#request = request
@@ -34,19 +43,24 @@ export class PromptTokens {
     let pending: Promise<void>[] | undefined
     for (const { counter } of upstreams) {
       if (counter === this.#first || this.#others?.has(counter)) continue
-      const tokens = counter.count(this.#request)
-      const isKnown = typeof tokens === 'number'
-      this.#note(counter, isKnown ? tokens : 0)
-      if (isKnown) continue
+      const counted = counter.count(this.#request)
+      const isPending = counted instanceof Promise
+      this.#note(counter, isPending ? PENDING : counted)
+      if (!isPending) continue
       pending ??= []
-      pending.push(tokens.then((known) => this.#note(counter, known)))
+      pending.push(counted.then((known) => this.#note(counter, known)))
     }
     return pending && Promise.all(pending)
   }
 
   /** The count for an upstream that has been counted for. */
   at({ counter }: Counting): number {
-    return counter === this.#first ? this.#tokens : (this.#others?.get(counter) ?? 0)
+    return this.#countOf(counter).tokens
+  }
+
+  /** Whether all of these have been counted for, and not estimated. */
+  areExact(upstreams: readonly Counting[]): boolean {
+    return upstreams.every(({ counter }) => this.#countOf(counter).exact)
   }
 
   most(upstreams: readonly Counting[]): number {
@@ -55,12 +69,16 @@ export class PromptTokens {
     return most
   }
 
-  #note(counter: Counter, tokens: number): void {
+  #countOf(counter: Counter): PromptCount {
+    return counter === this.#first ? this.#count : (this.#others?.get(counter) ?? PENDING)
+  }
+
+  #note(counter: Counter, count: PromptCount): void {
     this.#first ??= counter
-    if (counter === this.#first) this.#tokens = tokens
+    if (counter === this.#first) this.#count = count
     else {
       this.#others ??= new Map()
-      this.#others.set(counter, tokens)
+      this.#others.set(counter, count)
     }
   }
 }

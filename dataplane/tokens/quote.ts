@@ -89,7 +89,7 @@ function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Q
   const reserved = isUnbounded ? answerReserved(largestWindow(lane)) : 0
   return {
     prompt: tokens.most(targets),
-    exact: targets.every(({ counter }) => counter.exact),
+    exact: tokens.areExact(targets),
     answer: (own ?? injected ?? reserved) * answersOf(request),
     injected,
     fitsAll,

@@ -1,5 +1,6 @@
 /** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
 import { z } from 'zod'
+import { ENCODINGS } from '../../providers/encodings.ts'
 import { PROVIDER_NAMES } from '../../providers/index.ts'
 import { count, headers, name, seconds, text, url } from './fields.ts'
 
@@ -43,7 +44,12 @@ export const CircuitBreaker = z.strictObject({
 })
 
 const Tokenizer = z.strictObject({
-  encoding: text().optional().describe('A bundled encoding such as o200k_base.'),
+  encoding: z
+    .enum(ENCODINGS)
+    .optional()
+    .describe(
+      'A bundled encoding; prompts are counted exactly where a budget or a window needs it.',
+    ),
   file: text().optional().describe('Path of a tokenizer.json.'),
   upstream: z.boolean().optional().describe("Count with the runtime's own /tokenize."),
 })

@@ -3,7 +3,8 @@ import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
 import type { FetchedCredential } from '../../providers/credential-source.ts'
 import type { Candidate } from '../../strategies/contract.ts'
-import { type Counter, ESTIMATE } from '../../tokens/counter.ts'
+import type { Counter } from '../../tokens/counter.ts'
+import { counterOf } from '../../tokens/exact/counters.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
@@ -17,7 +18,7 @@ export class Target implements Candidate {
   readonly weight: number
   readonly state: TargetState
   /** Counts the tokens of prompts that it may get. */
-  readonly counter: Counter = ESTIMATE
+  readonly counter: Counter
   /** The provider's headers of an earlier request, and what was made of them. */
   #provided: Headers | undefined
   #sent: readonly string[] = []
@@ -29,6 +30,7 @@ export class Target implements Candidate {
     this.settings = settings
     this.weight = weight
     this.state = state
+    this.counter = counterOf(settings)
   }
 
   get name(): string {

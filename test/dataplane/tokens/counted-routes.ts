@@ -13,11 +13,11 @@ export interface CountedUpstream {
 /** Counts this many tokens, at once or later; `asked` counts how often. */
 export function aCounter(tokens: number, later = false): Counter & { asked: number } {
   const counter = {
-    exact: true,
     asked: 0,
     count() {
       counter.asked++
-      return later ? Promise.resolve(tokens) : tokens
+      const count = { tokens, exact: true }
+      return later ? Promise.resolve(count) : count
     },
   }
   return counter
@@ -67,7 +67,7 @@ export function aCountedGateway(
     admit(members: Readonly<Record<string, unknown>> = {}) {
       const route = snapshot.routes.get('chat') ?? assert.fail('There is no route "chat".')
       const rules = snapshot.limits.rules.of('acme')
-      // Nobody reads the key behind authentication.
+      // The key is read by authentication alone.
       const caller = { tenant: 'acme' } as Parameters<typeof admit>[0]['caller']
       const call = { id: `r-${++calls}`, receivedAt: gateway.clock.now() }
       const request = aRequest(members)

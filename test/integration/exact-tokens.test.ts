@@ -1,0 +1,35 @@
+/** An upstream that names its encoding: prompts are counted as its model does, where an estimate would be wrong. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { errorOf, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { until } from '../helpers/until.ts'
+
+const WINDOW = 100
+const fake = await startUpstream()
+const upstream = (name: string, tokenizer?: object) => ({
+  name,
+  endpoint: fake.url,
+  model: 'm',
+  context_window: WINDOW,
+  ...(tokenizer && { tokenizer }),
+})
+const front = await startFront({
+  upstreams: [upstream('estimated'), upstream('exact', { encoding: 'o200k_base' })],
+  routes: ['estimated', 'exact'].map((name) => ({ name, strategy: 'single', primary: name })),
+})
+after(() => Promise.all([front.process.stop(), fake.close()]))
+
+/** Each of these words is a token of six bytes; 7 tokens stand around them. */
+const words = (count: number) => [{ role: 'user', content: ' hello'.repeat(count) }]
+
+test('a prompt that is estimated too long is served where it is counted', async () => {
+  const estimated = await front.chat({ model: 'estimated', messages: words(WINDOW - 10) })
+  assert.equal(errorOf(estimated).code, 'ERR_GW_CONTEXT_OVERFLOW')
+  // The tables of the encoding may still be loading.
+  await until('the prompt is counted', async () => {
+    const counted = await front.chat({ model: 'exact', messages: words(WINDOW - 10) })
+    return counted.status === 200
+  })
+  const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
+  assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
+})
