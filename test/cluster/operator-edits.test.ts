@@ -119,8 +119,10 @@ test('a pod that refuses is named within 15 s with what it says, and the others 
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('what was changed by hand is put right again', async () => {
+test('what was changed by hand is put right again, and an identity that a cloud reads stays', async () => {
   const { kubectl } = rig.cluster
+  const role = 'eks.amazonaws.com/role-arn=arn:aws:iam::123456789012:role/models'
+  await kubectl(['annotate', 'serviceaccount', 'production', role, '-n', 'ai'])
   await kubectl(['delete', 'service,pdb', 'production', '-n', 'ai'])
   await kubectl([
     'patch',
@@ -149,6 +151,9 @@ test('what was changed by hand is put right again', async () => {
     await kubectl(['get', 'deployment', 'production', '-n', 'ai', '-o', 'json']),
   )
   assert.equal(metadata.annotations['inference.gw/applied-generation'], `${metadata.generation}`)
+  const account = ['get', 'serviceaccount', 'production', '-n', 'ai', '-o', 'json']
+  const { metadata: told } = JSON.parse(await kubectl(account))
+  assert.equal(told.annotations?.[role.split('=')[0] ?? ''], role.split('=')[1])
 })
 
 test('a paused gateway is left alone until it goes on', async () => {
