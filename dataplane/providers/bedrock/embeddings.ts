@@ -1,7 +1,7 @@
 /** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded } from '../contract.ts'
+import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed } from '../failures/classify.ts'
 import { textsOf } from '../inputs.ts'
@@ -18,10 +18,16 @@ const INPUT_TYPE = 'search_document'
 const COHERE = /(?:^|\.)cohere\.embed-(v4)?/
 
 /** A client may say `input_type` itself. */
-export function embeddingsRequest(request: EmbeddingsRequest, model: string): Json {
+export function embeddingsRequest(
+  request: EmbeddingsRequest,
+  { model, inputType = INPUT_TYPE }: ProviderSettings,
+): Json {
   const texts = textsOf(request.body, facts.name)
   const cohere = COHERE.exec(model)
-  if (cohere !== null) return cohereRequest(request, texts, cohere[1] !== undefined)
+  if (cohere !== null) {
+    const purpose = textOf(request.body.input_type) ?? inputType
+    return cohereRequest(request, texts, purpose, cohere[1] !== undefined)
+  }
   return titanRequest(request, texts, model)
 }
 
@@ -37,8 +43,9 @@ function titanRequest(
 }
 
 function cohereRequest(
-  { body, dimensions }: EmbeddingsRequest,
+  { dimensions }: EmbeddingsRequest,
   texts: readonly string[],
+  purpose: string,
   isSizable: boolean,
 ): Json {
   if (texts.length > TEXTS_MAX) {
@@ -47,7 +54,7 @@ function cohereRequest(
   if (!isSizable && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
   return {
     texts,
-    input_type: textOf(body.input_type) ?? INPUT_TYPE,
+    input_type: purpose,
     embedding_types: ['float'],
     // A text that is cut has another meaning.
     truncate: 'NONE',

@@ -9,6 +9,7 @@ export const facts: ProviderFacts = {
   hosted: true,
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],
+  takesInputType: true,
   requires: {
     setting: 'region',
     message: 'required: bedrock has an address for each region',

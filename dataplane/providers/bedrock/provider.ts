@@ -39,7 +39,7 @@ export const bedrock: Provider = {
         return {
           path: `/model/${segmentOf(model)}/invoke`,
           headers: headersOf(settings, false),
-          body: JSON.stringify(embeddingsRequest(request, model)),
+          body: JSON.stringify(embeddingsRequest(request, settings)),
           leftOut: membersLeftOut(request.body, EMBEDDINGS_TAKEN, []),
         }
       },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,6 +78,15 @@ test('the variable with an API key comes before the chain', async () => {
   const source = sourceFor({}, { AWS_BEARER_TOKEN_BEDROCK: 'ABSKabc', AWS_ACCESS_KEY_ID: ID })
   assert.equal(source?.from, 'AWS_BEARER_TOKEN_BEDROCK')
   assert.deepEqual(await source?.fetch(never), { value: 'ABSKabc' })
+})
+
+test("AWS's package is loaded when the chain is asked, and not before", async () => {
+  const { cache } = createRequire(import.meta.url)
+  const isLoaded = () =>
+    Object.keys(cache).some((path) => path.includes('credential-provider-node'))
+  assert.equal(isLoaded(), false)
+  await fromChain({ AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET })
+  assert.equal(isLoaded(), true)
 })
 
 test('the chain finds the variables of the process', async () => {
