@@ -1,5 +1,5 @@
 /** Reads a whole answer of OpenAI's own wire. */
-import type { ChatRequest } from '../../inner-form.ts'
+import type { ChatRequest, Usage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -8,7 +8,25 @@ import { readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
-export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
+/** A whole answer after repairs; `same` where they changed nothing, so that its bytes may pass. */
+type WholeRead =
+  | {
+      readonly kind: 'answer'
+      readonly answer: Readonly<Record<string, unknown>>
+      readonly same: boolean
+      readonly usage: Usage | undefined
+    }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+/** For clients of the same wire. */
+export function passAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
+  const read = readAnswer(body, request, options)
+  if (read.kind === 'failure') return read
+  const { answer, same, usage } = read
+  return { kind: 'body', body: same ? body : JSON.stringify(answer), usage }
+}
+
+export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): WholeRead {
   const answer = parsed(body.toString())
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))
@@ -20,10 +38,10 @@ export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
     const renamed = options.renamesReasoning ? withReasonings(answer, 'message') : answer
-    return { kind: 'body', body: renamed === answer ? body : JSON.stringify(renamed), usage }
+    return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)
-  return { kind: 'body', body: JSON.stringify(repaired), usage }
+  return { kind: 'answer', answer: repaired, same: false, usage }
 }
 
 /** A generation that the runtime gave up ends like a failure, though it is reported like an end. */
@@ -36,6 +54,6 @@ export function failingReason(
   return { class: 'server', message: `The upstream gave up the generation (${reason}).` }
 }
 
-function failed(failure: Failure): Passed {
+function failed(failure: Failure): WholeRead {
   return { kind: 'failure', failure }
 }

@@ -7,7 +7,7 @@ import type {
   ChatRequest,
   FinishReason,
 } from '../../inner-form.ts'
-import { countOf, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { countOf, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { Decoded, Meaning, StreamReader } from '../contract.ts'
 import { readAnswer } from './answer.ts'
 import { type Chunk, openChunks } from './chunks.ts'
@@ -23,8 +23,7 @@ export function decodeAnswer(
 ): Decoded<ChatAnswer> {
   const read = readAnswer(body, request, options)
   if (read.kind === 'failure') return read
-  // It has just been read as an object with choices.
-  const { id, model, choices } = recordOf(parsed(String(read.body)))
+  const { id, model, choices } = read.answer
   const answer = {
     id: textOf(id) ?? 'unknown',
     model: textOf(model) ?? '',

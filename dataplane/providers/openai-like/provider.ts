@@ -4,7 +4,7 @@
 import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer } from '../failures/classify.ts'
-import { readAnswer } from './answer.ts'
+import { passAnswer } from './answer.ts'
 import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
 import { decodeAnswer, openReader } from './inner.ts'
@@ -38,7 +38,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
         openStream: (request) => openReader(request, options),
         sameWire: {
           wire: WIRE,
-          decode: (body, request) => readAnswer(body, request, options),
+          decode: (body, request) => passAnswer(body, request, options),
           openStream: (request) => openWireReader(request, options),
         },
       },
