@@ -8,13 +8,18 @@ import { effectiveSection } from '../config/shown/effective.ts'
 import { shownText } from '../config/shown/masking.ts'
 import { compile } from '../config/snapshot.ts'
 import type { Activation } from '../process/activation.ts'
-import type { AdminRequest, AdminResponse } from './routes.ts'
+
+/** As the admin API answers. */
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
 
 export async function replaceConfiguration(
   body: string,
-  { only, dry_run }: AdminRequest['query'],
+  { only, dry_run }: Readonly<Record<string, string>>,
   activation: Activation,
-): Promise<AdminResponse> {
+): Promise<Answer> {
   const isRehearsal = dry_run === 'true'
   if (activation.isReadOnly && !isRehearsal) {
     return failure(
@@ -46,7 +51,7 @@ export async function replaceConfiguration(
   }
 }
 
-function rehearsed(fresh: Loaded, differences: readonly Difference[]): AdminResponse {
+function rehearsed(fresh: Loaded, differences: readonly Difference[]): Answer {
   const problems = fresh.problems.map(renderProblem)
   if (fresh.configuration === undefined) return refused(problems)
   try {
@@ -71,10 +76,10 @@ function sideOf({ configuration, referenceAt }: Loaded): Side {
   }
 }
 
-function refused(problems: readonly string[]): AdminResponse {
+function refused(problems: readonly string[]): Answer {
   return failure(422, 'The configuration was refused.', { problems })
 }
 
-function failure(status: number, message: string, facts: object = {}): AdminResponse {
+function failure(status: number, message: string, facts: object = {}): Answer {
   return { status, body: { error: { message, ...facts } } }
 }

@@ -1,29 +1,9 @@
 /** Which store a process counts in: memory alone, memory with a journal under `state_dir`, or one that replicas share. */
-import type { Clock, Deadlines } from '../base/clock.ts'
 import type { Section } from '../config/schema/index.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
-import type { Store } from './contract.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
+import type { OpenStore, StoreContext } from './opened.ts'
 import type { RedisContext } from './shared/open-redis.ts'
-
-export interface StoreContext {
-  readonly clock: Clock
-  readonly deadlines: Deadlines
-  readonly metrics: Metrics
-  readonly log: Log
-}
-
-export interface OpenStore {
-  readonly store: Store
-  /** A member of GET /status. */
-  status(): Readonly<Record<string, unknown>>
-  /** Resolves once it answers; a shared one that is away is not waited for longer than a second. */
-  start(): Promise<void>
-  /** Writes what is left; nothing may be counted afterwards. */
-  close(): Promise<void>
-}
 
 /** Throws a StateError when the folder cannot be used. */
 export async function openStore(

@@ -21,7 +21,7 @@ const LOST = -3
 const TRIES_MAX = 5
 
 /** Windows and arguments are asked for again with each try: the moment may be another one by then. */
-export interface Call {
+export interface RedisCall {
   readonly script: Script
   readonly account: Account
   readonly isBounded: boolean
@@ -64,7 +64,7 @@ export class Calls {
     return this.#present
   }
 
-  async run(call: Call): Promise<readonly number[]> {
+  async run(call: RedisCall): Promise<readonly number[]> {
     const missing: AccountWindow[] = []
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const { present } = this
@@ -105,7 +105,7 @@ export class Calls {
   }
 
   async #send(
-    { script, account }: Pick<Call, 'script' | 'account'>,
+    { script, account }: Pick<RedisCall, 'script' | 'account'>,
     { windows, until, args }: Sent,
   ): Promise<readonly (number | string)[]> {
     const keys = [...account.keys]

@@ -2,7 +2,7 @@
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../config/schema/index.ts'
-import type { OpenStore, StoreContext } from '../open.ts'
+import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'
 import { RedisLink } from '../redis/redis-link.ts'
