@@ -29,6 +29,8 @@ export interface ModelServerOptions {
   /** Tokens of prompt and answer that one request may have. */
   readonly context?: number
   readonly apiKey?: string
+  /** How it makes one vector of a text; absent: it has no embeddings. */
+  readonly pooling?: 'mean'
   /** The model's name in answers. */
   readonly alias?: string
 }

@@ -19,6 +19,7 @@ def read_options():
     parser.add_argument("--context", type=int, default=4096, help="tokens for each of them")
     parser.add_argument("--api-key", help="the key clients must send; absent: none")
     parser.add_argument("--alias", default="tiny", help="the model's name in answers")
+    parser.add_argument("--pooling", choices=["mean"], help="how vectors are made; absent: none are")
     return parser.parse_args()
 
 
@@ -35,6 +36,9 @@ def start_server(options):
     parameters.cpuparams.n_threads = 1
     parameters.endpoint_metrics = True
     parameters.api_keys = [options.api_key] if options.api_key else []
+    if options.pooling:
+        parameters.embedding = True
+        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     return xllamacpp.Server(parameters)
 
 
