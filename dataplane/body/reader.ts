@@ -2,9 +2,9 @@
 
 import type { Deadline, Deadlines } from '../base/clock.ts'
 import { GatewayError } from '../base/errors.ts'
+import { Gathered } from '../base/gathered.ts'
 import type { BodyTaker } from '../call.ts'
 import type { HeldBody } from './bodies.ts'
-import { Gathered } from './gathered.ts'
 
 export interface Reading {
   /** What the head says of its length. */
@@ -30,7 +30,7 @@ export class BodyReader implements BodyTaker, Deadline {
 
   constructor(reading: Reading) {
     this.#reading = reading
-    this.#gathered = new Gathered(reading.expected)
+    this.#gathered = new Gathered(reading)
     this.due = reading.dueAt
     this.whole = new Promise((resolve, reject) => {
       this.#resolve = resolve
@@ -53,7 +53,7 @@ export class BodyReader implements BodyTaker, Deadline {
 
   ended(): void {
     this.#reading.deadlines.remove(this)
-    if (!this.sated) this.#resolve(this.#gathered.whole())
+    if (!this.sated) this.#resolve(this.#gathered.take())
   }
 
   broken(why: GatewayError): void {
@@ -69,7 +69,7 @@ export class BodyReader implements BodyTaker, Deadline {
   #refuse(why: GatewayError): void {
     this.sated = true
     this.#reading.deadlines.remove(this)
-    this.#gathered = new Gathered(undefined)
+    this.#gathered = new Gathered({})
     this.#reject(why)
   }
 }

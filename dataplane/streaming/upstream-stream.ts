@@ -1,7 +1,7 @@
 /** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
+import { Gathered } from '../base/gathered.ts'
 import type { Failure, Framer, Framing } from '../providers/contract.ts'
 import type { Exchange } from '../upstream/attempt/exchange.ts'
-import { Gathering } from './gathering.ts'
 import type { Tap } from './tap.ts'
 
 /** Why a stream ends before its end: a failure of the upstream, or the error with which an inspector ended it. */
@@ -41,7 +41,7 @@ export class UpstreamStream implements OpenedStream {
   readonly #tap: Tap
   readonly #exchange: Exchange
   readonly #listener: Listener
-  readonly #held = new Gathering()
+  readonly #held = new Gathered({ ownsPieces: true })
   #sink: Sink | undefined
   #open = false
   /** The upstream's part is over; later bytes are not part of the answer. */

@@ -1,7 +1,7 @@
 /** The bytes of an answer that is read whole, as far as they are worth keeping. */
+import { Gathered } from '../../base/gathered.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { Bounds } from '../../json/bounds.ts'
-import { Gathering } from '../../streaming/gathering.ts'
 import type { Encoding } from './decoding.ts'
 
 /** Largest whole answer; no chat completion is near it. */
@@ -17,7 +17,7 @@ export const TOO_LONG = {
 export class WholeAnswer {
   readonly bytesMax: number
   readonly #isJson: boolean
-  readonly #body = new Gathering()
+  readonly #body = new Gathered({ ownsPieces: true })
   #bytes = 0
   #bounds: Bounds | undefined
 
@@ -33,9 +33,15 @@ export class WholeAnswer {
     if (this.#bytes > this.bytesMax) return 'too large'
     this.#body.add(chunk)
     if (!this.#isJson || this.#bytes <= LARGE_BYTES) return undefined
-    const isFirst = this.#bounds === undefined
-    this.#bounds ??= new Bounds()
-    return this.#bounds.holds(isFirst ? this.#body.peek() : chunk) ? undefined : 'too much'
+    return this.#holds(chunk) ? undefined : 'too much'
+  }
+
+  #holds(chunk: Buffer): boolean {
+    if (this.#bounds !== undefined) return this.#bounds.holds(chunk)
+    this.#bounds = new Bounds()
+    const sofar = this.#body.take()
+    this.#body.add(sofar)
+    return this.#bounds.holds(sofar)
   }
 
   take(): Buffer {

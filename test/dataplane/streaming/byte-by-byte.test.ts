@@ -1,8 +1,8 @@
 /** Bytes that come one by one cost no more than so many times what they cost at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { Gathered } from '../../../dataplane/base/gathered.ts'
 import { SseFramer } from '../../../dataplane/providers/openai-like/sse.ts'
-import { Gathering } from '../../../dataplane/streaming/gathering.ts'
 
 type AnyCall = (...given: readonly unknown[]) => unknown
 
@@ -66,7 +66,7 @@ test('what is given out is not written into by what comes later', () => {
 test('a whole answer in pieces of any size is the same bytes, and its small pieces are no objects of their own', () => {
   const bytes = Buffer.from(Array.from({ length: LENGTH }, (_, index) => index % 251))
   for (const sizes of [[1], [1, 4_096], [4_095], [16_384, 1, 2, 3], [LENGTH], [5_000, 100]]) {
-    const gathering = new Gathering()
+    const gathering = new Gathered({ ownsPieces: true })
     for (let at = 0, turn = 0; at < bytes.length; turn++) {
       const size = sizes[turn % sizes.length] ?? 1
       gathering.add(bytes.subarray(at, at + size))
@@ -79,7 +79,7 @@ test('a whole answer in pieces of any size is the same bytes, and its small piec
 })
 
 test('an answer that comes whole is not copied', () => {
-  const gathering = new Gathering()
+  const gathering = new Gathered({ ownsPieces: true })
   const piece = Buffer.from('short')
   gathering.add(piece)
   assert.equal(gathering.take(), piece)
