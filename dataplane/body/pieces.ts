@@ -1,15 +1,19 @@
 /** Parses JSON of megabytes in pieces: short values by JSON.parse, many at once; long ones member by member. */
 import type { Found } from '../json/found.ts'
 import { MembersError } from '../json/members.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isEscaped,
+  isSpace,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../json/tokens.ts'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
 /** A part of a string that is decoded in parts, in pieces. */
 const PART_PIECES = 4
 /** `\uXXXX`. */
@@ -169,10 +173,7 @@ function cutBefore(bytes: Buffer, from: number, to: number): number {
   let nearest = at - 1
   while (nearest > at - ESCAPE_BYTES && bytes[nearest] !== BACKSLASH) nearest--
   if (bytes[nearest] !== BACKSLASH) return at
-  let first = nearest
-  while (first > from && bytes[first - 1] === BACKSLASH) first--
-  // Of an even number the last is escaped itself.
-  return (nearest - first) % 2 === 0 ? nearest : nearest + 1
+  return isEscaped(bytes, from, nearest) ? nearest + 1 : nearest
 }
 
 function valueBehind(bytes: Buffer, nameEnd: number): number {
@@ -215,10 +216,9 @@ function stringEnd({ bytes, long }: Source, start: number, last: number): number
   for (;;) {
     const quote = bytes.indexOf(QUOTE, at)
     if (quote === -1 || quote >= last) throw broken(start)
-    let slashes = 0
-    while (quote - 1 - slashes >= at && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
+    const ends = !isEscaped(bytes, at, quote)
     at = quote + 1
-    if (slashes % 2 === 0) return at
+    if (ends) return at
   }
 }
 
@@ -238,8 +238,4 @@ function skipSpace(bytes: Buffer, at: number): number {
   let index = at
   while (isSpace(bytes[index])) index++
   return index
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }

@@ -5,6 +5,7 @@ import { LARGE_BYTES } from '../base/heavy-work.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
+import { BACKSLASH, QUOTE } from '../json/tokens.ts'
 import { parseInPieces } from './pieces.ts'
 import { atOnce, inSteps } from './steps.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
@@ -13,9 +14,6 @@ import { isSparseInParts, isUtf8InParts } from './text.ts'
 const SCAN_BYTES = 65_536
 /** No model has a longer name. */
 const MODEL_BYTES_MAX = 4_096
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 
 /** A body of which only the places of its members and the model are known. */
 export interface Scanned {

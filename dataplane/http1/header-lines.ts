@@ -4,6 +4,12 @@ const LINE_END = '\r\n'
 const SPACE = 0x20
 const TAB = 0x09
 
+/** The grammar of a header (RFC 9110, 5): no value can end its line. */
+export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+export const HEADER_VALUE = /^[\t -~\x80-\xff]*$/
+/** A header section: no line that is folded, no bare CR or LF, no space before a colon, no control character. */
+export const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n)*$/
+
 /** Node's HTTP reader takes the first of these where a request repeats them; every other header is joined. */
 const FIRST_COUNTS: ReadonlySet<string> = new Set([
   'age',

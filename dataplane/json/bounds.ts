@@ -1,19 +1,22 @@
 /** What a JSON text would cost to parse, looked at before any parser begins: that stops for nobody, and keeps all it builds. */
 
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  isEscaped,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './tokens.ts'
+
 /** Deeper than any answer; a parser goes down as far as it is led. */
 const DEPTH_MAX = 64
 /** More than the probabilities of 6,000 tokens with 20 alternatives each. */
 const VALUES_MAX = 1_048_576
 /** A text of this length cannot hold much. */
 const FREE_LENGTH = 16_384
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
 
 /** Whether nesting and number of values are bounded. Of what is no JSON it may say either. Linear, and ends at the bound. */
 export function isWithinBounds(text: string): boolean {
@@ -79,15 +82,12 @@ export class Bounds {
     let at = first
     for (;;) {
       const quote = bytes.indexOf(QUOTE, at)
-      const end = quote === -1 ? bytes.length : quote
-      let slashes = 0
-      while (end - 1 - slashes >= first && bytes[end - 1 - slashes] === BACKSLASH) slashes++
       if (quote === -1) {
-        this.#isEscaped = slashes % 2 === 1
+        this.#isEscaped = isEscaped(bytes, first, bytes.length)
         return bytes.length
       }
       at = quote + 1
-      if (slashes % 2 === 0) break
+      if (!isEscaped(bytes, first, quote)) break
     }
     this.#isString = false
     return at

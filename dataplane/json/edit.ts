@@ -4,12 +4,10 @@
  */
 import type { Span } from './found.ts'
 import { type Edit, splice } from './splice.ts'
+import { COMMA, OPEN_BRACE } from './tokens.ts'
 
 /** New value of a member as JSON text by the member's name; `undefined` removes it. */
 type Changes = ReadonlyMap<string, string | undefined>
-
-const OPEN_BRACE = 0x7b
-const COMMA = 0x2c
 
 /** `bytes` must be valid JSON and `spans` what scanMembers found in it. */
 export function editMembers(

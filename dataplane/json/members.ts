@@ -1,6 +1,18 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
 import type { Found, Span } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isEscaped,
+  isSpace,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './tokens.ts'
 
 export { MembersError }
 
@@ -10,15 +22,6 @@ const MEMBERS_MAX = 256
 export const VALUES_MAX = 131_072
 /** Parsed in one go, it holds up nobody. */
 export const PIECE_BYTES = 32_768
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
-const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
 
 /**
  * Spans of the values of an object's top-level members.
@@ -147,10 +150,9 @@ export class MembersScan implements Found {
     for (;;) {
       const quote = bytes.indexOf(QUOTE, this.#at)
       if (quote === -1) throw new MembersError('The body ends in the middle of a string.')
-      let slashes = 0
-      while (quote - 1 - slashes >= this.#at && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
+      const ends = !isEscaped(bytes, this.#at, quote)
       this.#at = quote + 1
-      if (slashes % 2 === 0) break
+      if (ends) break
       if (this.#at >= until) return
     }
     const start = this.#stringAt
@@ -264,8 +266,4 @@ function memberName(bytes: Buffer, start: number, end: number): string {
   } catch {
     throw missing('a name that can be read', start)
   }
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }

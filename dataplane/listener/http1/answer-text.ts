@@ -1,8 +1,6 @@
 /** The text of an answer's head, as Node's server would write it. */
 import { STATUS_CODES } from 'node:http'
-
-/** Nothing that could end the line. */
-const VALUE_BAD = /[^\t -~\x80-\xff]/
+import { HEADER_VALUE } from '../../http1/header-lines.ts'
 
 /** Header lines that all answers of one second share. */
 export class CommonLines {
@@ -43,7 +41,7 @@ export function headerLines(headers: readonly string[]): string {
   let lines = ''
   for (let index = 0; index < headers.length; index += 2) {
     const value = headers[index + 1] ?? ''
-    if (VALUE_BAD.test(value))
+    if (!HEADER_VALUE.test(value))
       throw new TypeError(`The header ${headers[index]} would end its line.`)
     lines += `${headers[index]}: ${value}\r\n`
   }

@@ -1,12 +1,12 @@
 /** A client's body in chunks, read as strictly as Node's parser reads it: no blank, no odd extension, no folded trailer. */
 import { GatewayError } from '../../base/errors.ts'
 import { ChunkReader, type ChunkRules, type ChunkSink } from '../../http1/chunks.ts'
+import { HEADER_LINES } from '../../http1/header-lines.ts'
 import { HEADER_BYTES_MAX, rawRefusal } from '../raw-refusal.ts'
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+"
 const QUOTED = '"(?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"'
 const VALUE = `(?:${TOKEN}|${QUOTED})?`
-const TRAILER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n$/
 /** They would say anew where the body ends. */
 const FRAMING = /^(?:content-length|transfer-encoding):/i
 
@@ -21,7 +21,7 @@ const RULES: ChunkRules = {
   sizeLineMax: HEADER_BYTES_MAX,
   extensionsMax: EXTENSIONS_MAX,
   trailersMax: HEADER_BYTES_MAX,
-  isTrailer: (line) => TRAILER.test(line) && !FRAMING.test(line),
+  isTrailer: (line) => HEADER_LINES.test(line) && !FRAMING.test(line),
   malformed: () => rawRefusal(undefined),
   tooLong: () => rawRefusal('HPE_HEADER_OVERFLOW'),
 }

@@ -1,6 +1,6 @@
 /** Reads the head of an answer, and how the body behind it is framed. Refuses whatever could be read in two ways. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { trimmed } from '../../../http1/header-lines.ts'
+import { HEADER_LINES, trimmed } from '../../../http1/header-lines.ts'
 import { malformed, WireError } from './wire-error.ts'
 
 /** `length` bytes, chunks, or everything until the connection ends. */
@@ -17,8 +17,6 @@ export interface AnswerHead {
   readonly keepAliveMs: number | undefined
 }
 
-/** A header section: no line that is folded, no bare CR or LF, no space before a colon, no control character. */
-export const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n)*$/
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9]{2}(?: [\t -~\x80-\xff]*)?$/
 const LENGTH = /^[0-9]{1,15}$/
 const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i

@@ -1,10 +1,8 @@
 /** Writes the head of a request. What does not change from one to the next is written once. */
+import { HEADER_NAME, HEADER_VALUE } from '../../../http1/header-lines.ts'
 import type { PoolRequest } from './contract.ts'
 import { WireError } from './wire-error.ts'
 
-const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** Nothing that could end the line. */
-const VALUE = /^[\t -~\x80-\xff]*$/
 const PATH = /^\/[!-~\x80-\xff]*$/
 
 /** The connection's own to say. */
@@ -45,12 +43,13 @@ export class RequestHead {
       this.#path = path
       this.#headers = headers
     }
-    if (!VALUE.test(requestId)) throw invalid('x-request-id')
+    if (!HEADER_VALUE.test(requestId)) throw invalid('x-request-id')
     let own = ''
     for (let index = 0; index < ownHeaders.length; index += 2) {
       const name = ownHeaders[index] ?? ''
       const value = ownHeaders[index + 1] ?? ''
-      if (!NAME.test(name) || FRAMING.has(name) || !VALUE.test(value)) throw invalid(name)
+      if (!HEADER_NAME.test(name) || FRAMING.has(name) || !HEADER_VALUE.test(value))
+        throw invalid(name)
       own += `${name}: ${value}\r\n`
     }
     return `${this.#written}${own}x-request-id: ${requestId}\r\ncontent-length: ${body.length}\r\n\r\n`
@@ -65,7 +64,8 @@ export class RequestHead {
       const name = headers[index] ?? ''
       const value = headers[index + 1] ?? ''
       const lowered = name.toLowerCase()
-      if (!NAME.test(name) || FRAMING.has(lowered) || !VALUE.test(value)) throw invalid(name)
+      if (!HEADER_NAME.test(name) || FRAMING.has(lowered) || !HEADER_VALUE.test(value))
+        throw invalid(name)
       if (lowered === 'connection' && !CONNECTION.test(value)) throw invalid(name)
       if (lowered === 'host') host = value
       else if (lowered === 'connection') connection = value
