@@ -18,7 +18,12 @@ export async function serve(
   api: Api,
 ): Promise<void> {
   const { clock } = gateway
-  const response = new ClientResponse(call, api.wire, gateway, headers)
+  const response = new ClientResponse(
+    call,
+    api.wireOf?.(call.incoming) ?? api.wire,
+    gateway,
+    headers,
+  )
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)

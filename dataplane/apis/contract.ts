@@ -1,5 +1,5 @@
 /** An API: a method and a path of the client listener, and its work on a visit. */
-import type { Call } from '../call.ts'
+import type { Call, Incoming } from '../call.ts'
 import type { Active, Gateway } from '../gateway.ts'
 import type { ClientResponse } from '../response.ts'
 import type { Trace } from '../telemetry/traces.ts'
@@ -13,6 +13,8 @@ export interface Api {
   /** Probes: not recorded. */
   readonly quiet?: boolean
   readonly wire: ClientWire
+  /** The wire of the client that asks, where clients of several share the path. */
+  wireOf?(incoming: Pick<Incoming, 'header'>): ClientWire
   run(visit: Visit): Promise<void> | void
 }
 

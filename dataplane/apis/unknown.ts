@@ -3,20 +3,21 @@ import { GatewayError } from '../base/errors.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import { shownPath } from '../base/shown-text.ts'
 import { identify } from '../visit.ts'
-import { anthropicWire } from './anthropic-messages/wire.ts'
 import type { Api } from './contract.ts'
 import { APIS } from './index.ts'
 import { openAiWire } from './openai/wire.ts'
+import { wireOfClient } from './wire-of-client.ts'
 
 const PATH_SHOWN_MAX = 100
 const STORED = '/v1/responses/'
 const OFFERED = APIS.filter(({ method }) => method === 'POST').map(({ path }) => path)
 
-const UNKNOWN: Api = {
+export const UNKNOWN: Api = {
   method: 'GET',
   path: '*',
   summary: 'Everything that is not an API.',
   wire: openAiWire,
+  wireOf: wireOfClient,
   run(visit) {
     // A client needs no key to learn that there is nothing here, so a bad one is not refused.
     try {
@@ -36,13 +37,6 @@ const UNKNOWN: Api = {
     throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(`${method} ${shown}`, path))
   },
 }
-
-/** Clients of Anthropic's API say its version with every request. */
-export function unknownApi(isAnthropic: boolean): Api {
-  return isAnthropic ? ANTHROPIC_UNKNOWN : UNKNOWN
-}
-
-const ANTHROPIC_UNKNOWN: Api = { ...UNKNOWN, wire: anthropicWire }
 
 function messageOf(asked: string, path: string): string {
   if (path.startsWith(STORED))

@@ -1,7 +1,7 @@
 /** The table of APIs, matched in the same way for both readers of a connection. */
 import type { Api } from '../apis/contract.ts'
 import { APIS } from '../apis/index.ts'
-import { unknownApi } from '../apis/unknown.ts'
+import { UNKNOWN } from '../apis/unknown.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import type { Incoming } from '../call.ts'
 import type { PlainLine } from './http1/plain-head.ts'
@@ -22,9 +22,9 @@ export function servedBy(api: Api): Served {
 }
 
 /** The API that a request asks for. */
-export function apiOf(incoming: Pick<Incoming, 'method' | 'url' | 'header'>): Api {
+export function apiOf(incoming: Pick<Incoming, 'method' | 'url'>): Api {
   const path = pathOf(incoming.url)
   const method = incoming.method === 'HEAD' ? 'GET' : incoming.method
   const found = APIS.find((api) => api.method === method && isSpelledAs(path, api.path))
-  return found ?? unknownApi(incoming.header('anthropic-version') !== undefined)
+  return found ?? UNKNOWN
 }

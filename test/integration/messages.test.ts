@@ -466,3 +466,23 @@ test('a message that Anthropic cannot take goes to the next model, translated', 
   const message = await client.messages.create({ ...question, model: 'pair' })
   assert.deepEqual(message.content, [{ type: 'text', text: 'hello' }])
 })
+
+test('the SDK lists the models and finds one, and a missing one is refused in its envelope', async () => {
+  const listed = await Array.fromAsync(await client.models.list())
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    ['chat', 'claude', 'gone', 'pair'],
+  )
+  const one = await client.models.retrieve('chat')
+  assert.partialDeepStrictEqual(one, { id: 'chat', type: 'model', max_input_tokens: 4000 })
+  assert.ok(Date.parse(one.created_at) > Date.parse('2026-01-01'))
+  const missing = await refusal(client.models.retrieve('nowhere'))
+  assert.partialDeepStrictEqual(missing.error, { error: { type: 'not_found_error' } })
+})
+
+test('a path that is not offered says what is, in the envelope of its client', async () => {
+  const error = await refusal(client.messages.batches.list().then(String))
+  assert.equal(error.status, 404)
+  assert.match(error.message, /is not offered by this gateway; it offers POST .*\/v1\/messages/)
+  assert.partialDeepStrictEqual(error.error, { type: 'error' })
+})

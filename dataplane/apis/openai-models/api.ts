@@ -1,25 +1,31 @@
-/** GET /v1/models: the routes a key may use, as OpenAI lists models. */
+/** GET /v1/models: the routes a key may use, in one form that clients of OpenAI's and of Anthropic's API read. */
 
 import { GatewayError } from '../../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
 import { shownName } from '../../base/shown-text.ts'
 import type { Caller } from '../../call.ts'
+import type { Route } from '../../config/snapshot.ts'
 import { mayUse } from '../../stages/match.ts'
+import type { Lane } from '../../upstream/target/targets.ts'
 import { describeLimits, identify } from '../../visit.ts'
 import type { Api, Visit } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
+import { wireOfClient } from '../wire-of-client.ts'
 
 export const openAiModels: Api = {
   method: 'GET',
   path: '/v1/models',
   summary: "The key's routes and their aliases, as models.",
   wire: openAiWire,
+  wireOf: wireOfClient,
   async run(visit) {
     const caller = identify(visit)
     await describeLimits(visit)
     requireScope(caller)
-    const data = permitted(caller, visit).map(modelOf)
-    visit.response.send(200, 'application/json', JSON.stringify({ object: 'list', data }))
+    const data = permitted(caller, visit).map(([name, route]) => modelOf(name, route, visit))
+    const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+    const list = { object: 'list', data, has_more: false, ...ends }
+    visit.response.send(200, 'application/json', JSON.stringify(list))
   },
 }
 
@@ -28,27 +34,28 @@ export const openAiModel: Api = {
   path: `${MODEL_PREFIX}*`,
   summary: 'One route or alias, as a model; a slash in its name may be written %2F.',
   wire: openAiWire,
+  wireOf: wireOfClient,
   async run(visit) {
     const caller = identify(visit)
     await describeLimits(visit)
     requireScope(caller)
     // Route names may hold slashes and encoded characters, so the rest of the path is the name.
     const asked = decodeURIComponent(pathOf(visit.call.incoming.url).slice(MODEL_PREFIX.length))
-    if (!permitted(caller, visit).includes(asked)) {
+    const found = permitted(caller, visit).find(([name]) => name === asked)
+    if (found === undefined) {
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',
         `This key has no route "${shownName(asked)}"; GET /v1/models lists those it has.`,
         { param: 'model' },
       )
     }
-    visit.response.send(200, 'application/json', JSON.stringify(modelOf(asked)))
+    const model = modelOf(asked, found[1], visit)
+    visit.response.send(200, 'application/json', JSON.stringify(model))
   },
 }
 
-function permitted(caller: Caller, { active }: Visit): string[] {
-  return [...active.snapshot.models]
-    .filter(([, route]) => mayUse(caller.key, route.name))
-    .map(([name]) => name)
+function permitted(caller: Caller, { active }: Visit): [string, Route][] {
+  return [...active.snapshot.models].filter(([, route]) => mayUse(caller.key, route.name))
 }
 
 function requireScope(caller: Caller): void {
@@ -59,7 +66,30 @@ function requireScope(caller: Caller): void {
   )
 }
 
-/** A route has no birthday; the SDKs want a number. */
-function modelOf(id: string) {
-  return { id, object: 'model', created: 0, owned_by: 'gw' }
+/** A route has no birthday, so it is as old as the configuration in force. */
+function modelOf(id: string, route: Route, { active, gateway }: Visit) {
+  const created = Math.floor(gateway.metrics.reloadedAt.at().value)
+  const window = windowOf(active.lanes.get(route.name))
+  return {
+    id,
+    object: 'model',
+    created,
+    owned_by: 'gw',
+    type: 'model',
+    display_name: id,
+    created_at: `${new Date(created * 1000).toISOString().slice(0, -5)}Z`,
+    ...(window !== undefined && {
+      context_length: window,
+      context_window: window,
+      max_model_len: window,
+      max_input_tokens: window,
+    }),
+  }
+}
+
+/** The largest among its upstreams; undefined where one is not known. */
+function windowOf(lane: Lane | undefined): number | undefined {
+  const windows = lane?.targets.map(({ contextWindow }) => contextWindow) ?? []
+  const known = windows.filter((window) => window !== undefined)
+  return known.length === 0 || known.length < windows.length ? undefined : Math.max(...known)
 }
