@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatRequest } from '../../dataplane/inner-form.ts'
 import { Meter } from '../../dataplane/meter.ts'
+import { anEmbeddingsRequest } from '../helpers/providers/a-request.ts'
 
 /** All that a meter reads of a request. */
 const request = {
+  operation: 'chat',
   bytes: Buffer.alloc(41),
   promptTokensMax: 14,
 } as unknown as ChatRequest
@@ -49,6 +51,13 @@ test('what was seen of a stream that never told its usage is counted, and said t
     promptTokens: 11,
     estimated: true,
   })
+})
+
+test('vectors of unknown usage cost the tokens of the inputs, and nothing for the answer', () => {
+  const meter = new Meter()
+  meter.begin('one', 'm').answerBytes = 4_000
+  const [charge] = meter.charges(anEmbeddingsRequest({ input: ['12345678', '1234'] }))
+  assert.partialDeepStrictEqual(charge?.usage, { promptTokens: 3, completionTokens: 0 })
 })
 
 test('a usage of zero is a usage', () => {
