@@ -48,7 +48,7 @@ const FAMILIES: readonly Family[] = [
     efforts: { ...PRO_LEVELS, medium: 'HIGH' },
     signs: true,
   },
-  { of: /^gemini-[\d.]+-pro/, member: 'thinkingLevel', efforts: PRO_LEVELS, signs: true },
+  { of: /^gemini-(?:[\d.]+-)?pro/, member: 'thinkingLevel', efforts: PRO_LEVELS, signs: true },
 ]
 /** The lowest level of the smaller models comes close to no thinking. */
 const NEWEST: Family = {
