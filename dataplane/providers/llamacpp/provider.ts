@@ -28,6 +28,7 @@ export const llamacpp = openAiLike(facts, {
     hints: hintsExcept('seed'),
     usagePerChoice: true,
   },
+  besideUsage: ['timings'],
   embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })

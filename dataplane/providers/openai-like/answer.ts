@@ -4,7 +4,7 @@ import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts
 import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
-import { readUsage, withReasonings } from './members.ts'
+import { OTHER_NAME, readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
@@ -37,7 +37,7 @@ export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
   if (failing) return failed(failing)
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
-    const renamed = options.renamesReasoning ? withReasonings(answer, 'message') : answer
+    const renamed = body.includes(OTHER_NAME) ? withReasonings(answer, 'message') : answer
     return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)

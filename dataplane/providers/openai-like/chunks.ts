@@ -31,7 +31,7 @@ export type Streamed = ChatRequest | CompletionsRequest
 /** The differences of a runtime that show in its streams. */
 export type Streaming = Pick<
   OpenAiLike,
-  'failing' | 'recognisers' | 'renamesReasoning' | 'repair' | 'sendsVerdicts'
+  'besideUsage' | 'failing' | 'recognisers' | 'repair' | 'sendsVerdicts'
 >
 
 export function openChunks(request: Streamed, options: Streaming) {
@@ -56,9 +56,9 @@ export function openChunks(request: Streamed, options: Streaming) {
 }
 
 function piecesOf(chunk: Chunk, text: string, options: Streaming): readonly Piece[] {
-  if (options.sendsVerdicts !== true) return [renamed(chunk, text, options)]
+  if (options.sendsVerdicts !== true) return [renamed(chunk, text)]
   const kept = withoutVerdicts(chunk)
-  if (kept === chunk) return [renamed(chunk, text, options)]
+  if (kept === chunk) return [renamed(chunk, text)]
   return kept === undefined ? [] : [piece(kept)]
 }
 
@@ -76,8 +76,8 @@ export function isFinished({ finish_reason: reason }: Chunk): boolean {
   return reason !== undefined && reason !== null
 }
 
-function renamed(chunk: Chunk, text: string, { renamesReasoning }: Streaming): Piece {
-  const one = renamesReasoning && text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
+function renamed(chunk: Chunk, text: string): Piece {
+  const one = text.includes(OTHER_NAME) ? withReasonings(chunk, 'delta') : chunk
   return one === chunk ? { chunk, text } : piece(one)
 }
 

@@ -1,6 +1,6 @@
 /** Members of OpenAI's answers that runtimes write in several ways: usage, reasoning, log probabilities. */
 import type { Usage } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, recordOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -35,7 +35,7 @@ export const OTHER_NAME = '"reasoning"'
 
 /** A message or a delta; the same object where nothing has to change. */
 export function withReasoning(message: Json): Json {
-  if (typeof message.reasoning !== 'string' || 'reasoning_content' in message) return message
+  if (typeof message.reasoning !== 'string' || textOf(message.reasoning_content)) return message
   const { reasoning, ...rest } = message
   return { ...rest, reasoning_content: reasoning }
 }

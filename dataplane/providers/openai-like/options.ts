@@ -25,8 +25,8 @@ export interface OpenAiLike {
   readonly rewrite?: (body: ChatBody) => Readonly<Record<string, unknown>>
   /** Finish reasons that are failures. */
   readonly failing?: readonly string[]
-  /** Reasoning has another name there than the one most clients read. */
-  readonly renamesReasoning?: boolean
+  /** Members of a stream's usage event that say something else; clients get them though they asked for no usage. */
+  readonly besideUsage?: readonly string[]
   /** Whether it sends events with verdicts on content and no piece of an answer; clients do not get them. */
   readonly sendsVerdicts?: boolean
   /** The name of the model there, where it is not the configured `model`. */

@@ -10,20 +10,24 @@ const DELTA = '"delta":'
 /** How a chunk ends whose last event is a JSON object in full. */
 const WHOLE = '}\n\n'
 /** Marks of events that must be read and not only passed on. */
-const MARKS = [USAGE, 'event:', '"error"', '[DONE]', '"finish_reason":"', '"finish_reason": "']
+const MARKS = [
+  USAGE,
+  'event:',
+  '"error"',
+  '[DONE]',
+  '"finish_reason":"',
+  '"finish_reason": "',
+  OTHER_NAME,
+]
 
 export function skimmer(
   hidesUsage: boolean,
-  {
-    renamesReasoning = false,
-    sendsVerdicts = false,
-  }: Pick<OpenAiLike, 'renamesReasoning' | 'sendsVerdicts'>,
+  { sendsVerdicts = false }: Pick<OpenAiLike, 'sendsVerdicts'>,
 ): NonNullable<WireReader['skim']> {
-  const marks = renamesReasoning ? RENAMING : MARKS
   return (frames, metered) => {
     const text = frames.toString('latin1')
     const shown = hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
-    if (!text.endsWith(WHOLE) || marks.some((mark) => shown.includes(mark))) return undefined
+    if (!text.endsWith(WHOLE) || MARKS.some((mark) => shown.includes(mark))) return undefined
     const events = countEvents(text)
     // One without a delta is a verdict.
     if (sendsVerdicts && shown.split(DELTA).length <= events) return undefined
@@ -31,8 +35,6 @@ export function skimmer(
     return shown === text ? frames : Buffer.from(shown, 'latin1')
   }
 }
-
-const RENAMING = [...MARKS, OTHER_NAME]
 
 function countEvents(text: string): number {
   let count = 0

@@ -4,6 +4,7 @@
  */
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
+import { keepingBesideUsage } from './beside-usage.ts'
 import {
   type Chunk,
   isFinished,
@@ -22,6 +23,14 @@ const CONTENT = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_c
 const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 
 export function openWireReader(request: Streamed, options: Streaming): WireReader {
+  const { besideUsage } = options
+  const reader = readerOf(request, options)
+  return besideUsage === undefined || request.includeUsage
+    ? reader
+    : keepingBesideUsage(reader, besideUsage)
+}
+
+function readerOf(request: Streamed, options: Streaming): WireReader {
   const chunks = openChunks(request, options)
   const isLast = openEndings(request)
   const isRead = options.repair !== undefined
@@ -64,15 +73,15 @@ function openEndings({ choices: asked }: Streamed): (pieces: readonly Piece[]) =
 function meaning(
   pieces: readonly Piece[],
   unchanged: string | undefined,
-  request: Streamed,
+  { includeUsage, operation }: Streamed,
 ): WireMeaning {
   const choices = pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)
   const usage = pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
-  const out = pieces.flatMap((one) => outOf(one, request.includeUsage))
+  const out = pieces.flatMap((one) => (includeUsage ? [one.text] : withoutUsage(one)))
   const same = out.length === 1 && out[0] === unchanged
   return {
     out: same ? 'same' : written(out),
-    content: choices.some(request.operation === 'chat' ? holdsDelta : holdsText),
+    content: choices.some(operation === 'chat' ? holdsDelta : holdsText),
     finished: choices.some(isFinished),
     done: false,
     ...(usage && { usage }),
@@ -92,16 +101,14 @@ function holdsDelta(choice: Chunk): boolean {
   return CONTENT_OBJECTS.some((name) => Object.keys(recordOf(delta[name])).length > 0)
 }
 
-/** The part of a chunk that the client gets: without usage where it did not ask for any. */
-function outOf({ chunk, text }: Piece, includeUsage: boolean): string[] {
-  const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0
-  const counted = isRecord(chunk.usage)
-  if (includeUsage || !('usage' in chunk)) return [text]
-  if (empty && counted) return []
-  return [withoutUsage(chunk, text)]
+/** The part of a chunk that a client gets who did not ask for usage. */
+function withoutUsage({ chunk, text }: Piece): string[] {
+  if (!('usage' in chunk)) return [text]
+  const isEmpty = Array.isArray(chunk.choices) && chunk.choices.length === 0
+  return isEmpty && isRecord(chunk.usage) ? [] : [cutUsage(chunk, text)]
 }
 
-function withoutUsage(chunk: Chunk, text: string): string {
+function cutUsage(chunk: Chunk, text: string): string {
   const at = text.indexOf(NO_USAGE)
   // OpenAI says so in every chunk. The member is cut out, so that the rest of the chunk stays as it came. A quote
   // inside of a text is escaped, so these bytes are a member; when they are there once and the top

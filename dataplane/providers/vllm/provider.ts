@@ -19,7 +19,6 @@ export const vllm = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
-  renamesReasoning: true,
   completions: {
     // It ignores that one.
     cannot: ['best_of'],

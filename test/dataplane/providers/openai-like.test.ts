@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { azure_openai } from '../../../dataplane/providers/azure_openai/provider.ts'
+import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import { llamacpp } from '../../../dataplane/providers/llamacpp/provider.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
 import { triton } from '../../../dataplane/providers/triton/provider.ts'
@@ -227,4 +229,50 @@ test('an event that is named an error is one, whatever its form', () => {
   const reader = chatStream(vllm, aRequest({ stream: true }))
   const meaning = reader.read({ event: 'error', data: '{"message":"m","code":503}' })
   assert.deepEqual([meaning.failure?.class, meaning.out], ['overloaded', ''])
+})
+
+const NAMED = [...PROVIDERS.values()].filter(
+  (one) => one.operations.chat?.sameWire?.wire === 'openai-chat',
+)
+
+test("reasoning has one name for clients, whatever the runtime's, whole and in streams", () => {
+  assert.ok(NAMED.length >= 6)
+  for (const provider of NAMED) {
+    for (const others of [{}, { reasoning_content: null }]) {
+      const said = { role: 'assistant', content: 'Hi', ...others, reasoning: 'Hm' }
+      const answer = { id: 'a', model: 'm', choices: [{ message: said, finish_reason: 'stop' }] }
+      const whole = chatWith(provider).decode(Buffer.from(JSON.stringify(answer)), aRequest())
+      assert.ok(whole.kind === 'body', provider.name)
+      const { message } = JSON.parse(String(whole.body)).choices[0]
+      assert.equal(message.reasoning_content, 'Hm', provider.name)
+      assert.equal('reasoning' in message, false, provider.name)
+      const delta = { ...others, reasoning: 'Hm' }
+      const data = JSON.stringify({ id: 'a', choices: [{ index: 0, delta, finish_reason: null }] })
+      const reader = chatStream(provider, aRequest({ stream: true }))
+      const frames = Buffer.from(eventOf(data))
+      assert.equal(reader.skim?.(frames, { contentEvents: 0 }), undefined, provider.name)
+      const { out, content } = reader.read({ event: '', data })
+      assert.equal(content, true, provider.name)
+      assert.equal(JSON.parse(out.slice(6)).choices[0].delta.reasoning_content, 'Hm')
+    }
+  }
+})
+
+test("llama.cpp's timings reach a client that asked for no usage, though its end comes in any way", () => {
+  const finish = { id: 'a', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  const timed = { id: 'a', choices: [], usage, timings: { predicted_n: 1 } }
+  const texts = (events: readonly string[]) => {
+    const reader = chatStream(llamacpp, aRequest({ stream: true }))
+    const outs = events.map((data) => reader.read({ event: '', data }).out)
+    assert.equal(outs.includes('same'), false)
+    return outs.join('') + reader.end(undefined)
+  }
+  const end = 'data: [DONE]\n\n'
+  const bare = eventOf(JSON.stringify(finish))
+  const merged = eventOf(JSON.stringify({ ...finish, timings: timed.timings }))
+  const [one, two] = [JSON.stringify(finish), JSON.stringify(timed)]
+  assert.equal(texts([one, two, '[DONE]'].slice(0, 2)), merged + end)
+  assert.equal(texts([one]), bare + end)
+  assert.equal(texts([one, '[DONE]']), bare + end)
 })
