@@ -77,6 +77,8 @@ export interface ProviderFacts {
   readonly credentialHeader?: string
   /** The name of a model in an id that holds more; absent: the id is the name. */
   readonly modelName?: (id: string) => string
+  /** The header of its answers with its id of the request, where that is not one of the common headers. */
+  readonly requestIdHeader?: string
   /** Context windows of its models that have one published size, by name without date or version. */
   readonly modelWindows?: Readonly<Record<string, number>>
   /** How a runtime is asked for its context window, the best question first; absent: by its list of models. */

@@ -5,7 +5,7 @@ import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { textsOf } from '../inputs.ts'
-import { unsupported } from '../unsupported.ts'
+import { membersLeftOut, unsupported } from '../unsupported.ts'
 import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
 
@@ -14,6 +14,13 @@ type Json = Readonly<Record<string, unknown>>
 const TEXTS_MAX = 96
 /** The API demands a purpose of each call; most texts are stored for a search. */
 const INPUT_TYPE = 'search_document'
+
+const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'input_type'])
+
+/** The members of the client's request that have no place in the API. */
+export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
+  return membersLeftOut(body, TAKEN, [])
+}
 
 /** A client of this API may say `input_type` itself. */
 export function embedRequest(

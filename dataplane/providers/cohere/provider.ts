@@ -4,7 +4,7 @@ import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { bearer } from '../openai-like/provider.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { readAnswer } from './answer.ts'
-import { embedRequest, readEmbeddings } from './embeddings.ts'
+import { embedLeftOut, embedRequest, readEmbeddings } from './embeddings.ts'
 import { facts } from './facts.ts'
 import { chatRequest, leftOutOf } from './request.ts'
 import { openChatStream } from './stream.ts'
@@ -38,6 +38,7 @@ export const cohere: Provider = {
         path: '/embed',
         headers: headersOf(settings, 'application/json'),
         body: JSON.stringify(embedRequest(request, settings)),
+        leftOut: embedLeftOut(request),
       }),
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),
     },

@@ -7,6 +7,7 @@ export const facts: ProviderFacts = {
   hosted: true,
   aliases: ['mistralai'],
   defaultEndpoint: 'https://api.mistral.ai/v1',
+  requestIdHeader: 'mistral-correlation-id',
   modelWindows: {
     'codestral-2501': 262_144,
     'ministral-3b-2410': 131_072,

@@ -1,6 +1,7 @@
 /** Headers of an upstream's answer that are kept: its id of the request, its limits, and whose answer it is. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../../base/shown-text.ts'
+import type { ProviderFacts } from '../../providers/facts-contract.ts'
 import { visibleId } from '../../telemetry/correlation.ts'
 import { repeatsSecret, type Sent } from '../attempt/masking.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
@@ -19,8 +20,13 @@ const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/
 
 /** The upstream's id of the request; undefined where the id cannot be shown, or repeats a secret that was sent. */
-export function answeredId(headers: IncomingHttpHeaders, sent: Sent): string | undefined {
-  for (const name of REQUEST_IDS) {
+export function answeredId(
+  headers: IncomingHttpHeaders,
+  sent: Sent & { readonly provider: Pick<ProviderFacts, 'requestIdHeader'> },
+): string | undefined {
+  const own = sent.provider.requestIdHeader
+  const names = own === undefined ? REQUEST_IDS : [own, ...REQUEST_IDS]
+  for (const name of names) {
     const id = visibleId(headers[name])
     if (id !== undefined) return repeatsSecret(id, sent) ? undefined : id
   }

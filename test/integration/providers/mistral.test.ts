@@ -11,7 +11,7 @@ const vendor = new Mistral({ apiKey: 'upstream-credential', serverURL: api.url }
 const question = { model: 'mistral-m', messages: [{ role: 'user' as const, content: 'Hi' }] }
 const tools = [{ type: 'function' as const, function: WEATHER }]
 
-await testHosted('mistral', api)
+const client = await testHosted('mistral', api)
 
 test('the official SDK reads whole answers of the fake', async () => {
   const answer = await vendor.chat.complete({ ...question, reasoningEffort: 'high' })
@@ -36,6 +36,11 @@ test('the official SDK reads streams of the fake', async () => {
 test('the official SDK reads embeddings of the fake', async () => {
   const { data } = await vendor.embeddings.create({ model: 'mistral-embed', inputs: ['one'] })
   assert.deepEqual(data[0]?.embedding, [3, 0.5, -0.25, 1])
+})
+
+test('the id that the API gives a request is passed on', async () => {
+  const answer = await client.chat.completions.create({ ...question, model: 'chat' }).asResponse()
+  assert.equal(answer.headers.get('x-gw-upstream-request-id'), 'correlation-1')
 })
 
 test('the fake refuses another key', async () => {

@@ -22,6 +22,7 @@ const FRAME = { id: 'cmpl-e5c', created: 1_767_323_045, model: 'mistral-m' }
 const USAGE = { prompt_tokens: 20, completion_tokens: 9, total_tokens: 29 }
 
 export const mistralApi: Reply = async (outgoing, { path, headers, body }) => {
+  outgoing.setHeader('mistral-correlation-id', 'correlation-1')
   const refused = refusalOf(path, headers.authorization, body)
   if (refused !== undefined) {
     writeJson(outgoing, refused.status, refused.body)
