@@ -1,0 +1,58 @@
+/** Texts for people: plain English, the words of the glossary, links that lead somewhere. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { clumsyPhrase, REWRITTEN } from './phrases.ts'
+import { product, ROOT, sources } from './sources.ts'
+
+test('texts are plain English', () => {
+  const isText = /\.(ts|js|md|yaml|tpl|txt)$/
+  for (const { path, text } of sources) {
+    if (!isText.test(path) || !REWRITTEN.some((start) => path.startsWith(start))) continue
+    for (const [index, line] of text.split('\n').entries()) {
+      const found = clumsyPhrase(line)
+      assert.equal(found, undefined, `${path}:${index + 1}: ${found}`)
+    }
+  }
+})
+
+test('every type of the glossary exists', () => {
+  const glossary = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').split('## Glossary')[1] ?? ''
+  const names = [...glossary.matchAll(/\| `(\w+)` \|$/gm)].map(([, name = '']) => name)
+  assert.ok(names.length > 20, 'CONTRIBUTING.md has a glossary with a type in its last column')
+  for (const name of names) {
+    const declared = new RegExp(`^export (?:interface|type|class) ${name}\\b`, 'm')
+    const exists = product.some(({ text }) => declared.test(text))
+    assert.ok(exists, `no file declares ${name}; give the word of the glossary its new type`)
+  }
+})
+
+test('a phrase that makes a reader stop is found, and plain sentences are not', () => {
+  const clumsy = [
+    '/** Who has no key leaves it out. */',
+    '// It is said. What stands there is taken.',
+    "fix: 'Of these one counts.',",
+    ' * so that nobody asks',
+    '- Whose turn it is waits.',
+  ]
+  const plain = [
+    '/** What may it do? */',
+    'what stands there',
+    'The clients of a pod',
+    "case 'told':",
+    'const Of = 1',
+  ]
+  for (const line of clumsy) assert.notEqual(clumsyPhrase(line), undefined, line)
+  for (const line of plain) assert.equal(clumsyPhrase(line), undefined, line)
+})
+
+test('links of pages lead to files', () => {
+  const front = { path: 'README.md', text: readFileSync(join(ROOT, 'README.md'), 'utf8') }
+  for (const { path, text } of [front, ...sources]) {
+    if (!path.endsWith('.md')) continue
+    for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)\s#]+)[^)]*\)/g)) {
+      assert.ok(existsSync(join(ROOT, path, '..', link)), `${path}: ${link} is not there`)
+    }
+  }
+})
