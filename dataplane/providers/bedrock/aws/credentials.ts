@@ -4,6 +4,8 @@ import type { ProviderSettings } from '../../contract.ts'
 import type { CredentialSource, Environment, FetchedCredential } from '../../credential-source.ts'
 import { accessKeyIn, joined } from './access-key.ts'
 
+/** The metadata of a machine; the package's own limit of a second is short for a process that starts. */
+const METADATA_MS_MAX = 3_000
 const WAYS =
   'write api_key, or give the process AWS_BEARER_TOKEN_BEDROCK, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or a role'
 
@@ -33,7 +35,8 @@ function constant(from: string, fetched: FetchedCredential): CredentialSource {
 async function fromChain(region: string): Promise<FetchedCredential> {
   const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
   // A provider keeps what it fetched, so each fetch has its own.
-  const chain = defaultProvider(region === '' ? {} : { clientConfig: { region } })
+  const place = region === '' ? {} : { clientConfig: { region } }
+  const chain = defaultProvider({ ...place, timeout: METADATA_MS_MAX })
   const found = await chain().catch((cause: Error) => {
     throw new Error(`${cause.message.split('\n', 1)[0]} To have one, ${WAYS}.`, { cause })
   })
