@@ -15,11 +15,18 @@ import {
 const DEPTH_MAX = 64
 /** More than the probabilities of 6,000 tokens with 20 alternatives each. */
 const VALUES_MAX = 1_048_576
+/** The values that each of many vectors may add. */
+const VECTOR_VALUES_MAX = 2_048
 /** A text of this length cannot hold much. */
 const FREE_LENGTH = 16_384
 
+/** The values that an answer with so many vectors may hold. */
+export function valuesMaxOf(vectors: number): number {
+  return Math.max(VALUES_MAX, vectors * VECTOR_VALUES_MAX)
+}
+
 /** Whether nesting and number of values are bounded. Of what is no JSON it may say either. Linear, and ends at the bound. */
-export function isWithinBounds(text: string): boolean {
+export function isWithinBounds(text: string, valuesMax = VALUES_MAX): boolean {
   if (text.length <= FREE_LENGTH) return true
   let [depth, values] = [0, 0]
   for (let at = 0; at < text.length; at++) {
@@ -28,9 +35,9 @@ export function isWithinBounds(text: string): boolean {
       at = closingQuote(text, at)
       if (at === -1) return true
     } else if (code === COMMA) {
-      if (++values > VALUES_MAX) return false
+      if (++values > valuesMax) return false
     } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
-      if (++values > VALUES_MAX || ++depth > DEPTH_MAX) return false
+      if (++values > valuesMax || ++depth > DEPTH_MAX) return false
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--
   }
   return true
@@ -55,6 +62,11 @@ export class Bounds {
   #isString = false
   /** The first byte to come is escaped. */
   #isEscaped = false
+  readonly #valuesMax: number
+
+  constructor(valuesMax = VALUES_MAX) {
+    this.#valuesMax = valuesMax
+  }
 
   /** Looks at more bytes; false: they go beyond. */
   holds(bytes: Buffer): boolean {
@@ -71,7 +83,7 @@ export class Bounds {
     }
     this.#depth = depth
     this.#values = values
-    return values <= VALUES_MAX
+    return values <= this.#valuesMax
   }
 
   /** Behind the closing quote, or behind all bytes where it has not come. */

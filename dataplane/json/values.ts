@@ -52,8 +52,8 @@ export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown):
 }
 
 /** undefined also where parsing would build more than anybody meant: see `isWithinBounds`. */
-export function parsed(text: string): unknown {
-  if (!isWithinBounds(text)) return undefined
+export function parsed(text: string, valuesMax?: number): unknown {
+  if (!isWithinBounds(text, valuesMax)) return undefined
   try {
     return JSON.parse(text)
   } catch {

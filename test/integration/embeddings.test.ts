@@ -163,6 +163,30 @@ test('vectors of other dimensions than asked for are no answer', async () => {
   assert.deepEqual([status, error.code], [502, 'ERR_GW_UPSTREAM_ERROR'])
 })
 
+test('as many vectors as may be asked for arrive as numbers, and one may not be as large', async () => {
+  const digits = (numbers: number) => `[${Array(numbers).fill('0.0123').join()}]`
+  const answering = (vectors: number, numbers: number): Reply => {
+    const data = Array.from(
+      { length: vectors },
+      (_, index) => `{"object":"embedding","index":${index},"embedding":${digits(numbers)}}`,
+    )
+    return (outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json' })
+      outgoing.end(
+        `{"object":"list","model":"m","data":[${data.join()}],"usage":{"prompt_tokens":1,"total_tokens":1}}`,
+      )
+    }
+  }
+  upstream.script.push(answering(2_048, 1_536))
+  const { status, json } = await post({ input: Array(2_048).fill('a') })
+  assert.deepEqual(
+    [status, json.data.length, json.data[2_047].embedding.length],
+    [200, 2_048, 1_536],
+  )
+  upstream.script.push(answering(1, 1_100_000))
+  assert.equal((await post({ input: 'a' })).status, 502)
+})
+
 test('a failed upstream is left for the next, whose answer is whole', async () => {
   upstream.script.push(failing(500))
   const { status, headers, json } = await post({ model: 'safe', input: ['a', 'b'] })

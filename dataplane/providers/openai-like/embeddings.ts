@@ -1,5 +1,6 @@
 /** Embeddings in OpenAI's own wire: bytes pass where the upstream answers as the client asked. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Usage, VectorFormat } from '../../inner-form.ts'
+import { valuesMaxOf } from '../../json/bounds.ts'
 import { editMembers } from '../../json/edit.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import { fromBase64, toBase64 } from '../../json/vectors.ts'
@@ -89,7 +90,7 @@ function readAnswer(
   request: EmbeddingsRequest,
   { recognisers }: OpenAiLike,
 ): Answer | Failed {
-  const json = parsed(body.toString())
+  const json = parsed(body.toString(), valuesMaxOf(request.items))
   if (!isRecord(json))
     return failed('The upstream answered with something else than a JSON object.')
   if (isError(json)) return { kind: 'failure', failure: classifyError(recognisers, json) }

@@ -1,18 +1,18 @@
 /** The bytes of an answer that is read whole, as far as they are worth keeping. */
 import { Gathered } from '../../base/gathered.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
-import { Bounds } from '../../json/bounds.ts'
+import type { ModelRequest } from '../../inner-form.ts'
+import { Bounds, valuesMaxOf } from '../../json/bounds.ts'
 import type { Encoding } from './decoding.ts'
 
 /** Largest whole answer; no chat completion is near it. */
 const ANSWER_BYTES_MAX = 33_554_432
+/** 2,048 vectors of 1,536 numbers with a line for each are 70 MiB. */
+const VECTOR_BYTES_MAX = 36_864
+const MIB = 1_048_576
 const FAILURE_BYTES_MAX = 65_536
 
-/** The words for an answer of which no more is wanted. */
-export const TOO_LONG = {
-  'too large': 'The answer is larger than 32 MiB.',
-  'too much': 'The upstream answered with something else than a JSON object.',
-} as const
+type Fault = 'too large' | 'too much'
 
 export class WholeAnswer {
   readonly bytesMax: number
@@ -21,14 +21,18 @@ export class WholeAnswer {
   #bytes = 0
   #bounds: Bounds | undefined
 
+  readonly #vectors: number
+
   /** The encoding of a failure is looked at when all of it is there. */
-  constructor(status: number, encoding: Encoding | undefined) {
-    this.bytesMax = status < 300 ? ANSWER_BYTES_MAX : FAILURE_BYTES_MAX
+  constructor(status: number, encoding: Encoding | undefined, request: ModelRequest) {
+    this.#vectors = request.operation === 'embeddings' ? request.items : 0
+    const bytesMax = Math.max(ANSWER_BYTES_MAX, this.#vectors * VECTOR_BYTES_MAX)
+    this.bytesMax = status < 300 ? bytesMax : FAILURE_BYTES_MAX
     this.#isJson = status < 300 && encoding === 'identity'
   }
 
   /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */
-  add(chunk: Buffer): keyof typeof TOO_LONG | undefined {
+  add(chunk: Buffer): Fault | undefined {
     this.#bytes += chunk.length
     if (this.#bytes > this.bytesMax) return 'too large'
     this.#body.add(chunk)
@@ -38,10 +42,17 @@ export class WholeAnswer {
 
   #holds(chunk: Buffer): boolean {
     if (this.#bounds !== undefined) return this.#bounds.holds(chunk)
-    this.#bounds = new Bounds()
+    this.#bounds = new Bounds(valuesMaxOf(this.#vectors))
     const sofar = this.#body.take()
     this.#body.add(sofar)
     return this.#bounds.holds(sofar)
+  }
+
+  /** The words for an answer of which no more is wanted. */
+  words(fault: Fault): string {
+    return fault === 'too large'
+      ? `The answer is larger than ${Math.floor(this.bytesMax / MIB)} MiB.`
+      : 'The upstream answered with something else than a JSON object.'
   }
 
   take(): Buffer {

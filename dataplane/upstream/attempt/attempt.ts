@@ -7,7 +7,7 @@ import { type Breakage, type Listener, UpstreamStream } from '../../streaming/up
 import type { Continued } from '../../telemetry/correlation.ts'
 import { answeredId, answeredLimits, answersAnother } from '../answer/answered-head.ts'
 import { decodeBody, type Encoding, encodingOf } from '../answer/decoding.ts'
-import { TOO_LONG, WholeAnswer } from '../answer/whole-answer.ts'
+import { WholeAnswer } from '../answer/whole-answer.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
 import { Exchange, type Receiver } from './exchange.ts'
@@ -131,12 +131,12 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#stream.data(chunk)
       return
     }
-    this.#body ??= new WholeAnswer(this.#status, this.#encoding)
+    this.#body ??= new WholeAnswer(this.#status, this.#encoding, this.#parts.request)
     const fault = this.#body.add(chunk)
     if (fault === undefined) return
     this.#exchange.abort(`the answer is ${fault}`)
     if (this.#status >= 300) this.#conclude()
-    else this.#fail({ class: 'malformed', message: TOO_LONG[fault] })
+    else this.#fail({ class: 'malformed', message: this.#body.words(fault) })
   }
 
   end(): void {
