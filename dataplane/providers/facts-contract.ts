@@ -46,6 +46,8 @@ export interface ProviderFacts {
   readonly aliases?: readonly string[]
   /** Spellings that editors accept beside the name. */
   readonly spellings?: readonly string[]
+  /** Services without a provider that speak exactly like it: their names and endpoints. */
+  readonly services?: Readonly<Record<string, string>>
   /** Base URL of the hosted API when the configuration gives none. */
   readonly defaultEndpoint?: string | ((settings: AddressSettings) => string)
   /** The path that an endpoint without an API version gets, such as `/v1beta`; absent: `/v1`. Empty: none. */

@@ -109,7 +109,8 @@ export function providerNamed(written: string): ProviderName | undefined {
   return PROVIDERS_BY_LETTERS.get(lettersOf(written))
 }
 
-function lettersOf(written: string): string {
+/** The letters and digits of a name, in lower case. */
+export function lettersOf(written: string): string {
   return written.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 

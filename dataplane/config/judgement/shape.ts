@@ -6,6 +6,7 @@ import { GatewayConfig } from '../schema/index.ts'
 import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
 import { Suggestions } from './nearest.ts'
 import { andMore, FINDINGS_MAX, type Finding, type Path, refuse } from './problems.ts'
+import { SERVICES_ADVICE, serviceAdvice } from './services.ts'
 import { supportedAt } from './supported.ts'
 
 type Issue = z.core.$ZodIssue
@@ -71,7 +72,7 @@ function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
     case 'invalid_type':
       return wrongType(path, value, issue.expected, meaning)
     case 'invalid_value':
-      return wrongValue(path, value, allowedBy(issue.values, path), suggestions)
+      return advised(wrongValue(path, value, allowedBy(issue.values, path), suggestions), value)
     case 'too_small':
       return outOfBounds(path, value, boundOf(issue, Number(issue.minimum), 'least'))
     case 'too_big':
@@ -84,6 +85,13 @@ function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
     default:
       return wrongForm(path, value, sentenceOf(issue), meaning)
   }
+}
+
+/** An unknown provider may be a service that speaks like a known one. */
+function advised(finding: Finding, value: unknown): Finding {
+  const isUpstreams = finding.path[1] === 'upstreams' && finding.path.at(-1) === 'provider'
+  if (!isUpstreams || typeof value !== 'string') return finding
+  return { ...finding, fix: serviceAdvice(value) ?? `${finding.fix} ${SERVICES_ADVICE}` }
 }
 
 function allowedBy(values: readonly unknown[], path: Path): readonly string[] {

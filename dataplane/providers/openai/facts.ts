@@ -7,6 +7,16 @@ export const facts: ProviderFacts = {
   hosted: true,
   defaultEndpoint: 'https://api.openai.com/v1',
   settings: ['project'],
+  services: {
+    OpenRouter: 'https://openrouter.ai/api/v1',
+    Groq: 'https://api.groq.com/openai/v1',
+    DeepSeek: 'https://api.deepseek.com/v1',
+    xAI: 'https://api.x.ai/v1',
+    'Together AI': 'https://api.together.xyz/v1',
+    'Fireworks AI': 'https://api.fireworks.ai/inference/v1',
+    Cerebras: 'https://api.cerebras.ai/v1',
+    'LM Studio': 'http://localhost:1234/v1',
+  },
   modelWindows: {
     'gpt-5': 400_000,
     'gpt-5-mini': 400_000,

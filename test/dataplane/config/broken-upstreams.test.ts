@@ -18,6 +18,20 @@ const PROVIDERS: Row[] = [
     fix: 'http://host:8000',
   },
   {
+    name: "a service that speaks OpenAI's API",
+    yaml: upstream('provider: lm-studio # here'),
+    path: 'gw.upstreams[0].provider',
+    says: 'unknown provider "lm-studio"',
+    fix: 'Write provider: openai and endpoint: http://localhost:1234/v1.',
+  },
+  {
+    name: 'a provider that nobody knows',
+    yaml: upstream('provider: zzz # here'),
+    path: 'gw.upstreams[0].provider',
+    says: 'unknown provider "zzz"',
+    fix: 'OpenRouter, Groq, DeepSeek',
+  },
+  {
     name: 'azure without an endpoint',
     yaml: upstream('provider: azure\napi_key: ${env:KEY}').replace('name: a', 'name: a # here'),
     path: 'gw.upstreams[0].endpoint',
