@@ -80,6 +80,7 @@ export class UpstreamCredential {
     this.#openedWith = opening
     const source = sourceOf(settings, this.#world.env)
     this.#renewed = source && this.#open(source)
+    this.#world.metrics.credentialValid.retain('upstream', (name) => name !== this.#name)
     this.show()
   }
 

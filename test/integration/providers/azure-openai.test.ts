@@ -183,6 +183,22 @@ test('a client secret signs in', async () => {
   })
 })
 
+test('a trial fetches a credential of its own, and says so as a step', async () => {
+  const front = await startKeyless({ ...SIGN_IN, AZURE_CLIENT_SECRET: 'open-sesame' })
+  const { adminUrl, adminHeaders: headers } = front.process
+  const ask = async (path: string) =>
+    JSON.parse(await (await fetch(adminUrl + path, { method: 'POST', headers })).text())
+  const { upstreams } = await ask('/upstreams/test?name=azure')
+  assert.partialDeepStrictEqual(upstreams[0].steps, [
+    { step: 'credential', ok: true, asked: 'Microsoft Entra ID' },
+    { step: 'completion', ok: true, status: 200 },
+  ])
+  assert.partialDeepStrictEqual(await ask('/routes/test?route=chat'), {
+    ok: true,
+    upstream: 'azure',
+  })
+})
+
 test('the federated token of a pod signs in', async () => {
   const file = join(certificates.folder, 'federated')
   writeFileSync(file, 'a.pod.token')
