@@ -1,6 +1,7 @@
 /**
- * Work that would hold up everybody else: large bodies, large answers, bytes in tiny chunks. All of it in the process is
- * done in short turns, one after the other; while others are busy it takes a fifteenth of the time at most.
+ * Work that would hold up other requests: large bodies, large answers, bytes in tiny chunks. Clients' connections and
+ * long parsing share one queue of short turns. Connections to upstreams rest behind a costly read, each by its own timer,
+ * and the more of them rest, the longer. While other requests are busy, each of the two takes a fifteenth of the time at most.
  */
 import { flushes } from './turn-end.ts'
 

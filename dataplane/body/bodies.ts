@@ -12,7 +12,7 @@ export function bodyBytesMax(memoryBytes: number, requestBytesMax: number): numb
   return Math.max(Math.floor(memoryBytes / MEMORY_PARTS), LARGEST_MIN * requestBytesMax)
 }
 
-/** What the process may use: of the container's limit or the machine's memory, and as the heap's limit tells. */
+/** The memory that the process may use: by the container's limit or the machine's memory, and by the heap's limit. */
 export function processMemory(): number {
   const limit = process.constrainedMemory()
   const machine = totalmem()

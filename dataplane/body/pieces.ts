@@ -23,8 +23,8 @@ type Work<T> = Generator<undefined, T>
 type Tree = Record<string, unknown>
 
 /**
- * The object that the bytes hold, as JSON.parse would make it; of its long members only those that are kept. What is
- * left out is read as strictly as the rest. Yields wherever it may be interrupted. Throws MembersError.
+ * The object that the bytes hold, as JSON.parse would make it; of its long members only those that are kept. Members
+ * that are left out are read as strictly as the rest. Yields where it may be interrupted. Throws MembersError.
  */
 export function* parseInPieces(
   bytes: Buffer,
@@ -51,7 +51,7 @@ function keepsAll(): boolean {
   return true
 }
 
-/** The value that stands there; undefined where nobody wants it. */
+/** The value that stands there; an empty one where it is not kept. */
 function* longValue(source: Source, start: number, end: number, isKept: boolean): Work<unknown> {
   const { bytes } = source
   const first = bytes[start]
@@ -145,7 +145,7 @@ function put(made: Tree | unknown[], name: string, value: unknown): void {
   } else made[name] = value
 }
 
-/** Decodes part by part; where nobody wants it, it is only looked at. */
+/** Decodes part by part; a string that is not kept is only looked at. */
 function* longString(
   { bytes, pieceBytes }: Source,
   start: number,

@@ -7,14 +7,14 @@ import type { BodyTaker } from '../call.ts'
 import type { HeldBody } from './bodies.ts'
 
 export interface Reading {
-  /** What the head says of its length. */
+  /** The length that the head names. */
   readonly expected: number | undefined
   readonly bytesMax: number
   readonly held: HeldBody
   readonly deadlines: Deadlines
   /** When it is too late, on the monotonic clock. */
   readonly dueAt: number
-  /** What the client hears when there is no room for more of it. */
+  /** The refusal when there is no room for more of it. */
   noRoom(obstacle: 'process' | 'tenant'): GatewayError
 }
 
@@ -65,7 +65,7 @@ export class BodyReader implements BodyTaker, Deadline {
     this.#refuse(new GatewayError('ERR_GW_REQUEST_TIMEOUT', why))
   }
 
-  /** What still comes is read and thrown away: a client that is sending would not hear the refusal. */
+  /** The rest is read and thrown away: a client that is sending would not hear the refusal. */
   #refuse(why: GatewayError): void {
     this.sated = true
     this.#reading.deadlines.remove(this)

@@ -24,7 +24,7 @@ export interface Scanned {
 
 /** How an API reads its bodies. */
 export interface Reading<Request extends ModelRequest> {
-  /** Top-level members that somebody reads: of a large body no other long member is kept. */
+  /** Top-level members that the API reads: of a large body no other long member is kept. */
   readonly members: ReadonlySet<string>
   /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
   request(tree: unknown, facts: BodyFacts): Request
@@ -32,7 +32,7 @@ export interface Reading<Request extends ModelRequest> {
   body?(tree: unknown): Request['body']
 }
 
-/** What is known of a body before anybody looks into its tree. */
+/** Facts about a body that are known before its tree is read. */
 export interface BodyFacts {
   readonly bytes: Buffer
   readonly found: Found
@@ -66,7 +66,7 @@ export function understand<Request extends ModelRequest>(
   return reading.request(tree, { bytes, found, spans: found.spans, createdSeconds, sparse })
 }
 
-/** For a caller that has the whole body and keeps nobody waiting. */
+/** For a caller that has the whole body and holds up no other request. */
 export function parseRequest<Request extends ModelRequest>(
   bytes: Buffer,
   reading: Reading<Request>,
@@ -131,7 +131,7 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   const end = Math.min(span.end, start + MODEL_BYTES_MAX)
   const raw = bytes.toString('utf8', start + 1, end - 1)
   if (raw === '') throw noModel()
-  // One that is cut short is nobody's name either way.
+  // No model has a name that is cut short.
   if (end < span.end || bytes.subarray(start, end).indexOf(BACKSLASH) === -1) return raw
   // A string in quotes.
   return parseJson(bytes.toString('utf8', start, end)) as string
@@ -153,7 +153,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What is wrong with the bytes is the client's to hear. */
+/** Turns mistakes in the bytes into refusals. */
 function translated<T>(work: () => T): T {
   try {
     return work()

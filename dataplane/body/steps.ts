@@ -22,7 +22,7 @@ export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
   })
 }
 
-/** The same work where nobody else waits. */
+/** The same work where no other request waits. */
 export function atOnce<T>(work: Generator<undefined, T>): T {
   for (;;) {
     const next = work.next()

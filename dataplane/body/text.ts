@@ -1,4 +1,4 @@
-/** What a body's bytes are as text, looked at part by part: one look at megabytes of them holds up everybody else. */
+/** Looks at the text of a body part by part: one look at megabytes would hold up other requests. */
 import { isAscii, isUtf8 } from 'node:buffer'
 
 const PART_BYTES = 262_144

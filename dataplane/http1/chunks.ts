@@ -1,6 +1,6 @@
 /** Takes the framing of chunks off a body (RFC 9112, 7.1), in either direction and however its bytes arrive. */
 
-/** What differs between a server and a client. */
+/** The rules in which a server and a client differ. */
 export interface ChunkRules {
   /** A whole line with a size, the digits as its first group. */
   readonly sizeLine: RegExp
@@ -74,7 +74,7 @@ export class ChunkReader {
         at = this.#state === 'data' ? this.#readData(bytes, at, joined) : this.#readLine(bytes, at)
       }
     } finally {
-      // What stands before a mistake has come all the same.
+      // The data before a mistake has come all the same.
       joined.flush()
     }
     return at

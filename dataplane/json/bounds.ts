@@ -1,4 +1,4 @@
-/** What a JSON text would cost to parse, looked at before any parser begins: that stops for nobody, and keeps all it builds. */
+/** The cost of parsing a JSON text, known before a parser begins: a parser cannot be interrupted, and keeps all it builds. */
 
 import {
   BACKSLASH,
@@ -20,12 +20,12 @@ const VECTOR_VALUES_MAX = 2_048
 /** A text of this length cannot hold much. */
 const FREE_LENGTH = 16_384
 
-/** The values that an answer with so many vectors may hold. */
+/** The most values that an answer with this many vectors may hold. */
 export function valuesMaxOf(vectors: number): number {
   return Math.max(VALUES_MAX, vectors * VECTOR_VALUES_MAX)
 }
 
-/** Whether nesting and number of values are bounded. Of what is no JSON it may say either. Linear, and ends at the bound. */
+/** Whether nesting and number of values are bounded; for a text that is not JSON, either. Linear, and ends at the bound. */
 export function isWithinBounds(text: string, valuesMax = VALUES_MAX): boolean {
   if (text.length <= FREE_LENGTH) return true
   let [depth, values] = [0, 0]

@@ -1,4 +1,4 @@
-/** What one reading of a JSON object's bytes finds, before anything is parsed. */
+/** The places that one reading of a JSON object's bytes finds, before anything is parsed. */
 
 export interface Found {
   /** Where the values of the top-level members stand, by name. */

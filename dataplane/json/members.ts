@@ -20,7 +20,7 @@ const DEPTH_MAX = 64
 const MEMBERS_MAX = 256
 /** Objects, lists, strings, numbers and words, nested ones included: what a parser makes of each takes memory. */
 export const VALUES_MAX = 131_072
-/** Parsed in one go, it holds up nobody. */
+/** Parsed in one go, it holds up no other request. */
 export const PIECE_BYTES = 32_768
 
 /**
@@ -44,7 +44,7 @@ const INSIDE = 5
 const BEHIND = 6
 const DONE = 7
 
-/** Of bodies that are too short for any; nothing is ever put in. */
+/** For bodies that are too short for long values; it stays empty. */
 const NO_LONG = new Map<number, number>()
 
 /** The reading, which may stop anywhere and go on later: one of megabytes would hold up everybody else. */
@@ -57,7 +57,7 @@ export class MembersScan implements Found {
   readonly #opened: number[] | undefined
   #next = OPENING
   #at = 0
-  /** Of the string that is being read; -1 outside. */
+  /** The start of the string that is being read; -1 outside. */
   #stringAt = -1
   #name = ''
   #valueAt = 0

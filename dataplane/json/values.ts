@@ -1,5 +1,5 @@
 /**
- * Total readers of JSON that came from outside: whatever stands there, they answer or say that it
+ * Total readers of JSON that came from outside: they answer for any value, or say that it
  * is not there.
  */
 import { isWithinBounds } from './bounds.ts'
@@ -28,7 +28,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The list below these members and entries; empty where there is none. */
+/** The list below these members and entries; empty where there is no list. */
 export function listBelow(
   value: unknown,
   ...path: readonly (string | number)[]

@@ -32,7 +32,7 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     return headerIn(this.#incoming.rawHeaders, name)
   }
 
-  /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */
+  /** A body that was not taken counts as on its way, so that a refusal is the same however the bytes arrive. */
   get complete(): boolean {
     return this.#incoming.complete && this.#isTaken
   }

@@ -12,7 +12,7 @@ const WINDOW_MS = 60_000
 export interface PreflightParts {
   readonly requestId: string
   readonly origin: string | undefined
-  /** What the page wants to send; absent: it is no preflight. */
+  /** The method that the page wants to send; absent: it is no preflight. */
   readonly method: string | undefined
   readonly cors: Section['gateway']['cors']
 }

@@ -1,4 +1,4 @@
-/** What the HTTP parser refuses: answered in bytes, once, and the connection is closed. */
+/** Refusals of the HTTP parser: answered in bytes, once, and the connection is closed. */
 import { envelope } from '../apis/openai/wire.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway.ts'

@@ -5,7 +5,7 @@ import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/rout
 import { shownPath } from '../base/shown-text.ts'
 
 const ADMIN_BODY_BYTES_MAX = 16_777_216
-/** Of the name of a tenant, with every character encoded. */
+/** The name of a tenant, with every character encoded. */
 const ADMIN_PARAM_LENGTH_MAX = 1024
 
 /** Nothing is described to fastify by JSON schemas; it need not load the hundred modules that would compile them. */
@@ -37,11 +37,11 @@ export function createAdminServer(administered: Administered, door: AdminAccess)
     frameworkErrors: (error, _request, reply) => {
       reply.hijack()
       reply.raw.writeHead(400, { 'content-type': 'application/json; charset=utf-8' })
-      reply.raw.end(JSON.stringify(told(error)))
+      reply.raw.end(JSON.stringify(errorBody(error)))
     },
   })
   app.setErrorHandler<FastifyError>((error, _request, reply) =>
-    reply.code(error.statusCode ?? 500).send(told(error)),
+    reply.code(error.statusCode ?? 500).send(errorBody(error)),
   )
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
@@ -76,7 +76,7 @@ export function createAdminServer(administered: Administered, door: AdminAccess)
   return app
 }
 
-/** As every error of the admin API is told. */
-function told({ message }: Error) {
+/** The body of every error of the admin API. */
+function errorBody({ message }: Error) {
   return { error: { message } }
 }

@@ -7,7 +7,7 @@ import { HEADER_BYTES_MAX, rawRefusal } from '../raw-refusal.ts'
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+"
 const QUOTED = '"(?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"'
 const VALUE = `(?:${TOKEN}|${QUOTED})?`
-/** They would say anew where the body ends. */
+/** These would say anew where the body ends. */
 const FRAMING = /^(?:content-length|transfer-encoding):/i
 
 /** A name or a value has to be there. */
@@ -44,7 +44,7 @@ export class ChunkedBody implements ChunkSink {
     }
   }
 
-  /** What has been read since it was last taken. */
+  /** The data that was read since the last call. */
   take(): Buffer {
     const [first = NOTHING, ...others] = this.#data.splice(0)
     return others.length === 0 ? first : Buffer.concat([first, ...others])

@@ -35,7 +35,7 @@ export interface Keeper {
 /** `new` until the first request; then `idle`, `busy`, and `closing` behind the last answer. */
 type State = 'new' | 'idle' | 'busy' | 'closing'
 
-/** What a client sends behind a request waits for its answer; beyond this it is not read. */
+/** Bytes behind a request wait for its answer; beyond this many no more are read. */
 const WAITING_BYTES_MAX = 65_536
 /** Clients close a little later than `Keep-Alive` says; the gateway must not be first. */
 const KEEP_ALIVE_MARGIN_MS = 1000
@@ -57,7 +57,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   #exchange: PlainExchange | undefined
   /** Its answer has ended, and is held. */
   #answered: PlainExchange | undefined
-  /** What came behind the request that is being answered. */
+  /** Bytes behind the request that is being answered. */
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
@@ -67,7 +67,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     this.#keeper = keeper
     this.#dueAt = keeper.now() + keeper.headMs
     socket[CONNECTION] = this
-    // The same functions for all: closures of their own would cost every idle connection memory.
+    // The same functions for all: closures would cost every idle connection memory.
     socket.on('data', onData)
     socket.on('end', onEnd)
     socket.on('error', onError)

@@ -40,7 +40,7 @@ export class PlainExchange implements Incoming, Outgoing {
   /** Bytes of a body with a length that have not arrived. */
   #left = 0
   readonly #chunks: ChunkedBody | undefined
-  /** What of it came with the head. */
+  /** The part of it that came with the head. */
   #first: Buffer = NOTHING
   #received = 0
   #isTaken = false
@@ -78,7 +78,7 @@ export class PlainExchange implements Incoming, Outgoing {
     return this.#rawHeaders
   }
 
-  /** One that nobody took counts as on its way, so that a refusal is the same however the bytes arrive. */
+  /** A body that was not taken counts as on its way, so that a refusal is the same however the bytes arrive. */
   get complete(): boolean {
     if (this.takesMore || this.#chunks?.fault !== undefined) return false
     return this.#isTaken || (this.#head.length === 0 && this.#chunks === undefined)

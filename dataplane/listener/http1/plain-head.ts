@@ -24,7 +24,7 @@ export interface PlainHead {
   readonly bodyAt: number
 }
 
-/** Of most heads; only a longer one is looked for in more. */
+/** Most heads are shorter; a longer one is looked for in more bytes. */
 const BYTES_USUAL = 2048
 const BYTES_MAX = 8192
 const HEAD_END = '\r\n\r\n'
@@ -36,7 +36,7 @@ const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
 const KEEPING =
   /^(?:keep-alive|upgrade|http2-settings)(?: *, *(?:keep-alive|upgrade|http2-settings))*$/i
 
-/** What the headers that decide about anything are: kept, or a reason to leave the request to Node. */
+/** Headers that decide about anything: they are kept, or a reason to leave the request to Node. */
 const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
   ['host', 'kept'],
   ['origin', 'kept'],

@@ -1,6 +1,6 @@
 /**
  * Addresses that are never dialled: those of a cloud's metadata service, which hands credentials to
- * whoever asks from inside, and link-local ones, under which most of these services live.
+ * every process that asks from inside, and link-local ones, which most of these services use.
  */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -89,9 +89,9 @@ export type Resolve = (
 ) => void
 
 /**
- * A look-up that hands on only addresses that may be dialled. The socket connects to what it is
- * given here and asks nobody again, so an answer that changes between check and connection is of
- * no use to anybody.
+ * A look-up that hands on only addresses that may be dialled. The socket connects to the address it
+ * gets here and resolves no name again, so an answer that changes between check and connection has
+ * no effect.
  */
 export function checkedLookup(resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

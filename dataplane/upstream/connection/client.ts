@@ -17,13 +17,13 @@ import { openTunnel } from './tunnel.ts'
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000
 const IDLE_MS_MAX = 60_000
-/** A connection that has gone wrong unseen, such as by an answer that nobody asked for, does not go on so for ever. */
+/** A connection that has gone wrong unseen, such as by an answer without a request, ends at these bounds. */
 const REQUESTS_MAX = 1000
 const AGE_MS_MAX = 600_000
 const HEADER_BYTES_MAX = 65_536
 const PROXY_AUTHENTICATION = 407
 
-/** What has to be known of an upstream, or of anything else that is reached in the same way. */
+/** An upstream, or anything else that is reached in the same way. */
 export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
   readonly section: Pick<UpstreamSection, 'connect_timeout_seconds' | 'tls'>
 }
@@ -56,8 +56,8 @@ export function openPool(
 }
 
 /**
- * Where clients' requests go: a pool of our own, which takes three quarters of the processor time of undici's. Never
- * throws either.
+ * The pool for clients' requests, which takes three quarters of the processor time of undici's. It never throws
+ * either.
  */
 export function openRequestPool(
   upstream: Destination,

@@ -1,4 +1,4 @@
-/** What a failed connection means. The codes are Node's, OpenSSL's and undici's. */
+/** Classes of failed connections. The codes are Node's, OpenSSL's and undici's. */
 import type { Failure } from '../../providers/contract.ts'
 import { tlsReason } from './tls-reasons.ts'
 
@@ -48,7 +48,7 @@ export function failureOf(error: Error & { code?: string }): Failure {
   return { class: kind, message, shown: kind === 'tls' ? shownOfTls(reason, code) : SHOWN[kind] }
 }
 
-/** What clients read: the message of an error names addresses, ports and the functions that failed. */
+/** Clients read these texts: the message of an error names addresses, ports and the functions that failed. */
 const SHOWN: Readonly<Record<'connect' | 'reset' | 'timeout' | 'malformed', string>> = {
   connect: 'could not be reached',
   reset: 'closed the connection before its answer was complete',
@@ -56,7 +56,7 @@ const SHOWN: Readonly<Record<'connect' | 'reset' | 'timeout' | 'malformed', stri
   malformed: 'sent an answer that is not valid HTTP',
 }
 
-/** Only reasons in words of our own are shown: Node's may list the names of a certificate. */
+/** Only reasons in the gateway's words are shown: Node's may list the names of a certificate. */
 function shownOfTls(reason: string | undefined, code: string): string {
   const isMisnamed = code === 'ERR_TLS_CERT_ALTNAME_INVALID'
   const otherwise = isMisnamed ? 'is for another name' : 'could not be verified'

@@ -15,7 +15,7 @@ export class TlsSettingsError extends Error {
 }
 
 /**
- * A context costs 16 ms to make, and upstreams that write no `tls` of their own share one section,
+ * A context costs 16 ms to make, and upstreams without their own `tls` share one section,
  * so it is made once for each section of a configuration; a new configuration has new sections.
  */
 const CONTEXTS = new WeakMap<Tls, SecureContext>()

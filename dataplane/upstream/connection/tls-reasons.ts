@@ -1,4 +1,4 @@
-/** What a refused TLS connection means, in words. The codes are OpenSSL's and Node's. */
+/** The reasons of refused TLS connections, in words. The codes are OpenSSL's and Node's. */
 
 /** Node's code for it is our own: the socket says only that it was closed. */
 export const CLIENT_CERTIFICATE_REFUSED =

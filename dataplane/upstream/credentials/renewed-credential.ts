@@ -60,7 +60,7 @@ export class RenewedCredential {
     return this.#source.from
   }
 
-  /** What a request carries now; undefined while nothing valid is there. */
+  /** The value that requests carry now; undefined while there is no valid one. */
   get current(): FetchedCredential | undefined {
     const held = this.#held
     return held !== undefined && this.#leftMs(held) > 0 ? held : undefined

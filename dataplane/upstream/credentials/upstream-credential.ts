@@ -72,7 +72,7 @@ export class UpstreamCredential {
     return this.#renewed
   }
 
-  /** What is held stays while the settings that it was fetched with stay. */
+  /** The credential stays while the settings that it was fetched with stay. */
   configure(settings: UpstreamSettings): void {
     const opening = openingOf(settings)
     if (opening === this.#openedWith) return

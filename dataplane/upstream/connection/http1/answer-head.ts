@@ -1,4 +1,4 @@
-/** Reads the head of an answer, and how the body behind it is framed. Refuses whatever could be read in two ways. */
+/** Reads the head of an answer, and how the body behind it is framed. Refuses a head that could be read in two ways. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { HEADER_LINES, trimmed } from '../../../http1/header-lines.ts'
 import { malformed, WireError } from './wire-error.ts'
@@ -27,7 +27,7 @@ const KEEP_ALIVE_TIMEOUT = /timeout=(\d{1,9})/
 export function parseAnswerHead(text: string): AnswerHead {
   const lineEnd = text.indexOf('\r\n')
   const lines = text.slice(lineEnd + 2)
-  if (!STATUS_LINE.test(text.slice(0, lineEnd))) throw malformed('Its status line is none.')
+  if (!STATUS_LINE.test(text.slice(0, lineEnd))) throw malformed('It has no valid status line.')
   if (!HEADER_LINES.test(lines)) throw malformed('Its header lines are malformed.')
   const status = Number(text.slice(9, 12))
   const headers = parseHeaders(lines)

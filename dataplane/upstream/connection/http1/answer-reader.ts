@@ -13,14 +13,14 @@ type State = 'head' | 'length' | 'close' | 'chunks' | 'complete'
 
 /** Head and trailers, each. */
 const HEAD_BYTES_MAX = 65_536
-/** Of most heads; only a longer one is looked for in more. */
+/** Most heads are shorter; a longer one is looked for in more bytes. */
 const HEAD_BYTES_USUAL = 2048
 const CRLF = '\r\n'
 const HEAD_END = '\r\n\r\n'
 const HEAD_START = 'HTTP/1.'
 const BARE_LF = /(?<!\r)\n/g
 
-/** Old servers put blanks behind a size; extensions are read by nobody. */
+/** Old servers put blanks behind a size; extensions have no meaning here. */
 const CHUNKS: ChunkRules = {
   sizeLine: /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t -~\x80-\xff]*)?\r\n$/,
   sizeLineMax: 4096,
@@ -133,7 +133,7 @@ export class AnswerReader {
   }
 }
 
-/** Of something else the end would never come. What stands before `from` has been looked at. */
+/** The end of anything else would never come. The text before `from` has been looked at. */
 function mayBecomeHead(text: string, from: number): boolean {
   if (!HEAD_START.startsWith(text.slice(0, HEAD_START.length))) return false
   BARE_LF.lastIndex = from

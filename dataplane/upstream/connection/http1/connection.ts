@@ -37,7 +37,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   answers = 0
   readonly #socket: Socket
   readonly #keeper: Keeper
-  /** The end of a write that is encrypted is told a turn later: held until the turn's end it would be told after the answer. */
+  /** An encrypted write ends a turn later: one that is held until the end of the turn would end after its answer. */
   readonly #holds: boolean
   readonly #reader = new AnswerReader(this)
   #handler: PoolHandler | undefined
@@ -184,7 +184,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     try {
       this.#reader.finish()
     } catch (error) {
-      // By way of the socket, where whoever watches its handshake may know better why.
+      // By way of the socket, where the watch on its handshake may know a better reason.
       this.#socket.destroy(error as Error)
       return
     }

@@ -1,4 +1,4 @@
-/** What a pool of connections to one upstream takes, and whom it tells what comes back. */
+/** A pool of connections to one upstream: the requests it takes, and the handler of each answer. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** A request with a whole body. */
@@ -21,7 +21,7 @@ export interface PoolController {
 
 /** `onResponseEnd` or `onResponseError` is called once, and last. */
 export interface PoolHandler {
-  /** Whether nobody wants an answer any more: a request that waits for a connection is dropped then. */
+  /** Whether the answer is not wanted any more: a request that waits for a connection is dropped then. */
   readonly isOver: boolean
   /** The request has a connection and is about to be written. */
   onRequestStart(controller: PoolController): void

@@ -164,7 +164,7 @@ export class Http1Pool implements RequestPool, Keeper {
     })
   }
 
-  /** Whatever once went wrong between the two sides of a connection does not go on for ever. */
+  /** A fault between the two sides of a connection ends with it. */
   #limit(connection: Connection): void {
     const { idleMs, requestsMax, ageMsMax, random } = this.#options
     const part = 1 - SPREAD * random()
