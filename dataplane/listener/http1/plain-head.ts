@@ -36,24 +36,16 @@ const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
 const KEEPING =
   /^(?:keep-alive|upgrade|http2-settings)(?: *, *(?:keep-alive|upgrade|http2-settings))*$/i
 
-/** Headers that decide about anything: they are kept, or a reason to leave the request to Node. */
+/** Headers that are kept: each of them stands there once. */
+const KEPT = (
+  'host origin api-key x-api-key connection content-type authorization content-length content-encoding ' +
+  'x-request-id traceparent tracestate transfer-encoding'
+).split(' ')
+/** A request with one of these is left to Node. */
+const LEFT = ['expect', 'trailer', 'proxy-connection']
 const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
-  ['host', 'kept'],
-  ['origin', 'kept'],
-  ['api-key', 'kept'],
-  ['x-api-key', 'kept'],
-  ['connection', 'kept'],
-  ['content-type', 'kept'],
-  ['authorization', 'kept'],
-  ['content-length', 'kept'],
-  ['content-encoding', 'kept'],
-  ['x-request-id', 'kept'],
-  ['traceparent', 'kept'],
-  ['tracestate', 'kept'],
-  ['expect', 'left'],
-  ['trailer', 'left'],
-  ['proxy-connection', 'left'],
-  ['transfer-encoding', 'kept'],
+  ...KEPT.map((name) => [name, 'kept'] as const),
+  ...LEFT.map((name) => [name, 'left'] as const),
 ])
 /** Names are compared by length first: most headers of a request are none of these. */
 const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, length) =>
