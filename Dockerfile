@@ -17,6 +17,7 @@ RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' 
       -o -name '*.markdown' -o -name '*.tsbuildinfo' -o -name '.package-lock.json' \) -delete \
  && rm -rf node_modules/.bin node_modules/@types node_modules/undici-types node_modules/zod/src node_modules/ajv/lib \
       node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src \
+      node_modules/@azure/msal-browser node_modules/bintrees/test node_modules/fastify/test \
  && find node_modules -type d \( -name prebuilds -o -name .github \) -prune -exec rm -rf {} + \
  && find node_modules -depth -type d -empty -delete \
  && rm -f package-lock.json \
