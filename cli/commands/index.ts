@@ -9,6 +9,7 @@ import { explain } from './running/explain.ts'
 import { gateway } from './running/gateway.ts'
 import { guardrail } from './running/guardrail.ts'
 import { status } from './running/status.ts'
+import { tokens } from './running/tokens.ts'
 import { trace } from './running/trace.ts'
 import { upstream } from './running/upstream.ts'
 import { simulate } from './simulate.ts'
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   trace,
   upstream,
   guardrail,
+  tokens,
   gateway,
   simulate,
   version,

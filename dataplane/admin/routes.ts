@@ -5,12 +5,13 @@ import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
 import { explanationOf } from './explanation.ts'
-import { testGuardrail } from './guardrail-test.ts'
 import { keysListed } from './keys-listing.ts'
-import { rehearse } from './rehearsal.ts'
 import { replaceConfiguration } from './replacement.ts'
 import { statusOf } from './status.ts'
-import { testUpstreams } from './upstream-test.ts'
+import { testGuardrail } from './trials/guardrail-test.ts'
+import { rehearse } from './trials/rehearsal.ts'
+import { verifyTokens } from './trials/token-verification.ts'
+import { testUpstreams } from './trials/upstream-test.ts'
 
 export interface AdminRequest {
   readonly params: Readonly<Record<string, string>>
@@ -126,6 +127,18 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       const tests = await testUpstreams(query.name, gateway)
       if (tests === undefined) return missing(`There is no upstream "${query.name}".`)
       return ok({ upstreams: tests })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/tokens/verify',
+    summary:
+      "Compares the gateway's counts of prompts with those of an upstream, past limits and budgets: `?upstream=NAME`, " +
+      '`&sample=N` prompts.',
+    run: async ({ query }, { gateway }) => {
+      const name = query.upstream ?? ''
+      const verified = await verifyTokens({ name, sample: query.sample }, gateway)
+      return verified === undefined ? missing(`There is no upstream "${name}".`) : ok(verified)
     },
   },
   {

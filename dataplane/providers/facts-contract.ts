@@ -36,6 +36,15 @@ export interface QueueGauges {
   readonly needsCredential?: boolean
 }
 
+/** How a runtime is asked for the tokens of a conversation as its model reads it. */
+export interface TokenQuestion {
+  /** On the endpoint's origin. */
+  readonly path: string
+  write(model: string, messages: readonly object[]): object
+  /** undefined for an answer without a count. */
+  read(answer: unknown): number | undefined
+}
+
 export interface ProviderFacts {
   readonly name: string
   /** One sentence for the table of providers. */
@@ -85,6 +94,8 @@ export interface ProviderFacts {
   readonly modelWindows?: Readonly<Record<string, number>>
   /** How a runtime is asked for its context window, the best question first; absent: by its list of models. */
   readonly windowQuestions?: readonly WindowQuestion[]
+  /** Absent where the runtime has no such path, or does not read conversations there. */
+  readonly tokenQuestion?: TokenQuestion
   /** Absent where the runtime does not report its queue. */
   readonly queueGauges?: QueueGauges
 }

@@ -147,6 +147,11 @@ export const METRICS = {
     'gw_store_local_admissions_total',
     'Requests admitted from the local share while the shared store was away.',
   ),
+  tokenizerDrift: gauge(
+    'gw_tokenizer_drift_ratio',
+    "How far the gateway's counts of prompts were from the upstream's when they were last verified; 0.01 is one percent.",
+    'upstream',
+  ),
   auxiliaryRequests: counter(
     'gw_auxiliary_requests_total',
     'Questions to services beside the models, by their outcome.',

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { capabilityTable } from './capabilities.ts'
 
 const PAGE = new URL('../../dataplane/providers/README.md', import.meta.url)
-const TABLE = /(<!-- generated: capabilities -->\n\n)[^]*?(\n\n<!-- end -->)/
+const TABLE = /(<!-- generated: capabilities -->\n\n)[\s\S]*?(\n\n<!-- end -->)/
 
 test('the table in the README of the providers is what they do; else run it with GW_WRITE=1', (context) => {
   const page = readFileSync(PAGE, 'utf8')

@@ -1,5 +1,5 @@
 /** The facts about llama.cpp's server. */
-import { recordOf } from '../../json/values.ts'
+import { countOf, recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { entryOf, tokensOf } from '../window-questions.ts'
 
@@ -10,6 +10,11 @@ export const facts: ProviderFacts = {
   port: 8080,
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',
+  tokenQuestion: {
+    path: '/v1/chat/completions/input_tokens',
+    write: (model, messages) => ({ model, messages }),
+    read: (answer) => countOf(recordOf(answer).input_tokens),
+  },
   // The size of a slot; `n_ctx_train` is the model's limit, which no request gets.
   // Older builds report it in their properties alone.
   windowQuestions: [

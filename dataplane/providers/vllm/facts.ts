@@ -1,4 +1,5 @@
 /** The facts about vLLM's server. */
+import { countOf, recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {
@@ -7,6 +8,11 @@ export const facts: ProviderFacts = {
   hosted: false,
   port: 8000,
   healthPath: '/health',
+  tokenQuestion: {
+    path: '/tokenize',
+    write: (model, messages) => ({ model, messages }),
+    read: (answer) => countOf(recordOf(answer).count),
+  },
   queueGauges: {
     waiting: [{ metric: 'vllm:num_requests_waiting' }],
     running: [{ metric: 'vllm:num_requests_running' }],

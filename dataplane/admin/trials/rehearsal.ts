@@ -1,14 +1,14 @@
 /** POST /routes/test of the admin API: the way a request would go on a route, with the first upstream failing if asked. */
 
-import type { GatewayError } from '../base/errors.ts'
-import type { Route } from '../config/snapshot.ts'
-import type { Gateway } from '../gateway.ts'
-import type { ChatRequest } from '../inner-form.ts'
-import type { Failure } from '../providers/contract.ts'
-import type { FailedAttempt } from '../upstream/attempt/attempts.ts'
-import { nextAttempt, type Plan } from '../upstream/attempt/plan.ts'
-import { refusalOf } from '../upstream/attempt/refusal.ts'
-import type { Lane, Target } from '../upstream/target/targets.ts'
+import type { GatewayError } from '../../base/errors.ts'
+import type { Route } from '../../config/snapshot.ts'
+import type { Gateway } from '../../gateway.ts'
+import type { ChatRequest } from '../../inner-form.ts'
+import type { Failure } from '../../providers/contract.ts'
+import type { FailedAttempt } from '../../upstream/attempt/attempts.ts'
+import { nextAttempt, type Plan } from '../../upstream/attempt/plan.ts'
+import { refusalOf } from '../../upstream/attempt/refusal.ts'
+import type { Lane, Target } from '../../upstream/target/targets.ts'
 import { tryCompletion, tryCredential } from './trial.ts'
 import { aQuestion } from './upstream-test.ts'
 

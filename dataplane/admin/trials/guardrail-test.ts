@@ -1,8 +1,8 @@
 /** POST /guardrails/test of the admin API: what a guardrail says of a text. */
-import type { Gateway } from '../gateway.ts'
-import type { Side, Verdict } from '../guardrails/contract.ts'
-import { SidecarError } from '../guardrails/sidecar.ts'
-import { parsed, recordOf, textOf } from '../json/values.ts'
+import type { Gateway } from '../../gateway.ts'
+import type { Side, Verdict } from '../../guardrails/contract.ts'
+import { SidecarError } from '../../guardrails/sidecar.ts'
+import { parsed, recordOf, textOf } from '../../json/values.ts'
 
 const SUBJECT = { requestId: 'test', tenant: 'test', key: 'test', model: 'test' }
 

@@ -1,21 +1,21 @@
 /** One short request to an upstream, on a separate connection: no breaker, limit or counter sees it. */
 
-import { openAiChatDialect } from '../apis/openai-chat/dialect.ts'
-import { systemClock } from '../base/clock.ts'
-import type { Section } from '../config/schema/index.ts'
-import type { UpstreamSettings } from '../config/snapshot.ts'
-import type { ModelRequest } from '../inner-form.ts'
-import type { Failure } from '../providers/contract.ts'
-import type { Environment } from '../providers/credential-source.ts'
-import { masked } from '../upstream/attempt/masking.ts'
-import { signatureOf } from '../upstream/attempt/pool-request.ts'
-import { openPool } from '../upstream/connection/client.ts'
-import { failureOf } from '../upstream/connection/connection-failures.ts'
-import { faultOf } from '../upstream/credentials/renewed-credential.ts'
-import { settingsFetched, sourceOf } from '../upstream/credentials/upstream-credential.ts'
-import { readBounded } from '../upstream/target/bounded-body.ts'
-import { probe } from '../upstream/target/probe.ts'
-import { pairOf } from '../wires.ts'
+import { openAiChatDialect } from '../../apis/openai-chat/dialect.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { Section } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { ModelRequest } from '../../inner-form.ts'
+import type { Failure } from '../../providers/contract.ts'
+import type { Environment } from '../../providers/credential-source.ts'
+import { masked } from '../../upstream/attempt/masking.ts'
+import { signatureOf } from '../../upstream/attempt/pool-request.ts'
+import { openPool } from '../../upstream/connection/client.ts'
+import { failureOf } from '../../upstream/connection/connection-failures.ts'
+import { faultOf } from '../../upstream/credentials/renewed-credential.ts'
+import { settingsFetched, sourceOf } from '../../upstream/credentials/upstream-credential.ts'
+import { readBounded } from '../../upstream/target/bounded-body.ts'
+import { probe } from '../../upstream/target/probe.ts'
+import { pairOf } from '../../wires.ts'
 
 export interface Step {
   readonly step: 'health' | 'credential' | 'completion'
@@ -26,6 +26,7 @@ export interface Step {
   readonly status?: number
   readonly failure?: Failure
   readonly tokens?: number
+  readonly promptTokens?: number
 }
 
 const PROBE_MS_MAX = 10_000
@@ -115,7 +116,13 @@ export async function tryCompletion(
       return step({ ok: false, status, failure: masked(decoded.failure, settings) })
     }
     const tokens = decoded.usage?.completionTokens
-    return step({ ok: true, status, ...(tokens === undefined ? {} : { tokens }) })
+    const promptTokens = decoded.usage?.promptTokens
+    return step({
+      ok: true,
+      status,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(promptTokens === undefined ? {} : { promptTokens }),
+    })
   } catch (error) {
     return step({ ok: false, failure: broken(error, settings) })
   } finally {

@@ -1,9 +1,9 @@
 /** POST /upstreams/test of the admin API: whether upstreams can be reached, take our credential and answer. */
-import { chatReading } from '../apis/openai-chat/reading.ts'
-import { parseRequest } from '../body/request.ts'
-import type { UpstreamSettings } from '../config/snapshot.ts'
-import type { Gateway } from '../gateway.ts'
-import type { ChatRequest } from '../inner-form.ts'
+import { chatReading } from '../../apis/openai-chat/reading.ts'
+import { parseRequest } from '../../body/request.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Gateway } from '../../gateway.ts'
+import type { ChatRequest } from '../../inner-form.ts'
 import { type Step, tryCompletion, tryCredential, tryHealth } from './trial.ts'
 
 /** A thousand upstreams are not all dialled at once. */

@@ -1,0 +1,36 @@
+/** `gw tokens`: whether the gateway counts tokens as its upstreams do. */
+import { Command } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+
+interface VerifyOptions extends PlaceOptions {
+  readonly upstream: string
+  readonly sample: string
+  readonly output: Format
+}
+
+const verify = addPlace(
+  new Command('verify')
+    .description(
+      'Let the gateway compare its counts of prompts with those of an upstream; ends with 1 where they are more than 0.5 % off.',
+    )
+    .requiredOption('--upstream <name>', 'name of the upstream')
+    .option('--sample <count>', 'prompts to compare, at most 1000', '16'),
+)
+  .addOption(formatOption())
+  .action(verifyTokens)
+
+export const tokens = endUsageWith64(
+  new Command('tokens').description('Verify counts of tokens.').addCommand(verify),
+)
+
+async function verifyTokens(options: VerifyOptions, command: Command): Promise<void> {
+  const { upstream, output } = options
+  const sample = Number(options.sample)
+  if (!Number.isInteger(sample) || sample < 1 || sample > 1000)
+    command.error(
+      `error: --sample ${JSON.stringify(options.sample)} is not a whole number from 1 to 1000`,
+    )
+  const { verifyTokens: run } = await import('../../trials/tokens.ts')
+  await run({ upstream, sample, output }, await askedPlace(options, command))
+}

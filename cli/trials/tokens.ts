@@ -1,0 +1,76 @@
+/** `gw tokens verify`: asks the gateway how far its counts of prompts are from those of an upstream. */
+import { z } from 'zod'
+import { withGateways } from '../asking/asked-gateways.ts'
+import type { Place } from '../asking/place.ts'
+import {
+  EXIT,
+  type Format,
+  printLine,
+  printRemark,
+  printTable,
+  printValue,
+  telling,
+} from '../printing/output.ts'
+
+const Answer = z.looseObject({
+  upstream: z.string(),
+  ok: z.boolean(),
+  exact: z.boolean(),
+  source: z.string(),
+  drift: z.number().optional(),
+  tolerance: z.number(),
+  samples: z.array(z.object({ sample: z.number(), counted: z.number(), upstream: z.number() })),
+  failures: z.array(z.string()),
+})
+type Answer = z.output<typeof Answer>
+
+const Refusal = z.object({ error: z.object({ message: z.string() }) })
+/** The prompts are asked one after the other. */
+const TIMEOUT_MS = 600_000
+
+export interface TokensVerification {
+  readonly upstream: string
+  readonly sample: number
+  readonly output: Format
+}
+
+export async function verifyTokens({ upstream, sample, output }: TokensVerification, place: Place) {
+  const { status, body, gateway } = await withGateways(place, async ([first]) => {
+    const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
+    const path = `/tokens/verify?upstream=${encodeURIComponent(upstream)}&sample=${sample}`
+    const answer = first.ask(path, asking)
+    return {
+      gateway: first.name,
+      ...(await telling(`tokens are counted at ${first.name}`, answer)),
+    }
+  })
+  if (status === 404) {
+    process.exitCode = EXIT.no
+    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+  }
+  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
+  const answer = Answer.parse(body)
+  if (!answer.ok) process.exitCode = EXIT.no
+  if (output !== 'table') return await printValue(body, output)
+  print(answer)
+}
+
+function print({ upstream, exact, source, drift, tolerance, samples, failures }: Answer): void {
+  printTable(
+    ['SAMPLE', 'GATEWAY', 'UPSTREAM'],
+    samples.map(({ sample, counted, upstream: theirs }) => [sample, counted, theirs]),
+  )
+  for (const failure of new Set(failures)) printLine(`not counted: ${failure}`)
+  if (drift === undefined) {
+    printLine(`${upstream}: nothing could be compared`)
+    return
+  }
+  const kind = exact ? 'exact' : 'an estimate'
+  const verdict = drift <= tolerance ? 'within' : 'beyond'
+  const share = `${percent(drift)} off, ${verdict} ${percent(tolerance)}`
+  printLine(`${upstream}: ${share}; the gateway's count is ${kind}, the upstream's its ${source}`)
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`
+}

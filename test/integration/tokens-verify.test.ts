@@ -1,0 +1,84 @@
+/** `gw tokens verify`: the gateway's counts of prompts beside those of an upstream. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw-here.ts'
+import { startModelServer } from '../helpers/model/model-server.ts'
+
+/** Counts as OpenAI says that its models do: three tokens around a message, three before the answer, one for the role. */
+const told = await startUpstream((outgoing, { body }) => {
+  const [message] = body.messages as { content: string }[]
+  const prompt_tokens = countTokens(message?.content ?? '') + 3 + 3 + 1
+  const usage = { prompt_tokens, completion_tokens: 1, total_tokens: prompt_tokens + 1 }
+  return whole('x', usage)(outgoing, { path: '', headers: {}, body })
+})
+const silent = await startUpstream(whole('x', null))
+/** A tokenizer that sees twice as many tokens as there are characters. */
+const doubling = createServer(async (incoming, outgoing) => {
+  if (incoming.method === 'GET') return void outgoing.end()
+  const { messages } = JSON.parse(Buffer.concat(await Array.fromAsync(incoming)).toString())
+  outgoing.end(JSON.stringify({ count: 2 * messages[0].content.length }))
+})
+doubling.listen(0, '127.0.0.1')
+await once(doubling, 'listening')
+const real = await startModelServer()
+const endpoint = `http://127.0.0.1:${(doubling.address() as AddressInfo).port}`
+const front = await startFront({
+  upstreams: [
+    { name: 'told', endpoint: told.url, tokenizer: { encoding: 'o200k_base' } },
+    { name: 'silent', endpoint: silent.url },
+    { name: 'doubling', provider: 'vllm', endpoint },
+    { name: 'real', provider: 'llamacpp', endpoint: real.url, model: 'tiny' },
+  ],
+  routes: ['told', 'silent', 'doubling', 'real'].map((name) => ({
+    name,
+    strategy: 'single',
+    primary: name,
+  })),
+})
+after(() =>
+  Promise.all([front.process.stop(), told.close(), silent.close(), real.stop(), doubling.close()]),
+)
+
+const verify = (upstream: string, ...more: string[]) =>
+  gw('tokens', 'verify', '--admin', front.process.adminUrl, '--upstream', upstream, ...more)
+
+test('an exact count agrees with the usage that the upstream reports', async () => {
+  const { code, stdout } = await verify('told', '--sample', '12')
+  assert.match(
+    stdout,
+    /told: 0\.00 % off, within 0\.50 %; the gateway's count is exact, the upstream's its usage/,
+  )
+  assert.equal(code, 0)
+  assert.equal(told.asked.length, 12)
+  assert.equal(told.asked[0]?.body.max_tokens ?? told.asked[0]?.body.max_completion_tokens, 1)
+  assert.equal(await front.value('gw_tokenizer_drift_ratio{upstream="told"}'), 0)
+})
+
+test('an estimate that is off ends with 1, beside the tokenizer of the runtime', async () => {
+  const { code, stdout } = await verify('doubling', '-o', 'json')
+  const verified = JSON.parse(stdout)
+  assert.equal(code, 1)
+  assert.partialDeepStrictEqual(verified, { ok: false, exact: false, source: 'tokenizer' })
+  assert.equal(verified.samples.length, 16)
+  assert.ok(verified.drift > 0.5)
+})
+
+test('a real model server counts at its own tokenizer', async () => {
+  const { stdout } = await verify('real', '-o', 'json', '--sample', '3')
+  const { samples, failures } = JSON.parse(stdout)
+  assert.deepEqual(failures, [])
+  assert.ok(samples.every(({ upstream }: { upstream: number }) => upstream > 5))
+})
+
+test('an upstream that reports nothing, and one that is not there, end with 1', async () => {
+  const nothing = await verify('silent')
+  assert.equal(nothing.code, 1)
+  assert.match(nothing.stdout, /its answer has no usage\nsilent: nothing could be compared/)
+  assert.equal((await verify('nowhere')).code, 1)
+  assert.equal((await verify('told', '--sample', 'all')).code, 64)
+})
