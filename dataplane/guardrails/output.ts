@@ -1,5 +1,5 @@
 /** Judges answers before the client sees them. */
-import type { Answer, ChatAnswer, ChatChoice } from '../inner-form.ts'
+import type { Answer, ChatAnswer, ChatChoice, CompletionsAnswer } from '../inner-form.ts'
 import type { Inspector, StreamInspector } from '../inspection/contract.ts'
 import type { Said, Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
@@ -28,6 +28,10 @@ function said(text: string): Said {
   return { role: 'assistant', text }
 }
 
+/** Answers in words, and their choices: a legacy completion has nothing but a text. */
+type Spoken = ChatAnswer | CompletionsAnswer
+type Choice = Pick<ChatChoice, 'text' | 'finish'> & Partial<ChatChoice>
+
 class OutputInspector implements Inspector {
   readonly #judge: Judge
 
@@ -36,36 +40,38 @@ class OutputInspector implements Inspector {
   }
 
   async whole(answer: Answer): Promise<Answer> {
-    return 'choices' in answer ? await this.#judged(answer as ChatAnswer) : answer
+    return 'choices' in answer ? await this.#judged(answer) : answer
   }
 
   open(): StreamInspector {
     return new HeldStream(this.#judge)
   }
 
-  async #judged(answer: ChatAnswer): Promise<ChatAnswer> {
+  async #judged(answer: Spoken): Promise<Spoken> {
     const texts = answer.choices.flatMap(textsOf)
     const asked = texts.filter((text) => text !== '')
     if (asked.length === 0) return answer
     const judged = [...(await this.#judge(asked))]
     const fresh = texts.map((text) => (text === '' ? '' : (judged.shift() ?? '')))
-    return { ...answer, choices: answer.choices.map((choice) => withTexts(choice, fresh)) }
+    // Each choice keeps the members that it had.
+    const choices = answer.choices.map((choice) => withTexts(choice, fresh))
+    return { ...answer, choices } as Spoken
   }
 }
 
 /** In the order in which `withTexts` takes them back. */
-function textsOf({ text, reasoning = '', refusal = '', calls }: ChatChoice): string[] {
+function textsOf({ text, reasoning = '', refusal = '', calls = [] }: Choice): string[] {
   return [text, reasoning, refusal, ...calls.map((call) => call.arguments)]
 }
 
 /** Log probabilities spell the words out, so that they go. */
-function withTexts({ logprobs: _, ...choice }: ChatChoice, fresh: string[]): ChatChoice {
+function withTexts({ logprobs: _, ...choice }: Choice, fresh: string[]): Choice {
   const [text = '', reasoning = '', refusal = ''] = fresh.splice(0, 3)
-  const calls = choice.calls.map((call) => ({ ...call, arguments: fresh.shift() ?? '' }))
+  const calls = choice.calls?.map((call) => ({ ...call, arguments: fresh.shift() ?? '' }))
   return {
     ...choice,
     text,
-    calls,
+    ...(calls && { calls }),
     ...(choice.reasoning !== undefined && { reasoning }),
     ...(choice.refusal !== undefined && { refusal }),
   }

@@ -4,6 +4,7 @@ import { after, beforeEach, test } from 'node:test'
 import {
   errorOf,
   eventsOf,
+  type Reply,
   refusingUrl,
   startFront,
   startUpstream,
@@ -198,6 +199,36 @@ for (const [path, body, words] of [
     assert.match(JSON.stringify(upstream.asked[0]?.body.messages), words)
   })
 }
+
+test('/v1/completions and /v1/embeddings are judged alike', async () => {
+  const post = async (path: string, body: object) =>
+    await fetch(`${front.process.url}/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'masking', ...body }),
+    })
+  const says =
+    (body: object): Reply =>
+    (outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json' })
+      outgoing.end(JSON.stringify(body))
+    }
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  const choices = [0, 1].map((index) => ({
+    index,
+    text: `secret-${index}`,
+    finish_reason: 'stop',
+    logprobs: null,
+  }))
+  upstream.reply = says({ id: 'c', object: 'text_completion', model: 'm', choices, usage })
+  const completion = await (await post('completions', { prompt: ['a secret-1', 'b'], n: 1 })).text()
+  assert.deepEqual(upstream.asked[0]?.body.prompt, ['a [hidden]', 'b'])
+  assert.match(completion, /"text":"\[hidden\]".*"text":"\[hidden\]"/)
+  const data = [{ object: 'embedding', index: 0, embedding: [0.5] }]
+  upstream.reply = says({ object: 'list', model: 'm', data, usage })
+  assert.equal((await post('embeddings', { input: 'a secret-2' })).status, 200)
+  assert.equal(upstream.asked.at(-1)?.body.input, 'a [hidden]')
+})
 
 test('gw guardrail test shows the verdict', async () => {
   const { adminUrl } = front.process
