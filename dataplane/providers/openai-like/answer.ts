@@ -27,7 +27,8 @@ export function passAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
 }
 
 export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): WholeRead {
-  const answer = parsed(body.toString())
+  const text = body.toString()
+  const answer = parsed(text)
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))
   if (isError(answer)) return failed(classifyError(options.recognisers, answer))
@@ -37,7 +38,7 @@ export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLi
   if (failing) return failed(failing)
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
-    const renamed = body.includes(OTHER_NAME) ? withReasonings(answer, 'message') : answer
+    const renamed = text.includes(OTHER_NAME) ? withReasonings(answer, 'message') : answer
     return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)
