@@ -5,10 +5,9 @@ import { after, beforeEach, test } from 'node:test'
 import Anthropic, { APIError } from '@anthropic-ai/sdk'
 import { listOf } from '../../dataplane/json/values.ts'
 import { aKey } from '../helpers/a-key.ts'
+import { callChunk, chunks } from '../helpers/chat-chunks.ts'
 import {
-  event,
   failing,
-  type Reply,
   refusingUrl,
   startFront,
   startUpstream,
@@ -59,27 +58,6 @@ beforeEach(() => {
     upstream.reply = whole()
   }
 })
-
-/** Chunks of OpenAI's wire: each a delta, or a finish reason. */
-function chunks(...choices: readonly (object | string)[]): Reply {
-  return (outgoing) => {
-    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const one of choices) {
-      const choice = typeof one === 'string' ? { delta: {}, finish_reason: one } : { delta: one }
-      outgoing.write(event({ id: 'c1', model: 'm', choices: [{ index: 0, ...choice }] }))
-    }
-    const usage = {
-      prompt_tokens: 140,
-      completion_tokens: 9,
-      prompt_tokens_details: { cached_tokens: 100 },
-    }
-    outgoing.end(`${event({ choices: [], usage })}data: [DONE]\n\n`)
-  }
-}
-
-function call(index: number, fields: object, id?: string): object {
-  return { tool_calls: [{ index, ...(id && { id, type: 'function' }), function: fields }] }
-}
 
 async function refusal(asked: Promise<unknown>): Promise<APIError> {
   const error = await asked.then(
@@ -179,10 +157,10 @@ test('reasoning, text, two calls at once and text again are blocks in a row', as
     { reasoning_content: 'Hm.' },
     { content: 'I ' },
     { content: 'look.' },
-    call(0, { name: 'look', arguments: '' }, 'a'),
-    call(1, { name: 'hear', arguments: '{"b"' }, 'b'),
-    call(0, { arguments: '{"a":1}' }),
-    call(1, { arguments: ':2}' }),
+    callChunk(0, { name: 'look', arguments: '' }, 'a'),
+    callChunk(1, { name: 'hear', arguments: '{"b"' }, 'b'),
+    callChunk(0, { arguments: '{"a":1}' }),
+    callChunk(1, { arguments: ':2}' }),
     { content: 'Done.' },
     'tool_calls',
   )
@@ -203,7 +181,11 @@ test('reasoning, text, two calls at once and text again are blocks in a row', as
 })
 
 test('a call without arguments has an empty input, and no empty text stands beside it', async () => {
-  model.reply = chunks({ content: '' }, call(0, { name: 'look', arguments: '' }, 'a'), 'tool_calls')
+  model.reply = chunks(
+    { content: '' },
+    callChunk(0, { name: 'look', arguments: '' }, 'a'),
+    'tool_calls',
+  )
   const { content } = await client.messages.stream(question).finalMessage()
   assert.deepEqual(content, [{ type: 'tool_use', id: 'a', name: 'look', input: {} }])
 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
 import { aKey } from '../helpers/a-key.ts'
+import { callChunk, chunks } from '../helpers/chat-chunks.ts'
 import {
-  event,
   failing,
   type Reply,
   startFront,
@@ -46,27 +46,6 @@ beforeEach(() => {
     upstream.reply = whole()
   }
 })
-
-/** Chunks of chat completions: each a delta, or a finish reason. */
-function chunks(...choices: readonly (object | string)[]): Reply {
-  return (outgoing) => {
-    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const one of choices) {
-      const choice = typeof one === 'string' ? { delta: {}, finish_reason: one } : { delta: one }
-      outgoing.write(event({ id: 'c1', model: 'm', choices: [{ index: 0, ...choice }] }))
-    }
-    const usage = {
-      prompt_tokens: 140,
-      completion_tokens: 9,
-      prompt_tokens_details: { cached_tokens: 100 },
-    }
-    outgoing.end(`${event({ choices: [], usage })}data: [DONE]\n\n`)
-  }
-}
-
-function call(index: number, fields: object, id?: string): object {
-  return { tool_calls: [{ index, ...(id && { id, type: 'function' }), function: fields }] }
-}
 
 function calling(name: string, text: string): Reply {
   const calls = [{ id: 'call_1', type: 'function', function: { name, arguments: text } }]
@@ -224,10 +203,10 @@ test('a stream goes from its creation to its completion, each event numbered', a
     { reasoning_content: 'Hm.' },
     { content: 'I ' },
     { content: 'look.' },
-    call(0, { name: 'look', arguments: '' }, 'a'),
-    call(1, { name: 'hear', arguments: '{"b"' }, 'b'),
-    call(0, { arguments: '{"a":1}' }),
-    call(1, { arguments: ':2}' }),
+    callChunk(0, { name: 'look', arguments: '' }, 'a'),
+    callChunk(1, { name: 'hear', arguments: '{"b"' }, 'b'),
+    callChunk(0, { arguments: '{"a":1}' }),
+    callChunk(1, { arguments: ':2}' }),
     { content: 'Done.' },
     'tool_calls',
   )
@@ -262,7 +241,7 @@ test('the stream helper of the SDK reads it', async () => {
   model.reply = chunks(
     { content: 'hel' },
     { content: 'lo' },
-    call(0, { name: 'f', arguments: '{}' }, 'a'),
+    callChunk(0, { name: 'f', arguments: '{}' }, 'a'),
     'tool_calls',
   )
   const tools = [{ type: 'function' as const, name: 'f', parameters: {}, strict: false }]
