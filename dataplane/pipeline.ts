@@ -10,7 +10,7 @@ import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
-import { guard } from './stages/guard.ts'
+import { type Guarded, guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
@@ -99,11 +99,9 @@ export async function serve(
     const ids = continuing(trace)
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit, request.dropped)
-    const { guards } = gateway
-    const note = (judgement: GuardrailTrace) => noteJudgement(judgement, visit)
-    const judging = guard(request, call.id, admission, { guards, note })
     // Most routes have no guardrail, and wait for none.
-    const guarded = judging === undefined ? { request, inspector } : await judging
+    const isGuarded = admission.route.section.guardrails.length > 0
+    const guarded = isGuarded ? await judged(applicant, admission, visit) : { request, inspector }
     const asked = { ...guarded, dialect, ids, receivedAt, presence, witness }
     const reply = await attempt(asked, admission, gateway)
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
@@ -151,6 +149,15 @@ class Notes implements Witness {
     response.upstreamRequestId = attempt.upstream_request_id
     if (trace.stream && attempt.outcome === 'ok') trace.ttft_ms = attempt.ended_ms
   }
+}
+
+function judged(
+  { call, request }: Applicant,
+  admission: Admission,
+  visit: Visit,
+): Promise<Guarded> {
+  const note = (judgement: GuardrailTrace) => noteJudgement(judgement, visit)
+  return guard(request, call.id, admission, { guards: visit.gateway.guards, note })
 }
 
 /** A long stream is judged hundreds of times. */

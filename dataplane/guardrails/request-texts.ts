@@ -1,6 +1,6 @@
 /** The texts of a request by their places, and the request with other texts there. */
 import type { ModelRequest } from '../inner-form.ts'
-import { isRecord, listOf, recordOf } from '../json/values.ts'
+import { listOf, recordOf } from '../json/values.ts'
 import type { Said } from './contract.ts'
 
 type Path = readonly (string | number)[]
@@ -45,23 +45,36 @@ export function withTexts<Request extends ModelRequest>(
   places: readonly PlacedText[],
   texts: readonly string[],
 ): Request {
-  let body: unknown = request.body
+  const changed = places.filter(({ text }, index) => (texts[index] ?? text) !== text)
+  if (changed.length === 0) return request
+  const body = { ...request.body } as Container
+  const own = new Set<unknown>()
   for (const [index, { path, text }] of places.entries()) {
-    const fresh = texts[index]
-    if (fresh !== undefined && fresh !== text) body = replaced(body, path, fresh)
+    const fresh = texts[index] ?? text
+    if (fresh !== text) put(fresh, path, body, own)
   }
-  return body === request.body
-    ? request
-    : { ...request, body: body as Request['body'], wire: REWRITTEN, isRewritten: true }
+  return {
+    ...request,
+    body: body as unknown as Request['body'],
+    wire: REWRITTEN,
+    isRewritten: true,
+  }
 }
 
 /** No upstream speaks it, so no upstream gets the bytes that the client sent. */
 const REWRITTEN = 'rewritten'
 
-function replaced(value: unknown, [step, ...rest]: Path, text: string): unknown {
-  if (step === undefined) return text
-  if (Array.isArray(value))
-    return value.map((one, at) => (at === step ? replaced(one, rest, text) : one))
-  if (isRecord(value)) return { ...value, [step]: replaced(value[step], rest, text) }
-  return value
+type Container = Record<string | number, unknown>
+
+/** Copies what it changes, each list and object once: a request may hold tens of thousands of texts. */
+function put(text: string, path: Path, body: Container, own: Set<unknown>): void {
+  let place = body
+  for (const step of path.slice(0, -1)) {
+    const below = place[step]
+    const copy = own.has(below) ? below : Array.isArray(below) ? [...below] : { ...Object(below) }
+    own.add(copy)
+    place[step] = copy
+    place = copy as Container
+  }
+  place[path.at(-1) ?? ''] = text
 }

@@ -13,20 +13,15 @@ export interface Guarded {
   readonly inspector: Inspector | undefined
 }
 
-/** undefined where the route has no guardrail. */
-export function guard(
+export async function guard(
   request: ModelRequest,
   requestId: string,
   { caller, route }: Pick<Admission, 'caller' | 'route'>,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
-): Promise<Guarded> | undefined {
-  if (route.section.guardrails.length === 0) return undefined
+): Promise<Guarded> {
   const chosen = guards.of(route.section)
   const { tenant, key } = caller
   const subject = { requestId, tenant, key: key.record.id, model: route.name }
   const inspector = outputInspector(chosen, subject, note)
-  return judgeInput(request, chosen, subject, note).then((judged) => ({
-    request: judged,
-    inspector,
-  }))
+  return { request: await judgeInput(request, chosen, subject, note), inspector }
 }

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { textsOf, withTexts } from '../../../dataplane/guardrails/request-texts.ts'
+import { aRequest } from '../../helpers/providers/a-request.ts'
+
+test('a list is copied once, however many of its texts change, and the request stays as it was', () => {
+  const parts = Array.from({ length: 1_000 }, (_, at) => ({ type: 'text', text: `secret ${at}` }))
+  const request = aRequest({ messages: [{ role: 'user', content: parts }] })
+  const content = request.body.messages[0]?.content as object[]
+  let copies = 0
+  Object.defineProperty(content, Symbol.iterator, {
+    value: () => {
+      copies++
+      return Array.prototype[Symbol.iterator].call(content)
+    },
+  })
+  const places = textsOf(request)
+  copies = 0
+  const fresh = withTexts(
+    request,
+    places,
+    places.map(({ text }, at) => (at === 7 ? text : 'x')),
+  )
+  assert.equal(copies, 1)
+  const shown = fresh.body.messages[0]?.content as { text: string }[]
+  assert.deepEqual([shown[0]?.text, shown[7]?.text, shown[999]?.text], ['x', 'secret 7', 'x'])
+  assert.equal(shown[7], content[7])
+  assert.equal((content[0] as { text: string }).text, 'secret 0')
+})
+
+test('a request whose texts stay is the same', () => {
+  const request = aRequest()
+  const places = textsOf(request)
+  assert.equal(
+    withTexts(
+      request,
+      places,
+      places.map(({ text }) => text),
+    ),
+    request,
+  )
+})
