@@ -61,6 +61,8 @@ interface RequestFacts {
   readonly isRewritten?: boolean
   /** Members of `bytes` that are not to be sent; `body` is without them already. */
   readonly omitted?: ReadonlySet<string>
+  /** The omitted member that asks for an answer without a limit of tokens; few runtimes know such a value. */
+  readonly unlimited?: { readonly member: string; readonly value: number } | undefined
 }
 
 export interface ChatRequest extends RequestFacts {

@@ -12,7 +12,7 @@ import type {
   WireMeaning,
   WireReader,
 } from './providers/contract.ts'
-import { Unsupported } from './providers/unsupported.ts'
+import { Unsupported, unsupported } from './providers/unsupported.ts'
 
 /** All that an attempt needs of the two wires. */
 export interface Pair {
@@ -41,11 +41,11 @@ export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
   const pair =
     sameWire?.wire === dialect.wire
       ? {
-          encode: encodeWith(operation, ({ isRewritten }) => isRewritten === true),
+          encode: encodeWith(operation, provider, ({ isRewritten }) => isRewritten === true),
           decode: sameWire.decode,
           openStream: (request: ModelRequest) => sameWire.openStream?.(request),
         }
-      : translation(dialect, operation)
+      : translation(dialect, operation, provider)
   pairs.set(dialect, pair)
   return pair
 }
@@ -54,9 +54,9 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
   return operations[operation] !== undefined
 }
 
-function translation(dialect: Dialect, operation: ProviderOperation): Pair {
+function translation(dialect: Dialect, operation: ProviderOperation, provider: Provider): Pair {
   return {
-    encode: encodeWith(operation, () => true),
+    encode: encodeWith(operation, provider, () => true),
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
@@ -72,15 +72,22 @@ function translation(dialect: Dialect, operation: ProviderOperation): Pair {
   }
 }
 
-/** Refuses what is missing in the inner form where the request is written out of it. */
+/** Refuses what is missing in the inner form where the request is written out of it, and limits that say no limit. */
 function encodeWith(
   operation: ProviderOperation,
+  { name, noLimits }: Provider,
   isTranslated: (request: ModelRequest) => boolean,
 ): Pair['encode'] {
   return (request, settings, maxTokens) => {
-    const { untranslated: lack } = request
+    const { untranslated: lack, unlimited } = request
     if (lack !== undefined && isTranslated(request))
       throw new Unsupported(lack.message, [lack.param])
+    if (unlimited !== undefined && !noLimits?.includes(unlimited.value))
+      throw unsupported(
+        name,
+        unlimited.member,
+        `send a whole number from 1 or leave ${unlimited.member} out`,
+      )
     return operation.encode(request, settings, maxTokens)
   }
 }

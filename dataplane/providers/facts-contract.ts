@@ -68,6 +68,8 @@ export interface ProviderFacts {
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]
+  /** The values of a limit of tokens that mean no limit there, as an absent limit does. */
+  readonly noLimits?: readonly number[]
   /** Whether it is to know the purpose of vectors, as `embeddings.input_type` says. */
   readonly takesInputType?: boolean
   /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */

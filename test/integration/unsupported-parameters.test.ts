@@ -12,11 +12,13 @@ const front = await startFront({
   upstreams: [
     { name: 'narrow', provider: 'tgi', endpoint: narrow.url },
     { name: 'wide', provider: 'vllm', endpoint: wide.url },
+    { name: 'local', provider: 'llamacpp', endpoint: narrow.url },
   ],
   routes: [
     { name: 'chat', strategy: 'primary_with_fallback', primary: 'narrow', fallback: ['wide'] },
     { name: 'one', strategy: 'single', primary: 'narrow' },
     { name: 'dropping', strategy: 'single', primary: 'narrow', on_unsupported: 'drop' },
+    { name: 'endless', strategy: 'primary_with_fallback', primary: 'wide', fallback: ['local'] },
   ],
 })
 after(() => Promise.all([front.process.stop(), narrow.close(), wide.close()]))
@@ -77,4 +79,22 @@ test('a stream names what was dropped for it, and ends with its one choice', asy
   assert.deepEqual([heard.status, heard.cut], [200, false])
   assert.equal(heard.headers['x-gw-dropped-parameters'], 'n')
   assert.match(heard.text, /\[DONE\]/)
+})
+
+test('a limit of -1 tokens goes to the runtime that knows it as none, and to no other', async () => {
+  const heard = await front.chat({ model: 'endless', max_tokens: -1 })
+  assert.deepEqual([heard.status, heard.headers['x-gw-upstream']], [200, 'local'])
+  assert.equal('max_tokens' in (narrow.asked[0]?.body ?? {}), false)
+  assert.deepEqual((await front.trace(heard)).passed_over, [
+    { upstream: 'wide', why: 'does not support max_tokens' },
+  ])
+  for (const max_tokens of [-1, 0]) {
+    const refused = await front.chat({ model: 'one', max_tokens })
+    const { message, param } = errorOf(refused)
+    assert.deepEqual([refused.status, param], [400, 'max_tokens'])
+    assert.match(message, /tgi.*"max_tokens": send a whole number from 1 or leave max_tokens out/)
+  }
+  const dropped = await front.chat({ model: 'dropping', max_tokens: -1 })
+  assert.equal(dropped.headers['x-gw-dropped-parameters'], 'max_tokens')
+  assert.equal('max_tokens' in (narrow.asked.at(-1)?.body ?? {}), false)
 })

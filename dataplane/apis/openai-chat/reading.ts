@@ -2,6 +2,7 @@
 import type { BodyFacts, Reading } from '../../body/request.ts'
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { promptTokensMax } from '../../tokens/count.ts'
+import { limited, unlimitedOf } from '../openai/no-limit.ts'
 import { checkShape } from './shape.ts'
 
 export const OPENAI_CHAT = 'openai-chat'
@@ -37,12 +38,14 @@ export const chatReading: Reading<ChatRequest> = {
     'web_search_options',
   ]),
   request: requestOf,
+  body: (tree) => limited(tree as ChatBody, 1),
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   // The next line checks it; until then only the name of the type is claimed.
-  const body = tree as ChatBody
-  checkShape(body)
+  const asked = tree as ChatBody
+  checkShape(asked)
+  const body = limited(asked, 1)
   return {
     operation: 'chat',
     wire: OPENAI_CHAT,
@@ -58,5 +61,6 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     promptTokensMax: promptTokensMax(facts.bytes, body),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
+    ...unlimitedOf(asked, body, 1),
   }
 }

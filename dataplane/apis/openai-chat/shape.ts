@@ -3,6 +3,7 @@
 import { invalid } from '../../body/request.ts'
 import type { ChatBody } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
+import { saysNoLimit } from '../openai/no-limit.ts'
 
 const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
@@ -29,8 +30,8 @@ export function checkShape(body: ChatBody): void {
     throw invalid('"stream" must be true or false.', 'stream')
   if (options != null && !isRecord(options))
     throw invalid('"stream_options" must be an object.', 'stream_options')
-  checkCount(body, 'max_tokens', TOKENS_MAX)
-  checkCount(body, 'max_completion_tokens', TOKENS_MAX)
+  checkLimit(body, 'max_tokens')
+  checkLimit(body, 'max_completion_tokens')
   checkCount(body, 'n', CHOICES_MAX)
 }
 
@@ -38,6 +39,10 @@ function checkContent(content: unknown, index: number): void {
   if (content == null || typeof content === 'string' || Array.isArray(content)) return
   const param = `messages[${index}].content`
   throw invalid(`"${param}" must be a string or an array of parts.`, param)
+}
+
+function checkLimit(body: ChatBody, member: string): void {
+  if (!saysNoLimit(body[member], 1)) checkCount(body, member, TOKENS_MAX)
 }
 
 /** JSON has no bounds on numbers: 1e999 is Infinity and -1 is a number. */

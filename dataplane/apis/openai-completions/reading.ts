@@ -4,6 +4,7 @@ import type { CompletionsBody, CompletionsRequest } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
+import { limited, saysNoLimit, unlimitedOf } from '../openai/no-limit.ts'
 
 export const OPENAI_COMPLETIONS = 'openai-completions'
 
@@ -28,12 +29,14 @@ export const completionsReading: Reading<CompletionsRequest> = {
     'user',
   ]),
   request: requestOf,
+  body: (tree) => limited(tree as CompletionsBody, 0),
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
   // The next line checks it; until then only the name of the type is claimed.
-  const body = tree as CompletionsBody
-  checkShape(body)
+  const asked = tree as CompletionsBody
+  checkShape(asked)
+  const body = limited(asked, 0)
   const prompt = body.prompt ?? ''
   const tokens = inputTokens(prompt, facts.sparse)
   const prompts = inputsIn(prompt)
@@ -55,6 +58,7 @@ function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
     promptTokensMax: inputTokensMax(prompt, facts.bytes, tokens),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
+    ...unlimitedOf(asked, body, 0),
   }
 }
 
@@ -69,7 +73,7 @@ function checkShape(body: CompletionsBody): void {
   if (options != null && !isRecord(options))
     throw invalid('"stream_options" must be an object.', 'stream_options')
   // Nothing is generated where only the prompt's probabilities are asked for.
-  checkCount(body, 'max_tokens', 0, TOKENS_MAX)
+  if (!saysNoLimit(body.max_tokens, 0)) checkCount(body, 'max_tokens', 0, TOKENS_MAX)
   checkCount(body, 'n', 1, CHOICES_MAX)
   checkCount(body, 'best_of', 1, CHOICES_MAX)
   if (bestOf == null) return

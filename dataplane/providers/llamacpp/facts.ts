@@ -10,6 +10,7 @@ export const facts: ProviderFacts = {
   port: 8080,
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',
+  noLimits: [-1],
   tokenQuestion: {
     path: '/v1/chat/completions/input_tokens',
     write: (model, messages) => ({ model, messages }),

@@ -11,6 +11,7 @@ export const facts: ProviderFacts = {
   // An endpoint may name the version of its OpenAI-compatible paths.
   basePath: (path) => path.replace(/\/v\d+$/, ''),
   healthPath: '/api/version',
+  noLimits: [-1, 0],
   // The window of the loaded model, else the one it would get, else its limit.
   windowQuestions: [
     {

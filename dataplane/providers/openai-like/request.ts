@@ -76,7 +76,9 @@ export function leaveOut(
   let leftOut: string[] | undefined
   for (const name of spans.keys()) {
     // Members that it cannot do and that ask for something have been refused.
-    if (ROUTING.has(name) || omitted?.has(name) || cannot?.includes(name) || own?.includes(name)) {
+    // A limit may take the place of one that is omitted.
+    const isOmitted = omitted?.has(name) && edits.get(name) === undefined
+    if (ROUTING.has(name) || isOmitted || cannot?.includes(name) || own?.includes(name)) {
       edits.set(name, undefined)
     } else if (!edits.has(name) && (hints?.includes(name) || allow?.includes(name) === false)) {
       edits.set(name, undefined)

@@ -64,8 +64,9 @@ const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
 
 /** undefined where one of them cannot be left out. */
 function without(request: ModelRequest, params: readonly string[]): ModelRequest | undefined {
-  if (params.some((name) => NEEDED.has(name) || !Object.hasOwn(request.body, name)))
-    return undefined
+  const { unlimited } = request
+  const isThere = (name: string) => Object.hasOwn(request.body, name) || name === unlimited?.member
+  if (params.some((name) => NEEDED.has(name) || !isThere(name))) return undefined
   const names = params.flatMap((name) => [name, ...(rowOf(DEPENDENTS, name) ?? [])])
   const omitted = new Set([...(request.omitted ?? []), ...names])
   const kept = Object.entries(request.body).filter(([name]) => !omitted.has(name))
@@ -78,6 +79,7 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
     omitted,
     choices: omitted.has('n') ? single : request.choices,
     ...(omitted.has('dimensions') && { dimensions: undefined }),
+    ...(unlimited && params.includes(unlimited.member) && { unlimited: undefined }),
   }
 }
 

@@ -49,6 +49,16 @@ test('the newer bound of tokens wins over the older', () => {
   assert.equal(parse({ max_tokens: 5, max_completion_tokens: 9 }).maxTokens, 9)
 })
 
+test('a limit of -1 or 0 tokens is none, unless the other member has one', () => {
+  for (const value of [-1, 0]) {
+    const { maxTokens, unlimited, omitted, body } = parse({ max_tokens: value })
+    assert.deepEqual([maxTokens, unlimited], [undefined, { member: 'max_tokens', value }])
+    assert.deepEqual([omitted, 'max_tokens' in body], [new Set(['max_tokens']), false])
+  }
+  const { maxTokens, unlimited } = parse({ max_tokens: -1, max_completion_tokens: 9 })
+  assert.deepEqual([maxTokens, unlimited], [9, undefined])
+})
+
 const WRONG: readonly [Readonly<Record<string, unknown>>, string][] = [
   [{ model: 1 }, 'model'],
   [{ model: '' }, 'model'],
@@ -60,7 +70,8 @@ const WRONG: readonly [Readonly<Record<string, unknown>>, string][] = [
   [{ messages: [{ role: 'user', content: {} }] }, 'messages[0].content'],
   [{ stream: 'true' }, 'stream'],
   [{ stream_options: [] }, 'stream_options'],
-  [{ max_tokens: 0 }, 'max_tokens'],
+  [{ max_tokens: -2 }, 'max_tokens'],
+  [{ max_tokens: -1_000_000 }, 'max_tokens'],
   [{ max_tokens: 1.5 }, 'max_tokens'],
   [{ max_tokens: 100_000_001 }, 'max_tokens'],
   [{ max_completion_tokens: '1' }, 'max_completion_tokens'],

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
+import { parseRequest } from '../../../dataplane/body/request.ts'
 import { azure_openai } from '../../../dataplane/providers/azure_openai/provider.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { llamacpp } from '../../../dataplane/providers/llamacpp/provider.ts'
@@ -33,6 +35,20 @@ test('OpenAI is told the project that is configured, and no other', () => {
     chatWith(openai).encode(aRequest(), someSettings(settings), undefined).headers
   assert.equal(headersFor({ project: 'proj_1' })['openai-project'], 'proj_1')
   assert.equal('openai-project' in headersFor({}), false)
+})
+
+test("a limit of the gateway's takes the place of one that says none", () => {
+  for (const member of ['max_tokens', 'max_completion_tokens']) {
+    const bytes = Buffer.from(JSON.stringify({ model: 'm', messages, [member]: -1 }))
+    const request = parseRequest(bytes, chatReading, 7)
+    const sent = (limit: number | undefined) => {
+      const { body } = chatWith(llamacpp).encode(request, someSettings(), limit)
+      return JSON.parse(String(body)) as Record<string, unknown>
+    }
+    assert.deepEqual(sent(undefined), { model: 'upstream-model', messages })
+    assert.deepEqual(sent(9), { model: 'upstream-model', messages, max_tokens: 9 })
+    assert.throws(() => chatWith(vllm).encode(request, someSettings(), 9), { params: [member] })
+  }
 })
 
 test('where only the model changes, all other bytes stay', () => {

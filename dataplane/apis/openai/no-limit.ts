@@ -1,0 +1,40 @@
+/** Some clients send -1 or 0 as the limit of tokens and mean that the answer has none, as their runtime reads it. */
+import type { ModelRequest } from '../../inner-form.ts'
+
+const MEMBERS = ['max_completion_tokens', 'max_tokens'] as const
+
+type Limits = { readonly [member in (typeof MEMBERS)[number]]?: unknown }
+
+/** Legacy completions know 0: nothing is generated where only the prompt's probabilities are asked for. */
+export function saysNoLimit(value: unknown, least: 0 | 1): value is number {
+  return value === -1 || (value === 0 && least === 1)
+}
+
+/** The body without the members that say no limit; the same object where it has none. */
+export function limited<Body extends Limits>(body: Body, least: 0 | 1): Body {
+  const said = saying(body, least)
+  if (said === undefined) return body
+  const kept = Object.entries(body).filter(([name]) => !said.some((member) => member === name))
+  return Object.fromEntries(kept) as Body
+}
+
+/** The members of the request beside its body; `body` is what `limited` has left of `asked`. */
+export function unlimitedOf<Body extends Limits>(
+  asked: Body,
+  body: Body,
+  least: 0 | 1,
+): Pick<ModelRequest, 'omitted' | 'unlimited'> | undefined {
+  if (asked === body) return undefined
+  const said = saying(asked, least) ?? []
+  const [member] = said
+  // Beside one of them the other may hold a limit, which then counts.
+  const isBounded = (body.max_completion_tokens ?? body.max_tokens ?? null) !== null
+  const unlimited = member && !isBounded && { member, value: Number(asked[member]) }
+  return { omitted: new Set(said), ...(unlimited && { unlimited }) }
+}
+
+function saying(body: Limits, least: 0 | 1): (typeof MEMBERS)[number][] | undefined {
+  if (!saysNoLimit(body.max_tokens, least) && !saysNoLimit(body.max_completion_tokens, least))
+    return undefined
+  return MEMBERS.filter((name) => saysNoLimit(body[name], least))
+}
