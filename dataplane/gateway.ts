@@ -1,5 +1,6 @@
 /** The parts that live as long as the process. */
 
+import type { Embeddings } from './auxiliaries/embeddings.ts'
 import type { Clock, Deadlines } from './base/clock.ts'
 import type { GatewayError } from './base/errors.ts'
 import type { Member, Roster } from './base/roster.ts'
@@ -44,6 +45,7 @@ export interface Gateway {
   readonly bodies: Bodies
   readonly webhook: AlertWebhook
   readonly guards: Guards
+  readonly embeddings: Embeddings
   readonly infra: InfraCost
   readonly objectives: Objectives
   readonly traces: Traces

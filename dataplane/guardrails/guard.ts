@@ -1,9 +1,10 @@
 /** One guardrail of the configuration: what its sidecar says, and what holds where it says nothing. */
+import { AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { Protocol, Said, Side, Subject, Verdict } from './contract.ts'
 import { litellm } from './litellm.ts'
-import { Sidecar, SidecarError, type World } from './sidecar.ts'
+import { Sidecar } from './sidecar.ts'
 import { webhook } from './webhook.ts'
 
 export type GuardrailSection = Section['guardrails'][number]
@@ -24,9 +25,9 @@ export type Note = (judgement: Judgement) => void
 export class Guard {
   readonly section: GuardrailSection
   readonly #sidecar: Sidecar
-  readonly #clock: World['clock']
+  readonly #clock: AuxiliaryWorld['clock']
 
-  constructor(section: GuardrailSection, whole: Section, world: World) {
+  constructor(section: GuardrailSection, whole: Section, world: AuxiliaryWorld) {
     this.section = section
     this.#clock = world.clock
     const { name, endpoint, timeout_ms: timeoutMs, headers = {} } = section
@@ -57,7 +58,7 @@ export class Guard {
     try {
       verdict = await this.ask(side, texts, subject)
     } catch (error) {
-      if (!(error instanceof SidecarError)) throw error
+      if (!(error instanceof AuxiliaryError)) throw error
       note({
         name,
         side,
@@ -80,7 +81,7 @@ export class Guard {
     throw blocked(name, side, reason)
   }
 
-  /** The bare verdict. Throws SidecarError. */
+  /** The bare verdict. Throws AuxiliaryError. */
   async ask(side: Side, texts: readonly Said[], subject: Subject): Promise<Verdict> {
     const protocol = PROTOCOLS[this.section.protocol]
     const { path, body } = protocol.write(side, texts, subject)
@@ -93,7 +94,7 @@ export class Guard {
     this.#sidecar.close()
   }
 
-  #without(texts: readonly Said[], error: SidecarError): readonly string[] {
+  #without(texts: readonly Said[], error: AuxiliaryError): readonly string[] {
     const { name, on_error } = this.section
     if (on_error === 'allow') return texts.map(({ text }) => text)
     throw new GatewayError(

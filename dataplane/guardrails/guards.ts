@@ -1,7 +1,7 @@
 /** The guardrails of the configuration in force; those that did not change keep their connections. */
+import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import type { RouteSection, Section } from '../config/schema/index.ts'
 import { Guard } from './guard.ts'
-import type { World } from './sidecar.ts'
 
 interface Known {
   /** Everything that its way and its work depend on. */
@@ -10,10 +10,10 @@ interface Known {
 }
 
 export class Guards {
-  readonly #world: World
+  readonly #world: AuxiliaryWorld
   #known = new Map<string, Known>()
 
-  constructor(world: World) {
+  constructor(world: AuxiliaryWorld) {
     this.#world = world
   }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { adminFolder } from '../admin/place.ts'
 import type { Listening } from '../admin/routes.ts'
+import { Embeddings } from '../auxiliaries/embeddings.ts'
 import { Deadlines, systemClock } from '../base/clock.ts'
 import { Roster } from '../base/roster.ts'
 import { VERSION } from '../base/version.ts'
@@ -225,6 +226,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     bodies: new Bodies(processMemory()),
     webhook,
     guards,
+    embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),

@@ -1,4 +1,5 @@
 /** The last decisions of this process: what was refused and why, and each attempt with its timing. */
+import type { ShownPassage } from '../retrieval/passages.ts'
 
 export interface AttemptTrace {
   readonly upstream: string
@@ -37,6 +38,16 @@ export interface GuardrailTrace {
   readonly reason?: string
 }
 
+/** One search of a vector store. */
+export interface RetrievalTrace {
+  readonly name: string
+  readonly store: string
+  /** `ok`; `timeout`, `error` or `open` where the store or the upstream that embeds gave no answer. */
+  readonly outcome: string
+  readonly ms: number
+  readonly reason?: string
+}
+
 /** Stages fill it in. Every field is listed here, also those that few requests have. */
 export class Trace {
   readonly request_id: string
@@ -67,6 +78,9 @@ export class Trace {
   passed_over: readonly PassedOver[] | undefined = undefined
   /** Verdicts of guardrails, in their order. */
   guardrails: GuardrailTrace[] | undefined = undefined
+  /** Searches of vector stores, and the passages that they found. */
+  retrieval: readonly RetrievalTrace[] | undefined = undefined
+  passages: readonly ShownPassage[] | undefined = undefined
   prompt_tokens: number | undefined = undefined
   completion_tokens: number | undefined = undefined
   usage_estimated: boolean | undefined = undefined

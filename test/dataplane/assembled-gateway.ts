@@ -1,4 +1,5 @@
 /** A gateway of real parts on a clock that the test turns: a store in memory, a log in a list, upstreams that nobody asks. */
+import { Embeddings } from '../../dataplane/auxiliaries/embeddings.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { Roster } from '../../dataplane/base/roster.ts'
 import { Bodies } from '../../dataplane/body/bodies.ts'
@@ -43,11 +44,12 @@ export function assemble(
   for (const lane of active.lanes.values()) for (const { state } of lane.targets) state.retire()
   const store = wrap(new MemoryStore({ clock }))
   let ids = 0
+  const deadlines = new Deadlines(clock)
   const gateway: Gateway = {
     active,
     env: {},
     clock,
-    deadlines: new Deadlines(clock),
+    deadlines,
     random,
     newRequestId: () => `test-${++ids}`,
     metrics,
@@ -59,6 +61,7 @@ export function assemble(
     bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
+    embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     infra: new InfraCost(clock.wall()),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),

@@ -1,7 +1,7 @@
 /** POST /guardrails/test of the admin API: what a guardrail says of a text. */
+import { AuxiliaryError } from '../../auxiliaries/auxiliary.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { Side, Verdict } from '../../guardrails/contract.ts'
-import { SidecarError } from '../../guardrails/sidecar.ts'
 import { parsed, recordOf, textOf } from '../../json/values.ts'
 
 const SUBJECT = { requestId: 'test', tenant: 'test', key: 'test', model: 'test' }
@@ -27,7 +27,7 @@ export async function testGuardrail(name: string, body: string, { guards, clock 
       ...shownOf(verdict),
     }
   } catch (error) {
-    if (!(error instanceof SidecarError)) throw error
+    if (!(error instanceof AuxiliaryError)) throw error
     return { ...facts, ok: false, ms: clock.now() - began, failure: error.message }
   }
 }

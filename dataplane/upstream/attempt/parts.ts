@@ -1,9 +1,10 @@
 /** The values that an attempt begins with, and those that it ends with. */
-import type { Gateway } from '../../gateway.ts'
+import type { Clock, Deadlines } from '../../base/clock.ts'
 import type { AnyPair } from '../../inspection/contract.ts'
 import type { MeteredAttempt } from '../../meter.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { OpenedStream } from '../../streaming/upstream-stream.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Sending } from './pool-request.ts'
 
@@ -16,7 +17,11 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly error: Error }
 
 /** The parts of the gateway that an attempt runs on. */
-export type Runner = Pick<Gateway, 'clock' | 'deadlines' | 'metrics'>
+export interface Runner {
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly metrics: Metrics
+}
 
 export interface AttemptParts extends Sending {
   /** The client's wire and the target's, perhaps with an inspector between them. */

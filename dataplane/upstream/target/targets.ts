@@ -107,6 +107,7 @@ export interface Lane {
 export class Targets {
   readonly #world: World
   #states = new Map<string, TargetState>()
+  #named: ReadonlyMap<string, Target> = new Map()
 
   constructor(world: World) {
     this.#world = world
@@ -137,10 +138,18 @@ export class Targets {
       })
       lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0 })
     }
+    this.#named = new Map(
+      [...stateOf].map(([settings, state]) => [settings.name, new Target(settings, 1, state)]),
+    )
     const gone = [...this.#states].filter(([identity]) => !states.has(identity))
     this.#states = states
     for (const [, state] of gone) state.retire()
     return lanes
+  }
+
+  /** An upstream of the active configuration, in no route. */
+  named(name: string): Target | undefined {
+    return this.#named.get(name)
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { openAiChat } from '../../../dataplane/apis/openai-chat/api.ts'
+import { Embeddings } from '../../../dataplane/auxiliaries/embeddings.ts'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { Roster } from '../../../dataplane/base/roster.ts'
 import { Bodies } from '../../../dataplane/body/bodies.ts'
@@ -65,12 +66,13 @@ export function simulate(
     readText: () => '',
     env: {},
   })
+  const deadlines = new Deadlines(clock)
   const store = wrap(new MemoryStore({ clock }))
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     env: {},
     clock,
-    deadlines: new Deadlines(clock),
+    deadlines,
     random: Math.random,
     newRequestId: () => `s-${++ids}`,
     metrics,
@@ -82,6 +84,7 @@ export function simulate(
     bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
+    embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),

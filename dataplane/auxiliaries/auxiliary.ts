@@ -1,0 +1,102 @@
+/** One service beside the models: bounded in time, counted, and refused at once while it keeps failing. */
+import type { Clock } from '../base/clock.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { Breaker } from '../upstream/target/breaker.ts'
+
+export interface AuxiliaryWorld {
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'auxiliaryRequests' | 'auxiliarySeconds'>
+}
+
+/** As metrics name it. */
+export interface AuxiliaryName {
+  readonly kind: 'guardrail' | 'embedding' | 'vector_store'
+  readonly name: string
+}
+
+/** The bounds of one question. */
+export interface Asking {
+  readonly timeoutMs: number
+  /** Ends the question when the client leaves; that says nothing about the service. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const BREAKER = { failureThreshold: 5, openDurationMs: 5_000, halfOpenProbes: 1 }
+
+/** Why it gave no answer; `message` is for the log and the trace. */
+export class AuxiliaryError extends Error {
+  readonly outcome: 'timeout' | 'error' | 'open' | 'left'
+
+  constructor(outcome: AuxiliaryError['outcome'], message: string) {
+    super(message)
+    this.outcome = outcome
+  }
+}
+
+export class Auxiliary {
+  readonly #name: AuxiliaryName
+  readonly #world: AuxiliaryWorld
+  readonly #breaker = new Breaker(BREAKER)
+
+  constructor(name: AuxiliaryName, world: AuxiliaryWorld) {
+    this.#name = name
+    this.#world = world
+  }
+
+  /** Runs the question, which should end with its signal; it is not waited for beyond that. Throws AuxiliaryError. */
+  async ask<T>(
+    question: (signal: AbortSignal) => Promise<T>,
+    { timeoutMs, signal: client }: Asking,
+  ): Promise<T> {
+    const { clock, metrics } = this.#world
+    const permit = this.#breaker.permit(clock.now())
+    if (permit === undefined)
+      throw this.#failed('open', 'it keeps failing, and is tried again soon')
+    const began = clock.now()
+    const timeUp = AbortSignal.timeout(timeoutMs)
+    const signal = client === undefined ? timeUp : AbortSignal.any([timeUp, client])
+    try {
+      const answer = await unlessAborted(question, signal)
+      this.#breaker.success(permit, clock.now())
+      return answer
+    } catch (error) {
+      if (client?.aborted) {
+        this.#breaker.neutral(permit)
+        throw this.#failed('left', 'the client left')
+      }
+      this.#breaker.failure(permit, clock.now())
+      if (timeUp.aborted) throw this.#failed('timeout', `it did not answer within ${timeoutMs} ms`)
+      const { message } = error as Error
+      throw this.#failed(error instanceof AuxiliaryError ? error.outcome : 'error', message)
+    } finally {
+      const { kind, name } = this.#name
+      metrics.auxiliarySeconds.at(kind, name).observe((clock.now() - began) / 1000)
+    }
+  }
+
+  count(outcome: string): void {
+    const { kind, name } = this.#name
+    this.#world.metrics.auxiliaryRequests.at(kind, name, outcome).value++
+  }
+
+  #failed(outcome: AuxiliaryError['outcome'], message: string): AuxiliaryError {
+    this.count(outcome)
+    return new AuxiliaryError(outcome, message)
+  }
+}
+
+/** Not every client library can be told to stop. */
+async function unlessAborted<T>(
+  question: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([question(signal), promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
