@@ -112,7 +112,9 @@ export class Translated implements WireReader {
 
   read(event: Parameters<WireReader['read']>[0]): WireMeaning {
     const { events, ...meaning } = this.#reader.read(event)
-    for (const one of events) if (isEnd(one)) this.#ended.add(one.choice)
+    for (const one of events) {
+      if (isEnd(one) && this.#ended.size < this.#choices) this.#ended.add(one.choice)
+    }
     return {
       ...meaning,
       out: events.map((one) => this.#writer.write(one)).join(''),

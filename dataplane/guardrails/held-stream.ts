@@ -2,6 +2,7 @@
  * Judges a stream piece by piece. The end of what was judged is held back until more has come, so that a word that is cut
  * anywhere is judged as a whole before any of it is shown.
  */
+import { KeptText } from '../base/kept-text.ts'
 import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../inner-form.ts'
 import type { StreamInspector } from '../inspection/contract.ts'
 
@@ -15,10 +16,12 @@ const STEP = 256
 
 export class HeldStream implements StreamInspector {
   readonly #judge: Judge
+  readonly #kept: KeptText
   readonly #choices = new Map<number, HeldChoice>()
 
-  constructor(judge: Judge) {
+  constructor(judge: Judge, kept = new KeptText()) {
     this.#judge = judge
+    this.#kept = kept
   }
 
   async next(events: readonly AnswerEvent[]): Promise<readonly AnswerEvent[]> {
@@ -38,7 +41,8 @@ export class HeldStream implements StreamInspector {
   #choiceOf(index: number): HeldChoice {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
-    const made = new HeldChoice(index, this.#judge)
+    this.#kept.keep('')
+    const made = new HeldChoice(index, this.#judge, this.#kept)
     this.#choices.set(index, made)
     return made
   }
@@ -47,14 +51,16 @@ export class HeldStream implements StreamInspector {
 class HeldChoice {
   readonly #index: number
   readonly #judge: Judge
+  readonly #kept: KeptText
   #kind: Kind = 'text'
   #held = ''
   /** Arguments mean something only as a whole. */
   #calls = new Map<number, ToolCallDelta>()
 
-  constructor(index: number, judge: Judge) {
+  constructor(index: number, judge: Judge, kept: KeptText) {
     this.#index = index
     this.#judge = judge
+    this.#kept = kept
   }
 
   async take(event: Exclude<ChatEvent, { kind: 'start' }>): Promise<ChatEvent[]> {
@@ -104,6 +110,7 @@ class HeldChoice {
   }
 
   #keep(call: ToolCallDelta): void {
+    this.#kept.keep(call.arguments)
     const known = this.#calls.get(call.index)
     const text = (known?.arguments ?? '') + call.arguments
     this.#calls.set(call.index, { ...(known ?? call), arguments: text })

@@ -1,6 +1,7 @@
 /** The way to one sidecar. */
 import type { Dispatcher } from 'undici'
 import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
+import { ANSWER_BYTES_MAX } from '../base/kept-text.ts'
 import type { Section } from '../config/schema/index.ts'
 import { parsed } from '../json/values.ts'
 import { openPool } from '../upstream/connection/client.ts'
@@ -14,7 +15,6 @@ interface Place {
 }
 
 const CONNECTIONS = 64
-const ANSWER_BYTES_MAX = 33_554_432
 
 export class Sidecar {
   readonly #place: Place

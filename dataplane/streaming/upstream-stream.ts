@@ -1,5 +1,6 @@
 /** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
 import { Gathered } from '../base/gathered.ts'
+import { AnswerTooLarge } from '../base/kept-text.ts'
 import type { Failure, Framer, Framing } from '../providers/contract.ts'
 import type { Exchange } from '../upstream/attempt/exchange.ts'
 import type { Tap } from './tap.ts'
@@ -106,13 +107,25 @@ export class UpstreamStream implements OpenedStream {
   }
 
   #take(events: Buffer): void {
-    const shown = this.#tap.take(events)
+    const shown = this.#translated(events)
+    if (shown === undefined) return
     const inspected = this.#tap.release(false)
     if (inspected === undefined) this.#taken(shown)
     else {
       // The upstream is on time though the client may have to wait.
       if (this.#tap.content && !this.#exchange.hasBegun) this.#exchange.begun()
       this.#await(inspected, this.#taken)
+    }
+  }
+
+  /** undefined where it failed; an error in here would otherwise end the process. */
+  #translated(events: Buffer): Buffer | undefined {
+    try {
+      return this.#tap.take(events)
+    } catch (error) {
+      this.#exchange.abort('the answer cannot be passed on')
+      this.#finish(untranslated(error))
+      return undefined
     }
   }
 
@@ -155,7 +168,7 @@ export class UpstreamStream implements OpenedStream {
 
   #refuse(error: Error): void {
     this.#exchange.abort('the answer was refused')
-    this.#conclude(error)
+    this.#conclude(error instanceof AnswerTooLarge ? untranslated(error) : error)
   }
 
   #begun(): boolean {
@@ -209,15 +222,33 @@ export class UpstreamStream implements OpenedStream {
   #conclude(failure: Breakage | undefined): void {
     if (this.#ended !== undefined) return
     this.#isOver = true
-    this.#ended = { failure }
+    const last = failure === undefined ? this.#last() : failure
+    const breakage = Buffer.isBuffer(last) ? undefined : last
+    this.#ended = { failure: breakage }
     if (!this.#open) {
       this.#open = true
-      this.#listener.opened(failure)
+      this.#listener.opened(breakage)
     }
-    if (failure === undefined) this.#emit(this.#tap.end())
-    this.#listener.ended(failure)
-    this.#sink?.finish(failure)
+    if (Buffer.isBuffer(last)) this.#emit(last)
+    this.#listener.ended(breakage)
+    this.#sink?.finish(breakage)
   }
+
+  /** The bytes behind a complete answer. */
+  #last(): Buffer | Failure {
+    try {
+      return this.#tap.end()
+    } catch (error) {
+      return untranslated(error)
+    }
+  }
+}
+
+/** Some JSON can be read, but not be written again. */
+function untranslated(error: unknown): Failure {
+  const isLarge = error instanceof AnswerTooLarge
+  const message = isLarge ? error.message : 'The answer cannot be translated.'
+  return { class: 'malformed', message }
 }
 
 const CUT: Failure = {

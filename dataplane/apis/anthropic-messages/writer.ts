@@ -1,4 +1,5 @@
 /** Writes a stream of messages: blocks in a row, of which one is open at a time. */
+import { KeptText } from '../../base/kept-text.ts'
 import type {
   ChatDelta,
   ChatEvent,
@@ -27,6 +28,7 @@ const EMPTY_BLOCKS: Readonly<Record<Kind, Json>> = {
 
 export class MessageWriter implements StreamWriter<ChatEvent> {
   readonly #request: ChatRequest
+  readonly #kept: KeptText
   /** The index of the open block, or of the next one. */
   #block = 0
   /** The kind of the open block, or the index of its call. */
@@ -36,8 +38,9 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #isRefused = false
   #deltas = 0
 
-  constructor(request: ChatRequest) {
+  constructor(request: ChatRequest, kept = new KeptText()) {
     this.#request = request
+    this.#kept = kept
   }
 
   write(event: ChatEvent): string {
@@ -88,6 +91,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #call({ index, id, name, arguments: part }: ToolCallDelta): string {
     const waiting = this.#waiting.get(index)
     if (waiting !== undefined) {
+      this.#kept.keep(part)
       waiting.arguments += part
       return ''
     }
@@ -95,6 +99,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     const call = { id: id || mintedId('toolu'), name: name ?? '', arguments: part }
     // One that may still grow stays open, so the next one waits.
     if (typeof this.#open === 'number') {
+      this.#kept.keep(call.name + part)
       this.#waiting.set(index, call)
       return ''
     }

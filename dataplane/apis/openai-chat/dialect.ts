@@ -62,7 +62,8 @@ function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
   const choice = (index: number, delta: Json, finish: string | null, logprobs: unknown = null) =>
     chunk({ choices: [{ index, delta, logprobs, finish_reason: finish }] })
   const begin = (index: number) => {
-    if (begun.has(index)) return ''
+    // An upstream that counts without end must not fill the memory.
+    if (begun.size > request.choices || begun.has(index)) return ''
     begun.add(index)
     return choice(index, BEGINNING, null)
   }

@@ -1,4 +1,5 @@
 /** Writes a stream of events: items that open, grow and close, then the response as a whole. */
+import { KeptText } from '../../base/kept-text.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, FinishReason, Usage } from '../../inner-form.ts'
 import type { StreamWriter } from '../dialect.ts'
 import { estimated } from './estimate.ts'
@@ -10,6 +11,8 @@ type Json = Readonly<Record<string, unknown>>
 
 export class ResponseWriter implements StreamWriter<ChatEvent> {
   readonly #request: ChatRequest
+  /** The last event repeats the whole output. */
+  readonly #kept: KeptText
   readonly #session: Session
   readonly #output: Json[] = []
   /** Calls may grow by turns; of all others one is open. */
@@ -18,8 +21,9 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   #finish: FinishReason = 'stop'
   #characters = 0
 
-  constructor(request: ChatRequest) {
+  constructor(request: ChatRequest, kept = new KeptText()) {
     this.#request = request
+    this.#kept = kept
     this.#session = sessionOf(request)
   }
 
@@ -42,7 +46,9 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   }
 
   #delta({ text, reasoning, refusal, call }: ChatDelta): string {
-    this.#characters += (text ?? reasoning ?? refusal ?? call?.arguments ?? '').length
+    const piece = text ?? reasoning ?? refusal ?? call?.arguments ?? ''
+    this.#kept.keep(piece)
+    this.#characters += piece.length
     if (call !== undefined) return this.#call(call)
     if (reasoning) return this.#words(reasoning, ReasoningItem, 'reasoning')
     if (refusal) return this.#words(refusal, SaidItem, 'refusal')

@@ -64,7 +64,7 @@ function openEndings({ choices: asked }: Streamed): (pieces: readonly Piece[]) =
   const ended = new Set<unknown>()
   return (pieces) => {
     for (const choice of pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)) {
-      if (isFinished(choice)) ended.add(choice.index)
+      if (ended.size < asked && isFinished(choice)) ended.add(choice.index)
     }
     return ended.size >= asked
   }

@@ -1,15 +1,13 @@
 /** The bytes of an answer that is read whole, as far as they are worth keeping. */
 import { Gathered } from '../../base/gathered.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
+import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../../base/kept-text.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { Bounds, valuesMaxOf } from '../../json/bounds.ts'
 import type { Encoding } from './decoding.ts'
 
-/** Largest whole answer; no chat completion is near it. */
-const ANSWER_BYTES_MAX = 33_554_432
 /** 2,048 vectors of 1,536 numbers with a line for each are 70 MiB. */
 const VECTOR_BYTES_MAX = 36_864
-const MIB = 1_048_576
 const FAILURE_BYTES_MAX = 65_536
 
 type Fault = 'too large' | 'too much'
@@ -51,7 +49,7 @@ export class WholeAnswer {
   /** The words for an answer of which no more is wanted. */
   words(fault: Fault): string {
     return fault === 'too large'
-      ? `The answer is larger than ${Math.floor(this.bytesMax / MIB)} MiB.`
+      ? new AnswerTooLarge(this.bytesMax).message
       : 'The upstream answered with something else than a JSON object.'
   }
 

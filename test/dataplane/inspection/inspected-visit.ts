@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { ClientWire, Dialect } from '../../../dataplane/apis/dialect.ts'
 import { openAiWire } from '../../../dataplane/apis/openai/wire.ts'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import type { AnswerEvent } from '../../../dataplane/inner-form.ts'
@@ -90,8 +91,26 @@ export function changed(event: AnswerEvent, change: (text: string) => string): A
   return { ...event, delta: { ...event.delta, text: change(event.delta.text) } }
 }
 
+/** An API other than chat completions, and the words of its request. */
+interface Asking {
+  readonly dialect: Dialect<'chat'>
+  readonly wire: ClientWire
+  readonly body: object
+}
+
+const CHAT: Asking = {
+  dialect: openAiChatDialect,
+  wire: openAiWire,
+  body: { messages: [{ role: 'user', content: 'Hi' }] },
+}
+
 /** A request that has been sent to the upstream, and waits for what the test does. */
-export async function aVisit(spoken: Spoken, stream: boolean, inspector: Inspector) {
+export async function aVisit(
+  spoken: Spoken,
+  stream: boolean,
+  inspector: Inspector | undefined,
+  { dialect, wire, body }: Asking = CHAT,
+) {
   const key = { id: 'k', tenant: 'acme', routes: ['*'] }
   const upstream = { provider: spoken.provider, endpoint: 'http://127.0.0.1:1', model: 'm' }
   const { gateway, clock } = assemble({
@@ -117,16 +136,15 @@ export async function aVisit(spoken: Spoken, stream: boolean, inspector: Inspect
   }
   const targets = gateway.active.lanes.get('chat')?.targets ?? []
   for (const { state } of targets) Object.defineProperty(state, 'pool', { value: { dispatch } })
-  const messages = [{ role: 'user', content: 'Hi' }]
-  const bytes = Buffer.from(JSON.stringify({ model: 'chat', stream, messages }))
+  const bytes = Buffer.from(JSON.stringify({ model: 'chat', stream, ...body }))
   const head = headed({ authorization: 'Bearer key', 'content-type': 'application/json' })
   const { call, heard } = aCall({ ...head, takeWhole: () => bytes }, clock.now())
   const done = serve(call, gateway, [], {
     method: 'POST',
     path: '/v1/chat/completions',
     summary: '',
-    wire: openAiWire,
-    run: (visit) => handle(visit, openAiChatDialect, (...asked) => serveCall(...asked, inspector)),
+    wire,
+    run: (visit) => handle(visit, dialect, (...asked) => serveCall(...asked, inspector)),
   })
   await turn()
   const last = () => handlers.at(-1) ?? assert.fail('Nothing was sent.')

@@ -116,7 +116,7 @@ class Endings {
 
   see({ choices }: Chunk): void {
     for (const choice of listOf(choices).map(recordOf)) {
-      if (isFinished(choice)) this.#ended.add(indexOf(choice))
+      if (this.#ended.size < this.#asked && isFinished(choice)) this.#ended.add(indexOf(choice))
     }
   }
 
