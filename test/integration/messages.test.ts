@@ -14,6 +14,7 @@ import {
   streaming,
   whole,
 } from '../helpers/fake-upstream.ts'
+import { sdkError } from '../helpers/sdk-error.ts'
 
 const mine = aKey({ id: 'mine' })
 const limited = aKey({ id: 'limited', tenant: 'limited' })
@@ -59,14 +60,7 @@ beforeEach(() => {
   }
 })
 
-async function refusal(asked: Promise<unknown>): Promise<APIError> {
-  const error = await asked.then(
-    () => assert.fail('It was not refused.'),
-    (reason) => reason,
-  )
-  assert.ok(error instanceof APIError, String(error))
-  return error
-}
+const refusal = (asked: Promise<unknown>) => sdkError<APIError>(asked, APIError)
 
 test('a whole answer of another model arrives as a message', async () => {
   const message = await client.messages.create(question)

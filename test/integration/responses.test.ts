@@ -12,6 +12,7 @@ import {
   streaming,
   whole,
 } from '../helpers/fake-upstream.ts'
+import { sdkError } from '../helpers/sdk-error.ts'
 
 const [mine, narrow] = [aKey({ id: 'mine' }), aKey({ id: 'narrow', routes: ['pair'] })]
 const [model, spare] = await Promise.all([startUpstream(), startUpstream()])
@@ -91,14 +92,7 @@ async function events(asked: object, heard: (one: Event) => void = () => {}): Pr
   return seen
 }
 
-async function refusal(asked: Promise<unknown>): Promise<APIError> {
-  const error = await asked.then(
-    () => assert.fail('It was not refused.'),
-    (reason) => reason,
-  )
-  assert.ok(error instanceof APIError, String(error))
-  return error
-}
+const refusal = (asked: Promise<unknown>) => sdkError<APIError>(asked, APIError)
 
 test('a whole answer arrives as a response that is not stored', async () => {
   const response = await client.responses.create({

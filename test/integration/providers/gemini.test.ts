@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { ApiError, FunctionCallingConfigMode, GoogleGenAI } from '@google/genai'
-import OpenAI from 'openai'
+import OpenAI, { APIError } from 'openai'
 import {
   startFront,
   startUpstream,
@@ -13,6 +13,7 @@ import {
 } from '../../helpers/fake-upstream.ts'
 import { startFakeGemini } from '../../helpers/providers/fakes/gemini.ts'
 import { CANONICAL, type ErrorCase, readCases } from '../../helpers/providers/provider-fixtures.ts'
+import { sdkError } from '../../helpers/sdk-error.ts'
 
 const KEY = 'upstream-credential'
 const MODEL = 'gemini-3-flash-preview'
@@ -64,11 +65,7 @@ function aTool(name: string) {
   return { type: 'function' as const, function: { name, parameters } }
 }
 
-async function failing(asked: Promise<unknown>) {
-  const error = await asked.catch((thrown: unknown) => thrown)
-  assert.ok(error instanceof OpenAI.APIError, String(error))
-  return error
-}
+const failing = (asked: Promise<unknown>) => sdkError<APIError>(asked, APIError)
 
 beforeEach(() => {
   fake.asked.length = 0
