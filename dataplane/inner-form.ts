@@ -101,11 +101,25 @@ export interface ChatAnswer {
 export interface ChatChoice {
   readonly text: string
   readonly reasoning?: string
+  /** The parts of the reasoning that the model wants back. */
+  readonly thoughts?: readonly Thought[]
   readonly refusal?: string
   readonly calls: readonly ToolCall[]
   readonly finish: FinishReason
   /** As OpenAI shapes log probabilities. */
   readonly logprobs?: unknown
+}
+
+/**
+ * Thinking that its maker signed or made unreadable, and wants back before the calls of tools that followed it. The
+ * members are Anthropic's; a message of a history has them as `thinking_blocks`.
+ */
+export type Thought = (
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+) & {
+  /** The model that vouches for it, by its upstream's name; undefined where the client's wire has no place for it. */
+  readonly model?: string
 }
 
 export interface ToolCall {
@@ -121,10 +135,11 @@ export type ToolCallExtra = Readonly<Record<string, Readonly<Record<string, unkn
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
-/** A streamed answer: one `start`, then for each choice its deltas and one `end`. */
+/** A streamed answer: one `start`, then for each choice its deltas and one `end`. A `thought` ends behind its pieces. */
 export type ChatEvent =
   | { readonly kind: 'start'; readonly id: string; readonly model: string }
   | { readonly kind: 'delta'; readonly choice: number; readonly delta: ChatDelta }
+  | { readonly kind: 'thought'; readonly choice: number; readonly thought: Thought }
   | { readonly kind: 'end'; readonly choice: number; readonly finish: FinishReason }
 
 /** One piece of an answer; one of `text`, `reasoning`, `refusal` and `call` is there. */

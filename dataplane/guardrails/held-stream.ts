@@ -65,6 +65,8 @@ class HeldChoice {
 
   async take(event: Exclude<ChatEvent, { kind: 'start' }>): Promise<ChatEvent[]> {
     if (event.kind === 'end') return [...(await this.rest()), event]
+    // Its words have been judged; it spells them out again, and its signature holds for no others.
+    if (event.kind === 'thought') return []
     const { call } = event.delta
     if (call !== undefined) {
       this.#keep(call)

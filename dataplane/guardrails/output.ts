@@ -64,8 +64,8 @@ function textsOf({ text, reasoning = '', refusal = '', calls = [] }: Choice): st
   return [text, reasoning, refusal, ...calls.map((call) => call.arguments)]
 }
 
-/** Log probabilities spell the words out, so that they go. */
-function withTexts({ logprobs: _, ...choice }: Choice, fresh: string[]): Choice {
+/** Log probabilities and signed thinking spell the words out, so that they go. */
+function withTexts({ logprobs: _, thoughts: _signed, ...choice }: Choice, fresh: string[]): Choice {
   const [text = '', reasoning = '', refusal = ''] = fresh.splice(0, 3)
   const calls = choice.calls?.map((call) => ({ ...call, arguments: fresh.shift() ?? '' }))
   return {

@@ -1,6 +1,13 @@
 /** Writes whole answers as messages; streams share its members. */
 import { randomBytes } from 'node:crypto'
-import type { ChatAnswer, ChatRequest, FinishReason, ToolCall, Usage } from '../../inner-form.ts'
+import type {
+  ChatAnswer,
+  ChatRequest,
+  FinishReason,
+  Thought,
+  ToolCall,
+  Usage,
+} from '../../inner-form.ts'
 import { parsed, recordOf } from '../../json/values.ts'
 import { estimatePromptTokens } from '../../tokens/count.ts'
 
@@ -20,11 +27,10 @@ export function writeAnswer(
   request: ChatRequest,
 ): string {
   const [choice] = choices
-  const { text = '', reasoning, refusal, calls = [], finish = 'stop' } = choice ?? {}
+  const { text = '', reasoning, thoughts = [], refusal, calls = [], finish = 'stop' } = choice ?? {}
   const said = text + (refusal ?? '')
   const content = [
-    // A signature is the model's own; an empty one is never handed back to it.
-    ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: '' }]),
+    ...thinkingOf(reasoning, thoughts),
     ...(said === '' ? [] : [{ type: 'text', text: said }]),
     ...calls.map(toolUse),
   ]
@@ -35,6 +41,18 @@ export function writeAnswer(
     stop_sequence: null,
     usage: usageOf(usage, request),
   })
+}
+
+/** A signature is the model's own; an empty one is never handed back to it. */
+function thinkingOf(reasoning: string | undefined, thoughts: readonly Thought[]): Json[] {
+  const isSigned = thoughts.some(({ type }) => type === 'thinking')
+  const unsigned = [{ type: 'thinking', thinking: reasoning, signature: '' }]
+  return [...(reasoning === undefined || isSigned ? [] : unsigned), ...thoughts.map(blockOf)]
+}
+
+/** The API has no place for the model that vouches for it. */
+export function blockOf({ model: _model, ...block }: Thought): Json {
+  return block
 }
 
 /** The members that an answer and the start of a stream share. */

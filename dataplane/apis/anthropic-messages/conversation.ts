@@ -32,7 +32,7 @@ export class Conversation {
   #assistant(blocks: readonly Json[], index: number): void {
     const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf)
     const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('')
-    // Thinking belongs to the model that had it; others have no place for it.
+    const thoughts = blocks.filter(isThought)
     const known = ['text', 'tool_use', 'thinking', 'redacted_thinking']
     for (const { type } of blocks) if (!known.includes(String(type))) this.#lacksBlock(type, index)
     if (text === '' && calls.length === 0) return
@@ -41,6 +41,8 @@ export class Conversation {
       role: 'assistant',
       content,
       ...(calls.length > 0 && { tool_calls: calls }),
+      // They belong to the model that had them; others are not sent them.
+      ...(thoughts.length > 0 && { thinking_blocks: thoughts }),
     })
   }
 
@@ -93,6 +95,10 @@ export class Conversation {
       message: `A block of type "${String(type)}" with this source cannot be translated for this model.`,
     })
   }
+}
+
+function isThought({ type }: Json): boolean {
+  return type === 'thinking' || type === 'redacted_thinking'
 }
 
 function callOf({ id, name, input }: Json): Json {

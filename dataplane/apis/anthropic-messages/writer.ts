@@ -5,11 +5,12 @@ import type {
   ChatEvent,
   ChatRequest,
   FinishReason,
+  Thought,
   ToolCallDelta,
   Usage,
 } from '../../inner-form.ts'
 import type { StreamWriter } from '../dialect.ts'
-import { messageOf, mintedId, stopReason, usageOf } from './answer.ts'
+import { blockOf, messageOf, mintedId, stopReason, usageOf } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Kind = 'text' | 'thinking'
@@ -46,6 +47,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   write(event: ChatEvent): string {
     if (event.kind === 'start') return this.#start()
     if (event.kind === 'delta') return this.#delta(event.delta)
+    if (event.kind === 'thought') return this.#thought(event.thought)
     this.#finish = event.finish
     return this.#closeAll()
   }
@@ -80,6 +82,14 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     const said = text ?? refusal
     // An empty text would open a block beside a call.
     return said ? this.#words('text', { type: 'text_delta', text: said }) : ''
+  }
+
+  /** Ends the block whose pieces have gone out, or is one by itself. */
+  #thought(thought: Thought): string {
+    if (thought.type === 'redacted_thinking')
+      return this.#closeAll() + this.#openBlock(blockOf(thought)) + this.#closeBlock()
+    const { signature } = thought
+    return this.#words('thinking', { type: 'signature_delta', signature }) + this.#close()
   }
 
   #words(kind: Kind, delta: Json): string {
@@ -127,6 +137,10 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #close(): string {
     if (this.#open === undefined) return ''
     this.#open = undefined
+    return this.#closeBlock()
+  }
+
+  #closeBlock(): string {
     return frame('content_block_stop', { index: this.#block++ })
   }
 

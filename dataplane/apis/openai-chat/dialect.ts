@@ -5,6 +5,7 @@ import type {
   ChatDelta,
   ChatEvent,
   ChatRequest,
+  Thought,
   ToolCall,
   Usage,
 } from '../../inner-form.ts'
@@ -38,15 +39,20 @@ function writeAnswer(
 }
 
 function choiceOf(choice: ChatChoice, index: number): Json {
-  const { text, reasoning, refusal = null, calls, finish, logprobs = null } = choice
+  const { text, reasoning, refusal = null, calls, finish, logprobs = null, thoughts } = choice
   const message = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     refusal,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
-    ...(calls.length > 0 && { tool_calls: calls.map(callOf) }),
+    ...(calls.length > 0 && { tool_calls: calls.map(callOf), ...handedBack(thoughts) }),
   }
   return { index, message, logprobs, finish_reason: finish }
+}
+
+/** Clients hand them back with the message, as they do with its calls. */
+function handedBack(thoughts: readonly Thought[] = []): Json {
+  return thoughts.length > 0 ? { thinking_blocks: thoughts } : {}
 }
 
 function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
@@ -56,6 +62,7 @@ function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
 
 function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
   let frame: Json = {}
+  let thoughts: Thought[] = []
   /** Choices whose first chunk, with the role, has been written. */
   const begun = new Set([0])
   const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
@@ -71,7 +78,13 @@ function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
     write(event) {
       if (event.kind === 'delta') {
         const { delta } = event
-        return begin(event.choice) + choice(event.choice, deltaOf(delta), null, delta.logprobs)
+        const shown = { ...deltaOf(delta), ...(delta.call && handedBack(thoughts)) }
+        if (delta.call) thoughts = []
+        return begin(event.choice) + choice(event.choice, shown, null, delta.logprobs)
+      }
+      if (event.kind === 'thought') {
+        thoughts.push(event.thought)
+        return ''
       }
       if (event.kind === 'end') return begin(event.choice) + choice(event.choice, {}, event.finish)
       frame = {

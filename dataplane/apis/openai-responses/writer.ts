@@ -30,6 +30,8 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   write(event: ChatEvent): string {
     // The beginning waits for the first content: an attempt may still fail, and another one begin.
     if (event.kind === 'start') return ''
+    // This wire has no place for it; the provider remembers it by its calls.
+    if (event.kind === 'thought') return ''
     if (event.kind === 'delta') return this.#session.begun() + this.#delta(event.delta)
     this.#finish = event.finish
     return this.#session.begun() + this.#closeAll(endOf(event.finish).status)

@@ -1,9 +1,10 @@
 /** Reads Anthropic's whole answers. */
 import type { ChatAnswer, ChatChoice, FinishReason, ToolCall, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { Decoded } from '../contract.ts'
+import type { AnswerOrigin, Decoded } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { keepThoughts, thoughtIn } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -18,7 +19,11 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 }
 const REFUSED = 'The model refused to answer.'
 
-export function readMessage(body: Buffer, recognisers: readonly Recogniser[]): Decoded<ChatAnswer> {
+export function readMessage(
+  body: Buffer,
+  origin: AnswerOrigin,
+  recognisers: readonly Recogniser[],
+): Decoded<ChatAnswer> {
   const answer = parsed(body.toString())
   if (isRecord(answer) && isError(answer)) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
@@ -26,20 +31,23 @@ export function readMessage(body: Buffer, recognisers: readonly Recogniser[]): D
   if (!isRecord(answer) || !Array.isArray(answer.content)) {
     return { kind: 'failure', failure: malformed('The upstream answered without content.') }
   }
-  const choices = [choiceOf(answer, answer.content.map(recordOf))]
+  const choices = [choiceOf(answer, answer.content.map(recordOf), origin.model)]
   const { id, model } = answer
   const read = { id: completionId(id), model: textOf(model) ?? '', choices }
   return { kind: 'answer', answer: read, usage: readUsage(answer.usage) }
 }
 
-function choiceOf(answer: Json, blocks: readonly Json[]): ChatChoice {
+function choiceOf(answer: Json, blocks: readonly Json[], vouching: string): ChatChoice {
   const text = blocks.map((block) => (block.type === 'text' ? textOf(block.text) : '')).join('')
   const reasoning = blocks.map((block) => textOf(block.thinking)).join('')
   const refusal = refusalOf(answer)
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall)
+  const thoughts = blocks.flatMap((block) => thoughtIn(block, vouching))
+  keepThoughts(thoughts, calls)
   return {
     text,
     ...(reasoning !== '' && { reasoning }),
+    ...(thoughts.length > 0 && { thoughts }),
     ...(refusal !== undefined && { refusal }),
     calls,
     finish: finishReason(answer.stop_reason, calls.length > 0),

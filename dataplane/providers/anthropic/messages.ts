@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
+import type { ThoughtsOf } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 interface Turn {
@@ -22,12 +23,12 @@ export function systemOf(messages: readonly ChatMessage[], more: string | undefi
 }
 
 /** Turns alternate and begin with the user's; within one, answers of tools come first. */
-export function conversationOf(messages: readonly ChatMessage[]): Turn[] {
+export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: ThoughtsOf): Turn[] {
   const start = conversationStart(messages)
   const turns: Turn[] = []
   for (const [index, message] of messages.entries()) {
     if (index < start) continue
-    const { role, content } = turnOf(message, index)
+    const { role, content } = turnOf(message, index, thoughtsOf)
     const last = turns.at(-1)
     if (content.length === 0) continue
     if (last?.role === role)
@@ -56,10 +57,14 @@ function finished({ role, content }: Turn, last: boolean): Turn {
   return { role, content: [...content.slice(0, -1), { ...end, text: end.text.trimEnd() }] }
 }
 
-function turnOf(message: ChatMessage, index: number): Turn {
+function turnOf(message: ChatMessage, index: number, thoughtsOf: ThoughtsOf): Turn {
   if (message.role === 'assistant') {
     const calls = listOf(message.tool_calls).map((call) => toolUse(recordOf(call), index))
-    return { role: 'assistant', content: [...blocksOf(message.content, index), ...calls] }
+    const thoughts = thoughtsOf(message).map(({ model: _model, ...block }) => block)
+    return {
+      role: 'assistant',
+      content: [...thoughts, ...blocksOf(message.content, index), ...calls],
+    }
   }
   if (message.role === 'tool') return { role: 'user', content: [toolResult(message, index)] }
   if (message.role === 'user' || SYSTEM.has(message.role)) {

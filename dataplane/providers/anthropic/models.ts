@@ -1,6 +1,7 @@
 /** What Anthropic's models differ in as far as a request shows it. */
 import type { ChatBody } from '../../inner-form.ts'
 import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ThoughtsOf } from './thoughts.ts'
 
 interface Traits {
   readonly of: RegExp
@@ -44,13 +45,18 @@ interface Thinking {
   readonly thinking?: Readonly<Record<string, unknown>>
 }
 
-export function thinkingOf(body: ChatBody, model: string, maxTokens: number): Thinking {
+export function thinkingOf(
+  body: ChatBody,
+  model: string,
+  maxTokens: number,
+  thoughtsOf: ThoughtsOf,
+): Thinking {
   const kind = traitsOf(model).thinking
   const asked = textOf(body.reasoning_effort)
   if (asked === 'none') return kind === 'adaptive' ? { thinking: { type: 'disabled' } } : {}
   const effort = rowOf(EFFORTS, asked)
   if (effort === undefined || kind === 'none') return {}
-  const possible = !forcesTool(body) && !continuesTools(body)
+  const possible = !forcesTool(body) && !lacksThoughts(body, thoughtsOf)
   if (kind === 'adaptive') {
     return { effort: effort.effort, ...(possible && { thinking: { type: 'adaptive' } }) }
   }
@@ -58,6 +64,11 @@ export function thinkingOf(body: ChatBody, model: string, maxTokens: number): Th
   return possible && budget >= BUDGET_MIN
     ? { thinking: { type: 'enabled', budget_tokens: budget } }
     : {}
+}
+
+/** Whether the model is asked to think, and so wants its thinking back. */
+export function isThinking(thinking: Thinking['thinking']): boolean {
+  return thinking !== undefined && thinking.type !== 'disabled'
 }
 
 export function samplingOf(
@@ -83,10 +94,11 @@ function forcesTool(body: ChatBody): boolean {
 }
 
 /**
- * Whether the model's turn is still going on after tool calls. Its thinking would have to be handed
- * back then, signed, and OpenAI's wire has no place where a client could have kept it.
+ * Whether the model's turn is still going on after calls of tools whose thinking is lost: it would have to be handed back
+ * first, signed.
  */
-function continuesTools(body: ChatBody): boolean {
-  const asked = body.messages.findLastIndex(({ role }) => role === 'user')
-  return body.messages.slice(asked + 1).some((message) => listOf(message.tool_calls).length > 0)
+function lacksThoughts({ messages }: ChatBody, thoughtsOf: ThoughtsOf): boolean {
+  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  const first = messages.slice(asked + 1).find(({ tool_calls: calls }) => listOf(calls).length > 0)
+  return first !== undefined && thoughtsOf(first).length === 0
 }

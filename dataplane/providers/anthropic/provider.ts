@@ -47,8 +47,8 @@ export const anthropic: Provider = {
             : translatedBody(request, settings, version, maxTokens)),
         }
       },
-      decode: (body) => readMessage(body, RECOGNISERS),
-      openStream: () => openMessageStream(RECOGNISERS),
+      decode: (body, _request, origin) => readMessage(body, origin, RECOGNISERS),
+      openStream: (_request, origin) => openMessageStream(origin, RECOGNISERS),
       sameWire: sameWire(RECOGNISERS),
     },
   },

@@ -6,7 +6,8 @@ import type { ProviderSettings } from '../contract.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
-import { samplingOf, thinkingOf } from './models.ts'
+import { isThinking, samplingOf, thinkingOf } from './models.ts'
+import { NO_THOUGHTS, thoughtsFor } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -57,7 +58,8 @@ export function messagesRequest(
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound ?? MAX_TOKENS_DEFAULT
-  const { effort, thinking } = thinkingOf(body, settings.model, maxTokens)
+  const thoughtsOf = thoughtsFor(settings.model)
+  const { effort, thinking } = thinkingOf(body, settings.model, maxTokens, thoughtsOf)
   const format = formatOf(body)
   const system = systemOf(body.messages, wantsJson(body) ? JSON_INSTRUCTION : undefined)
   const stop = stopsOf(body)
@@ -67,7 +69,7 @@ export function messagesRequest(
     model: settings.model,
     max_tokens: maxTokens,
     ...(system.length > 0 && { system }),
-    messages: conversationOf(body.messages),
+    messages: conversationOf(body.messages, isThinking(thinking) ? thoughtsOf : NO_THOUGHTS),
     ...(stop.length > 0 && { stop_sequences: stop }),
     ...(request.stream && { stream: true }),
     ...(tools.length > 0 && { tools, ...toolChoice(body) }),

@@ -1,9 +1,10 @@
 /** Reads Anthropic's stream. */
 import type { ChatDelta, ChatEvent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { Meaning, StreamReader } from '../contract.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
+import { ThoughtReader } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -19,6 +20,7 @@ interface Progress {
   usage: Json
   /** By the block's index. */
   readonly calls: Map<unknown, Call>
+  readonly thoughts: ThoughtReader
 }
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
@@ -32,8 +34,11 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
   message_stop: endStream,
 }
 
-export function openMessageStream(recognisers: readonly Recogniser[]): StreamReader<ChatEvent> {
-  const progress: Progress = { usage: {}, calls: new Map() }
+export function openMessageStream(
+  { model }: AnswerOrigin,
+  recognisers: readonly Recogniser[],
+): StreamReader<ChatEvent> {
+  const progress: Progress = { usage: {}, calls: new Map(), thoughts: new ThoughtReader(model) }
   return {
     read({ data }) {
       const event = parsed(data)
@@ -56,10 +61,11 @@ function startMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
 
 function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const block = recordOf(event.content_block)
-  if (block.type !== 'tool_use') return contentOf(block)
+  if (block.type !== 'tool_use') return contentOf(block, event.index, progress)
   const index = progress.calls.size
   progress.calls.set(event.index, { index, input: recordOf(block.input), hasInput: false })
   const [id, name] = [textOf(block.id) ?? '', textOf(block.name) ?? '']
+  if (index === 0) progress.thoughts.called(id)
   return delta({ call: { index, id, name, arguments: '' } })
 }
 
@@ -67,7 +73,7 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const piece = recordOf(event.delta)
   const call = progress.calls.get(event.index)
   const part = textOf(piece.partial_json)
-  if (call === undefined || part === undefined) return contentOf(piece)
+  if (call === undefined || part === undefined) return contentOf(piece, event.index, progress)
   call.hasInput = true
   return delta({ call: { index: call.index, arguments: part } })
 }
@@ -75,7 +81,11 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
 /** A tool without input may get no delta at all, and clients parse what they got. */
 function endBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const call = progress.calls.get(event.index)
-  if (call === undefined || call.hasInput) return NOTHING
+  if (call === undefined) {
+    const ended = progress.thoughts.end(event.index)
+    return { ...NOTHING, events: ended.map((thought) => ({ kind: 'thought', choice: 0, thought })) }
+  }
+  if (call.hasInput) return NOTHING
   call.hasInput = true
   return delta({ call: { index: call.index, arguments: JSON.stringify(call.input) } })
 }
@@ -97,9 +107,10 @@ function endStream(_event: Json, progress: Progress): Meaning<ChatEvent> {
   return { ...NOTHING, done: true, ...(usage && { usage }) }
 }
 
-function contentOf(block: Json): Meaning<ChatEvent> {
+function contentOf(block: Json, index: unknown, { thoughts }: Progress): Meaning<ChatEvent> {
   const text = textOf(block.text)
   if (text !== undefined) return delta({ text })
+  thoughts.add(index, block)
   const reasoning = textOf(block.thinking)
   return reasoning === undefined ? NOTHING : delta({ reasoning })
 }

@@ -8,6 +8,7 @@ import type {
   Usage,
 } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
 import type { AnswerOrigin, Decoded, Failure } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed } from '../failures/classify.ts'
@@ -43,7 +44,7 @@ export function readAnswer(
   }
   const failure = failureOf(answer.stopReason)
   if (failure !== undefined) return { kind: 'failure', failure }
-  const choices = [choiceOf(answer.stopReason, content.map(recordOf), oneCall === true)]
+  const choices = [choiceOf(answer.stopReason, content.map(recordOf), model, oneCall === true)]
   return {
     kind: 'answer',
     answer: { id: `chatcmpl-${id}`, model, choices },
@@ -51,14 +52,24 @@ export function readAnswer(
   }
 }
 
-function choiceOf(reason: unknown, blocks: readonly Json[], oneCall: boolean): ChatChoice {
+function choiceOf(
+  reason: unknown,
+  blocks: readonly Json[],
+  vouching: string,
+  oneCall: boolean,
+): ChatChoice {
   const text = blocks.map(textIn).join('')
   const reasoning = blocks.map(reasoningIn).join('')
   const calls = blocks.flatMap(({ toolUse }) => (isRecord(toolUse) ? [callOf(toolUse)] : []))
   const refusal = text === '' ? refusalOf(reason) : undefined
+  const thoughts = blocks.flatMap(({ reasoningContent }) =>
+    thoughtIn(thinkingBlock(recordOf(reasoningContent)), vouching),
+  )
+  keepThoughts(thoughts, calls)
   return {
     text,
     ...(reasoning !== '' && { reasoning }),
+    ...(thoughts.length > 0 && { thoughts }),
     ...(refusal !== undefined && { refusal }),
     // Not every model can be asked for one call at once.
     calls: oneCall ? calls.slice(0, 1) : calls,
@@ -73,6 +84,13 @@ function textIn({ text, citationsContent }: Json): string {
 
 function reasoningIn({ reasoningContent }: Json): string {
   return textOf(recordOf(recordOf(reasoningContent).reasoningText).text) ?? ''
+}
+
+/** As Anthropic writes it; models of other makers sign nothing. */
+function thinkingBlock({ reasoningText, redactedContent }: Json): Json {
+  if (redactedContent !== undefined) return { type: 'redacted_thinking', data: redactedContent }
+  const { text, signature } = recordOf(reasoningText)
+  return { type: 'thinking', thinking: text, signature }
 }
 
 function callOf({ toolUseId, name, input }: Json): ToolCall {

@@ -1,7 +1,8 @@
 /** Turns OpenAI's messages into the turns of a Bedrock conversation. */
-import type { ChatMessage } from '../../inner-form.ts'
+import type { ChatMessage, Thought } from '../../inner-form.ts'
 import { listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import { toolId } from '../anthropic/messages.ts'
+import type { ThoughtsOf } from '../anthropic/thoughts.ts'
 import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import { type Piece, piecesOf } from './parts.ts'
@@ -25,12 +26,12 @@ export function systemOf(messages: readonly ChatMessage[], more: string | undefi
 }
 
 /** Turns alternate and begin with the user's; within one, answers of tools come first. */
-export function conversationOf(messages: readonly ChatMessage[]): Json[] {
+export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: ThoughtsOf): Json[] {
   const start = conversationStart(messages)
   const turns: Turn[] = []
   for (const [index, message] of messages.entries()) {
     if (index < start) continue
-    const { role, content } = turnOf(message, index)
+    const { role, content } = turnOf(message, index, thoughtsOf)
     const last = turns.at(-1)
     if (content.length === 0) continue
     if (last?.role === role)
@@ -72,16 +73,27 @@ function userBlocks(content: readonly Piece[]): Json[] {
   return blocks.flat()
 }
 
-function turnOf(message: ChatMessage, index: number): Turn {
+function turnOf(message: ChatMessage, index: number, thoughtsOf: ThoughtsOf): Turn {
   if (message.role === 'assistant') {
     const calls = listOf(message.tool_calls).map((call) => [toolUse(recordOf(call), index)])
-    return { role: 'assistant', content: [...piecesOf(message.content, index), ...calls] }
+    const thoughts = thoughtsOf(message).map((thought) => [reasoningOf(thought)])
+    return {
+      role: 'assistant',
+      content: [...thoughts, ...piecesOf(message.content, index), ...calls],
+    }
   }
   if (message.role === 'tool') return { role: 'user', content: [toolResult(message, index)] }
   if (message.role === 'user' || SYSTEM.has(message.role)) {
     return { role: 'user', content: piecesOf(message.content, index) }
   }
   throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
+}
+
+function reasoningOf(thought: Thought): Json {
+  if (thought.type === 'redacted_thinking')
+    return { reasoningContent: { redactedContent: thought.data } }
+  const { thinking: text, signature } = thought
+  return { reasoningContent: { reasoningText: { text, signature } } }
 }
 
 function toolUse(call: Json, index: number): Json {

@@ -1,7 +1,12 @@
 /** The names of Bedrock's models, and what their families differ in as far as a request shows it. */
 import type { ChatBody } from '../../inner-form.ts'
 import { rowOf, textOf } from '../../json/values.ts'
-import { samplingOf as claudeSampling, thinkingOf as claudeThinking } from '../anthropic/models.ts'
+import {
+  samplingOf as claudeSampling,
+  thinkingOf as claudeThinking,
+  isThinking,
+} from '../anthropic/models.ts'
+import type { ThoughtsOf } from '../anthropic/thoughts.ts'
 import { type ModelName, namedIn } from './model-name.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -14,6 +19,8 @@ export interface Traits {
   readonly effort?: string
   /** Of `additionalModelRequestFields`. */
   readonly fields: Json
+  /** Whether it is asked to think, and wants its earlier thinking back. */
+  readonly wantsThoughts?: boolean
 }
 
 /** How the efforts of the API are called by models that know three of them. */
@@ -30,8 +37,13 @@ export function isClaude(model: string): boolean {
   return namedIn(model).name.startsWith('claude-')
 }
 
-export function traitsOf(body: ChatBody, model: string, maxTokens: number | undefined): Traits {
-  if (isClaude(model)) return claudeTraits(body, namedIn(model).name, maxTokens)
+export function traitsOf(
+  body: ChatBody,
+  model: string,
+  maxTokens: number | undefined,
+  thoughtsOf: ThoughtsOf,
+): Traits {
+  if (isClaude(model)) return claudeTraits(body, namedIn(model).name, maxTokens, thoughtsOf)
   const fields = reasoningFields(body, namedIn(model))
   // Reasoning goes only with the default sampling in the one family, and with any in the other.
   const isFixed = 'reasoningConfig' in fields
@@ -45,8 +57,13 @@ function samplingOf({ temperature, top_p: topP }: ChatBody): Json {
   }
 }
 
-function claudeTraits(body: ChatBody, name: string, maxTokens: number | undefined): Traits {
-  const { effort, thinking } = claudeThinking(body, name, maxTokens ?? Number.POSITIVE_INFINITY)
+function claudeTraits(
+  body: ChatBody,
+  name: string,
+  maxTokens: number = Number.POSITIVE_INFINITY,
+  thoughtsOf: ThoughtsOf,
+): Traits {
+  const { effort, thinking } = claudeThinking(body, name, maxTokens, thoughtsOf)
   const { temperature, top_p: topP } = claudeSampling(body, name, '')
   return {
     // Thinking goes only with the default sampling.
@@ -56,6 +73,7 @@ function claudeTraits(body: ChatBody, name: string, maxTokens: number | undefine
     },
     ...(effort !== undefined && { effort }),
     fields: { ...(thinking && { thinking }) },
+    wantsThoughts: isThinking(thinking),
   }
 }
 

@@ -1,6 +1,7 @@
 /** Writes a chat completion request as Bedrock's Converse API wants it. */
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
 import { membersLeftOut, refuseUnsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
@@ -52,7 +53,8 @@ export function converseRequest(
 ): Json {
   refuseUnsupported(facts.name, body, CANNOT)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
-  const { sampling, effort, fields } = traitsOf(body, model, maxTokens)
+  const thoughtsOf = thoughtsFor(model)
+  const { sampling, effort, fields, wantsThoughts } = traitsOf(body, model, maxTokens, thoughtsOf)
   const { toolConfig, choice } = toolsOf(body, model)
   const inference = {
     ...(maxTokens !== undefined && { maxTokens }),
@@ -64,7 +66,7 @@ export function converseRequest(
   const tier = rowOf(TIERS, body.service_tier)
   return {
     ...(system.length > 0 && { system }),
-    messages: conversationOf(body.messages),
+    messages: conversationOf(body.messages, wantsThoughts ? thoughtsOf : NO_THOUGHTS),
     ...filled('inferenceConfig', inference),
     ...(toolConfig && { toolConfig }),
     ...filled('additionalModelRequestFields', { ...fields, ...choice }),

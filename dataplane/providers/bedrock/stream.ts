@@ -1,6 +1,7 @@
 /** Reads the events of a streamed answer. */
 import type { ChatDelta, ChatEvent, ChatRequest } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { ThoughtReader } from '../anthropic/thoughts.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
 import { FAILED } from './aws/frames.ts'
@@ -15,6 +16,7 @@ interface Progress {
   readonly callsMax: number
   /** Place among the calls, and whether any input has come, by the block's index. */
   readonly calls: Map<unknown, { readonly index: number; hasInput: boolean }>
+  readonly thoughts: ThoughtReader
   hasText: boolean
 }
 
@@ -34,7 +36,8 @@ export function openConverseStream(
   origin: AnswerOrigin,
 ): StreamReader<ChatEvent> {
   const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY
-  const progress: Progress = { origin, callsMax, calls: new Map(), hasText: false }
+  const thoughts = new ThoughtReader(origin.model)
+  const progress: Progress = { origin, callsMax, calls: new Map(), thoughts, hasText: false }
   return {
     read({ event, data }) {
       if (event === FAILED) return { ...NOTHING, failure: classifyException(data) }
@@ -52,12 +55,13 @@ function startMessage(_event: Json, { origin }: Progress): Meaning<ChatEvent> {
 }
 
 /** Only calls of tools begin with an event. */
-function startBlock(event: Json, { calls, callsMax }: Progress): Meaning<ChatEvent> {
+function startBlock(event: Json, { calls, callsMax, thoughts }: Progress): Meaning<ChatEvent> {
   const { toolUse } = recordOf(event.start)
   if (!isRecord(toolUse) || calls.size >= callsMax) return NOTHING
   const index = calls.size
   calls.set(event.contentBlockIndex, { index, hasInput: false })
   const [id, name] = [textOf(toolUse.toolUseId) ?? '', textOf(toolUse.name) ?? '']
+  if (index === 0) thoughts.called(id)
   return delta({ call: { index, id, name, arguments: '' } })
 }
 
@@ -67,8 +71,12 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
     progress.hasText = true
     return delta({ text: String(text) })
   }
-  const reasoning = textOf(recordOf(reasoningContent).text)
-  if (reasoning !== undefined) return delta({ reasoning })
+  if (isRecord(reasoningContent)) {
+    const { text: thinking, signature, redactedContent: data } = reasoningContent
+    progress.thoughts.add(event.contentBlockIndex, { thinking, signature, data })
+    const reasoning = textOf(thinking)
+    return reasoning === undefined ? NOTHING : delta({ reasoning })
+  }
   const call = progress.calls.get(event.contentBlockIndex)
   const part = textOf(recordOf(toolUse).input)
   if (call === undefined || part === undefined) return NOTHING
@@ -77,9 +85,13 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
 }
 
 /** A tool without input may get no delta at all, and clients parse what they got. */
-function endBlock(event: Json, { calls }: Progress): Meaning<ChatEvent> {
+function endBlock(event: Json, { calls, thoughts }: Progress): Meaning<ChatEvent> {
   const call = calls.get(event.contentBlockIndex)
-  if (call === undefined || call.hasInput) return NOTHING
+  if (call === undefined) {
+    const ended = thoughts.end(event.contentBlockIndex)
+    return { ...NOTHING, events: ended.map((thought) => ({ kind: 'thought', choice: 0, thought })) }
+  }
+  if (call.hasInput) return NOTHING
   call.hasInput = true
   return delta({ call: { index: call.index, arguments: '{}' } })
 }

@@ -5,6 +5,7 @@
 
 import type { ToolCallExtra } from '../../inner-form.ts'
 import { recordOf, textOf } from '../../json/values.ts'
+import { Remembered } from '../remembered.ts'
 import { bareName, signsCalls } from './models.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -21,17 +22,15 @@ interface Signed {
 /** The API's own stand-in where the signature is lost or is another model's. */
 const LOST = 'skip_thought_signature_validator'
 const BASE64 = /^[A-Za-z0-9+/_-]{1,65536}={0,2}$/
-const REMEMBERED_LENGTH_MAX = 8_388_608
 
 export class Signatures {
-  /** The oldest first, by id and name of the call. */
-  readonly #remembered = new Map<string, Signed>()
-  #length = 0
+  /** By id and name of the call. */
+  readonly #remembered = new Remembered<Signed>(({ signature }) => signature.length)
 
   /** The members of a call that carry its signature to the client and back. */
   keep(id: string, name: string, signed: Signed): ToolCallExtra {
-    this.#remember(keyOf(id, name), signed)
     const { signature, model } = signed
+    if (BASE64.test(signature)) this.#remembered.set(keyOf(id, name), signed)
     return { google: { thought_signature: signature }, ...(model && { gw: { model } }) }
   }
 
@@ -47,28 +46,10 @@ export class Signatures {
     }
   }
 
-  #remember(key: string, signed: Signed): void {
-    if (!BASE64.test(signed.signature)) return
-    this.#forget(key)
-    this.#remembered.set(key, signed)
-    this.#length += lengthOf(key, signed)
-    for (const oldest of this.#remembered.keys()) {
-      if (this.#length <= REMEMBERED_LENGTH_MAX) break
-      this.#forget(oldest)
-    }
-  }
-
   #recall(call: Json): Signed | undefined {
     const id = textOf(call.id)
     const name = textOf(recordOf(call.function).name)
     return this.#remembered.get(keyOf(id ?? '', name ?? ''))
-  }
-
-  #forget(key: string): void {
-    const signed = this.#remembered.get(key)
-    if (signed === undefined) return
-    this.#length -= lengthOf(key, signed)
-    this.#remembered.delete(key)
   }
 }
 
@@ -83,8 +64,4 @@ function carried(call: Json): Signed | undefined {
 
 function keyOf(id: string, name: string): string {
   return `${id} ${name}`
-}
-
-function lengthOf(key: string, { signature }: Signed): number {
-  return key.length + signature.length
 }

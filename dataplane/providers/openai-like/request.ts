@@ -48,7 +48,7 @@ export function encodeBody(
   const model = options.model?.(settings) ?? settings.model
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   refuseUnsupported(options.name, body, options.cannot)
-  const heard = options.developerRole ? body : withoutDevelopers(body)
+  const heard = withoutThoughts(options.developerRole ? body : withoutDevelopers(body))
   if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
   if (request.stream && !options.usageUnasked) askUsage(edits, body)
   boundTokens(edits, { body, spans }, maxTokens, options)
@@ -116,6 +116,12 @@ function boundTokens(
   } else if (moves && body[member] !== given) {
     edits.set(member, JSON.stringify(given))
   }
+}
+
+/** Thinking that another provider's model has signed. */
+function withoutThoughts(body: ChatBody): ChatBody {
+  if (!body.messages.some(({ thinking_blocks: blocks }) => blocks !== undefined)) return body
+  return { ...body, messages: body.messages.map(({ thinking_blocks: _, ...rest }) => rest) }
 }
 
 function withoutDevelopers(body: ChatBody): ChatBody {

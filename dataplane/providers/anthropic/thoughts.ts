@@ -1,0 +1,86 @@
+/**
+ * Signed and unreadable thinking, which the API wants back before the calls of tools that followed it. It travels to the
+ * client and back within the message, so that any replica has it; what a client drops is remembered here for a while.
+ */
+import type { ChatMessage, Thought, ToolCall } from '../../inner-form.ts'
+import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { Remembered } from '../remembered.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The thinking to send before a message of the history. */
+export type ThoughtsOf = (message: ChatMessage) => readonly Thought[]
+
+export const NO_THOUGHTS: ThoughtsOf = () => []
+
+/** By the id of the first call of their answer. */
+const remembered = new Remembered<readonly Thought[]>((thoughts) => JSON.stringify(thoughts).length)
+
+/** Remembers the thinking of an answer that calls tools. */
+export function keepThoughts(
+  thoughts: readonly Thought[],
+  [call]: readonly Pick<ToolCall, 'id'>[],
+) {
+  if (thoughts.length > 0 && call !== undefined && call.id !== '') remembered.set(call.id, thoughts)
+}
+
+/** For a history that goes to this model: no other accepts what it has signed. */
+export function thoughtsFor(model: string): ThoughtsOf {
+  return (message) => {
+    const kept = remembered.get(textOf(recordOf(listOf(message.tool_calls)[0]).id) ?? '') ?? []
+    const maker = kept[0]?.model
+    const handedBack = listOf(message.thinking_blocks).flatMap((block) =>
+      thoughtIn(recordOf(block)),
+    )
+    const thoughts = handedBack.length > 0 ? handedBack : kept
+    return thoughts.filter((one) => (one.model ?? maker ?? model) === model)
+  }
+}
+
+/** The thought that a block holds: none without a signature, which is another provider's. */
+export function thoughtIn(block: Json, vouching = textOf(block.model)): Thought[] {
+  const model = vouching === undefined ? {} : { model: vouching }
+  const { type } = block
+  const [signature, data] = [textOf(block.signature), textOf(block.data)]
+  if (type === 'thinking' && signature)
+    return [{ type, thinking: textOf(block.thinking) ?? '', signature, ...model }]
+  return type === 'redacted_thinking' && data ? [{ type, data, ...model }] : []
+}
+
+/** Puts together the thinking of a stream, and remembers it once its first call begins. */
+export class ThoughtReader {
+  readonly #model: string
+  /** By the index of the block. */
+  readonly #open = new Map<unknown, Record<string, string>>()
+  readonly #ended: Thought[] = []
+
+  constructor(model: string) {
+    this.#model = model
+  }
+
+  /** Pieces of a block: its members grow by them. */
+  add(index: unknown, piece: Json): void {
+    const block = this.#open.get(index) ?? {}
+    for (const name of ['thinking', 'signature', 'data']) {
+      const more = textOf(piece[name])
+      if (more !== undefined) block[name] = (block[name] ?? '') + more
+    }
+    this.#open.set(index, block)
+  }
+
+  /** The thought that ends with the block; none where another kind of block ends. */
+  end(index: unknown): Thought[] {
+    const block = this.#open.get(index)
+    if (block === undefined) return []
+    this.#open.delete(index)
+    const kinds = ['thinking', 'redacted_thinking']
+    const thoughts = kinds.flatMap((type) => thoughtIn({ ...block, type }, this.#model))
+    this.#ended.push(...thoughts)
+    return thoughts
+  }
+
+  /** The first call of the answer. */
+  called(id: string): void {
+    keepThoughts(this.#ended, [{ id }])
+  }
+}
