@@ -7,6 +7,7 @@ export const facts: ProviderFacts = {
   hosted: true,
   defaultEndpoint: 'https://api.cohere.com/v2',
   versionPath: '/v2',
+  requestIdHeader: 'x-debug-trace-id',
   takesInputType: true,
   modelWindows: {
     'c4ai-aya-expanse-8b': 8_000,
