@@ -55,8 +55,8 @@ interface RequestFacts {
   forwarded?: Readonly<Record<string, string>>
   /** The first part of it that `body` cannot say: only an upstream that speaks the same wire takes the request. */
   readonly untranslated?: { readonly param: string; readonly message: string }
-  /** Parts of it that no upstream sees, as the client knows them. */
-  readonly dropped?: readonly string[]
+  /** Parts of it that `body` leaves out, as the client knows them; an upstream that speaks the same wire sees them. */
+  readonly dropped?: readonly string[] | undefined
   /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */
   readonly isRewritten?: boolean
   /** Members of `bytes` that are not to be sent; `body` is without them already. */

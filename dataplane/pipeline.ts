@@ -98,7 +98,7 @@ export async function serve(
     const { receivedAt } = call
     const ids = continuing(trace)
     response.voice = dialect.voiceOf?.(request)
-    const witness = new Notes(visit, request.dropped)
+    const witness = new Notes(visit)
     // Most routes have no guardrail, and wait for none.
     const isGuarded = admission.route.section.guardrails.length > 0
     const guarded = isGuarded ? await judged(applicant, admission, visit) : { request, inspector }
@@ -123,12 +123,9 @@ function noteAdmission({ route, limitHeaders, maxTokens }: Admission, visit: Vis
 /** Writes attempts into the trace, and into the headers of the answer, as they begin and end. */
 class Notes implements Witness {
   readonly #visit: Visit
-  /** The parts of the request that its API drops for every upstream. */
-  readonly #dropped: readonly string[] | undefined
 
-  constructor(visit: Visit, dropped: readonly string[] | undefined) {
+  constructor(visit: Visit) {
     this.#visit = visit
-    this.#dropped = dropped
   }
 
   passedOver(upstreams: readonly PassedOver[]): void {
@@ -139,8 +136,7 @@ class Notes implements Witness {
     const { response, trace } = this.#visit
     response.upstream = attempt.upstream
     response.upstreamRequestId = undefined
-    response.dropped =
-      this.#dropped === undefined ? attempt.dropped : [...this.#dropped, ...(attempt.dropped ?? [])]
+    response.dropped = attempt.dropped
     trace.attempts.push(attempt)
   }
 

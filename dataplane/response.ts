@@ -3,6 +3,7 @@
 import type { ClientWire, StreamVoice } from './apis/dialect.ts'
 import type { Clock, Deadline, Deadlines } from './base/clock.ts'
 import type { GatewayError } from './base/errors.ts'
+import { asciiOf } from './base/shown-text.ts'
 import type { AnswerListener, Call } from './call.ts'
 import { bodyIsUnread } from './listener/wire.ts'
 import { Presence } from './presence.ts'
@@ -204,7 +205,8 @@ export class ClientResponse implements Deadline, AnswerListener {
     // A heartbeat commits to no upstream, so its head cannot name one.
     if (this.state !== 'heartbeating') {
       head.push('x-gw-upstream', this.upstream)
-      if (this.dropped !== undefined) head.push('x-gw-dropped-parameters', this.dropped.join(', '))
+      if (this.dropped !== undefined)
+        head.push('x-gw-dropped-parameters', asciiOf(this.dropped.join(', ')))
     }
     if (this.upstreamRequestId !== undefined)
       head.push('x-gw-upstream-request-id', this.upstreamRequestId)

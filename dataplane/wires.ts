@@ -21,6 +21,8 @@ export interface Pair {
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
+  /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
+  lost?(request: ModelRequest): readonly string[] | undefined
   decode(body: Buffer, request: ModelRequest, origin: AnswerOrigin): Passed
   /** undefined where the operation has no streams. */
   openStream(request: ModelRequest, origin: AnswerOrigin): WireReader | undefined
@@ -42,6 +44,7 @@ export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
     sameWire?.wire === dialect.wire
       ? {
           encode: encodeWith(operation, provider, ({ isRewritten }) => isRewritten === true),
+          lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
           decode: sameWire.decode,
           openStream: (request: ModelRequest) => sameWire.openStream?.(request),
         }
@@ -57,6 +60,10 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
 function translation(dialect: Dialect, operation: ProviderOperation, provider: Provider): Pair {
   return {
     encode: encodeWith(operation, provider, () => true),
+    lost({ dropped, forwarded }) {
+      const hint = dialect.hint !== undefined && forwarded?.[dialect.hint] !== undefined
+      return hint ? [...(dropped ?? []), dialect.hint] : dropped
+    },
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded

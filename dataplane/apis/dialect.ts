@@ -41,6 +41,8 @@ export interface Dialect<O extends Operation = Operation> {
   readonly operation: O
   /** Headers of clients that go on to an upstream of the same wire, in lower case. */
   readonly forwards?: readonly string[]
+  /** The one of them that asks for something, which an upstream of another wire does not hear. */
+  readonly hint?: string
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
   /** Absent where all streams sound alike beside their answers. */

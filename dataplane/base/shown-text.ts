@@ -19,7 +19,12 @@ export function maskKeys(text: string): string {
 export function shownPath(target: string): string {
   const path = pathOf(target)
   const masked = path.includes('%') ? maskEncoded(path) : maskKeys(path)
-  return masked.slice(0, PATH_LENGTH_MAX).replace(NOT_ASCII, '?')
+  return asciiOf(masked.slice(0, PATH_LENGTH_MAX))
+}
+
+/** For a header. */
+export function asciiOf(text: string): string {
+  return text.replace(NOT_ASCII, '?')
 }
 
 /** A name that is not configured. */

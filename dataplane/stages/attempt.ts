@@ -157,7 +157,7 @@ function begin(
   const permit = state.breaker.permit(now)
   if (permit === undefined) return undefined
   const entry = openEntry(name, now - asked.receivedAt)
-  entry.dropped = dropped
+  entry.dropped = dropped?.slice(0, LEFT_OUT_MAX).map(shownName)
   entry.left_out = upstream.leftOut?.slice(0, LEFT_OUT_MAX).map(shownName)
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms

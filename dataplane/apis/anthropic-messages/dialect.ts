@@ -9,6 +9,7 @@ export const anthropicMessagesDialect: Dialect<'chat'> = {
   operation: 'chat',
   reading: messagesReading,
   forwards: ['anthropic-version', 'anthropic-beta'],
+  hint: 'anthropic-beta',
   writeAnswer,
   openWriter: (request) => new MessageWriter(request),
 }

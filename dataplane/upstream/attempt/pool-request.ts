@@ -15,7 +15,7 @@ export interface Encoded {
   /** Without what the upstream cannot do. */
   readonly request: ModelRequest
   readonly upstream: UpstreamRequest
-  /** The parameters that were dropped for it. */
+  /** The parts that it does not see. */
   readonly dropped: readonly string[] | undefined
 }
 
@@ -38,7 +38,7 @@ export function encodeFor(
   { pair, settings, maxTokens, drops }: Encoding,
 ): Encoded {
   let request = asked
-  let dropped: readonly string[] | undefined
+  let dropped = pair.lost?.(asked)
   for (let round = 1; ; round++) {
     try {
       return { request, upstream: pair.encode(request, settings, maxTokens), dropped }
