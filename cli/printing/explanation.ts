@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { BREAKER } from './breakers-text.ts'
 import { TenantLimits } from './limits-table.ts'
+import { TOKENS } from './tokens-text.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
@@ -10,6 +11,7 @@ const Upstream = z.looseObject({
   ...BREAKER,
   in_flight: z.number(),
   queue: z.union([z.number(), z.string()]),
+  ...TOKENS,
 })
 
 const Rights = z.looseObject({

@@ -4,6 +4,7 @@ import { askAdmin } from '../asking/connection.ts'
 import type { StandAlone } from '../asking/place.ts'
 import { BREAKER, breakerLines } from '../printing/breakers-text.ts'
 import { paint, printLine, printTable } from '../printing/output.ts'
+import { countedText, TOKENS, tokensLines } from '../printing/tokens-text.ts'
 import type { Seen } from './seen.ts'
 
 const Upstream = z.looseObject({
@@ -13,6 +14,7 @@ const Upstream = z.looseObject({
   health: z.string(),
   ...BREAKER,
   in_flight: z.number(),
+  ...TOKENS,
 })
 
 const Reload = z.looseObject({
@@ -80,7 +82,7 @@ function print(admin: string, seen: Status): void {
   for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))
   printLine('')
   printTable(
-    ['UPSTREAM', 'PROVIDER', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT'],
+    ['UPSTREAM', 'PROVIDER', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'TOKENS'],
     upstreams.map((one) => [
       one.name,
       one.provider,
@@ -88,9 +90,10 @@ function print(admin: string, seen: Status): void {
       one.health,
       one.breaker,
       one.in_flight,
+      countedText(one),
     ]),
   )
-  for (const line of breakerLines(upstreams)) printLine(line)
+  for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   const [first] = objectives
   if (first === undefined) return
   printLine('')

@@ -16,6 +16,7 @@ const Answer = z.looseObject({
   upstream: z.string(),
   ok: z.boolean(),
   exact: z.boolean(),
+  by: z.string().optional(),
   source: z.string(),
   drift: z.number().optional(),
   tolerance: z.number(),
@@ -55,7 +56,7 @@ export async function verifyTokens({ upstream, sample, output }: TokensVerificat
   print(answer)
 }
 
-function print({ upstream, exact, source, drift, tolerance, samples, failures }: Answer): void {
+function print({ upstream, exact, by, source, drift, tolerance, samples, failures }: Answer): void {
   printTable(
     ['SAMPLE', 'GATEWAY', 'UPSTREAM'],
     samples.map(({ sample, counted, upstream: theirs }) => [sample, counted, theirs]),
@@ -65,7 +66,8 @@ function print({ upstream, exact, source, drift, tolerance, samples, failures }:
     printLine(`${upstream}: nothing could be compared`)
     return
   }
-  const kind = exact ? 'exact' : 'an estimate'
+  const how = by === undefined ? '' : ` by ${by}`
+  const kind = exact ? `exact${how}` : `an estimate${how}`
   const verdict = drift <= tolerance ? 'within' : 'beyond'
   const share = `${percent(drift)} off, ${verdict} ${percent(tolerance)}`
   printLine(`${upstream}: ${share}; the gateway's count is ${kind}, the upstream's its ${source}`)

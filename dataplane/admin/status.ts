@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { VERSION } from '../base/version.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Activation } from '../process/activation.ts'
+import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
 import type { Target } from '../upstream/target/targets.ts'
 
@@ -53,6 +54,18 @@ export function upstreamStatus(target: Target, clock: Clock) {
     ...credentialStatus(state.credential),
     in_flight: inFlight,
     queue: state.reportedQueue ?? 'own requests in flight',
+    tokens: countingStatus(target),
+  }
+}
+
+/** How its prompts are counted where a budget or a window needs it. */
+function countingStatus({ counter }: Target) {
+  const { by, whyEstimated } = counter
+  const isExact = by !== ESTIMATE.by && whyEstimated === undefined
+  return {
+    counted: isExact ? 'exact' : 'estimate',
+    by,
+    ...(whyEstimated !== undefined && { why: whyEstimated }),
   }
 }
 

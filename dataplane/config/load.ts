@@ -25,6 +25,7 @@ import { type Purpose, unresolvedFinding } from './judgement/unresolved.ts'
 import type { Configuration, Section } from './schema/index.ts'
 import type { Delivered } from './snapshot.ts'
 import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
+import { placeTokenizerFiles, readTokenizerFiles } from './tokenizer-files.ts'
 
 export interface Loaded {
   readonly file: string
@@ -101,7 +102,7 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
     ...unresolved.map((one) => locator(unresolvedFinding(one, purpose))),
     ...keysProblems(keys, purpose, locator),
     ...judgement.findings.map(locator),
-    ...tlsFindings(configuration, host, purpose).map(locator),
+    ...fileFindings(configuration, host, purpose).map(locator),
   ])
   return {
     file,
@@ -120,13 +121,15 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
 }
 
 /** Files need not be on the machine that validates; where they are not, the start would fail. */
-function tlsFindings(
+function fileFindings(
   configuration: Configuration | undefined,
   host: Host,
   purpose: Purpose,
 ): Finding[] {
   if (configuration === undefined) return []
-  const findings = readTlsFiles(configuration.gw, (path) => host.readText(path))
+  const readText = (path: string) => host.readText(path)
+  const { gw } = configuration
+  const findings = [...readTlsFiles(gw, readText), ...readTokenizerFiles(gw, readText)]
   if (purpose === 'run') return findings
   return findings.map((finding) => ({ ...finding, severity: 'warning' }))
 }
@@ -134,7 +137,7 @@ function tlsFindings(
 /** Relative paths are relative to the configuration, wherever the process was started. */
 function placeFiles(section: Section, place: (path: string) => string): Section {
   const { state_dir } = section
-  const placed = placeTlsFiles(section, place)
+  const placed = placeTokenizerFiles(placeTlsFiles(section, place), place)
   return state_dir === undefined ? placed : { ...placed, state_dir: place(state_dir) }
 }
 

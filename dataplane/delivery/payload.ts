@@ -20,8 +20,10 @@ import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import { type Loaded, referencesFrom } from '../config/load.ts'
+import type { Section } from '../config/schema/index.ts'
 import { GatewayConfig } from '../config/schema/index.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
+import { readTokenizerFiles, tokenizerFilesOf } from '../config/tokenizer-files.ts'
 import { isRecord, valueBelow } from '../json/values.ts'
 import { hashOf } from './signed.ts'
 
@@ -79,17 +81,19 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
   const { resolution, written, moves, ignored } = prepared
   const { judgement, out: byReference } = judgeAndPutOut(prepared, context.host)
   const { configuration } = judgement
-  const tls =
-    configuration === undefined ? [] : readTlsFiles(configuration.gw, context.host.readText)
-  const out = [...byReference, ...tls.filter(isOfUpstream).map(outByFile)]
+  const files = configuration === undefined ? [] : fileFindings(configuration.gw, context.host)
+  const out = [...byReference, ...files.filter(isOfUpstream).map(outByFile)]
   const outcome = outcomeOf(context.name, hash, [
     ...findingsOf(prepared, judgement, byReference),
-    ...tls.filter((finding) => !isOfUpstream(finding)),
+    ...files.filter((finding) => !isOfUpstream(finding)),
   ])
   const references = [...resolution.uses.values()].flatMap(({ text }) =>
     filesReferredTo(text, context.host),
   )
-  const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
+  const named =
+    configuration === undefined
+      ? []
+      : [...tlsFilesOf(configuration.gw), ...tokenizerFilesOf(configuration.gw)]
   const report = {
     ...outcome,
     ignored: ignored.slice(0, LISTED_MAX).map(pointerOf),
@@ -99,7 +103,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
       reference,
       why,
     })),
-    files: [...new Set([...references, ...certificates])],
+    files: [...new Set([...references, ...named])],
   }
   if (configuration === undefined || outcome.problems.length > 0) return report
   const disabled = new Map(
@@ -237,6 +241,10 @@ function outcomeOf(name: string, hash: string, findings: readonly Finding[]): Lo
     unresolved: [],
     files: [],
   }
+}
+
+function fileFindings(section: Section, { readText }: Host): Finding[] {
+  return [...readTlsFiles(section, readText), ...readTokenizerFiles(section, readText)]
 }
 
 function isOfUpstream({ path }: { readonly path: Path }): boolean {

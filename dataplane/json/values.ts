@@ -46,6 +46,11 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
+/** How long a list of theirs is; undefined for what is no list. */
+export function lengthOf(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined
+}
+
 /** Looks a text of theirs up in a table of ours, in which names such as `constructor` are not. */
 export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown): Row | undefined {
   return typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined

@@ -1,4 +1,5 @@
 /** The facts about a provider that the rest of the gateway may use. */
+import type { Encoding } from './encodings.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
 /** Settings of an upstream that only some providers understand. */
@@ -36,11 +37,22 @@ export interface QueueGauges {
   readonly needsCredential?: boolean
 }
 
+/** A conversation whose tokens a runtime is asked for. */
+export interface Counted {
+  readonly messages: readonly object[]
+  readonly tools?: unknown
+  /** All its texts, one behind the other. */
+  readonly text: string
+}
+
 /** How a runtime is asked for the tokens of a conversation as its model reads it. */
 export interface TokenQuestion {
-  /** On the endpoint's origin. */
+  readonly method: 'GET' | 'POST'
+  /** Below the endpoint's base without its API version. */
   readonly path: string
-  write(model: string, messages: readonly object[]): object
+  /** It counts texts and knows no conversations: the tokens around messages are added by rule. */
+  readonly isPlain?: boolean
+  write(model: string, conversation: Counted): object
   /** undefined for an answer without a count. */
   read(answer: unknown): number | undefined
 }
@@ -94,10 +106,12 @@ export interface ProviderFacts {
   readonly requestIdHeader?: string
   /** Context windows of its models that have one published size, by name without date or version. */
   readonly modelWindows?: Readonly<Record<string, number>>
+  /** The published encodings of its models, by the beginnings of their names. */
+  readonly modelEncodings?: Readonly<Record<string, Encoding>>
   /** How a runtime is asked for its context window, the best question first; absent: by its list of models. */
   readonly windowQuestions?: readonly WindowQuestion[]
-  /** Absent where the runtime has no such path, or does not read conversations there. */
-  readonly tokenQuestion?: TokenQuestion
+  /** How a runtime is asked for the tokens of a prompt, the best question first; absent where it has no such path. */
+  readonly tokenQuestions?: readonly TokenQuestion[]
   /** Absent where the runtime does not report its queue. */
   readonly queueGauges?: QueueGauges
 }

@@ -11,11 +11,16 @@ export interface PromptCount {
 
 /** Counts prompts for the models of one tokenizer. */
 export interface Counter {
+  /** The way it counts, for status: an encoding, a file, `upstream`, or `characters` for an estimate. */
+  readonly by: string
+  /** Why it estimates for now, though it should not. */
+  readonly whyEstimated?: string | undefined
   /** A promise never rejects: where counting fails, it is estimated. */
   count(request: ModelRequest): PromptCount | Promise<PromptCount>
 }
 
 export const ESTIMATE: Counter = {
+  by: 'characters',
   count: (request) => ({ tokens: estimatePromptTokens(request), exact: false }),
 }
 

@@ -26,7 +26,7 @@ test('status tells configuration, store, upstreams and objectives', async () => 
   const { config } = await front.admin('/status')
   assert.ok(stdout.includes(`${config.hash.slice(0, 12)} from ${configFile}`), stdout)
   assert.match(stdout, /^store +backend memory$/m)
-  assert.match(stdout, /^up +openai +yes +not probed +closed +0$/m)
+  assert.match(stdout, /^up +openai +yes +not probed +closed +0 +\S+$/m)
   assert.match(stdout, /TTFT P95 MS|P95 MS/)
   const json = await gw('status', '--admin', adminUrl, '-o', 'json')
   assert.equal(JSON.parse(json.stdout).config.hash, config.hash)

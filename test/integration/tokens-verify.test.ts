@@ -26,15 +26,18 @@ const doubling = createServer(async (incoming, outgoing) => {
 doubling.listen(0, '127.0.0.1')
 await once(doubling, 'listening')
 const real = await startModelServer()
+const llama = { provider: 'llamacpp', endpoint: real.url, model: 'tiny' }
 const endpoint = `http://127.0.0.1:${(doubling.address() as AddressInfo).port}`
 const front = await startFront({
   upstreams: [
     { name: 'told', endpoint: told.url, tokenizer: { encoding: 'o200k_base' } },
     { name: 'silent', endpoint: silent.url },
     { name: 'doubling', provider: 'vllm', endpoint },
-    { name: 'real', provider: 'llamacpp', endpoint: real.url, model: 'tiny' },
+    { name: 'real', ...llama },
+    { name: 'file', ...llama, tokenizer: { file: real.tokenizerFile } },
+    { name: 'runtime', ...llama, tokenizer: { upstream: true } },
   ],
-  routes: ['told', 'silent', 'doubling', 'real'].map((name) => ({
+  routes: ['told', 'silent', 'doubling', 'real', 'file', 'runtime'].map((name) => ({
     name,
     strategy: 'single',
     primary: name,
@@ -51,7 +54,7 @@ test('an exact count agrees with the usage that the upstream reports', async () 
   const { code, stdout } = await verify('told', '--sample', '12')
   assert.match(
     stdout,
-    /told: 0\.00 % off, within 0\.50 %; the gateway's count is exact, the upstream's its usage/,
+    /told: 0\.00 % off, within 0\.50 %; the gateway's count is exact by o200k_base, the upstream's its usage/,
   )
   assert.equal(code, 0)
   assert.equal(told.asked.length, 12)
@@ -73,6 +76,25 @@ test('a real model server counts at its own tokenizer', async () => {
   const { samples, failures } = JSON.parse(stdout)
   assert.deepEqual(failures, [])
   assert.ok(samples.every(({ upstream }: { upstream: number }) => upstream > 5))
+})
+
+test("a tokenizer.json counts as the real model's server does", async () => {
+  const { code, stdout } = await verify('file', '--sample', '12')
+  assert.match(
+    stdout,
+    /file: 0\.00 % off.*exact by \/.*tokenizer\.json, the upstream's its tokenizer/,
+  )
+  assert.equal(code, 0)
+})
+
+test('counts of the runtime itself are compared with the usage of its answers', async () => {
+  const { code, stdout } = await verify('runtime', '-o', 'json', '--sample', '3')
+  assert.partialDeepStrictEqual(JSON.parse(stdout), {
+    exact: true,
+    by: 'upstream',
+    source: 'usage',
+  })
+  assert.equal(code, 0)
 })
 
 test('an upstream that reports nothing, and one that is not there, end with 1', async () => {

@@ -88,6 +88,7 @@ async function printExplanation({ text, key, upstreams, limits }: ExplainAnswer)
   }
   if (upstreams !== undefined) {
     printLine('\nupstreams now')
+    const { countedText, tokensLines } = await import('../../printing/tokens-text.ts')
     const rows = upstreams.map((one) => [
       one.name,
       one.eligible ? 'yes' : 'no',
@@ -95,10 +96,11 @@ async function printExplanation({ text, key, upstreams, limits }: ExplainAnswer)
       one.breaker,
       one.in_flight,
       one.queue,
+      countedText(one),
     ])
-    printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE'], rows)
+    printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE', 'TOKENS'], rows)
     const { breakerLines } = await import('../../printing/breakers-text.ts')
-    for (const line of breakerLines(upstreams)) printLine(line)
+    for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   }
   if (limits === undefined) return
   const { printStanding } = await import('../../printing/limits-table.ts')

@@ -1,11 +1,15 @@
 /** POST /tokens/verify of the admin API: how far the gateway's counts of prompts are from those of an upstream. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { chatReading } from '../../apis/openai-chat/reading.ts'
 import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { ChatRequest } from '../../inner-form.ts'
+import { type Counter, ESTIMATE, type PromptCount } from '../../tokens/counter.ts'
 import { counterOf } from '../../tokens/exact/counters.ts'
-import { askTokenCount } from './token-question.ts'
+import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
+import { openPool } from '../../upstream/connection/client.ts'
+import { RuntimeTokenizer } from '../../upstream/target/runtime-tokenizer.ts'
 import { tryCompletion, tryCredential } from './trial.ts'
 
 /** A count that is further off is reported as a failure. */
@@ -28,6 +32,13 @@ interface Compared {
   readonly upstream: number
 }
 
+/** The drift from which on budgets mislead. */
+const DRIFT_WARNED = 0.01
+const COUNT_MS_MAX = 10_000
+/** How often a tokenizer is asked again that has not counted in time. */
+const PATIENCE = 20
+const PAUSE_MS = 100
+
 /** undefined where no upstream has the name. Samples that the upstream did not count are in `failures`. */
 export async function verifyTokens(
   { name, sample }: { readonly name: string; readonly sample: string | undefined },
@@ -36,34 +47,75 @@ export async function verifyTokens(
   const settings = gateway.active.snapshot.upstreams.get(name)
   if (settings === undefined) return undefined
   const asked = Math.min(SAMPLES_MAX, Math.max(1, Math.floor(Number(sample ?? SAMPLES)) || SAMPLES))
-  const fetched = await tryCredential(settings, gateway.env)
+  const pool = openPool(settings, gateway.active.snapshot.section, 1)
+  try {
+    const tokenizer = new RuntimeTokenizer(pool, COUNT_MS_MAX)
+    const { compared, failures, isExact, source, by } = await compare(
+      settings,
+      asked,
+      tokenizer,
+      gateway,
+    )
+    const drift = driftOf(compared)
+    if (drift !== undefined) note(name, drift, gateway)
+    const ok = drift !== undefined && drift <= TOLERANCE && failures.length === 0
+    const facts = { upstream: name, ok, exact: isExact, by, source }
+    return { ...facts, drift, tolerance: TOLERANCE, samples: compared, failures }
+  } finally {
+    await pool.destroy()
+  }
+}
+
+async function compare(
+  settings: UpstreamSettings,
+  asked: number,
+  tokenizer: RuntimeTokenizer,
+  gateway: Gateway,
+) {
+  const runtime = () =>
+    new UpstreamCounter((body) => tokenizer.count(body, settings), gateway.clock)
+  const counter = counterOf(settings, runtime)
+  // A runtime that counts for the gateway is not asked twice: its answers are the other side.
+  const isAsked =
+    settings.provider.tokenQuestions !== undefined && !(counter instanceof UpstreamCounter)
+  const fetched = isAsked ? undefined : await tryCredential(settings, gateway.env)
+  const asking = fetched?.settings ?? settings
   const compared: Compared[] = []
   const failures: string[] = []
   let isExact = true
   for (let index = 0; index < asked; index++) {
     const request = sampleOf(index, settings.model)
-    const counted = await counterOf(settings).count(request)
+    const counted = await patiently(counter, request)
     isExact &&= counted.exact
-    const upstream = await countedBy(fetched?.settings ?? settings, request, gateway)
+    const upstream = isAsked
+      ? await tokenizer.count(request.body, settings)
+      : await usageOf(asking, request, gateway)
     if (typeof upstream === 'string') failures.push(upstream)
     else compared.push({ sample: index + 1, counted: counted.tokens, upstream })
     // One that does not answer once is not asked a thousand times.
     if (compared.length === 0 && failures.length >= 3) break
   }
-  const drift = driftOf(compared)
-  if (drift !== undefined) gateway.metrics.tokenizerDrift.at(name).value = drift
-  const source = settings.provider.tokenQuestion === undefined ? 'usage' : 'tokenizer'
-  const ok = drift !== undefined && drift <= TOLERANCE && failures.length === 0
-  return {
-    upstream: name,
-    ok,
-    exact: isExact,
-    source,
-    drift,
-    tolerance: TOLERANCE,
-    samples: compared,
-    failures,
+  const source = isAsked ? 'tokenizer' : 'usage'
+  return { compared, failures, isExact, source, by: counter.by }
+}
+
+/** No client waits for this count, so it gives a tokenizer time to load. */
+async function patiently(counter: Counter, request: ChatRequest): Promise<PromptCount> {
+  let counted = await counter.count(request)
+  for (let again = 0; again < PATIENCE && !counted.exact; again++) {
+    if (counter === ESTIMATE || counter.whyEstimated !== undefined) break
+    await delay(PAUSE_MS)
+    counted = await counter.count(request)
   }
+  return counted
+}
+
+function note(upstream: string, drift: number, { metrics, log }: Gateway): void {
+  metrics.tokenizerDrift.at(upstream).value = drift
+  if (drift <= DRIFT_WARNED) return
+  const share = `${(100 * drift).toFixed(1)} %`
+  const message = `Counts of prompts for upstream "${upstream}" are ${share} off: its budgets mislead.`
+  log.event('warn', 'tokenizer_drift', message, { upstream, drift })
 }
 
 /** The share by which all counts together are off. */
@@ -74,16 +126,12 @@ function driftOf(compared: readonly Compared[]): number | undefined {
 }
 
 /** The count of the upstream, or the reason that it is missing. */
-async function countedBy(
+async function usageOf(
   settings: UpstreamSettings,
   request: ChatRequest,
   { active }: Gateway,
 ): Promise<number | string> {
-  const { section } = active.snapshot
-  const { tokenQuestion } = settings.provider
-  if (tokenQuestion !== undefined)
-    return await askTokenCount(tokenQuestion, request.body.messages, settings, section)
-  const { failure, promptTokens } = await tryCompletion(request, settings, section)
+  const { failure, promptTokens } = await tryCompletion(request, settings, active.snapshot.section)
   if (failure !== undefined) return `${failure.class}: ${failure.message}`
   return promptTokens ?? 'its answer has no usage'
 }

@@ -23,8 +23,6 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
   { field: 'upstreams.*.tokenizer_revision' },
   { field: 'upstreams.*.tokenizer_autodetect' },
-  { field: 'upstreams.*.tokenizer.file' },
-  { field: 'upstreams.*.tokenizer.upstream' },
   { field: 'routes.*.semantic.classifier', values: ['builtin'] },
   { field: 'routes.*.semantic.embedding' },
   { field: 'routes.*.retrieval' },

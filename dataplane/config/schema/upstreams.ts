@@ -50,8 +50,13 @@ const Tokenizer = z.strictObject({
     .describe(
       'A bundled encoding; prompts are counted exactly where a budget or a window needs it.',
     ),
-  file: text().optional().describe('Path of a tokenizer.json.'),
-  upstream: z.boolean().optional().describe("Count with the runtime's own /tokenize."),
+  file: text()
+    .optional()
+    .describe('Path of a tokenizer.json, by which prompts are counted as its model does.'),
+  upstream: z
+    .boolean()
+    .optional()
+    .describe("Count with the runtime's own tokenizer, over its API."),
 })
 
 const Embeddings = z.strictObject({

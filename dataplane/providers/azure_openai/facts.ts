@@ -19,4 +19,5 @@ export const facts: ProviderFacts = {
   credentialHeader: 'api-key',
   // Azure's name for gpt-3.5-turbo.
   modelWindows: { 'gpt-35-turbo': 16_385 },
+  modelEncodings: { 'gpt-35': 'cl100k_base' },
 }

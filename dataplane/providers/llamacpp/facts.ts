@@ -1,5 +1,5 @@
 /** The facts about llama.cpp's server. */
-import { countOf, recordOf } from '../../json/values.ts'
+import { countOf, lengthOf, recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { entryOf, tokensOf } from '../window-questions.ts'
 
@@ -11,11 +11,22 @@ export const facts: ProviderFacts = {
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',
   noLimits: [-1],
-  tokenQuestion: {
-    path: '/v1/chat/completions/input_tokens',
-    write: (model, messages) => ({ model, messages }),
-    read: (answer) => countOf(recordOf(answer).input_tokens),
-  },
+  // Older builds count texts alone.
+  tokenQuestions: [
+    {
+      method: 'POST',
+      path: '/v1/chat/completions/input_tokens',
+      write: (model, { messages, tools }) => ({ model, messages, tools }),
+      read: (answer) => countOf(recordOf(answer).input_tokens),
+    },
+    {
+      method: 'POST',
+      path: '/tokenize',
+      isPlain: true,
+      write: (_model, { text }) => ({ content: text, add_special: true }),
+      read: (answer) => lengthOf(recordOf(answer).tokens),
+    },
+  ],
   // The size of a slot; `n_ctx_train` is the model's limit, which no request gets.
   // Older builds report it in their properties alone.
   windowQuestions: [

@@ -34,4 +34,15 @@ export const facts: ProviderFacts = {
     'o3-mini': 200_000,
     'o4-mini': 200_000,
   },
+  modelEncodings: {
+    'gpt-5': 'o200k_base',
+    'gpt-4.1': 'o200k_base',
+    'gpt-4o': 'o200k_base',
+    'chatgpt-4o': 'o200k_base',
+    o1: 'o200k_base',
+    o3: 'o200k_base',
+    o4: 'o200k_base',
+    'gpt-4': 'cl100k_base',
+    'gpt-3.5': 'cl100k_base',
+  },
 }

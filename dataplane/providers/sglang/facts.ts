@@ -1,4 +1,5 @@
 /** The facts about SGLang's server. */
+import { countOf, recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 
 /** With priority scheduling it reports each priority beside the total, whose label is empty. */
@@ -10,6 +11,22 @@ export const facts: ProviderFacts = {
   hosted: false,
   port: 30_000,
   healthPath: '/health',
+  // Older builds count texts alone.
+  tokenQuestions: [
+    {
+      method: 'POST',
+      path: '/v1/tokenize',
+      write: (model, { messages, tools }) => ({ model, messages, tools }),
+      read: (answer) => countOf(recordOf(answer).count),
+    },
+    {
+      method: 'POST',
+      path: '/v1/tokenize',
+      isPlain: true,
+      write: (model, { text }) => ({ model, prompt: text }),
+      read: (answer) => countOf(recordOf(answer).count),
+    },
+  ],
   queueGauges: {
     waiting: [{ metric: 'sglang:num_queue_reqs', labels: TOTAL }],
     running: [{ metric: 'sglang:num_running_reqs', labels: TOTAL }],

@@ -1,4 +1,5 @@
 /** The facts about Hugging Face's Text Generation Inference. */
+import { lengthOf, recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {
@@ -8,6 +9,22 @@ export const facts: ProviderFacts = {
   port: 3000,
   aliases: ['huggingfacetgi', 'textgenerationinference'],
   healthPath: '/health',
+  // A GET with a body; where something on the way drops it, texts alone are counted.
+  tokenQuestions: [
+    {
+      method: 'GET',
+      path: '/chat_tokenize',
+      write: (model, { messages, tools }) => ({ model, messages, tools }),
+      read: (answer) => lengthOf(recordOf(answer).tokenize_response),
+    },
+    {
+      method: 'POST',
+      path: '/tokenize',
+      isPlain: true,
+      write: (_model, { text }) => ({ inputs: text }),
+      read: lengthOf,
+    },
+  ],
   queueGauges: {
     waiting: [{ metric: 'tgi_queue_size' }],
     running: [{ metric: 'tgi_batch_current_size' }],

@@ -8,11 +8,14 @@ export const facts: ProviderFacts = {
   hosted: false,
   port: 8000,
   healthPath: '/health',
-  tokenQuestion: {
-    path: '/tokenize',
-    write: (model, messages) => ({ model, messages }),
-    read: (answer) => countOf(recordOf(answer).count),
-  },
+  tokenQuestions: [
+    {
+      method: 'POST',
+      path: '/tokenize',
+      write: (model, { messages, tools }) => ({ model, messages, tools }),
+      read: (answer) => countOf(recordOf(answer).count),
+    },
+  ],
   queueGauges: {
     waiting: [{ metric: 'vllm:num_requests_waiting' }],
     running: [{ metric: 'vllm:num_requests_running' }],

@@ -1,49 +1,68 @@
-/** The counter of each upstream: exact where its configuration names the encoding, else an estimate. */
+/** The counter of each upstream: exact by an encoding, a file or the runtime itself, else an estimate. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
-import type { Encoding } from '../../providers/encodings.ts'
+import { encodingOfModel } from '../../providers/encodings-of-models.ts'
 import { type Counter, ESTIMATE, type PromptCount } from '../counter.ts'
 import { promptTexts } from './prompt-texts.ts'
-import { TokenThread } from './token-thread.ts'
+import { templateTexts } from './template-texts.ts'
+import { fileName, fileOf, type TokenizerName, TokenThread } from './token-thread.ts'
 
-/** Bytes. A longer prompt is estimated: it would keep the thread from others for seconds. */
-const COUNTED_BYTES_MAX = 1_048_576
+/** Bytes. A longer prompt is estimated: it would keep the thread from others. */
+export const COUNTED_BYTES_MAX = 1_048_576
 
-/** One thread for the process; it begins with the first upstream that needs it. */
+/** One thread for the process; it begins with the first prompt, or the first written setting, that needs it. */
 const THREAD = new TokenThread()
 
-export class EncodingCounter implements Counter {
-  readonly #encoding: Encoding
-  readonly #thread: Pick<TokenThread, 'count'>
+type Thread = Pick<TokenThread, 'count'> & Partial<Pick<TokenThread, 'whyBroken'>>
 
-  constructor(encoding: Encoding, thread: Pick<TokenThread, 'count'> = THREAD) {
-    this.#encoding = encoding
+/** Counts in the thread. */
+export class ThreadCounter implements Counter {
+  readonly by: string
+  readonly #tokenizer: TokenizerName
+  readonly #thread: Thread
+  readonly #textsOf: typeof promptTexts | typeof templateTexts
+
+  constructor(tokenizer: TokenizerName, thread: Thread = THREAD) {
+    this.#tokenizer = tokenizer
     this.#thread = thread
+    const file = fileOf(tokenizer)
+    this.by = file ?? tokenizer
+    this.#textsOf = file === undefined ? promptTexts : templateTexts
+  }
+
+  get whyEstimated(): string | undefined {
+    return this.#thread.whyBroken?.(this.#tokenizer)
   }
 
   count(request: ModelRequest): PromptCount | Promise<PromptCount> {
     if (request.operation !== 'chat' || request.bytes.length > COUNTED_BYTES_MAX)
       return ESTIMATE.count(request)
-    const { texts, extra } = promptTexts(request.body)
+    const found = this.#textsOf(request.body)
+    const exact = !('hasMedia' in found && found.hasMedia)
     return this.#thread
-      .count(this.#encoding, texts)
+      .count(this.#tokenizer, found.texts)
       .then((tokens) =>
-        tokens === undefined ? ESTIMATE.count(request) : { tokens: tokens + extra, exact: true },
+        tokens === undefined ? ESTIMATE.count(request) : { tokens: tokens + found.extra, exact },
       )
   }
 }
 
-/** Upstreams with the same encoding share a counter, so that a prompt is counted once for all of them. */
-const COUNTERS = new Map<Encoding, Counter>()
+/** Upstreams with the same tokenizer share a counter, so that a prompt is counted once for all of them. */
+const COUNTERS = new Map<TokenizerName, Counter>()
 
-export function counterOf({ section }: Pick<UpstreamSettings, 'section'>): Counter {
-  const encoding = section.tokenizer?.encoding
-  if (encoding === undefined) return ESTIMATE
-  const known = COUNTERS.get(encoding)
-  if (known !== undefined) return known
-  const counter = new EncodingCounter(encoding)
-  COUNTERS.set(encoding, counter)
+/** `runtime` gives the counter that asks the upstream itself. */
+export function counterOf({ section }: Pick<UpstreamSettings, 'section'>, runtime: () => Counter) {
+  const { encoding, file, upstream } = section.tokenizer ?? {}
+  if (upstream === true) return runtime()
+  const written = file === undefined ? encoding : fileName(file)
+  const tokenizer = written ?? encodingOfModel(section)
+  return tokenizer === undefined ? ESTIMATE : threadCounter(tokenizer, written !== undefined)
+}
+
+function threadCounter(tokenizer: TokenizerName, isWritten: boolean): Counter {
+  const counter = COUNTERS.get(tokenizer) ?? new ThreadCounter(tokenizer)
   // The tables take a moment to load; the first request need not wait for them.
-  void THREAD.count(encoding, [])
+  if (isWritten && !COUNTERS.has(tokenizer)) void THREAD.count(tokenizer, [])
+  COUNTERS.set(tokenizer, counter)
   return counter
 }

@@ -1,8 +1,9 @@
-/** The thread that counts tokens: it loads each encoding once, and requests are served while it counts. */
+/** The thread that counts tokens: it loads each tokenizer once, and requests are served while it counts. */
 import { parentPort } from 'node:worker_threads'
-import type { Encoding } from '../../providers/encodings.ts'
+import { ENCODINGS, type Encoding } from '../../providers/encodings.ts'
+import { type FileTokenizer, openFile, versionOf } from './file-tokenizer.ts'
 import { slicesOf } from './slices.ts'
-import type { Counted, Order } from './token-thread.ts'
+import { type Counted, fileOf, type Order, type TokenizerName } from './token-thread.ts'
 
 /** The package has a module of the same shape for each of its encodings. */
 const MODULES: Readonly<Record<Encoding, string>> = {
@@ -11,7 +12,7 @@ const MODULES: Readonly<Record<Encoding, string>> = {
 }
 
 /** The part of such a module that is used. */
-interface Tokenizer {
+interface Encoder {
   countTokens(text: string, options: { readonly disallowedSpecial: ReadonlySet<string> }): number
   setMergeCacheSize(entries: number): void
 }
@@ -20,29 +21,66 @@ interface Tokenizer {
 const CACHED_WORDS_MAX = 10_000
 /** A text that looks like a control token is a text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
+/** Each takes up to 200 MB, so the one that was used longest ago makes room. */
+const FILES_MAX = 2
 
-const loaded = new Map<Encoding, Promise<Tokenizer>>()
+const encoders = new Map<Encoding, Promise<Encoder>>()
+const files = new Map<string, Promise<FileTokenizer>>()
 
-async function load(encoding: Encoding): Promise<Tokenizer> {
+async function loadEncoder(encoding: Encoding): Promise<Encoder> {
   // Which module it is is known when it is asked for, and so its type is said here.
-  const tokenizer = (await import(MODULES[encoding])) as Tokenizer
-  tokenizer.setMergeCacheSize(CACHED_WORDS_MAX)
-  return tokenizer
+  const encoder = (await import(MODULES[encoding])) as Encoder
+  encoder.setMergeCacheSize(CACHED_WORDS_MAX)
+  return encoder
 }
 
-async function count({ encoding, texts }: Order): Promise<number> {
-  const loading = loaded.get(encoding) ?? load(encoding)
-  loaded.set(encoding, loading)
-  const tokenizer = await loading
-  let tokens = 0
+/** A file that has changed is read again; one that has gone is used as it was. */
+async function loadFile(file: string): Promise<FileTokenizer> {
+  const known = await files.get(file)?.catch(() => undefined)
+  const version = await versionOf(file).catch((error) => {
+    if (known === undefined) throw error
+    return known.version
+  })
+  const opening = known?.version === version ? Promise.resolve(known) : openFile(file, version)
+  files.delete(file)
+  files.set(file, opening)
+  const [oldest] = files.keys()
+  if (files.size > FILES_MAX && oldest !== undefined) files.delete(oldest)
+  return await opening
+}
+
+/** How a slice is counted, and the tokens around every prompt. */
+async function counterOf(name: TokenizerName): Promise<Pick<FileTokenizer, 'around' | 'count'>> {
+  const file = fileOf(name)
+  if (file !== undefined) return await loadFile(file)
+  const encoding = ENCODINGS.find((one) => one === name)
+  if (encoding === undefined) throw new Error(`there is no encoding "${name}"`)
+  const loading = encoders.get(encoding) ?? loadEncoder(encoding)
+  encoders.set(encoding, loading)
+  const encoder = await loading
+  return { around: 0, count: (slice) => encoder.countTokens(slice, AS_TEXT) }
+}
+
+/** undefined once no request waits for it any more. */
+async function count({ tokenizer, texts, until }: Order): Promise<number | undefined> {
+  const counter = await counterOf(tokenizer)
+  let tokens = counter.around
   for (const text of texts) {
-    for (const slice of slicesOf(text)) tokens += tokenizer.countTokens(slice, AS_TEXT)
+    let isFirst = true
+    for (const slice of slicesOf(text)) {
+      if (Date.now() > until) return undefined
+      tokens += counter.count(slice, isFirst)
+      isFirst = false
+    }
   }
   return tokens
 }
 
 parentPort?.on('message', async (order: Order) => {
-  const tokens = await count(order).catch(() => undefined)
-  const counted: Counted = { id: order.id, tokens }
+  const failed = (error: unknown) => (error instanceof Error ? error.message : String(error))
+  const counted: Counted = await count(order).then(
+    (tokens) => ({ id: order.id, tokens }),
+    (error) => ({ id: order.id, tokens: undefined, why: failed(error) }),
+  )
   parentPort?.postMessage(counted)
 })

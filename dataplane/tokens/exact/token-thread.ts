@@ -2,27 +2,46 @@
 import { Worker } from 'node:worker_threads'
 import type { Encoding } from '../../providers/encodings.ts'
 
-export interface Order {
-  readonly id: number
-  readonly encoding: Encoding
-  readonly texts: readonly string[]
+/** A bundled encoding, or the path of a tokenizer.json. */
+export type TokenizerName = Encoding | `${typeof FILE}${string}`
+
+const FILE = 'file:'
+
+export function fileName(path: string): TokenizerName {
+  return `${FILE}${path}`
 }
 
-/** `tokens` is undefined where counting failed. */
+/** The path behind the name of a file; undefined for an encoding. */
+export function fileOf(name: TokenizerName): string | undefined {
+  return name.startsWith(FILE) ? name.slice(FILE.length) : undefined
+}
+
+export interface Order {
+  readonly id: number
+  readonly tokenizer: TokenizerName
+  readonly texts: readonly string[]
+  /** Milliseconds since 1970 from which on the count is waited for no more. */
+  readonly until: number
+}
+
+/** `tokens` is undefined where counting failed, or took too long. */
 export interface Counted {
   readonly id: number
   readonly tokens: number | undefined
+  /** The reason why a tokenizer cannot be used. */
+  readonly why?: string
 }
 
 /** A request waits no longer for its count: one tenant's prompts must not hold up those of the others. */
 const PATIENCE_MS = 250
 /** Characters that wait to be counted, of all requests together: about half a second of work in English. */
 const WAITING_MAX = 4_194_304
-/** Megabytes; the tables of both encodings take a third of it. */
-const HEAP_MAX = 512
+/** Megabytes; the tables of both encodings take a sixth of it, and each of two files a fifth. */
+const HEAP_MAX = 1024
 
 interface Waiting {
   readonly length: number
+  readonly tokenizer: TokenizerName
   resolve(tokens: number | undefined): void
   readonly timer: NodeJS.Timeout
 }
@@ -31,6 +50,8 @@ export class TokenThread {
   readonly #program: URL
   readonly #patienceMs: number
   #worker: Worker | undefined
+  /** Why a tokenizer could not be used when it was last needed. */
+  readonly #broken = new Map<TokenizerName, string>()
   #orders = 0
   #characters = 0
   readonly #waiting = new Map<number, Waiting>()
@@ -41,19 +62,24 @@ export class TokenThread {
   }
 
   /** Resolves with undefined when too much is waiting, when it takes too long, and when the thread has ended. */
-  count(encoding: Encoding, texts: readonly string[]): Promise<number | undefined> {
+  count(tokenizer: TokenizerName, texts: readonly string[]): Promise<number | undefined> {
     const length = texts.reduce((sum, text) => sum + text.length, 0)
     if (this.#characters + length > WAITING_MAX) return Promise.resolve(undefined)
     const id = ++this.#orders
     const { promise, resolve } = Promise.withResolvers<number | undefined>()
     const timer = setTimeout(() => resolve(undefined), this.#patienceMs).unref()
     // It is on the list until the thread is done with it: one that was given up is work all the same.
-    this.#waiting.set(id, { length, resolve, timer })
+    this.#waiting.set(id, { length, tokenizer, resolve, timer })
     this.#characters += length
     this.#worker ??= this.#begin()
-    const order: Order = { id, encoding, texts }
+    const order: Order = { id, tokenizer, texts, until: Date.now() + this.#patienceMs }
     this.#worker.postMessage(order)
     return promise
+  }
+
+  /** Why the tokenizer could not be used when it was last needed; undefined when it could. */
+  whyBroken(tokenizer: TokenizerName): string | undefined {
+    return this.#broken.get(tokenizer)
   }
 
   /** For tests: a process ends without it. */
@@ -66,11 +92,18 @@ export class TokenThread {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX },
     })
     worker.unref()
-    worker.on('message', ({ id, tokens }: Counted) => this.#settle(id, tokens))
+    worker.on('message', (counted: Counted) => this.#counted(counted))
     // The end follows an error, and the next question begins a new thread.
     worker.on('error', () => undefined)
     worker.on('exit', () => this.#ended())
     return worker
+  }
+
+  #counted({ id, tokens, why }: Counted): void {
+    const tokenizer = this.#waiting.get(id)?.tokenizer
+    if (tokenizer !== undefined && why !== undefined) this.#broken.set(tokenizer, why)
+    if (tokenizer !== undefined && tokens !== undefined) this.#broken.delete(tokenizer)
+    this.#settle(id, tokens)
   }
 
   #settle(id: number, tokens: number | undefined): void {

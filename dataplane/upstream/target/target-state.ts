@@ -7,6 +7,8 @@ import type { ReadText } from '../../config/tls-files.ts'
 import type { Environment } from '../../providers/credential-source.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Counter } from '../../tokens/counter.ts'
+import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
 import { openPool, openRequestPool } from '../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
@@ -16,6 +18,7 @@ import { ModelWindow, readModelWindow } from './model-window.ts'
 import { probe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
+import { RuntimeTokenizer } from './runtime-tokenizer.ts'
 
 /** The parts of the process that the state of upstreams uses. */
 export interface World {
@@ -34,6 +37,9 @@ const HEALTH_DEFAULTS = {
   healthy_threshold: 2,
   unhealthy_threshold: 3,
 }
+/** Questions of the tokenizer come with requests, so they have more connections than probes, and little time. */
+const COUNT_CONNECTIONS = 16
+const COUNT_MS_MAX = 500
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
 
 export class TargetState {
@@ -55,6 +61,8 @@ export class TargetState {
   #probePool: Dispatcher | undefined
   #queueWatch: QueueWatch | undefined
   #modelWindow: ModelWindow | undefined
+  #countPool: Dispatcher | undefined
+  #counter: Counter | undefined
 
   constructor(settings: UpstreamSettings, whole: Section, world: World) {
     this.#name = settings.name
@@ -110,6 +118,26 @@ export class TargetState {
     return this.#modelWindow?.tokens
   }
 
+  /** Counts prompts at the runtime's own tokenizer. */
+  get runtimeCounter(): Counter {
+    this.#counter ??= this.#openCounter()
+    return this.#counter
+  }
+
+  #openCounter(): Counter {
+    const { clock, metrics } = this.#world
+    this.#countPool ??= openPool(this.#settings, this.#whole, COUNT_CONNECTIONS)
+    const tokenizer = new RuntimeTokenizer(this.#countPool, COUNT_MS_MAX)
+    return new UpstreamCounter(async (body) => {
+      const began = clock.now()
+      const count = await tokenizer.count(body, this.#settings)
+      const outcome = typeof count === 'number' ? 'ok' : 'error'
+      metrics.auxiliaryRequests.at('tokenizer', this.#name, outcome).value++
+      metrics.auxiliarySeconds.at('tokenizer', this.#name).observe((clock.now() - began) / 1000)
+      return count
+    }, clock)
+  }
+
   #watchWindow({ contextWindow, provider, disabled }: UpstreamSettings): void {
     const isAsked = contextWindow === undefined && !provider.hosted && disabled === undefined
     if (isAsked === (this.#modelWindow !== undefined)) return
@@ -161,6 +189,7 @@ export class TargetState {
     this.#queueWatch?.stop()
     this.#modelWindow?.stop()
     void this.#probePool?.close()
+    void this.#countPool?.close()
   }
 
   async destroy(): Promise<void> {
@@ -168,7 +197,7 @@ export class TargetState {
     this.#prober?.stop()
     this.#queueWatch?.stop()
     this.#modelWindow?.stop()
-    await Promise.all([this.pool.destroy(), this.#probePool?.destroy()])
+    await Promise.all([this.pool.destroy(), this.#probePool?.destroy(), this.#countPool?.destroy()])
   }
 
   #createProber(): Prober {

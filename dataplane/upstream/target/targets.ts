@@ -30,7 +30,7 @@ export class Target implements Candidate {
     this.settings = settings
     this.weight = weight
     this.state = state
-    this.counter = counterOf(settings)
+    this.counter = counterOf(settings, () => state.runtimeCounter)
   }
 
   get name(): string {

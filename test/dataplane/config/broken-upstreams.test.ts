@@ -136,6 +136,13 @@ const PROVIDERS: Row[] = [
     fix: 'Keep one',
   },
   {
+    name: 'the tokenizer of a runtime that has no path for it',
+    yaml: upstream('provider: ollama\nendpoint: http://a\ntokenizer: {upstream: true} # here'),
+    path: 'gw.upstreams[0].tokenizer.upstream',
+    says: 'no path that counts tokens',
+    fix: 'llamacpp',
+  },
+  {
     name: 'queue metrics of a hosted API',
     yaml: upstream('provider: openai\nqueue_metrics: {} # here'),
     path: 'gw.upstreams[0].queue_metrics',

@@ -13,6 +13,7 @@ export interface CountedUpstream {
 /** Counts this many tokens, at once or later; `asked` counts how often. */
 export function aCounter(tokens: number, later = false): Counter & { asked: number } {
   const counter = {
+    by: 'test',
     asked: 0,
     count() {
       counter.asked++

@@ -1,7 +1,7 @@
 /** An upstream that names its encoding has its prompts counted exactly, in a thread beside the one that serves. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { EncodingCounter } from '../../../dataplane/tokens/exact/counters.ts'
+import { ThreadCounter } from '../../../dataplane/tokens/exact/counters.ts'
 import { TokenThread } from '../../../dataplane/tokens/exact/token-thread.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 
@@ -9,7 +9,7 @@ import { aRequest } from '../../helpers/providers/a-request.ts'
 const thread = new TokenThread(undefined, 600_000)
 after(() => thread.stop())
 
-const counter = new EncodingCounter('o200k_base', thread)
+const counter = new ThreadCounter('o200k_base', thread)
 
 /** As published for these texts. */
 const KNOWN = [
@@ -107,7 +107,7 @@ test('a prompt beyond a mebibyte, and inputs of embeddings, are estimated at onc
 
 test('a thread that breaks costs exactness, and the next question begins another', async () => {
   const broken = new TokenThread(new URL('data:text/javascript,throw new Error("broken")'))
-  const estimated = new EncodingCounter('o200k_base', broken)
+  const estimated = new ThreadCounter('o200k_base', broken)
   for (const _ of [1, 2]) {
     const counted = await estimated.count(aRequest())
     assert.equal(counted.exact, false)

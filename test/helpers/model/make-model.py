@@ -12,6 +12,7 @@ A real server with this model therefore says exactly what a test expects:
 
 import argparse
 import json
+import os
 
 import numpy
 from gguf import GGUFWriter, TokenType
@@ -124,6 +125,7 @@ def add_parameters(writer, size, layers, feed_forward_size):
 
 def write_model(options):
     tokenizer = train_tokenizer()
+    tokenizer.save(os.path.join(os.path.dirname(options.file), "tokenizer.json"))
     following = successors(tokenizer, options.loop)
     layers = 1 + options.slow
     feed_forward_size = 8192 if options.slow else HEAD_SIZE

@@ -37,6 +37,8 @@ export interface ModelServerOptions {
 
 export interface ModelServer {
   readonly url: string
+  /** The tokenizer.json of its model. */
+  readonly tokenizerFile: string
   stop(): Promise<void>
 }
 
@@ -68,7 +70,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   try {
     const url = await firstLine(child)
     await until('the model server is healthy', () => answers(`${url}/health`))
-    return { url, stop: () => stop(child) }
+    return { url, tokenizerFile: join(dirname(file), 'tokenizer.json'), stop: () => stop(child) }
   } catch (error) {
     await stop(child)
     const remedy = log.includes('libgomp') ? 'apt-get install libgomp1' : 'see its last words'

@@ -103,6 +103,15 @@ const tokenizerIsOneChoice: UpstreamCheck = ({ tokenizer }, path) => {
   return [refuse([...path, 'tokenizer'], message, 'Keep one of encoding, file, upstream: true.')]
 }
 
+const runtimeCountsTokens: UpstreamCheck = ({ provider, tokenizer }, path) => {
+  const { hosted, tokenQuestions } = PROVIDER_FACTS[provider]
+  if (tokenizer?.upstream !== true || hosted || tokenQuestions !== undefined) return []
+  const users = Object.values(PROVIDER_FACTS).filter(({ tokenQuestions: some }) => some)
+  const message = `cannot take effect: ${provider} has no path that counts tokens`
+  const fix = `Name a file or an encoding; ${users.map(({ name }) => name).join(', ')} count tokens.`
+  return [refuse([...path, 'tokenizer', 'upstream'], message, fix)]
+}
+
 const connectFitsTimeout: UpstreamCheck = (upstream, path) => {
   const { connect_timeout_seconds: connect, timeout_seconds: whole = FIRST_CONTENT_SECONDS } =
     upstream
@@ -146,6 +155,7 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   inputTypeIsUsed,
   runtimeSettingsAreUsed,
   tokenizerIsOneChoice,
+  runtimeCountsTokens,
   connectFitsTimeout,
   contextWindowIsKnown,
 ]

@@ -1,0 +1,40 @@
+/** The texts of a conversation as the templates of most open models write them, and the tokens around them. */
+import type { ChatBody, ChatMessage } from '../../inner-form.ts'
+import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { imageTokens } from './images.ts'
+import type { PromptTexts } from './prompt-texts.ts'
+
+/** Templates set a mark before the role and one behind it, an end of line, and a mark behind the content. */
+const PER_MESSAGE = 4
+/** The marks around the role of the message that is to be written. */
+const BEFORE_ANSWER = 2
+const ANSWERING_ROLE = 'assistant'
+
+export interface TemplateTexts extends PromptTexts {
+  /** Pictures and sounds are in it, whose tokens no rule gives. */
+  hasMedia: boolean
+}
+
+export function templateTexts({ messages, tools }: ChatBody): TemplateTexts {
+  const found: TemplateTexts = { texts: [ANSWERING_ROLE], extra: BEFORE_ANSWER, hasMedia: false }
+  for (const message of messages) addMessage(message, found)
+  for (const tool of listOf(tools)) found.texts.push(JSON.stringify(tool))
+  return found
+}
+
+function addMessage({ role, content, tool_calls: calls }: ChatMessage, found: TemplateTexts): void {
+  found.extra += PER_MESSAGE
+  found.texts.push(role)
+  if (typeof content === 'string') found.texts.push(content)
+  for (const part of listOf(content).map(recordOf)) {
+    if (typeof part.text === 'string') found.texts.push(part.text)
+    else if (part.image_url !== undefined || part.input_audio !== undefined) addMedia(part, found)
+  }
+  for (const call of listOf(calls)) found.texts.push(JSON.stringify(recordOf(call).function) ?? '')
+}
+
+function addMedia(part: Readonly<Record<string, unknown>>, found: TemplateTexts): void {
+  const image = part.image_url
+  found.extra += imageTokens(textOf(image) ?? textOf(recordOf(image).url) ?? '', false)
+  found.hasMedia = true
+}

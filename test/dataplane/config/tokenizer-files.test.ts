@@ -1,0 +1,47 @@
+/** The files of tokenizers that a configuration names: found, read, and placed beside it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { showPath } from '../../../dataplane/config/judgement/problems.ts'
+import type { Section } from '../../../dataplane/config/schema/index.ts'
+import {
+  placeTokenizerFiles,
+  readTokenizerFiles,
+  tokenizerFilesOf,
+} from '../../../dataplane/config/tokenizer-files.ts'
+
+const section = (...files: (string | undefined)[]) =>
+  ({
+    upstreams: files.map((file) => ({
+      name: 'a',
+      tokenizer: file === undefined ? file : { file },
+    })),
+  }) as unknown as Section
+
+function readText(path: string): string {
+  if (path === '/good.json') return '{"version": "1.0", "model": {}}'
+  if (path === '/other.json') return '{"model_type": "llama"}'
+  throw Object.assign(new Error('it is not there'), { code: 'ENOENT' })
+}
+
+test('a file that can be used is accepted', () => {
+  assert.deepEqual(readTokenizerFiles(section('/good.json', undefined), readText), [])
+})
+
+test('a file that is missing, or is another one, is refused where it is named', () => {
+  const found = readTokenizerFiles(section('/good.json', '/gone.json', '/other.json'), readText)
+  assert.deepEqual(
+    found.map(({ path, message }) => `${showPath(path)}: ${message}`),
+    [
+      'gw.upstreams[1].tokenizer.file: /gone.json cannot be read (ENOENT)',
+      'gw.upstreams[2].tokenizer.file: /other.json is no tokenizer.json',
+    ],
+  )
+})
+
+test('each file is named once, and relative ones stand beside the configuration', () => {
+  const placed = placeTokenizerFiles(
+    section('a.json', 'a.json', undefined),
+    (path) => `/etc/${path}`,
+  )
+  assert.deepEqual(tokenizerFilesOf(placed), ['/etc/a.json'])
+})
