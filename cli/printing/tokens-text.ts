@@ -1,27 +1,47 @@
 /** How the prompts of an upstream are counted, in words. */
 import { z } from 'zod'
 
+const Revision = z.object({
+  state: z.string(),
+  pinned: z.string().optional(),
+  served: z.string().optional(),
+})
+
 /** As the admin API reports it; older gateways do not. */
 export const TOKENS = {
   tokens: z
-    .looseObject({ counted: z.string(), by: z.string(), why: z.string().optional() })
+    .looseObject({
+      counted: z.string(),
+      by: z.string(),
+      why: z.string().optional(),
+      revision: Revision.optional(),
+    })
     .optional(),
 }
 
 interface Counted {
   readonly name: string
-  readonly tokens?:
-    | { readonly counted: string; readonly by: string; readonly why?: string | undefined }
-    | undefined
+  readonly tokens?: z.output<typeof TOKENS.tokens>
 }
 
 export function countedText({ tokens }: Counted): string {
   return tokens?.counted ?? '-'
 }
 
-/** A line for each upstream whose prompts are estimated though a tokenizer is named. */
+/** A line for each upstream whose tokenizer is not what the configuration says. */
 export function tokensLines(upstreams: readonly Counted[]): string[] {
-  return upstreams.flatMap(({ name, tokens }) =>
-    tokens?.why === undefined ? [] : [`prompts for ${name} are estimated: ${tokens.why}`],
-  )
+  return upstreams.flatMap(({ name, tokens }) => [
+    ...(tokens?.why === undefined ? [] : [`prompts for ${name} are estimated: ${tokens.why}`]),
+    ...revisionLine(name, tokens?.revision),
+  ])
+}
+
+function revisionLine(name: string, revision: z.output<typeof Revision> | undefined): string[] {
+  const { state, pinned, served } = revision ?? {}
+  if (state === 'mismatch')
+    return [`tokenizer of ${name}: mismatch, it serves revision ${served}, pinned is ${pinned}`]
+  if (state === 'detected') return [`tokenizer of ${name}: serves revision ${served}`]
+  if (state === 'unknown' && pinned !== undefined)
+    return [`tokenizer of ${name}: the upstream does not say its revision, pinned is ${pinned}`]
+  return []
 }

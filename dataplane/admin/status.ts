@@ -59,13 +59,16 @@ export function upstreamStatus(target: Target, clock: Clock) {
 }
 
 /** How its prompts are counted where a budget or a window needs it. */
-function countingStatus({ counter }: Target) {
+function countingStatus({ counter, state: { revision } }: Target) {
   const { by, whyEstimated } = counter
   const isExact = by !== ESTIMATE.by && whyEstimated === undefined
   return {
     counted: isExact ? 'exact' : 'estimate',
     by,
     ...(whyEstimated !== undefined && { why: whyEstimated }),
+    ...(revision !== undefined && {
+      revision: { state: revision.state, pinned: revision.pinned, served: revision.served },
+    }),
   }
 }
 

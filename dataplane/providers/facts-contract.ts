@@ -1,5 +1,6 @@
 /** The facts about a provider that the rest of the gateway may use. */
 import type { Encoding } from './encodings.ts'
+import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
 /** Settings of an upstream that only some providers understand. */
@@ -110,6 +111,8 @@ export interface ProviderFacts {
   readonly modelEncodings?: Readonly<Record<string, Encoding>>
   /** How a runtime is asked for its context window, the best question first; absent: by its list of models. */
   readonly windowQuestions?: readonly WindowQuestion[]
+  /** How a runtime is asked for the revision of its model, the best question first; absent: by its list of models. */
+  readonly revisionQuestions?: readonly RevisionQuestion[]
   /** How a runtime is asked for the tokens of a prompt, the best question first; absent where it has no such path. */
   readonly tokenQuestions?: readonly TokenQuestion[]
   /** Absent where the runtime does not report its queue. */

@@ -152,6 +152,11 @@ export const METRICS = {
     "How far the gateway's counts of prompts were from the upstream's when they were last verified; 0.01 is one percent.",
     'upstream',
   ),
+  tokenizerMismatch: gauge(
+    'gw_tokenizer_mismatch',
+    '1 while the upstream serves another revision than tokenizer_revision pins; absent where nothing is pinned.',
+    'upstream',
+  ),
   auxiliaryRequests: counter(
     'gw_auxiliary_requests_total',
     'Questions to services beside the models, by their outcome.',

@@ -18,7 +18,7 @@ import { probe } from '../../upstream/target/probe.ts'
 import { pairOf } from '../../wires.ts'
 
 export interface Step {
-  readonly step: 'health' | 'credential' | 'completion'
+  readonly step: 'health' | 'credential' | 'revision' | 'completion'
   readonly ok: boolean
   readonly ms: number
   /** A step of the trial and its outcome. */
@@ -27,6 +27,8 @@ export interface Step {
   readonly failure?: Failure
   readonly tokens?: number
   readonly promptTokens?: number
+  /** The revision that the upstream says it serves. */
+  readonly revision?: string
 }
 
 const PROBE_MS_MAX = 10_000

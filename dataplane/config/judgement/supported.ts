@@ -21,8 +21,6 @@ const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'retrieval' },
   { field: 'telemetry.otlp_endpoint' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
-  { field: 'upstreams.*.tokenizer_revision' },
-  { field: 'upstreams.*.tokenizer_autodetect' },
   { field: 'routes.*.semantic.classifier', values: ['builtin'] },
   { field: 'routes.*.semantic.embedding' },
   { field: 'routes.*.retrieval' },

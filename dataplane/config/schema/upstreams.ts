@@ -133,7 +133,9 @@ export const Upstream = z.strictObject({
     ),
   tokenizer_revision: text()
     .optional()
-    .describe('Pins the tokenizer to the served model revision.'),
+    .describe(
+      'Pins the tokenizer to the served model revision; an upstream that serves another one is not asked.',
+    ),
   tokenizer_autodetect: z
     .boolean()
     .optional()

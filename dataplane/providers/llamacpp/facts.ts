@@ -1,6 +1,7 @@
 /** The facts about llama.cpp's server. */
 import { countOf, lengthOf, recordOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
+import { LISTED_REVISION, revisionOfPath } from '../revisions.ts'
 import { entryOf, tokensOf } from '../window-questions.ts'
 
 export const facts: ProviderFacts = {
@@ -42,6 +43,10 @@ export const facts: ProviderFacts = {
       isNative: true,
       read: (props) => tokensOf(recordOf(recordOf(props).default_generation_settings).n_ctx),
     },
+  ],
+  revisionQuestions: [
+    ...LISTED_REVISION,
+    { path: '/props', isNative: true, read: (props) => revisionOfPath(recordOf(props).model_path) },
   ],
   queueGauges: {
     waiting: [{ metric: 'llamacpp:requests_deferred' }],

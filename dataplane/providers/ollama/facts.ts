@@ -12,6 +12,19 @@ export const facts: ProviderFacts = {
   basePath: (path) => path.replace(/\/v\d+$/, ''),
   healthPath: '/api/version',
   noLimits: [-1, 0],
+  revisionQuestions: [
+    {
+      path: '/api/tags',
+      isNative: true,
+      read(tags, model) {
+        const models = listOf(recordOf(tags).models).map(recordOf)
+        const one = models.find(
+          ({ name, model: id }) => isTagged(name, model) || isTagged(id, model),
+        )
+        return textOf(one?.digest)
+      },
+    },
+  ],
   // The window of the loaded model, else the one it would get, else its limit.
   windowQuestions: [
     {

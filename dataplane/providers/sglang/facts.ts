@@ -1,6 +1,7 @@
 /** The facts about SGLang's server. */
-import { countOf, recordOf } from '../../json/values.ts'
+import { countOf, recordOf, textOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
+import { LISTED_REVISION, revisionOfPath } from '../revisions.ts'
 
 /** With priority scheduling it reports each priority beside the total, whose label is empty. */
 const TOTAL = { priority: '' }
@@ -26,6 +27,19 @@ export const facts: ProviderFacts = {
       write: (model, { text }) => ({ model, prompt: text }),
       read: (answer) => countOf(recordOf(answer).count),
     },
+  ],
+  revisionQuestions: [
+    {
+      path: '/get_model_info',
+      isNative: true,
+      read(info) {
+        const { weight_version, model_path } = recordOf(info)
+        // Its version where none was given at the start.
+        const version = weight_version === 'default' ? undefined : textOf(weight_version)
+        return version ?? revisionOfPath(model_path)
+      },
+    },
+    ...LISTED_REVISION,
   ],
   queueGauges: {
     waiting: [{ metric: 'sglang:num_queue_reqs', labels: TOTAL }],

@@ -1,5 +1,5 @@
 /** The facts about Hugging Face's Text Generation Inference. */
-import { lengthOf, recordOf } from '../../json/values.ts'
+import { lengthOf, recordOf, textOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {
@@ -24,6 +24,10 @@ export const facts: ProviderFacts = {
       write: (_model, { text }) => ({ inputs: text }),
       read: lengthOf,
     },
+  ],
+  // The commit of the model; `sha` is that of the runtime.
+  revisionQuestions: [
+    { path: '/info', isNative: true, read: (info) => textOf(recordOf(info).model_sha) },
   ],
   queueGauges: {
     waiting: [{ metric: 'tgi_queue_size' }],

@@ -25,6 +25,13 @@ export function unservedError(
       },
     )
   }
+  const mismatched = lane.targets.find(({ state }) => state.revision?.state === 'mismatch')
+  if (mismatched !== undefined) {
+    return new GatewayError(
+      'ERR_GW_TOKENIZER_MISMATCH',
+      `Upstream "${mismatched.name}" of route "${route.name}" serves another model revision than its tokenizer is pinned to.`,
+    )
+  }
   return new GatewayError(
     'ERR_GW_NO_HEALTHY_UPSTREAM',
     `No upstream of route "${route.name}" (${names}) is eligible now.`,

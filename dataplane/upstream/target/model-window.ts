@@ -2,12 +2,8 @@
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { LISTED, type WindowQuestion, windowFrom } from '../../providers/window-questions.ts'
-import { readBounded } from './bounded-body.ts'
+import { askRuntime } from './asked-runtime.ts'
 
-const READ_TIMEOUT_MS = 5_000
-const ANSWER_BYTES_MAX = 1_048_576
-/** The end of a base URL of OpenAI's wire. */
-const VERSION = /\/v\d+[a-z0-9]*$/
 /** A runtime that is still loading is asked again soon; one that answered may be started anew with another model. */
 const UNKNOWN_MS = 5_000
 const KNOWN_MS = 60_000
@@ -53,25 +49,10 @@ export async function readModelWindow(
 async function ask(
   pool: Dispatcher,
   question: WindowQuestion,
-  { basePath, credential, headers, model }: UpstreamSettings,
+  settings: UpstreamSettings,
 ): Promise<number | undefined> {
-  const { method, path, isNative, body: bodyOf } = question
-  const { statusCode, body } = await pool.request({
-    path: (isNative ? basePath.replace(VERSION, '') : basePath) + path,
-    method,
-    headers: {
-      ...(credential === '' ? {} : { authorization: `Bearer ${credential}` }),
-      ...(bodyOf !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
-      'accept-encoding': 'identity',
-    },
-    ...(bodyOf !== undefined && { body: bodyOf(model) }),
-    signal: AbortSignal.timeout(READ_TIMEOUT_MS),
-  })
-  const answer = await readBounded(
-    body,
-    ANSWER_BYTES_MAX,
-    'what it tells of its model is too large',
-  )
-  return statusCode === 200 ? windowFrom(question, answer.toString(), model) : undefined
+  const { method, path, isNative, body } = question
+  const asked = { method, path, isNative, body: body?.(settings.model) }
+  const text = await askRuntime(pool, asked, settings)
+  return text === undefined ? undefined : windowFrom(question, text, settings.model)
 }

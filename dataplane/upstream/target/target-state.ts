@@ -14,6 +14,7 @@ import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
 import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
 import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
+import { ModelRevision, readModelRevision } from './model-revision.ts'
 import { ModelWindow, readModelWindow } from './model-window.ts'
 import { probe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
@@ -42,6 +43,8 @@ const COUNT_CONNECTIONS = 16
 const COUNT_MS_MAX = 500
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
 
+export type Out = 'reference unresolved' | 'tokenizer mismatch' | 'unhealthy' | 'breaker open'
+
 export class TargetState {
   readonly pool: RequestPool
   readonly breaker: Breaker
@@ -61,6 +64,7 @@ export class TargetState {
   #probePool: Dispatcher | undefined
   #queueWatch: QueueWatch | undefined
   #modelWindow: ModelWindow | undefined
+  #revision: ModelRevision | undefined
   #countPool: Dispatcher | undefined
   #counter: Counter | undefined
 
@@ -87,6 +91,7 @@ export class TargetState {
     this.breaker.configure(breakerSettings(settings))
     this.credential.configure(settings)
     this.#watchWindow(settings)
+    this.#watchRevision(settings)
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
       this.#prober = undefined
@@ -116,6 +121,25 @@ export class TargetState {
   /** The window that the runtime reports; undefined when it was not asked or does not say. */
   get toldWindow(): number | undefined {
     return this.#modelWindow?.tokens
+  }
+
+  /** The pinned and the served revision of the model; undefined where the configuration asks for neither. */
+  get revision(): Pick<ModelRevision, 'pinned' | 'served' | 'state'> | undefined {
+    return this.#revision
+  }
+
+  #watchRevision({ section, provider, disabled }: UpstreamSettings): void {
+    const { tokenizer_revision: pinned, tokenizer_autodetect: isDetected } = section
+    const isWatched = pinned !== undefined || isDetected === true
+    const isAsked = isWatched && !provider.hosted && disabled === undefined
+    if (isAsked === (this.#revision !== undefined) && pinned === this.#revision?.pinned) return
+    this.#revision?.stop()
+    this.#revision = undefined
+    if (!isAsked) return
+    const pool = this.#sidePool()
+    const { log, metrics } = this.#world
+    const read = () => readModelRevision(pool, this.#settings)
+    this.#revision = new ModelRevision(this.#name, pinned, { log, metrics, read })
   }
 
   /** Counts prompts at the runtime's own tokenizer. */
@@ -173,8 +197,9 @@ export class TargetState {
   }
 
   /** Why no request may go there now; undefined when it may. */
-  outBecause(now: number): 'reference unresolved' | 'unhealthy' | 'breaker open' | undefined {
+  outBecause(now: number): Out | undefined {
     if (this.#settings.disabled !== undefined) return 'reference unresolved'
+    if (this.#revision?.state === 'mismatch') return 'tokenizer mismatch'
     if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
     return this.breaker.permits(now) ? undefined : 'breaker open'
   }
@@ -188,6 +213,7 @@ export class TargetState {
     this.#prober?.stop()
     this.#queueWatch?.stop()
     this.#modelWindow?.stop()
+    this.#revision?.stop()
     void this.#probePool?.close()
     void this.#countPool?.close()
   }
@@ -197,6 +223,7 @@ export class TargetState {
     this.#prober?.stop()
     this.#queueWatch?.stop()
     this.#modelWindow?.stop()
+    this.#revision?.stop()
     await Promise.all([this.pool.destroy(), this.#probePool?.destroy(), this.#countPool?.destroy()])
   }
 

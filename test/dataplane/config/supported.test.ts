@@ -9,8 +9,6 @@ const REFUSED: [string, unknown][] = [
   ['vector_stores', { vector_stores: [{}] }],
   ['retrieval', { retrieval: [{}] }],
   ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
-  ['tokenizer_revision', { upstreams: [{ tokenizer_revision: 'a' }] }],
-  ['tokenizer_autodetect', { upstreams: [{ tokenizer_autodetect: false }] }],
   ...PROVIDER_NAMES.filter((name) => !PROVIDERS.has(name)).map((provider): [string, unknown] => [
     'provider',
     { upstreams: [{ provider }] },

@@ -87,6 +87,7 @@ const runtimeSettingsAreUsed: UpstreamCheck = (upstream, path) => {
   if (upstream.queue_metrics !== undefined) fields.push(['queue_metrics'])
   if (upstream.tokenizer?.upstream === true) fields.push(['tokenizer', 'upstream'])
   if (upstream.tokenizer_autodetect === true) fields.push(['tokenizer_autodetect'])
+  if (upstream.tokenizer_revision !== undefined) fields.push(['tokenizer_revision'])
   return fields.map((field) => {
     const message = `cannot take effect: ${upstream.provider} is a hosted API`
     return refuse([...path, ...field], message, 'Remove it; only self-hosted runtimes have it.')

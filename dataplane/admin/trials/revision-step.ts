@@ -1,0 +1,38 @@
+/** Whether an upstream serves the revision that its tokenizer is pinned to, as a step of its trial. */
+import type { Section } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { LISTED_REVISION } from '../../providers/revisions.ts'
+import { openPool } from '../../upstream/connection/client.ts'
+import { readModelRevision, stateOf } from '../../upstream/target/model-revision.ts'
+import type { Step } from './trial.ts'
+
+/** undefined where the configuration asks for no revision. A revision that the upstream does not say is no failure. */
+export async function tryRevision(
+  settings: UpstreamSettings,
+  section: Section,
+): Promise<Step | undefined> {
+  const { tokenizer_revision: pinned, tokenizer_autodetect: isDetected } = settings.section
+  if (pinned === undefined && isDetected !== true) return undefined
+  const [question] = settings.provider.revisionQuestions ?? LISTED_REVISION
+  const asked = `GET ${settings.origin}${question?.path ?? ''}`
+  const startedAt = performance.now()
+  const pool = openPool(settings, section, 1)
+  try {
+    const served = await readModelRevision(pool, settings).catch(() => undefined)
+    const ms = Math.round(performance.now() - startedAt)
+    const revision = served ?? 'unknown'
+    if (stateOf(pinned, served) !== 'mismatch')
+      return { step: 'revision', ok: true, ms, asked, revision }
+    const message = `It serves revision ${served}, and tokenizer_revision is ${pinned}.`
+    return {
+      step: 'revision',
+      ok: false,
+      ms,
+      asked,
+      revision,
+      failure: { class: 'missing', message },
+    }
+  } finally {
+    await pool.destroy()
+  }
+}

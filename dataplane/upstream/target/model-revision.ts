@@ -1,0 +1,95 @@
+/** Whether a runtime serves the model revision that its tokenizer is pinned to: asked at the start, and again all the time. */
+import type { Dispatcher } from 'undici'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { parsed } from '../../json/values.ts'
+import { isSameRevision, LISTED_REVISION } from '../../providers/revisions.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { askRuntime } from './asked-runtime.ts'
+
+/** A runtime that is still loading, or serves the wrong revision, is asked again soon. */
+const SOON_MS = 5_000
+const LATER_MS = 60_000
+
+/** `detected`: nothing is pinned, and the revision that is served is taken as it is. */
+export type RevisionState = 'unknown' | 'match' | 'mismatch' | 'detected'
+
+interface World {
+  readonly log: Log
+  readonly metrics: Pick<Metrics, 'tokenizerMismatch'>
+  /** Asks the runtime; undefined where it does not say. */
+  read(): Promise<string | undefined>
+}
+
+export class ModelRevision {
+  readonly pinned: string | undefined
+  served: string | undefined
+  state: RevisionState = 'unknown'
+  readonly #name: string
+  readonly #world: World
+  #timer: NodeJS.Timeout | undefined
+  #stopped = false
+
+  constructor(name: string, pinned: string | undefined, world: World) {
+    this.#name = name
+    this.pinned = pinned
+    this.#world = world
+    if (pinned !== undefined) world.metrics.tokenizerMismatch.at(name).value = 0
+    void this.#look()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const served = await this.#world.read().catch(() => undefined)
+    if (this.#stopped) return
+    // The last answer holds while the runtime does not answer.
+    if (served !== undefined) this.#take(served)
+    const isSettled = this.state === 'match' || this.state === 'detected'
+    const waitMs = isSettled ? LATER_MS : SOON_MS
+    this.#timer = setTimeout(() => void this.#look(), waitMs).unref()
+  }
+
+  #take(served: string): void {
+    const { pinned, served: before } = this
+    this.served = served
+    this.state = stateOf(pinned, served)
+    const { log, metrics } = this.#world
+    if (pinned !== undefined)
+      metrics.tokenizerMismatch.at(this.#name).value = this.state === 'mismatch' ? 1 : 0
+    if (served === before) return
+    const level = this.state === 'mismatch' ? 'error' : 'info'
+    const facts = { upstream: this.#name, state: this.state, pinned, served }
+    log.event(level, 'tokenizer', wordsOf(this.#name, this.state, served), facts)
+  }
+}
+
+export function stateOf(pinned: string | undefined, served: string | undefined): RevisionState {
+  if (served === undefined) return 'unknown'
+  if (pinned === undefined) return 'detected'
+  return isSameRevision(pinned, served) ? 'match' : 'mismatch'
+}
+
+function wordsOf(name: string, state: RevisionState, served: string): string {
+  const serves = `Upstream "${name}" serves revision ${served}`
+  return state === 'mismatch' ? `${serves}, and its tokenizer is pinned to another.` : `${serves}.`
+}
+
+/** undefined where none of the runtime's answers says. */
+export async function readModelRevision(
+  pool: Dispatcher,
+  settings: UpstreamSettings,
+): Promise<string | undefined> {
+  const { provider, model } = settings
+  for (const { path, isNative, read } of provider.revisionQuestions ?? LISTED_REVISION) {
+    const text = await askRuntime(pool, { method: 'GET', path, isNative }, settings)
+    const revision = text === undefined ? undefined : read(parsed(text), model)
+    if (revision !== undefined) return revision.slice(0, REVISION_LENGTH_MAX)
+  }
+  return undefined
+}
+
+const REVISION_LENGTH_MAX = 200
