@@ -12,6 +12,7 @@ import type { Guards } from './guardrails/guards.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
 import type { Environment } from './providers/credential-source.ts'
+import type { Retrievals } from './retrieval/retrievals.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/opened.ts'
 import type { Log } from './telemetry/log.ts'
@@ -46,6 +47,7 @@ export interface Gateway {
   readonly webhook: AlertWebhook
   readonly guards: Guards
   readonly embeddings: Embeddings
+  readonly retrievals: Retrievals
   readonly infra: InfraCost
   readonly objectives: Objectives
   readonly traces: Traces

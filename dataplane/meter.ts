@@ -18,6 +18,8 @@ export interface MeteredAttempt {
 
 export class Meter {
   readonly attempts: MeteredAttempt[] = []
+  /** Tokens that retrieval has put into the prompt, for an upstream that does not report its usage. */
+  addedTokens = 0
 
   begin(upstream: string, model: string): MeteredAttempt {
     const attempt: MeteredAttempt = {
@@ -35,7 +37,8 @@ export class Meter {
   charges(request: ModelRequest): { attempt: MeteredAttempt; usage: Usage }[] {
     const charges = []
     for (const attempt of this.attempts) {
-      const usage = attempt.usage ?? estimateOf(attempt, request)
+      const usage =
+        attempt.usage ?? estimateOf(attempt, promptOf(request) + this.addedTokens, request)
       if (usage !== undefined) charges.push({ attempt, usage })
     }
     return charges
@@ -44,14 +47,15 @@ export class Meter {
 
 function estimateOf(
   { contentEvents, answerBytes }: MeteredAttempt,
-  request: ModelRequest,
+  promptTokens: number,
+  { operation }: ModelRequest,
 ): Usage | undefined {
   if (contentEvents + answerBytes === 0) return undefined
   const answered = contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN)
   return {
-    promptTokens: promptOf(request),
+    promptTokens,
     // Vectors are no tokens.
-    completionTokens: request.operation === 'embeddings' ? 0 : answered,
+    completionTokens: operation === 'embeddings' ? 0 : answered,
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,

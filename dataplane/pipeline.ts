@@ -5,10 +5,12 @@ import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
 import type { Call } from './call.ts'
-import type { Usage } from './inner-form.ts'
+import type { ChatRequest, Usage } from './inner-form.ts'
 import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
+import { shownPassage } from './retrieval/passages.ts'
 import { type Admission, admit } from './stages/admit.ts'
+import { assemble } from './stages/assemble.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
 import { type Guarded, guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
@@ -16,7 +18,12 @@ import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { settle } from './stages/settle.ts'
 import { continuing } from './telemetry/correlation.ts'
-import type { AttemptTrace, GuardrailTrace, PassedOver } from './telemetry/traces.ts'
+import type {
+  AttemptTrace,
+  GuardrailTrace,
+  PassedOver,
+  RetrievalTrace,
+} from './telemetry/traces.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
@@ -99,10 +106,15 @@ export async function serve(
     const ids = continuing(trace)
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
-    // Most routes have no guardrail, and wait for none.
-    const isGuarded = admission.route.section.guardrails.length > 0
+    // Most routes have no guardrail and no retrieval, and wait for none.
+    const { guardrails, retrieval } = admission.route.section
+    const isGuarded = guardrails.length > 0
     const guarded = isGuarded ? await judged(applicant, admission, visit) : { request, inspector }
-    const asked = { ...guarded, dialect, ids, receivedAt, presence, witness }
+    const informed =
+      retrieval.length === 0 || guarded.request.operation !== 'chat'
+        ? guarded.request
+        : await assembled(guarded.request, admission, visit)
+    const asked = { ...guarded, request: informed, dialect, ids, receivedAt, presence, witness }
     const reply = await attempt(asked, admission, gateway)
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
@@ -162,6 +174,27 @@ const JUDGEMENTS_MAX = 100
 function noteJudgement(judgement: GuardrailTrace, { trace }: Visit): void {
   trace.guardrails ??= []
   if (trace.guardrails.length < JUDGEMENTS_MAX) trace.guardrails.push(judgement)
+}
+
+/** A search may find a thousand. */
+const PASSAGES_MAX = 100
+
+async function assembled(
+  request: ChatRequest,
+  admission: Admission,
+  { call, gateway, trace, response }: Visit,
+): Promise<ChatRequest> {
+  const searches: RetrievalTrace[] = []
+  trace.retrieval = searches
+  const made = await assemble(request, admission, {
+    retrievals: gateway.retrievals,
+    library: gateway,
+    presence: response.presence,
+    requestId: call.id,
+    note: (search) => searches.push(search),
+  })
+  trace.passages = made.passages.slice(0, PASSAGES_MAX).map(shownPassage)
+  return made.request
 }
 
 function noteUsage(usage: Usage | undefined, { trace }: Visit): void {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 
 /** Named where people look for them, and not there yet. */
-const NOT_YET = ['vector', 'context']
+const NOT_YET = ['context']
 
 /** The error as it is shown; `words` is what was typed behind the name of the tool. */
 export function withHint(text: string, command: Command, words: readonly string[]): string {

@@ -1,7 +1,7 @@
 /** One service beside the models: bounded in time, counted, and refused at once while it keeps failing. */
 import type { Clock } from '../base/clock.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { Breaker } from '../upstream/target/breaker.ts'
+import { Breaker, type BreakerState } from '../upstream/target/breaker.ts'
 
 export interface AuxiliaryWorld {
   readonly clock: Clock
@@ -74,6 +74,11 @@ export class Auxiliary {
     }
   }
 
+  /** `closed` while it is asked; `open` while it is not; `half_open` once it is tried again. */
+  get state(): BreakerState {
+    return this.#breaker.peek(this.#world.clock.now())
+  }
+
   count(outcome: string): void {
     const { kind, name } = this.#name
     this.#world.metrics.auxiliaryRequests.at(kind, name, outcome).value++
@@ -85,7 +90,7 @@ export class Auxiliary {
   }
 }
 
-/** Not every client library can be told to stop. */
+/** Some client libraries cannot stop a question. */
 async function unlessAborted<T>(
   question: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,

@@ -1,4 +1,5 @@
 /** The texts of a request by their places, and the request with other texts there. */
+import { rewritten } from '../body/rewritten.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import { listOf, recordOf } from '../json/values.ts'
 import type { Said } from './contract.ts'
@@ -53,16 +54,8 @@ export function withTexts<Request extends ModelRequest>(
     const fresh = texts[index] ?? text
     if (fresh !== text) put(fresh, path, body, own)
   }
-  return {
-    ...request,
-    body: body as unknown as Request['body'],
-    wire: REWRITTEN,
-    isRewritten: true,
-  }
+  return rewritten(request, body as unknown as Request['body'])
 }
-
-/** No upstream speaks it, so no upstream gets the bytes that the client sent. */
-const REWRITTEN = 'rewritten'
 
 type Container = Record<string | number, unknown>
 

@@ -68,6 +68,7 @@ export class Activation {
     gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
     gateway.objectives.follow(snapshot.section)
     gateway.guards.follow(snapshot.section)
+    gateway.retrievals.follow(snapshot.section)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

@@ -21,6 +21,7 @@ import type { Gateway } from '../gateway.ts'
 import { Guards } from '../guardrails/guards.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
+import { Retrievals } from '../retrieval/retrievals.ts'
 import { StateError } from '../store/memory/journal.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
@@ -109,6 +110,7 @@ export async function serve(
   await ending
   unfollow()
   await drain(gateway, listeners, drainSeconds(gateway, env))
+  gateway.retrievals.close()
   await targets.close()
   await opened.close()
   gateway.log.event('info', 'stop', 'All requests are settled.')
@@ -209,6 +211,8 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   deadlines.add(objectives)
   const guards = new Guards({ clock, metrics })
   guards.follow(section)
+  const retrievals = new Retrievals({ clock, metrics, readText })
+  retrievals.follow(section)
   const targets = new Targets({ clock, random, metrics, log, readText, env })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
@@ -227,6 +231,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     webhook,
     guards,
     embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
+    retrievals,
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),

@@ -19,3 +19,39 @@ export interface Passage {
 
 /** As traces show it: the words stay in the store. */
 export type ShownPassage = Omit<Passage, 'text'>
+
+export function shownPassage({ text: _, ...passage }: Passage): ShownPassage {
+  return passage
+}
+
+/**
+ * Leaves out whole passages until the kept ones fit: first those that are too long by themselves, then the one with the
+ * lowest score.
+ */
+export function dropLowest(
+  passages: readonly Passage[],
+  tokensMax: number,
+  reason: NonNullable<Passage['reason']>,
+): void {
+  const drop = (passage: Passage) => {
+    passage.kept = false
+    passage.reason = reason
+  }
+  for (const passage of keptOf(passages)) if (passage.tokens > tokensMax) drop(passage)
+  const kept = keptOf(passages).toSorted((one, other) => other.score - one.score)
+  let tokens = tokensOf(kept)
+  while (tokens > tokensMax) {
+    // Without any the sum is 0.
+    const lowest = kept.pop() as Passage
+    tokens -= lowest.tokens
+    drop(lowest)
+  }
+}
+
+export function keptOf(passages: readonly Passage[]): Passage[] {
+  return passages.filter(({ kept }) => kept)
+}
+
+function tokensOf(passages: readonly Passage[]): number {
+  return passages.reduce((sum, { tokens }) => sum + tokens, 0)
+}

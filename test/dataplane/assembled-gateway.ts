@@ -9,6 +9,7 @@ import type { Gateway } from '../../dataplane/gateway.ts'
 import { Guards } from '../../dataplane/guardrails/guards.ts'
 import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
+import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
 import type { Store } from '../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import { createLog } from '../../dataplane/telemetry/log.ts'
@@ -62,6 +63,7 @@ export function assemble(
     webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
     embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
+    retrievals: new Retrievals({ clock, metrics, readText: () => '' }),
     infra: new InfraCost(clock.wall()),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),

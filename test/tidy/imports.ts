@@ -120,6 +120,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['operator/kube/cluster.ts'],
   '@azure/identity': ['dataplane/providers/azure_openai/identity.ts'],
   commander: ['cli/'],
+  pg: ['dataplane/vector-stores/pgvector.ts'],
   'node:sqlite': ['dataplane/store/'],
 }
 

@@ -21,6 +21,7 @@ import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
 import { probeChecks } from './upstreams/probes.ts'
 import { upstreamChecks } from './upstreams/upstreams.ts'
+import { vectorStoreChecks } from './vector-stores.ts'
 
 const CHECKS_OF_FACTS: readonly Check[] = [
   ...addressChecks,
@@ -35,6 +36,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerChecks,
   ...nameChecks,
   ...priceChecks,
+  ...vectorStoreChecks,
 ]
 
 /** These judge a route by its strategy and an upstream by its provider. */

@@ -17,13 +17,10 @@ interface Row {
 
 const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'context' },
-  { field: 'vector_stores' },
-  { field: 'retrieval' },
   { field: 'telemetry.otlp_endpoint' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
   { field: 'routes.*.semantic.classifier', values: ['builtin'] },
   { field: 'routes.*.semantic.embedding' },
-  { field: 'routes.*.retrieval' },
 ]
 
 /** Looks at the document as written: a default is not refused. */

@@ -11,10 +11,23 @@ export const VectorStore = z.strictObject({
   embedding: z
     .strictObject({
       upstream: name().describe('Upstream that embeds the query.'),
-      model: text().optional().describe('Embedding model.'),
+      model: text().optional().describe("Embedding model. Default: the upstream's."),
     })
-    .optional(),
-  tenant_field: text().optional().describe('Payload field that must equal the tenant.'),
+    .optional()
+    .describe('The model that made the vectors of the store, for those of questions.'),
+  tenant_field: text()
+    .optional()
+    .describe('Payload field that must equal the tenant; `a.b` is the member b of a.'),
+  shared: z
+    .boolean()
+    .default(false)
+    .describe('Every tenant may read the whole collection. Stands in place of tenant_field.'),
+  vector_field: text()
+    .optional()
+    .describe('Named vector, or column; needed where there are several.'),
+  timeout_ms: count(60_000)
+    .default(2000)
+    .describe('Deadline of the embedding and of the search, each, in milliseconds.'),
 })
 
 const OverflowStrategy = z.enum(['truncate_lowest_score'])
@@ -29,7 +42,11 @@ export const Retrieval = z.strictObject({
   overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
     'Which passages go if they do not fit.',
   ),
-  text_field: text().optional().describe('Payload field with the passage.'),
+  text_field: text()
+    .optional()
+    .describe(
+      'Payload field with the passage. Default: the first of text, content, page_content, document.',
+    ),
   on_error: z
     .enum(['fail', 'skip'])
     .default('fail')

@@ -6,8 +6,6 @@ import { PROVIDER_NAMES, PROVIDERS } from '../../../dataplane/providers/index.ts
 
 const REFUSED: [string, unknown][] = [
   ['context', { context: { reserve_completion_tokens: 1 } }],
-  ['vector_stores', { vector_stores: [{}] }],
-  ['retrieval', { retrieval: [{}] }],
   ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
   ...PROVIDER_NAMES.filter((name) => !PROVIDERS.has(name)).map((provider): [string, unknown] => [
     'provider',
@@ -28,7 +26,8 @@ for (const [field, gw] of REFUSED) {
 
 const ACCEPTED: unknown[] = [
   {},
-  { budgets: [], retrieval: [], guardrails: [], vector_stores: [], pricing: {} },
+  { budgets: [], pricing: {} },
+  { retrieval: [{}], vector_stores: [{}], guardrails: [{}] },
   {
     rate_limits: {
       backend: 'memory',
@@ -65,7 +64,7 @@ const ACCEPTED: unknown[] = [
   { alerts: { webhook_url: 'http://a', headers: { a: 'b' } } },
   { state_dir: '/a' },
   { telemetry: { trace_ring: 2000, access_log: true } },
-  { routes: [{ strategy: 'weighted', retrieval: [], guardrails: [] }] },
+  { routes: [{ strategy: 'weighted', retrieval: ['a'], guardrails: ['b'] }] },
   { upstreams: [{ provider: 'vllm', health_check: {}, circuit_breaker: {}, max_queue_depth: 1 }] },
   { routes: [{ strategy: 'sinlge' }], upstreams: [{ provider: '${env:P}' }] },
 ]

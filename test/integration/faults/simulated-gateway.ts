@@ -21,6 +21,7 @@ import { Guards } from '../../../dataplane/guardrails/guards.ts'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
+import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
 import type { Store } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
@@ -85,6 +86,7 @@ export function simulate(
     webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
     embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
+    retrievals: new Retrievals({ clock, metrics, readText: () => '' }),
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),

@@ -56,7 +56,9 @@ export const PASSWORD_FIX =
 
 /** The URLs of a document, references unresolved, in which a password is written out. */
 export function literalPasswords(written: unknown): readonly Path[] {
-  return URLS.filter((path) => {
+  const stores = listBelow(written, 'gw', 'vector_stores')
+  const endpoints = stores.map((_, index) => at('vector_stores', index, 'endpoint'))
+  return [...URLS, ...endpoints].filter((path) => {
     const url = valueBelow(written, ...path)
     return typeof url === 'string' && holdsPassword(url)
   })

@@ -1,0 +1,12 @@
+/** A request whose body the gateway has changed: it is written anew for every upstream. */
+import type { ModelRequest } from '../inner-form.ts'
+
+/** No upstream speaks it, so no upstream gets the bytes that the client sent. */
+const REWRITTEN = 'rewritten'
+
+export function rewritten<Request extends ModelRequest>(
+  request: Request,
+  body: Request['body'],
+): Request {
+  return { ...request, body, wire: REWRITTEN, isRewritten: true }
+}

@@ -1,0 +1,22 @@
+/** The question of a conversation: the text of its last message of the user. */
+import type { ChatBody } from '../inner-form.ts'
+import { listOf, recordOf, textOf } from '../json/values.ts'
+
+export interface Question {
+  readonly text: string
+  /** The place of its message. */
+  readonly at: number
+}
+
+/** undefined where the user has said nothing in words. */
+export function questionOf({ messages }: Pick<ChatBody, 'messages'>): Question | undefined {
+  const at = messages.findLastIndex(({ role }) => role === 'user')
+  const text = wordsOf(messages[at]?.content)
+  return text.trim() === '' ? undefined : { text, at }
+}
+
+function wordsOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  const texts = listOf(content).flatMap((part) => textOf(recordOf(part).text) ?? [])
+  return texts.join('\n')
+}

@@ -1,0 +1,85 @@
+/** The retrieval sections of the configuration in force; stores that did not change keep their connections. */
+import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
+import type { RouteSection, Section } from '../config/schema/index.ts'
+import { type ReadText, tlsDigest } from '../config/tls-files.ts'
+import { AskedStore } from '../vector-stores/asked-store.ts'
+
+export type RetrievalSection = Section['retrieval'][number]
+
+/** One retrieval section with its store. */
+export interface Retriever {
+  readonly section: RetrievalSection
+  readonly store: AskedStore
+}
+
+interface Known {
+  /** Everything that its way and its work depend on. */
+  readonly identity: string
+  readonly store: AskedStore
+}
+
+export interface RetrievalWorld extends AuxiliaryWorld {
+  readonly readText: ReadText
+}
+
+export class Retrievals {
+  readonly #world: RetrievalWorld
+  #known = new Map<string, Known>()
+  #retrievers = new Map<string, Retriever>()
+
+  constructor(world: RetrievalWorld) {
+    this.#world = world
+  }
+
+  /** Opens the stores of a configuration, and closes those that are gone once they have answered. */
+  follow(section: Section): void {
+    const { http_proxy, no_proxy, tls, vector_stores } = section
+    const way = [http_proxy, no_proxy, tls, tlsDigest(tls, this.#world.readText)]
+    const known = new Map<string, Known>()
+    for (const one of vector_stores) {
+      const identity = JSON.stringify([one, way])
+      const before = this.#known.get(one.name)
+      const isSame = before?.identity === identity
+      const store = isSame ? before.store : new AskedStore(one, section, this.#world)
+      known.set(one.name, isSame ? before : { identity, store })
+    }
+    const gone = [...this.#known].filter(([name, one]) => known.get(name) !== one)
+    this.#known = known
+    this.#retrievers = new Map(
+      section.retrieval.flatMap((one) => {
+        const store = this.store(storeNameOf(one, vector_stores))
+        return store === undefined ? [] : [[one.name, { section: one, store }]]
+      }),
+    )
+    for (const [, { store }] of gone) store.close()
+  }
+
+  /** In the order of the route. */
+  of({ retrieval }: Pick<RouteSection, 'retrieval'>): readonly Retriever[] {
+    return retrieval.flatMap((name) => this.#retrievers.get(name) ?? [])
+  }
+
+  store(name: string): AskedStore | undefined {
+    return this.#known.get(name)?.store
+  }
+
+  /** The first retrieval section that asks a store: how its passages are read. */
+  readerOf(store: AskedStore): RetrievalSection | undefined {
+    return [...this.#retrievers.values()].find((one) => one.store === store)?.section
+  }
+
+  get stores(): readonly AskedStore[] {
+    return [...this.#known.values()].map(({ store }) => store)
+  }
+
+  close(): void {
+    for (const { store } of this.#known.values()) store.close()
+  }
+}
+
+/** Absent: the store of the same name, else the only one. */
+function storeNameOf({ name, store }: RetrievalSection, stores: Section['vector_stores']): string {
+  if (store !== undefined) return store
+  const isNamed = stores.some((one) => one.name === name)
+  return isNamed ? name : (stores[0]?.name ?? '')
+}

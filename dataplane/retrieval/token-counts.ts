@@ -1,0 +1,33 @@
+/** The tokens of texts that are put into a prompt, as the upstreams of a route count them. */
+import type { ChatRequest } from '../inner-form.ts'
+import { PromptTokens } from '../tokens/counter.ts'
+import type { Target } from '../upstream/target/targets.ts'
+
+type Counting = readonly Pick<Target, 'counter'>[]
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** The most that a text has at one of the upstreams, each counted by itself. */
+export async function textTokens(
+  texts: readonly string[],
+  request: ChatRequest,
+  upstreams: Counting,
+): Promise<readonly number[]> {
+  const [frame = 0, ...counts] = await Promise.all(
+    ['', ...texts].map((text) => messageTokens(text, request, upstreams)),
+  )
+  return counts.map((tokens) => Math.max(0, tokens - frame))
+}
+
+/** The same of a whole message. */
+export async function messageTokens(
+  content: string,
+  request: ChatRequest,
+  upstreams: Counting,
+): Promise<number> {
+  const { model } = request.body
+  const body = { model, messages: [{ role: 'user', content }] }
+  const tokens = new PromptTokens({ ...request, body, bytes: NO_BYTES, sparse: false })
+  await tokens.count(upstreams)
+  return tokens.most(upstreams)
+}

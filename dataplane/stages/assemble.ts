@@ -1,0 +1,87 @@
+/** What should the model know? Passages that the route's retrieval finds for the question are put before it. */
+import type { ChatRequest } from '../inner-form.ts'
+import type { Presence } from '../presence.ts'
+import { messageOf, withMessage } from '../retrieval/inserted.ts'
+import { type FoundPassage, type Library, lookUp, type Note } from '../retrieval/look-up.ts'
+import { dropLowest, keptOf, type Passage } from '../retrieval/passages.ts'
+import { questionOf } from '../retrieval/question.ts'
+import type { Retrievals, Retriever } from '../retrieval/retrievals.ts'
+import { messageTokens, textTokens } from '../retrieval/token-counts.ts'
+import type { Target } from '../upstream/target/targets.ts'
+import type { Admission } from './admit.ts'
+
+export interface Assembled {
+  readonly request: ChatRequest
+  /** All that were found, kept or not. */
+  readonly passages: readonly Passage[]
+}
+
+export interface Assembling {
+  readonly retrievals: Retrievals
+  readonly library: Library
+  readonly presence: Presence
+  readonly requestId: string
+  readonly note: Note
+}
+
+type Terms = Pick<Admission, 'caller' | 'route' | 'lane' | 'meter' | 'totalAt'>
+
+/** Throws ERR_GW_AUXILIARY_UNAVAILABLE where a store gives no answer and is not to be skipped. */
+export async function assemble(
+  request: ChatRequest,
+  terms: Terms,
+  assembling: Assembling,
+): Promise<Assembled> {
+  const question = questionOf(request.body)
+  if (question === undefined) return { request, passages: [] }
+  const retrievers = assembling.retrievals.of(terms.route.section)
+  const found = await find(question.text, retrievers, terms, assembling)
+  const { targets } = terms.lane
+  const counted = found.map((some) => count(some, request, targets))
+  const lists = await Promise.all(counted)
+  for (const [index, passages] of lists.entries()) {
+    const { max_context_tokens: most } = (retrievers[index] as Retriever).section
+    if (most !== undefined) dropLowest(passages, most, 'max_context_tokens')
+  }
+  const passages = lists.flat()
+  const kept = keptOf(passages)
+  if (kept.length === 0) return { request, passages }
+  const message = messageOf(kept)
+  terms.meter.addedTokens += await messageTokens(String(message.content), request, targets)
+  return { request: withMessage(request, message, question.at), passages }
+}
+
+async function find(
+  text: string,
+  retrievers: readonly Retriever[],
+  { caller, totalAt }: Terms,
+  { library, presence, requestId, note }: Assembling,
+): Promise<readonly (readonly FoundPassage[])[]> {
+  const leaving = new AbortController()
+  const { signal } = leaving
+  presence.begin({ leave: () => leaving.abort() })
+  try {
+    const enquiry = { text, tenant: caller.tenant, requestId, totalAt, signal }
+    return await lookUp(enquiry, retrievers, library, note)
+  } finally {
+    presence.done()
+  }
+}
+
+async function count(
+  found: readonly FoundPassage[],
+  request: ChatRequest,
+  targets: readonly Target[],
+): Promise<Passage[]> {
+  const tokens = await textTokens(
+    found.map(({ text }) => text),
+    request,
+    targets,
+  )
+  return found.map((one, index) => ({
+    ...one,
+    tokens: tokens[index] ?? 0,
+    kept: true,
+    reason: undefined,
+  }))
+}

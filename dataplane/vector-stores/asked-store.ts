@@ -1,0 +1,57 @@
+/** A vector store of the configuration: bounded in time, counted, and held to the tenant that asks. */
+import { Auxiliary, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
+import type { Section } from '../config/schema/index.ts'
+import { masked } from '../upstream/attempt/masking.ts'
+import type { Found, Search, StoreSection, VectorStore } from './contract.ts'
+import { VECTOR_STORES } from './index.ts'
+import { belongsTo } from './payload.ts'
+
+export class AskedStore {
+  readonly section: StoreSection
+  readonly #store: VectorStore
+  readonly #auxiliary: Auxiliary
+
+  constructor(section: StoreSection, whole: Section, world: AuxiliaryWorld) {
+    this.section = section
+    this.#store = VECTOR_STORES[section.provider](section, whole)
+    this.#auxiliary = new Auxiliary({ kind: 'vector_store', name: section.name }, world)
+  }
+
+  /** Nearest first, and no more than asked for. Throws AuxiliaryError. */
+  async search(
+    search: Search,
+    timeoutMs: number,
+    client: AbortSignal | undefined,
+  ): Promise<readonly Found[]> {
+    const question = (signal: AbortSignal) => this.#ask(search, signal)
+    const found = await this.#auxiliary.ask(question, { timeoutMs, signal: client })
+    this.#auxiliary.count('ok')
+    return found
+  }
+
+  /** As the status shows it. */
+  get state(): string {
+    return this.#auxiliary.state
+  }
+
+  close(): void {
+    this.#store.close()
+  }
+
+  async #ask(search: Search, signal: AbortSignal): Promise<readonly Found[]> {
+    const found = await this.#store.search(search, signal).catch((error: Error) => {
+      throw new Error(this.#masked(error.message))
+    })
+    const { tenant_field: field } = this.section
+    // The store has filtered already; one that does not filter must not be believed.
+    const isForeign = ({ payload }: Found) =>
+      field !== undefined && !belongsTo(payload, field, search.tenant)
+    if (found.some(isForeign)) throw new Error('it answered with passages of another tenant')
+    return found.filter(({ score }) => Number.isFinite(score)).slice(0, search.limit)
+  }
+
+  #masked(message: string): string {
+    const sent = { credential: this.section.api_key ?? '', headers: {} }
+    return masked({ class: 'server', message }, sent).message
+  }
+}
