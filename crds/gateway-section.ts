@@ -227,6 +227,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   guardrails: listMap('name'),
   'guardrails[].headers': { maxProperties: 64 },
   'alerts.headers': { maxProperties: 64 },
+  'telemetry.otlp_headers': { maxProperties: 64 },
 }
 
 function nodeAt(section: Tree, path: string): Tree {

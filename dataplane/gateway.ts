@@ -19,6 +19,7 @@ import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Objectives } from './telemetry/slo.ts'
 import type { Traces } from './telemetry/traces.ts'
+import type { Tracing } from './telemetry/tracing/tracing.ts'
 import type { Lane } from './upstream/target/targets.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
@@ -51,6 +52,8 @@ export interface Gateway {
   readonly infra: InfraCost
   readonly objectives: Objectives
   readonly traces: Traces
+  /** Sends traces to the collector of the configuration; undefined where that names none. */
+  tracing: Tracing | undefined
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Underway>
   draining: boolean

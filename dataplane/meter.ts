@@ -5,6 +5,8 @@ import type { ModelRequest, Usage } from './inner-form.ts'
 const BYTES_PER_TOKEN = 4
 
 export interface MeteredAttempt {
+  /** Its place among the attempts of the request. */
+  readonly index: number
   readonly upstream: string
   /** The model whose price applies. */
   readonly model: string
@@ -23,6 +25,7 @@ export class Meter {
 
   begin(upstream: string, model: string): MeteredAttempt {
     const attempt: MeteredAttempt = {
+      index: this.attempts.length,
       upstream,
       model,
       usage: undefined,

@@ -5,7 +5,7 @@ import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
 import type { Call } from './call.ts'
-import type { ChatRequest, Usage } from './inner-form.ts'
+import type { ChatRequest } from './inner-form.ts'
 import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { shownPassage } from './retrieval/passages.ts'
@@ -16,13 +16,14 @@ import { type Guarded, guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
-import { settle } from './stages/settle.ts'
+import { type Charge, settle } from './stages/settle.ts'
 import { continuing } from './telemetry/correlation.ts'
 import type {
   AttemptTrace,
   GuardrailTrace,
   PassedOver,
   RetrievalTrace,
+  Trace,
 } from './telemetry/traces.ts'
 import { identify } from './visit.ts'
 
@@ -98,12 +99,13 @@ export async function serve(
   // A store in this process answers at once; only a shared one is waited for.
   const admission = decided instanceof Promise ? await decided : decided
   noteAdmission(admission, visit)
+  trace.max_tokens = request.maxTokens ?? admission.maxTokens
   try {
     if (request.stream)
       response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
     const { presence } = response
     const { receivedAt } = call
-    const ids = continuing(trace)
+    const ids = continuing(trace, gateway.tracing)
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
     // Most routes have no guardrail and no retrieval, and wait for none.
@@ -119,7 +121,7 @@ export async function serve(
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
   } finally {
-    noteUsage(settle(request, admission, gateway), visit)
+    noteUsage(settle(request, admission, gateway), visit.trace)
   }
 }
 
@@ -197,9 +199,21 @@ async function assembled(
   return made.request
 }
 
-function noteUsage(usage: Usage | undefined, { trace }: Visit): void {
-  if (usage === undefined) return
-  trace.prompt_tokens = usage.promptTokens
-  trace.completion_tokens = usage.completionTokens
-  if (usage.estimated) trace.usage_estimated = true
+function noteUsage(charges: readonly Charge[], trace: Trace): void {
+  for (const { attempt, usage, nanos } of charges) {
+    trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
+    trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
+    if (usage.estimated) trace.usage_estimated = true
+    const entry = trace.attempts[attempt]
+    if (entry === undefined) continue
+    entry.usage = {
+      input_tokens: usage.promptTokens,
+      cached_tokens: usage.cachedTokens,
+      cache_write_tokens: usage.cacheWriteTokens ?? 0,
+      output_tokens: usage.completionTokens,
+      reasoning_tokens: usage.reasoningTokens,
+      estimated: usage.estimated,
+      cost_nano_usd: nanos,
+    }
+  }
 }

@@ -27,7 +27,10 @@ export async function serve(
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
   const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
-  if (!api.quiet) correlate(call.incoming, trace)
+  if (!api.quiet) {
+    correlate(call.incoming, trace)
+    gateway.tracing?.begin(trace)
+  }
   const visit = new Served(call, response, trace, gateway)
   gateway.visits.add(visit)
   if (!api.quiet) gateway.calledAt = clock.now()
@@ -104,6 +107,7 @@ function close({ call, response, trace, gateway, active }: Visit): void {
   trace.upstream = response.upstream
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
+  gateway.tracing?.end(trace, active.snapshot)
 }
 
 /** Many requests share a second. test/bench/micro/iso-time.ts: 0.1 us, formatted each time 0.9 us. */

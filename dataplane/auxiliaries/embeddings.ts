@@ -147,7 +147,7 @@ export class Embeddings {
       repeats: false,
     })
     presence.begin(attempt)
-    attempt.send({ requestId, clientRequestId: undefined, headers: [] })
+    attempt.send({ requestId, clientRequestId: undefined, headers: [], context: undefined })
     const outcome = await attempt.outcome
     presence.done()
     if (outcome.kind === 'failed') throw failureOf(name, outcome.failure)

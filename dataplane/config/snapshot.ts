@@ -25,6 +25,8 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly provider: Provider
   /** Scheme, host and port; where the connection pool goes. */
   readonly origin: string
+  /** The same for telemetry. */
+  readonly server: { readonly address: string; readonly port: number }
   /** Path prefix without a trailing slash, ending in the API version where the provider has one. */
   readonly basePath: string
   readonly section: UpstreamSection
@@ -164,6 +166,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     disabled,
     provider,
     origin,
+    server: serverOf(origin),
     basePath,
     section,
     model: section.model,
@@ -237,6 +240,12 @@ function splitEndpoint(
   if (basePath !== undefined) return { origin, basePath: basePath(path, settings) }
   const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
   return { origin, basePath: versioned ? path : path + (resolved(versionPath, settings) ?? '/v1') }
+}
+
+function serverOf(origin: string): UpstreamSettings['server'] {
+  const { hostname, port, protocol } = new URL(origin)
+  const usual = protocol === 'https:' ? 443 : 80
+  return { address: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? usual : Number(port) }
 }
 
 const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))

@@ -5,6 +5,7 @@ import type { Loaded } from '../config/load.ts'
 import type { Section } from '../config/schema/index.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
+import { Tracers } from '../telemetry/tracing/tracers.ts'
 import type { Targets } from '../upstream/target/targets.ts'
 
 export interface ReloadStatus {
@@ -31,6 +32,7 @@ export class Activation {
   waitsForStart: readonly string[] = []
   readonly #gateway: Gateway
   readonly #targets: Targets
+  readonly #tracers = new Tracers()
   /** The file of the start, from the root. */
   readonly file: string
   readonly folder: string
@@ -41,6 +43,7 @@ export class Activation {
 
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
     this.#gateway = gateway
+    this.#tracers.follow(gateway)
     this.#targets = targets
     this.loaded = loaded
     this.file = resolve(loaded.file)
@@ -69,6 +72,7 @@ export class Activation {
     gateway.objectives.follow(snapshot.section)
     gateway.guards.follow(snapshot.section)
     gateway.retrievals.follow(snapshot.section)
+    this.#tracers.follow(gateway)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

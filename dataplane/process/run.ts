@@ -235,6 +235,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
+    tracing: undefined,
     visits: new Roster(),
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,

@@ -62,6 +62,8 @@ export interface ProviderFacts {
   readonly name: string
   /** One sentence for the table of providers. */
   readonly summary: string
+  /** Its name in the semantic conventions of OpenTelemetry, where they have another. */
+  readonly genAiName?: string
   /** An API on the internet; else a runtime that you run. */
   readonly hosted: boolean
   /** Other names that a configuration may use, by their letters and digits alone, in lower case. */

@@ -1,5 +1,6 @@
 /** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
 import { GatewayError } from '../base/errors.ts'
+import type { PriceList } from '../budgets/price.ts'
 import type { Caller } from '../call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
@@ -33,6 +34,8 @@ export interface Admission {
   readonly fits: (target: Target) => boolean
   /** Whether it leaves the last places of an upstream to others: its tenant's priority is low. */
   readonly yields: boolean
+  /** The prices it is charged at; a reload changes those of later requests. */
+  readonly prices: PriceList
   /** Its lease in the store. */
   readonly lease: Lease
   /** How the tenant stands, by header name. */
@@ -90,6 +93,7 @@ function admission(
     maxTokens: quote.injected,
     fits: fitting(request, quote, lane),
     yields: limits.rules.yields(caller.tenant),
+    prices: limits.prices,
     lease,
     limitHeaders,
     inFlight,

@@ -9,7 +9,7 @@ import type { AnyPair, Inspector } from '../inspection/contract.ts'
 import { type Allowance, inspectedPair } from '../inspection/inspected.ts'
 import type { Presence } from '../presence.ts'
 import { Unsupported } from '../providers/unsupported.ts'
-import type { Continued } from '../telemetry/correlation.ts'
+import { type Continued, idsFor } from '../telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
 import { Attempt } from '../upstream/attempt/attempt.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
@@ -174,7 +174,7 @@ function begin(
     repeats: journey.hasCounted(target),
   })
   presence.begin(one)
-  one.send(asked.ids)
+  one.send(idsFor(asked.ids, settings, entry))
   return { one, entry }
 }
 
@@ -208,6 +208,8 @@ function openEntry(upstream: string, started_ms: number): AttemptTrace {
     upstream_limits: undefined,
     dropped: undefined,
     left_out: undefined,
+    span_id: undefined,
+    usage: undefined,
   }
 }
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { maskKeys } from '../base/shown-text.ts'
 import type { Incoming } from '../call.ts'
-import type { Trace } from './traces.ts'
+import type { AttemptTrace, Trace } from './traces.ts'
 
 /** The ids that go upstream with a request: the gateway's, the client's, and the headers that carry them. */
 export interface Continued {
@@ -10,6 +10,22 @@ export interface Continued {
   readonly clientRequestId: string | undefined
   /** Names and values, alternating. */
   readonly headers: readonly string[]
+  /** The trace that goes on, where there is one. */
+  readonly context: TraceContext | undefined
+}
+
+/** W3C trace context as attempts carry it on. */
+interface TraceContext {
+  readonly traceId: string
+  readonly flags: string
+  readonly state: string | undefined
+  /** The span that is the parent of the upstream's work: one of the attempt, or the same for the whole request. */
+  readonly spanId: () => string
+}
+
+/** Makes ids of spans. */
+export interface SpanIds {
+  spanId(): string
 }
 
 const ID = /^[!-~]{1,128}$/
@@ -40,19 +56,48 @@ export function visibleId(value: string | string[] | undefined): string | undefi
 }
 
 /** The trace goes on with its id; the gateway is the parent of what the upstream does. */
-export function continuing(trace: Trace): Continued {
-  const { request_id: requestId, client_request_id: clientRequestId, traceparent } = trace
-  if (clientRequestId === undefined && traceparent === undefined) {
-    return { requestId, clientRequestId, headers: NONE }
-  }
-  const headers: string[] = []
-  if (clientRequestId !== undefined) headers.push('x-client-request-id', clientRequestId)
-  if (traceparent !== undefined) {
-    const span = hash('sha256', requestId).slice(0, 16)
-    headers.push('traceparent', `00-${trace.trace_id}-${span}-${traceparent.slice(-2)}`)
-    if (trace.tracestate !== undefined) headers.push('tracestate', trace.tracestate)
-  }
-  return { requestId, clientRequestId, headers }
+export function continuing(trace: Trace, tracing?: SpanIds): Continued {
+  const { request_id: requestId, client_request_id: clientRequestId } = trace
+  const headers = clientRequestId === undefined ? NONE : ['x-client-request-id', clientRequestId]
+  return { requestId, clientRequestId, headers, context: contextOf(trace, tracing) }
+}
+
+function contextOf(trace: Trace, tracing: SpanIds | undefined): TraceContext | undefined {
+  const { trace_id: traceId, traceparent, tracestate: state } = trace
+  if (traceId === undefined) return undefined
+  const given = traceparent === undefined ? 0 : flagsOf(traceparent)
+  const flags = `0${trace.trace_flags ?? given}`
+  if (tracing !== undefined) return { traceId, flags, state, spanId: () => tracing.spanId() }
+  const spanId = hash('sha256', trace.request_id).slice(0, 16)
+  return { traceId, flags, state, spanId: () => spanId }
+}
+
+/** The flags that are defined: sampled, and random. */
+export function flagsOf(traceparent: string): number {
+  return Number.parseInt(traceparent.slice(53, 55), 16) & 3
+}
+
+/** An upstream as far as ids go. */
+interface Addressee {
+  readonly provider: { readonly hosted: boolean }
+  readonly section: { readonly endpoint?: string | undefined }
+}
+
+/** The ids that one attempt carries. The API of a company is not shown whose request led to it. */
+export function idsFor(
+  ids: Continued,
+  { provider, section }: Addressee,
+  attempt: Pick<AttemptTrace, 'span_id'>,
+): Continued {
+  const { context } = ids
+  if (context === undefined) return ids
+  const span = context.spanId()
+  attempt.span_id = span
+  if (provider.hosted && section.endpoint === undefined) return ids
+  const { traceId, flags, state } = context
+  const headers = [...ids.headers, 'traceparent', `00-${traceId}-${span}-${flags}`]
+  if (state !== undefined) headers.push('tracestate', state)
+  return { ...ids, headers }
 }
 
 function isTraceparent(text: string): boolean {

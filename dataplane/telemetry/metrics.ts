@@ -170,6 +170,9 @@ export const METRICS = {
     'kind',
     'name',
   ),
+  spansExported: counter('gw_spans_exported_total', 'Spans that the collector took.'),
+  spansDropped: counter('gw_spans_dropped_total', 'Spans that no collector took.', 'reason'),
+  spanExports: counter('gw_span_exports_total', 'Batches of spans, by how they ended.', 'result'),
   reloads: counter('gw_config_reload_total', 'Attempts to take a new configuration.', 'result'),
   reloadedAt: gauge(
     'gw_config_last_reload_timestamp_seconds',

@@ -20,6 +20,22 @@ export interface AttemptTrace {
   dropped: readonly string[] | undefined
   /** Hints and members of other APIs that the upstream has no place for. */
   left_out: readonly string[] | undefined
+  /** Of OpenTelemetry: sent to the upstream as the parent of its work. */
+  span_id: string | undefined
+  /** Its tokens and their cost, where it used any. */
+  usage: AttemptUsage | undefined
+}
+
+/** Cached, written and reasoning tokens are parts of the input and the output. */
+export interface AttemptUsage {
+  readonly input_tokens: number
+  readonly cached_tokens: number
+  readonly cache_write_tokens: number
+  readonly output_tokens: number
+  readonly reasoning_tokens: number
+  /** Counted from what was seen, because the upstream did not say. */
+  readonly estimated: boolean
+  readonly cost_nano_usd: number
 }
 
 /** An upstream that was looked at and not tried. */
@@ -61,6 +77,9 @@ export class Trace {
   trace_id: string | undefined = undefined
   traceparent: string | undefined = undefined
   tracestate: string | undefined = undefined
+  /** The span of the request and the flags of its trace, where OpenTelemetry is on. */
+  span_id: string | undefined = undefined
+  trace_flags: number | undefined = undefined
   tenant: string | undefined = undefined
   key: string | undefined = undefined
   /** `none` where no model was asked. */
@@ -71,6 +90,8 @@ export class Trace {
   strategy: string | undefined = undefined
   upstream = 'none'
   stream: boolean | undefined = undefined
+  /** The most tokens that one answer may have, where anybody says so. */
+  max_tokens: number | undefined = undefined
   status = 0
   code: string | undefined = undefined
   message: string | undefined = undefined
@@ -133,8 +154,12 @@ export class Traces {
     return [...all].slice(0, limit)
   }
 
-  get(requestId: string): Trace | undefined {
-    return this.list(Number.POSITIVE_INFINITY).find((trace) => trace.request_id === requestId)
+  /** By the id of the request, or of its W3C trace. */
+  get(id: string): Trace | undefined {
+    const all = this.list(Number.POSITIVE_INFINITY)
+    return (
+      all.find(({ request_id }) => request_id === id) ?? all.find(({ trace_id }) => trace_id === id)
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 /** Streams of every provider as bytes: cut anywhere, changed at random, and without an end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Meter } from '../../dataplane/meter.ts'
 import type { Provider } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { Tap } from '../../dataplane/streaming/tap.ts'
@@ -99,7 +100,7 @@ function framesOf({ framing }: Provider, chunks: readonly Buffer[]): Buffer[] {
 function shown(provider: Provider, chunks: readonly Buffer[], client: object = {}) {
   const { framing, operations } = provider
   const request = aRequest({ ...client, stream: true, stream_options: { include_usage: true } })
-  const metered = { upstream: 'a', model: 'm', usage: undefined, contentEvents: 0, answerBytes: 0 }
+  const metered = new Meter().begin('a', 'm')
   const tap = new Tap(chatStream(provider, request), framing, metered)
   const framer = framing.open()
   const out = chunks.flatMap((chunk) => {

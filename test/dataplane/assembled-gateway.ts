@@ -67,6 +67,7 @@ export function assemble(
     infra: new InfraCost(clock.wall()),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),
+    tracing: undefined,
     visits: new Roster(),
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { continuing, correlate } from '../../dataplane/telemetry/correlation.ts'
+import { continuing, correlate, idsFor } from '../../dataplane/telemetry/correlation.ts'
 import { Trace } from '../../dataplane/telemetry/traces.ts'
 import { type Headers, headed } from './headed.ts'
 
@@ -15,8 +15,10 @@ function taken(headers: Headers, id = 'tag-1'): Trace {
   return trace
 }
 
-function sent(headers: Headers, id?: string): Record<string, string> {
-  const list = continuing(taken(headers, id)).headers
+const RUNTIME = { provider: { hosted: false }, section: {} }
+
+function sent(headers: Headers, id?: string, upstream = RUNTIME): Record<string, string> {
+  const list = idsFor(continuing(taken(headers, id)), upstream, { span_id: undefined }).headers
   return Object.fromEntries(
     Array.from({ length: list.length / 2 }, (_, at) => [list[at * 2], list[at * 2 + 1]]),
   )
@@ -27,6 +29,7 @@ test('a request without ids of others sends none on', () => {
     requestId: 'tag-1',
     clientRequestId: undefined,
     headers: [],
+    context: undefined,
   })
   assert.equal(continuing(taken({})).headers, continuing(taken({})).headers)
 })
@@ -64,6 +67,7 @@ test('a trace goes on with its id and flags, and with a span of this request', (
     [PARENT, '01'],
     [PARENT.replace(/01$/, '00'), '00'],
     [`${PARENT.replace(/^00/, 'cc')}-what-the-future-brings`, '01'],
+    [PARENT.replace(/01$/, 'ff'), '03'],
     [PARENT.replace(/^00/, 'cc'), '01'],
   ] as const) {
     const trace = taken({ traceparent })
@@ -74,6 +78,30 @@ test('a trace goes on with its id and flags, and with a span of this request', (
     assert.ok(!next.includes('00f067aa0ba902b7'))
     assert.equal(sent({ traceparent }).traceparent, next)
     assert.notEqual(sent({ traceparent }, 'tag-2').traceparent, next)
+  }
+})
+
+test('the API of a company is not shown the trace; one with an endpoint of your own is', () => {
+  const hosted = { provider: { hosted: true }, section: {} }
+  const asked = { traceparent: PARENT, tracestate: 'a=b', 'x-request-id': 'id' }
+  assert.deepEqual(sent(asked, 'tag-1', hosted), { 'x-client-request-id': 'id' })
+  const own = { ...hosted, section: { endpoint: 'http://127.0.0.1:1' } }
+  assert.deepEqual(Object.keys(sent(asked, 'tag-1', own)), [
+    'x-client-request-id',
+    'traceparent',
+    'tracestate',
+  ])
+})
+
+test('where spans are made, each attempt is the parent of what its upstream does', () => {
+  let spans = 0
+  const spanId = () => String(++spans).padStart(16, '0')
+  const ids = continuing(taken({ traceparent: PARENT }), { spanId })
+  for (const span of ['0000000000000001', '0000000000000002']) {
+    const attempt = { span_id: undefined }
+    const { headers } = idsFor(ids, RUNTIME, attempt)
+    assert.deepEqual(headers, ['traceparent', `00-${TRACE_ID}-${span}-01`])
+    assert.equal(attempt.span_id, span)
   }
 })
 

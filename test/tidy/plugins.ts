@@ -34,7 +34,8 @@ test('every plugin stands in its registry', () => {
 const NAMED = Object.values(PROVIDER_FACTS).map(({ name, aliases = [], spellings = [] }) => {
   const words = [name, ...aliases, ...spellings].join('|')
   const asWord = `['"\`](?:${words})(?=['"\`:_])`
-  const asProperty = `(?<![\\w-])${name}\\??:|(?<=[\\w\\])!?])\\.${name}\\b`
+  // `azure.ai.openai` is Azure's name in telemetry.
+  const asProperty = `(?<![\\w-])${name}\\??:|(?<=[\\w\\])!?])(?<!'azure\\.ai)\\.${name}\\b`
   return { name, pattern: new RegExp(`${asWord}|${asProperty}|providers/${name}/`) }
 })
 /** Files that may name one, and why. */

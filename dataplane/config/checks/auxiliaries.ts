@@ -59,6 +59,24 @@ const alertHeadersAreSent: Check = ({ alerts }) =>
       ]
     : []
 
+const collectorIsThere: Check = ({ telemetry }) =>
+  telemetry.otlp_headers !== undefined && telemetry.otlp_endpoint === undefined
+    ? [
+        refuse(
+          at('telemetry', 'otlp_headers'),
+          'cannot take effect: there is no otlp_endpoint',
+          'Add otlp_endpoint:, or remove otlp_headers.',
+        ),
+      ]
+    : []
+
+const collectorIsABase: Check = ({ telemetry: { otlp_endpoint } }) => {
+  const url = otlp_endpoint === undefined ? null : URL.parse(otlp_endpoint)
+  if (url === null || (url.search === '' && url.hash === '')) return []
+  const fix = 'Write the base URL alone, such as http://host:4318, and credentials as otlp_headers.'
+  return [refuse(at('telemetry', 'otlp_endpoint'), 'holds a query or fragment', fix)]
+}
+
 const tokenDefaultFitsWindow: Check = (section) =>
   section.routes.flatMap((route, index) => {
     const largest = largestWindow(section, route)
@@ -74,6 +92,8 @@ export const auxiliaryChecks = [
   retrievalHasStore,
   storeEmbeddingsExist,
   alertHeadersAreSent,
+  collectorIsThere,
+  collectorIsABase,
   tokenDefaultFitsWindow,
 ]
 

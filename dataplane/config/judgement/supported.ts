@@ -17,7 +17,6 @@ interface Row {
 
 const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'context' },
-  { field: 'telemetry.otlp_endpoint' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
   { field: 'routes.*.semantic.classifier', values: ['builtin'] },
   { field: 'routes.*.semantic.embedding' },

@@ -1,7 +1,7 @@
 /** The whole document: one schema for the file, the resource, the JSON schema and the docs. */
 import { z } from 'zod'
 import { Context, Guardrail, Retrieval, VectorStore } from './auxiliaries.ts'
-import { headers, name, text, url } from './fields.ts'
+import { count, headers, name, text, url } from './fields.ts'
 import { ApiKey } from './keys.ts'
 import { Budget, Pricing, RateLimits } from './limits.ts'
 import { Listener } from './listener.ts'
@@ -17,7 +17,27 @@ const Alerts = z.strictObject({
 })
 
 const Telemetry = z.strictObject({
-  otlp_endpoint: url().optional().describe('OpenTelemetry collector for traces.'),
+  otlp_endpoint: url()
+    .optional()
+    .describe(
+      'OpenTelemetry collector for traces, over HTTP with protobuf: http://host:4318; /v1/traces is appended.',
+    ),
+  otlp_headers: headers().optional().describe('Headers sent to the collector.'),
+  otlp_timeout_ms: count(60_000)
+    .default(10_000)
+    .describe('Milliseconds that the collector has for one batch.'),
+  sample_ratio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.01)
+    .describe(
+      'Share of traces that is kept where the client has not decided; errors and slow requests are always kept.',
+    ),
+  slow_ms: count(86_400_000)
+    .default(10_000)
+    .describe('A request that takes this long is kept as a trace.'),
+  service_name: name().default('gw').describe('service.name of the traces.'),
   trace_ring: z
     .int()
     .min(0)

@@ -24,10 +24,11 @@ type UrlKind = 'url' | 'webhook'
 /** The address of a URL may be shown, but not its path, which authenticates a webhook. */
 function credentialKind(path: Path): CredentialKind | undefined {
   const field = path.at(-1)
-  if (field === 'api_key' || path.at(-2) === 'headers') return 'whole'
+  const owner = path.at(-2)
+  if (field === 'api_key' || owner === 'headers' || owner === 'otlp_headers') return 'whole'
   const section = path.at(1)
   if (field === 'webhook_url') return 'webhook'
-  if (field === 'http_proxy') return 'url'
+  if (field === 'http_proxy' || field === 'otlp_endpoint') return 'url'
   if (section === 'rate_limits' && field === 'url') return 'url'
   return section === 'vector_stores' && field === 'endpoint' ? 'url' : undefined
 }

@@ -4,6 +4,7 @@ import { basePathOf } from './address.ts'
 
 export const facts: ProviderFacts = {
   name: 'azure_openai',
+  genAiName: 'azure.ai.openai',
   summary: 'Azure OpenAI, by its /openai/v1 paths or, with a dated api_version, by deployment.',
   hosted: true,
   aliases: ['azure'],

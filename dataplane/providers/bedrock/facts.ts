@@ -5,6 +5,7 @@ import { namedIn } from './model-name.ts'
 
 export const facts: ProviderFacts = {
   name: 'bedrock',
+  genAiName: 'aws.bedrock',
   summary: "Amazon Bedrock's Converse API, for all models behind it.",
   hosted: true,
   aliases: ['awsbedrock', 'amazonbedrock'],

@@ -5,6 +5,7 @@ const MILLION = 1_048_576
 
 export const facts: ProviderFacts = {
   name: 'gemini',
+  genAiName: 'gcp.gemini',
   summary: "Google's Gemini API, or with project and region the same models on Vertex AI.",
   hosted: true,
   aliases: ['googlegemini'],

@@ -3,6 +3,7 @@ import type { ProviderFacts } from '../facts-contract.ts'
 
 export const facts: ProviderFacts = {
   name: 'mistral',
+  genAiName: 'mistral_ai',
   summary: "Mistral's hosted API.",
   hosted: true,
   aliases: ['mistralai'],

@@ -6,7 +6,6 @@ import { PROVIDER_NAMES, PROVIDERS } from '../../../dataplane/providers/index.ts
 
 const REFUSED: [string, unknown][] = [
   ['context', { context: { reserve_completion_tokens: 1 } }],
-  ['otlp_endpoint', { telemetry: { otlp_endpoint: 'http://a' } }],
   ...PROVIDER_NAMES.filter((name) => !PROVIDERS.has(name)).map((provider): [string, unknown] => [
     'provider',
     { upstreams: [{ provider }] },
@@ -63,8 +62,6 @@ const ACCEPTED: unknown[] = [
   { rate_limits: { backend: 'redis', redis: { url: 'redis://a' } } },
   { alerts: { webhook_url: 'http://a', headers: { a: 'b' } } },
   { state_dir: '/a' },
-  { telemetry: { trace_ring: 2000, access_log: true } },
-  { routes: [{ strategy: 'weighted', retrieval: ['a'], guardrails: ['b'] }] },
   { upstreams: [{ provider: 'vllm', health_check: {}, circuit_breaker: {}, max_queue_depth: 1 }] },
   { routes: [{ strategy: 'sinlge' }], upstreams: [{ provider: '${env:P}' }] },
 ]

@@ -33,6 +33,8 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     upstream_limits: undefined,
     dropped: undefined,
     left_out: undefined,
+    span_id: undefined,
+    usage: undefined,
   }
   const [began, ended, next, last] = rig.heard
   assert.deepEqual(began, ['began', { upstream: 'a', started_ms: 0, ...open }])
@@ -48,6 +50,8 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     upstream_limits: undefined,
     dropped: undefined,
     left_out: undefined,
+    span_id: undefined,
+    usage: undefined,
   })
   assert.doesNotMatch(reason, /0123456789/)
   assert.deepEqual(next, ['began', { upstream: 'b', started_ms: 1000, ...open }])

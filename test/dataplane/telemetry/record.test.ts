@@ -21,6 +21,8 @@ const attempt = {
   upstream_limits: undefined,
   dropped: undefined,
   left_out: undefined,
+  span_id: undefined,
+  usage: undefined,
 }
 
 test('a request is counted by route, upstream and status, timed by operation, kept as a trace and written as a line', () => {

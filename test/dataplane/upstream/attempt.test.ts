@@ -62,7 +62,7 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
       repeats: false,
     })
   const one = begin()
-  const ids = { requestId: 'r-1', clientRequestId: undefined, headers: [] }
+  const ids = { requestId: 'r-1', clientRequestId: undefined, headers: [], context: undefined }
   const wire = () => handler ?? assert.fail('Nothing was sent.')
   const answer = {
     head: (status: number, headers: Record<string, string> = JSON_HEAD) =>

@@ -137,6 +137,7 @@ export function aRig(gw: {
           requestId: 'tag-1',
           clientRequestId: 'tag-7',
           headers: ['x-client-request-id', 'tag-7'],
+          context: undefined,
         },
         receivedAt: now,
         presence,

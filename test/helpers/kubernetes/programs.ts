@@ -44,6 +44,8 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     programs: { 'kube-score': 'github.com/zegl/kube-score/cmd/kube-score' },
   },
   helm4: { module: 'helm.sh/helm/v4', programs: { helm4: 'helm.sh/helm/v4/cmd/helm' } },
+  // Decodes what is sent to collectors of OpenTelemetry.
+  otlp: { module: 'go.opentelemetry.io/proto/otlp', programs: { 'decode-otlp': '.' } },
   coredns: {
     module: 'github.com/coredns/coredns',
     programs: { coredns: 'github.com/coredns/coredns' },

@@ -90,6 +90,7 @@ export function simulate(
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),
+    tracing: undefined,
     visits: new Roster(),
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,

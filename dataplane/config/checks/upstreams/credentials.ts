@@ -44,6 +44,7 @@ const URLS: readonly Path[] = [
   at('rate_limits', 'redis', 'url'),
   at('http_proxy'),
   at('alerts', 'webhook_url'),
+  at('telemetry', 'otlp_endpoint'),
 ]
 
 /** They work, so that who tries something out is only warned; the operator refuses them. */
@@ -106,6 +107,7 @@ function headerPaths(written: unknown): Path[] {
     ...listBelow(written, 'gw', 'upstreams').map((_, index) => at('upstreams', index, 'headers')),
     ...listBelow(written, 'gw', 'guardrails').map((_, index) => at('guardrails', index, 'headers')),
     at('alerts', 'headers'),
+    at('telemetry', 'otlp_headers'),
   ]
 }
 

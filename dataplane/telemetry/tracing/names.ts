@@ -1,0 +1,60 @@
+/**
+ * Names of attributes, by the semantic conventions of OpenTelemetry: HTTP of release 1.41, and those for generative AI as they
+ * stood in November 2026, when all of them were in development. A name that moves is changed here.
+ */
+import { keyOf } from './writer.ts'
+
+/** Everything of ours begins with `gw.`, so that sums can leave out or pick out the gateway's spans. */
+export const NAMES = {
+  method: keyOf('http.request.method'),
+  route: keyOf('http.route'),
+  path: keyOf('url.path'),
+  status: keyOf('http.response.status_code'),
+  resends: keyOf('http.request.resend_count'),
+  errorType: keyOf('error.type'),
+  serverAddress: keyOf('server.address'),
+  serverPort: keyOf('server.port'),
+  operation: keyOf('gen_ai.operation.name'),
+  provider: keyOf('gen_ai.provider.name'),
+  requestModel: keyOf('gen_ai.request.model'),
+  requestStream: keyOf('gen_ai.request.stream'),
+  maxTokens: keyOf('gen_ai.request.max_tokens'),
+  firstChunk: keyOf('gen_ai.response.time_to_first_chunk'),
+  inputTokens: keyOf('gen_ai.usage.input_tokens'),
+  outputTokens: keyOf('gen_ai.usage.output_tokens'),
+  cacheRead: keyOf('gen_ai.usage.cache_read.input_tokens'),
+  cacheWrite: keyOf('gen_ai.usage.cache_write.input_tokens'),
+  /** The name of `cacheWrite` until release 1.41, which backends still read. */
+  cacheCreation: keyOf('gen_ai.usage.cache_creation.input_tokens'),
+  reasoning: keyOf('gen_ai.usage.reasoning.output_tokens'),
+  cost: keyOf('gen_ai.usage.cost'),
+  gatewayCost: keyOf('gw.cost_usd'),
+  estimated: keyOf('gw.usage_estimated'),
+  requestId: keyOf('gw.request_id'),
+  gateway: keyOf('gw.gateway'),
+  tenant: keyOf('gw.tenant'),
+  keyId: keyOf('gw.key_id'),
+  model: keyOf('gw.model'),
+  gatewayRoute: keyOf('gw.route'),
+  strategy: keyOf('gw.strategy'),
+  attempts: keyOf('gw.attempts'),
+  overhead: keyOf('gw.overhead_ms'),
+  firstToken: keyOf('gw.ttft_ms'),
+  code: keyOf('gw.code'),
+  sampled: keyOf('gw.sampled'),
+  upstream: keyOf('gw.upstream'),
+  attempt: keyOf('gw.attempt'),
+  outcome: keyOf('gw.outcome'),
+  why: keyOf('gw.why'),
+  guardrail: keyOf('gw.guardrail'),
+  side: keyOf('gw.side'),
+  verdict: keyOf('gw.verdict'),
+  duration: keyOf('gw.duration_ms'),
+} as const
+
+/** Values of `gen_ai.operation.name`, by operation. */
+export const OPERATIONS: Readonly<Record<string, string>> = {
+  chat: 'chat',
+  completions: 'text_completion',
+  embeddings: 'embeddings',
+}

@@ -1,0 +1,72 @@
+/** Traces of requests, decided at their end, and written for a collector. Absent where none is configured. */
+import type { Clock } from '../../base/clock.ts'
+import type { Snapshot } from '../../config/snapshot.ts'
+import { flagsOf, type SpanIds } from '../correlation.ts'
+import type { Trace } from '../traces.ts'
+import type { Exporter } from './exporter.ts'
+import { Allowance, flagsOfNew, isError, type RandomIds, Ratio, SAMPLED } from './sampling.ts'
+
+export interface Sampling {
+  readonly sample_ratio: number
+  readonly slow_ms: number
+}
+
+export class Tracing implements SpanIds {
+  readonly #ids: RandomIds
+  readonly #ratio: Ratio
+  readonly #slowMs: number
+  readonly #clock: Clock
+  readonly exporter: Exporter
+  readonly #allowance = new Allowance()
+
+  constructor(sampling: Sampling, exporter: Exporter, ids: RandomIds, clock: Clock) {
+    this.#ids = ids
+    this.#ratio = new Ratio(sampling.sample_ratio)
+    this.#slowMs = sampling.slow_ms
+    this.#clock = clock
+    this.exporter = exporter
+  }
+
+  spanId(): string {
+    return this.#ids.spanId()
+  }
+
+  /** Joins the client's trace, or begins one. test/bench/micro/spans.ts: 0.8 us with what upstreams are sent. */
+  begin(trace: Trace): void {
+    trace.span_id = this.#ids.spanId()
+    if (trace.traceparent !== undefined) {
+      trace.trace_flags = flagsOf(trace.traceparent)
+      return
+    }
+    trace.trace_id = this.#ids.traceId()
+    trace.trace_flags = flagsOfNew(this.#ratio.keeps(trace.trace_id))
+  }
+
+  /** Keeps what was sampled, and beyond that what failed or was slow. */
+  end(trace: Trace, snapshot: Snapshot): void {
+    // It began before tracing was switched on.
+    if (trace.span_id === undefined) return
+    if (this.#isSampled(trace)) {
+      this.exporter.add({ trace, snapshot, kept: undefined })
+      return
+    }
+    const kept = this.#notable(trace, snapshot)
+    if (kept === undefined) return
+    if (this.#allowance.takes(kept, '', this.#clock.wall()))
+      this.exporter.add({ trace, snapshot, kept })
+  }
+
+  #isSampled({ trace_flags = 0, traceparent, tenant }: Trace): boolean {
+    if ((trace_flags & SAMPLED) === 0) return false
+    if (traceparent === undefined) return true
+    return this.#allowance.takes('parent', tenant ?? '', this.#clock.wall())
+  }
+
+  #notable(trace: Trace, { routes, section }: Snapshot): 'error' | 'slow' | undefined {
+    if (isError(trace)) return 'error'
+    if (trace.duration_ms >= this.#slowMs) return 'slow'
+    if (trace.ttft_ms === undefined) return undefined
+    const slo = routes.get(trace.route)?.section.slo ?? section.slo
+    return slo !== undefined && trace.ttft_ms > slo.ttft_p95_ms ? 'slow' : undefined
+  }
+}

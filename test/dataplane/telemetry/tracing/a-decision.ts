@@ -1,0 +1,93 @@
+/** A decision with one failed attempt and one that served, and a snapshot that knows its upstreams. */
+import { type AttemptTrace, Trace } from '../../../../dataplane/telemetry/traces.ts'
+import { aSnapshotOf } from '../../stages/snapshots.ts'
+
+export const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+export const PARENT_ID = '00f067aa0ba902b7'
+export const SPAN_ID = '1111111111111111'
+export const USAGE = {
+  input_tokens: 812,
+  cached_tokens: 512,
+  cache_write_tokens: 100,
+  output_tokens: 233,
+  reasoning_tokens: 33,
+  estimated: false,
+  cost_nano_usd: 91_000,
+}
+
+export const snapshot = aSnapshotOf({
+  upstreams: [
+    { name: 'local', provider: 'vllm', endpoint: 'http://[::1]:8000', model: 'llama' },
+    {
+      name: 'eu',
+      provider: 'azure_openai',
+      endpoint: 'https://x.openai.azure.com',
+      model: 'gpt-4o-mini',
+      api_key: '${env:SECRET}',
+    },
+  ],
+  routes: [
+    {
+      name: 'chat',
+      strategy: 'primary_with_fallback',
+      primary: 'local',
+      fallback: ['eu'],
+      upstreams: [],
+    },
+  ],
+})
+
+export function anAttempt(fields: Partial<AttemptTrace>): AttemptTrace {
+  return {
+    upstream: 'local',
+    started_ms: 2,
+    ended_ms: 10.5,
+    outcome: 'ok',
+    status: undefined,
+    reason: undefined,
+    upstream_request_id: undefined,
+    upstream_limits: undefined,
+    dropped: undefined,
+    left_out: undefined,
+    span_id: '2222222222222222',
+    usage: undefined,
+    ...fields,
+  }
+}
+
+export function aTrace(fields: Partial<Trace> = {}): Trace {
+  const trace = new Trace(
+    'r-1',
+    '2026-11-21T12:00:00.250Z',
+    'POST',
+    '/v1/chat/completions?key=hush',
+  )
+  return Object.assign(trace, {
+    trace_id: TRACE_ID,
+    traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`,
+    trace_flags: 1,
+    span_id: SPAN_ID,
+    tenant: 'acme',
+    key: 'k1',
+    operation: 'chat',
+    model: 'chat',
+    route: 'chat',
+    strategy: 'primary_with_fallback',
+    status: 200,
+    stream: true,
+    max_tokens: 100,
+    ttft_ms: 20,
+    duration_ms: 40,
+    attempts: [
+      anAttempt({ outcome: 'overloaded', status: 503 }),
+      anAttempt({
+        upstream: 'eu',
+        started_ms: 12,
+        ended_ms: 20,
+        span_id: '3333333333333333',
+        usage: USAGE,
+      }),
+    ],
+    ...fields,
+  })
+}

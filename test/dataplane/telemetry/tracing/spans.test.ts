@@ -1,0 +1,216 @@
+/** A decision as spans: which there are, what they say, and what they never say. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
+import { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
+import { aClock } from '../../../helpers/clock.ts'
+import { type ReadBatch, readBatch } from '../../../helpers/telemetry/spans.ts'
+import { anAttempt, aTrace, PARENT_ID, SPAN_ID, snapshot, TRACE_ID, USAGE } from './a-decision.ts'
+
+function batchOf(trace: Trace, kept?: 'error' | 'slow'): ReadBatch {
+  const bodies: Buffer[] = []
+  const exporter = new Exporter({
+    post: async (body) => {
+      bodies.push(Buffer.from(body))
+      return { kind: 'taken', rejected: 0 }
+    },
+    resource: { 'service.name': 'gw' },
+    version: '1.4.0',
+    clock: aClock(),
+    random: () => 0.5,
+    exported: { value: 0 },
+    dropped: () => ({ value: 0 }),
+    posts: () => ({ value: 0 }),
+    warn() {},
+  })
+  exporter.add({ trace, snapshot, kept })
+  exporter.flush()
+  assert.equal(bodies.length, 1)
+  return readBatch(bodies[0] ?? Buffer.alloc(0))
+}
+
+const START = BigInt(Date.parse('2026-11-21T12:00:00.250Z')) * 1_000_000n
+
+/** Times are exact to a quarter of a microsecond. */
+function msAfterStart(time: bigint): number {
+  return Math.abs(Math.round(Number(time - START) / 1000) / 1000)
+}
+
+test('a request is one SERVER span of the caller, and one CLIENT span for each attempt', () => {
+  const { resource, scope, spans } = batchOf(aTrace())
+  assert.deepEqual([resource, scope], [{ 'service.name': 'gw' }, ['gw', '1.4.0']])
+  assert.deepEqual(
+    spans.map(({ name, kind, spanId, parent, traceId, status, flags }) => [
+      name,
+      kind,
+      spanId,
+      parent,
+      traceId,
+      status,
+      flags,
+    ]),
+    [
+      ['POST /v1/chat/completions', 2, SPAN_ID, PARENT_ID, TRACE_ID, 0, 0x301],
+      ['chat llama', 3, '2222222222222222', SPAN_ID, TRACE_ID, 2, 0x101],
+      ['chat gpt-4o-mini', 3, '3333333333333333', SPAN_ID, TRACE_ID, 0, 0x101],
+    ],
+  )
+  assert.deepEqual(
+    spans.map(({ start, end }) => [msAfterStart(start), msAfterStart(end)]),
+    [
+      [0, 40],
+      [2, 10.5],
+      [12, 40],
+    ],
+  )
+})
+
+test('the span of a request has HTTP attributes and what the gateway decided', () => {
+  const [server] = batchOf(aTrace()).spans
+  assert.deepEqual(server?.attributes, {
+    'http.request.method': 'POST',
+    'http.route': '/v1/chat/completions',
+    'url.path': '/v1/chat/completions',
+    'http.response.status_code': 200,
+    'gw.request_id': 'r-1',
+    'gw.tenant': 'acme',
+    'gw.key_id': 'k1',
+    'gw.model': 'chat',
+    'gw.route': 'chat',
+    'gw.strategy': 'primary_with_fallback',
+    'gw.attempts': 2,
+    'gw.overhead_ms': 2,
+    'gw.ttft_ms': 20,
+  })
+})
+
+test('the span of an attempt has the attributes of generative AI, tokens and cost among them', () => {
+  const [, failed, served] = batchOf(aTrace()).spans
+  const common = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.stream': true,
+    'gen_ai.request.max_tokens': 100,
+  }
+  assert.deepEqual(failed?.attributes, {
+    ...common,
+    'gen_ai.provider.name': 'vllm',
+    'gen_ai.request.model': 'llama',
+    'server.address': '::1',
+    'server.port': 8000,
+    'gw.upstream': 'local',
+    'gw.attempt': 1,
+    'gw.outcome': 'overloaded',
+    'http.response.status_code': 503,
+    'error.type': '503',
+  })
+  assert.deepEqual(served?.attributes, {
+    ...common,
+    'gen_ai.provider.name': 'azure.ai.openai',
+    'gen_ai.request.model': 'gpt-4o-mini',
+    'server.address': 'x.openai.azure.com',
+    'server.port': 443,
+    'gw.upstream': 'eu',
+    'gw.attempt': 2,
+    'gw.outcome': 'ok',
+    'http.response.status_code': 200,
+    'gen_ai.response.time_to_first_chunk': 0.008,
+    'gen_ai.usage.input_tokens': 812,
+    'gen_ai.usage.output_tokens': 233,
+    'gen_ai.usage.cache_read.input_tokens': 512,
+    'gen_ai.usage.cache_write.input_tokens': 100,
+    'gen_ai.usage.cache_creation.input_tokens': 100,
+    'gen_ai.usage.reasoning.output_tokens': 33,
+    'gen_ai.usage.cost': 0.000091,
+    'gw.cost_usd': 0.000091,
+  })
+})
+
+test('stages are events of the request', () => {
+  const [server] = batchOf(
+    aTrace({
+      body_ms: 1,
+      guardrails: [{ name: 'pii', side: 'input', verdict: 'mask', ms: 0.5 }],
+      passed_over: [{ upstream: 'local', why: 'unhealthy' }],
+    }),
+  ).spans
+  assert.deepEqual(
+    server?.events.map(({ name, time, attributes }) => [name, msAfterStart(time), attributes]),
+    [
+      ['gw.received', 1, {}],
+      [
+        'gw.guardrail',
+        2,
+        { 'gw.guardrail': 'pii', 'gw.side': 'input', 'gw.verdict': 'mask', 'gw.duration_ms': 0.5 },
+      ],
+      ['gw.admitted', 2, {}],
+      ['gw.passed_over', 2, { 'gw.upstream': 'local', 'gw.why': 'unhealthy' }],
+      ['gw.first_content', 20, {}],
+    ],
+  )
+})
+
+for (const [status, code] of [
+  [401, 'ERR_GW_AUTH_INVALID_KEY'],
+  [402, 'ERR_GW_BUDGET_EXCEEDED'],
+  [429, 'ERR_GW_RATE_LIMIT_LOCAL'],
+] as const) {
+  test(`a refusal with ${status} is a SERVER span alone, and no error of the server`, () => {
+    const { spans } = batchOf(aTrace({ status, code, attempts: [], ttft_ms: undefined }))
+    assert.equal(spans.length, 1)
+    assert.deepEqual(
+      [
+        spans[0]?.status,
+        spans[0]?.attributes['error.type'],
+        spans[0]?.attributes['http.response.status_code'],
+        spans[0]?.attributes['gw.code'],
+      ],
+      [0, undefined, status, code],
+    )
+  })
+}
+
+test("an upstream's 429 is an error of the attempt", () => {
+  const attempts = [anAttempt({ outcome: 'rate_limited', status: 429 })]
+  const [server, client] = batchOf(
+    aTrace({ status: 429, code: 'ERR_GW_UPSTREAM_RATE_LIMIT', attempts }),
+  ).spans
+  assert.deepEqual([server?.status, client?.status], [0, 2])
+  assert.equal(client?.attributes['error.type'], '429')
+})
+
+test('a stream that was cut keeps its status and is an error of both', () => {
+  const usage = { ...USAGE, estimated: true }
+  const code = 'ERR_GW_STREAM_ABORTED'
+  const [server, client] = batchOf(
+    aTrace({ status: 499, code, attempts: [anAttempt({ usage })] }),
+  ).spans
+  for (const span of [server, client])
+    assert.deepEqual([span?.status, span?.attributes['error.type']], [2, code])
+  assert.equal(client?.attributes['http.response.status_code'], 200)
+  assert.equal(client?.attributes['gw.usage_estimated'], true)
+})
+
+test('a repetition at the same upstream says how often it was asked before', () => {
+  const attempts = [anAttempt({ outcome: 'server', status: 500 }), anAttempt({})]
+  const [, first, second] = batchOf(aTrace({ attempts })).spans
+  assert.equal(first?.attributes['http.request.resend_count'], undefined)
+  assert.equal(second?.attributes['http.request.resend_count'], 1)
+})
+
+test('texts of the client are left out, or cut: queries, unknown models, methods, long names', () => {
+  const [server] = batchOf(
+    aTrace({
+      model: 'the secret of the prompt',
+      operation: 'none',
+      method: 'PURLOIN',
+      path: `/${'é'.repeat(5000)}?key=hush`,
+    } as Partial<Trace>),
+    'error',
+  ).spans
+  assert.equal(server?.name, '_OTHER')
+  assert.equal(server?.attributes['gw.model'], undefined)
+  assert.equal(server?.attributes['http.route'], undefined)
+  assert.equal(server?.attributes['url.path'], `/${'é'.repeat(511)}`)
+  assert.equal(server?.attributes['gw.sampled'], 'error')
+  assert.ok(!JSON.stringify(server?.attributes).includes('hush'))
+})

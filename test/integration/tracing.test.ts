@@ -1,0 +1,223 @@
+/** Traces as a collector gets them: read with the official definitions of OpenTelemetry. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import {
+  type Asked,
+  failing,
+  startFront,
+  startUpstream,
+  streaming,
+} from '../helpers/fake-upstream.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
+import { type ReadSpan, readBatch } from '../helpers/telemetry/spans.ts'
+import { until } from '../helpers/until.ts'
+
+const { 'decode-otlp': decoder = '' } = await providePrograms(['decode-otlp'])
+
+async function startCollector() {
+  const batches: { body: Buffer; headers: IncomingHttpHeaders; path: string | undefined }[] = []
+  const collector = {
+    url: '',
+    batches,
+    hangs: false,
+    asked: 0,
+    spans: (): ReadSpan[] => batches.flatMap(({ body }) => readBatch(body).spans),
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+  const server = createServer(async (incoming, outgoing) => {
+    const body = Buffer.concat(await Array.fromAsync<Buffer>(incoming))
+    collector.asked++
+    if (collector.hangs) return
+    batches.push({ body, headers: incoming.headers, path: incoming.url })
+    outgoing.writeHead(200, { 'content-type': 'application/x-protobuf' }).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  collector.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return collector
+}
+
+const [first, second, collector] = await Promise.all([
+  startUpstream(),
+  startUpstream(),
+  startCollector(),
+])
+
+async function start(telemetry: Readonly<Record<string, unknown>>) {
+  return await startFront(
+    {
+      upstreams: [
+        { name: 'first', endpoint: first.url, model: 'one' },
+        { name: 'second', endpoint: second.url, model: 'two' },
+      ],
+      routes: [
+        {
+          name: 'chat',
+          strategy: 'primary_with_fallback',
+          primary: 'first',
+          fallback: ['second'],
+          retry: { max_attempts: 3, initial_delay_ms: 1 },
+        },
+      ],
+      pricing: [{ model: 'two', input: 1, output: 2 }],
+      telemetry: { otlp_endpoint: collector.url, otlp_headers: TOKEN, ...telemetry },
+    },
+    { env: { COLLECTOR_TOKEN: 'hush-collector' } },
+  )
+}
+
+const TOKEN = { 'x-token': '${env:COLLECTOR_TOKEN}' }
+const front = await start({ sample_ratio: 0, trace_ring: 50 })
+after(async () => {
+  await front.process.stop()
+  collector.close()
+  await Promise.all([first.close(), second.close()])
+})
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT_ID = '00f067aa0ba902b7'
+
+/** As the official definitions print it. */
+interface Printed {
+  readonly name: string
+  readonly kind: string
+  readonly traceId: string
+  readonly parentSpanId?: string
+  readonly spanId: string
+  readonly attributes: readonly { readonly key: string; readonly value: object }[]
+  readonly status?: { readonly code?: string }
+}
+
+function printed(body: Buffer): Printed[] {
+  const { status, stdout, stderr } = spawnSync(decoder, { input: body })
+  assert.equal(status, 0, stderr.toString())
+  const { resourceSpans } = JSON.parse(stdout.toString())
+  return resourceSpans[0].scopeSpans[0].spans
+}
+
+const hex = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64').toString('hex')
+
+test('a retry and a fallback are three CLIENT spans below the SERVER span, in the trace of the caller', async () => {
+  first.script.push(failing(503), failing(503))
+  second.script.push(streaming())
+  const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`, tracestate: 'a=b' }
+  const heard = await front.ask(
+    { stream: true, max_tokens: 9, messages: [{ role: 'user', content: 'the secret word' }] },
+    headers,
+  ).over
+  assert.equal(heard.status, 200, heard.text)
+  await until('the batch has come', () => collector.batches.length === 1)
+  const [batch] = collector.batches
+  assert.equal(batch?.path, '/v1/traces')
+  assert.equal(batch?.headers['content-type'], 'application/x-protobuf')
+  assert.equal(batch?.headers['x-token'], 'hush-collector')
+  const spans = printed(batch?.body ?? Buffer.alloc(0))
+  const server = hex(spans[0]?.spanId)
+  assert.deepEqual(
+    spans.map(({ name, kind, traceId, parentSpanId, status }) => [
+      name,
+      kind,
+      hex(traceId),
+      hex(parentSpanId),
+      status?.code,
+    ]),
+    [
+      ['POST /v1/chat/completions', 'SPAN_KIND_SERVER', TRACE_ID, PARENT_ID, undefined],
+      ['chat one', 'SPAN_KIND_CLIENT', TRACE_ID, server, 'STATUS_CODE_ERROR'],
+      ['chat one', 'SPAN_KIND_CLIENT', TRACE_ID, server, 'STATUS_CODE_ERROR'],
+      ['chat two', 'SPAN_KIND_CLIENT', TRACE_ID, server, undefined],
+    ],
+  )
+  const parents = [...first.asked, ...second.asked].map((asked: Asked) => asked.headers.traceparent)
+  assert.deepEqual(
+    parents,
+    spans.slice(1).map(({ spanId }) => `00-${TRACE_ID}-${hex(spanId)}-01`),
+  )
+  assert.equal(second.asked[0]?.headers.tracestate, 'a=b')
+  const attributes = Object.fromEntries(
+    spans[3]?.attributes.map(({ key, value }) => [key, value]) ?? [],
+  )
+  assert.partialDeepStrictEqual(attributes, {
+    'gen_ai.provider.name': { stringValue: 'openai' },
+    'gen_ai.request.model': { stringValue: 'two' },
+    'gen_ai.request.stream': { boolValue: true },
+    'gen_ai.request.max_tokens': { intValue: '9' },
+    'gen_ai.usage.input_tokens': { intValue: '7' },
+    'gen_ai.usage.output_tokens': { intValue: '3' },
+    'gw.cost_usd': { doubleValue: 0.000013 },
+    'server.port': { intValue: new URL(second.url).port },
+  })
+  // The ring has the same decision, by either id.
+  const trace = await front.admin(`/traces/${TRACE_ID}`)
+  assert.equal(trace.request_id, heard.headers['x-request-id'])
+  assert.deepEqual(
+    trace.attempts.map(({ span_id }: { span_id: string }) => span_id),
+    spans.slice(1).map(({ spanId }) => hex(spanId)),
+  )
+})
+
+test('neither content nor credentials are in what is sent', async () => {
+  const sent = Buffer.concat(collector.batches.map(({ body }) => body)).toString('latin1')
+  assert.ok(sent.includes('gen_ai.usage.input_tokens'))
+  for (const secret of [
+    'the secret word',
+    'hel',
+    front.key,
+    'upstream-credential',
+    'hush-collector',
+    'Bearer',
+  ])
+    assert.ok(!sent.includes(secret), secret)
+})
+
+test('of traces that nobody sampled the failed ones come, and upstreams learn that they are not sampled', async () => {
+  const before = collector.spans().length
+  const asked = second.asked.length
+  assert.equal((await front.chat()).status, 200)
+  first.script.push(failing(500), failing(500))
+  second.script.push(failing(500))
+  assert.equal((await front.chat()).status, 502)
+  await until('the failed one has come', () => collector.spans().length > before)
+  const [server, ...attempts] = collector.spans().slice(before)
+  assert.deepEqual(
+    [server?.attributes['gw.sampled'], server?.status, attempts.length],
+    ['error', 2, 3],
+  )
+  assert.match(
+    String(second.asked[asked]?.headers.traceparent),
+    /^00-[0-9a-f]{32}-[0-9a-f]{16}-02$/,
+  )
+  await until('the counter', async () => {
+    const exported = await front.value('gw_spans_exported_total')
+    return exported === collector.spans().length
+  })
+})
+
+test('SIGTERM: what waits is sent before the process ends', async () => {
+  const other = await start({ sample_ratio: 1 })
+  const before = collector.spans().length
+  for (let asked = 0; asked < 5; asked++) await other.chat()
+  other.process.signal('SIGTERM')
+  assert.deepEqual(await other.process.exited, { code: 0, signal: null })
+  assert.equal(collector.spans().length - before, 10)
+})
+
+test('SIGTERM: a collector that hangs keeps the process no longer than the drain timeout', async () => {
+  const other = await start({ sample_ratio: 1, otlp_timeout_ms: 60_000 })
+  collector.hangs = true
+  const before = collector.asked
+  const heard = await other.chat()
+  assert.equal(heard.status, 200)
+  await until('it is asked', () => collector.asked > before)
+  const begun = performance.now()
+  other.process.signal('SIGTERM')
+  assert.deepEqual(await other.process.exited, { code: 0, signal: null })
+  assert.ok(performance.now() - begun < 10_000)
+})
