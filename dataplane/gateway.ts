@@ -9,6 +9,7 @@ import type { InfraCost } from './budgets/infra-cost.ts'
 import type { AlertWebhook } from './budgets/webhook.ts'
 import type { Snapshot } from './config/snapshot.ts'
 import type { Guards } from './guardrails/guards.ts'
+import type { Issuers } from './identity/issuers.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
 import type { Environment } from './providers/credential-source.ts'
@@ -47,6 +48,7 @@ export interface Gateway {
   readonly bodies: Bodies
   readonly webhook: AlertWebhook
   readonly guards: Guards
+  readonly issuers: Issuers
   readonly embeddings: Embeddings
   readonly retrievals: Retrievals
   readonly infra: InfraCost

@@ -35,7 +35,9 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   const { snapshot } = active
   const settings = snapshot.section.gateway
   trace.operation = dialect.operation
-  const caller = identify(visit)
+  const known = identify(visit)
+  // Only a token that is new has to be waited for.
+  const caller = known instanceof Promise ? await known : known
   const { tenant } = caller
   judgeHead(call.incoming, settings.max_request_bytes)
   permit(caller)

@@ -74,10 +74,14 @@ class Served implements Visit, Underway {
   }
 }
 
-/** Throws ERR_GW_AUTH_INVALID_KEY. From here on the trace names the caller. */
-export function identify({ call, active, gateway, trace }: Visit): Caller {
-  const { keys } = active.snapshot
-  const caller = authenticate(call.incoming, keys, gateway.clock.wall())
+/** Throws what `authenticate` throws. From here on the trace names the caller. */
+export function identify({ call, active, gateway, trace }: Visit): Caller | Promise<Caller> {
+  const known = { names: active.snapshot, issuers: gateway.issuers }
+  const caller = authenticate(call.incoming, known, gateway.clock.wall())
+  return caller instanceof Promise ? caller.then((one) => named(one, trace)) : named(caller, trace)
+}
+
+function named(caller: Caller, trace: Trace): Caller {
   trace.tenant = caller.tenant
   trace.key = caller.key.record.id
   return caller

@@ -23,6 +23,14 @@ const Reload = z.looseObject({
   errors: z.array(z.string()).default([]),
 })
 
+const Issuer = z.looseObject({
+  name: z.string(),
+  issuer: z.string(),
+  keys: z.number(),
+  age_seconds: z.number().optional(),
+  reason: z.string().optional(),
+})
+
 const Status = z.looseObject({
   version: z.string(),
   state: z.string(),
@@ -38,6 +46,7 @@ const Status = z.looseObject({
   store: z.unknown(),
   upstreams: z.array(Upstream).default([]),
   objectives: z.array(z.looseObject({})).default([]),
+  issuers: z.array(Issuer).default([]),
 })
 
 type Status = z.output<typeof Status>
@@ -94,6 +103,7 @@ function print(admin: string, seen: Status): void {
     ]),
   )
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
+  printIssuers(seen)
   const [first] = objectives
   if (first === undefined) return
   printLine('')
@@ -101,6 +111,21 @@ function print(admin: string, seen: Status): void {
   printTable(
     columns.map((name) => name.replaceAll('_', ' ').toUpperCase()),
     objectives.map((one) => columns.map((name) => one[name])),
+  )
+}
+
+function printIssuers({ issuers }: Status): void {
+  if (issuers.length === 0) return
+  printLine('')
+  printTable(
+    ['ISSUER', 'TOKENS OF', 'KEYS', 'AGE', 'REASON'],
+    issuers.map(({ name, issuer, keys, age_seconds: age, reason }) => [
+      name,
+      issuer,
+      keys,
+      age === undefined ? '-' : `${age} s`,
+      reason ?? '-',
+    ]),
   )
 }
 

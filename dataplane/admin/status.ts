@@ -24,6 +24,7 @@ export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     streams_open: sum(gateway, 'streamsOpen'),
     store: gateway.storeStatus(),
     upstreams: upstreamsOf(gateway),
+    ...(!gateway.issuers.isEmpty && { issuers: gateway.issuers.list() }),
     objectives: gateway.objectives.list(),
   }
 }

@@ -18,10 +18,10 @@ export const UNKNOWN: Api = {
   summary: 'Everything that is not an API.',
   wire: openAiWire,
   wireOf: wireOfClient,
-  run(visit) {
+  async run(visit) {
     // A client needs no key to learn that there is nothing here, so a bad one is not refused.
     try {
-      identify(visit)
+      await identify(visit)
     } catch {}
     const { method, url } = visit.call.incoming
     const path = pathOf(url)

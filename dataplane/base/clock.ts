@@ -13,6 +13,12 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
 }
 
+/** Calls once, after that number of milliseconds; returns a function that prevents it. It keeps no process alive. */
+export function schedule(delayMs: number, call: () => void): () => void {
+  const timer = setTimeout(call, delayMs).unref()
+  return () => clearTimeout(timer)
+}
+
 /** Something that expires at a moment. */
 export interface Deadline extends Member {
   /** Milliseconds on the monotonic clock; Infinity for never. */

@@ -134,10 +134,19 @@ function fileFindings(
   return findings.map((finding) => ({ ...finding, severity: 'warning' }))
 }
 
+function placeKeySets(section: Section, place: (path: string) => string): Section {
+  const jwt = section.auth.jwt.map((issuer) => {
+    const { file } = issuer.jwks
+    return file === undefined ? issuer : { ...issuer, jwks: { file: place(file) } }
+  })
+  return { ...section, auth: { jwt } }
+}
+
 /** Relative paths are relative to the configuration, wherever the process was started. */
 function placeFiles(section: Section, place: (path: string) => string): Section {
   const { state_dir } = section
-  const placed = placeTokenizerFiles(placeTlsFiles(section, place), place)
+  const files = placeTokenizerFiles(placeTlsFiles(section, place), place)
+  const placed = placeKeySets(files, place)
   return state_dir === undefined ? placed : { ...placed, state_dir: place(state_dir) }
 }
 

@@ -4,6 +4,7 @@ import { Suggestions } from '../config/judgement/nearest.ts'
 import type { Gateway } from '../gateway.ts'
 import type { BucketFigure, BudgetFigure, Rules, Store } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
+import { knownTenants, knowsTenant } from './known-tenants.ts'
 
 /** Requests rejected before admission must not each cost a store round trip. */
 const TOLD_AGE_MS = 1_000
@@ -19,14 +20,8 @@ export async function readLimitHeaders(
 
 /** Says that no key, rule or budget names the tenant. Undefined where one does. */
 export function unknownTenant(tenant: string, { active }: Gateway): string | undefined {
-  const { limits, keys } = active.snapshot
-  const { named } = limits.rules
-  if (named.has(tenant)) return undefined
-  const names = new Set(named)
-  for (const { record } of keys.values()) {
-    if (record.tenant === tenant) return undefined
-    names.add(record.tenant)
-  }
+  if (knowsTenant(tenant, active.snapshot)) return undefined
+  const names = new Set(knownTenants(active.snapshot))
   const nearest = new Suggestions().didYouMean(tenant, names)
   return `no such tenant "${tenant.slice(0, 100)}": no key, rule or budget names it${nearest}`
 }

@@ -73,6 +73,7 @@ export class Activation {
     gateway.guards.follow(snapshot.section)
     gateway.retrievals.follow(snapshot.section)
     this.#tracers.follow(gateway)
+    gateway.issuers.follow(snapshot.section)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module'
 import { adminFolder } from '../admin/place.ts'
 import type { Listening } from '../admin/routes.ts'
 import { Embeddings } from '../auxiliaries/embeddings.ts'
-import { Deadlines, systemClock } from '../base/clock.ts'
+import { Deadlines, schedule, systemClock } from '../base/clock.ts'
 import { Roster } from '../base/roster.ts'
 import { VERSION } from '../base/version.ts'
 import { Bodies, processMemory } from '../body/bodies.ts'
@@ -19,6 +19,7 @@ import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import { Guards } from '../guardrails/guards.ts'
+import { Issuers } from '../identity/issuers.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { Retrievals } from '../retrieval/retrievals.ts'
@@ -213,6 +214,8 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   guards.follow(section)
   const retrievals = new Retrievals({ clock, metrics, readText })
   retrievals.follow(section)
+  const issuers = new Issuers({ clock, random, log, metrics, schedule })
+  issuers.follow(section)
   const targets = new Targets({ clock, random, metrics, log, readText, env })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
@@ -230,6 +233,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     bodies: new Bodies(processMemory()),
     webhook,
     guards,
+    issuers,
     embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     retrievals,
     infra: new InfraCost(clock.wall()),

@@ -3,8 +3,15 @@ import { hash } from 'node:crypto'
 import { GatewayError } from '../base/errors.ts'
 import type { Caller, Incoming } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
+import type { Snapshot } from '../config/snapshot.ts'
+import type { Issuers } from '../identity/issuers.ts'
+import { TokenRefused } from '../identity/refused.ts'
+import { knowsTenant } from '../limits/known-tenants.ts'
 
 const KEY_LENGTH_MAX = 512
+const TOKEN_LENGTH_MAX = 8192
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/
+const KEY_BEGIN = 'gw_'
 const BEARER = /^bearer +(\S+)$/i
 const OTHER_HEADERS = ['api-key', 'x-api-key']
 
@@ -24,20 +31,45 @@ const NO_BEARER =
 
 type Headed = Pick<Incoming, 'header'>
 
-/** Throws ERR_GW_AUTH_INVALID_KEY. The credential is only ever hashed and looked up. */
+/** Everything that callers are known by. */
+export interface Known {
+  readonly names: Pick<Snapshot, 'keys' | 'limits'>
+  readonly issuers: Pick<Issuers, 'isEmpty' | 'verified' | 'verify'>
+}
+
+/**
+ * Throws ERR_GW_AUTH_INVALID_KEY; for a token, also ERR_GW_AUTH_SCOPE_DENIED. A key is only ever hashed and looked up. Only
+ * a token that has not been seen for a minute is waited for.
+ */
 export function authenticate(
   incoming: Headed,
-  keys: ReadonlyMap<string, KeyEntry>,
+  { names, issuers }: Known,
   wallNow: number,
-): Caller {
+): Caller | Promise<Caller> {
   const key = presentedKey(incoming)
   if (key === undefined) throw noKey(incoming)
-  if (key.length > KEY_LENGTH_MAX) throw refused('the key is too long')
-  const entry = keys.get(hash('sha256', key))
-  if (entry === undefined) throw refused('unknown key')
+  const isToken = !issuers.isEmpty && !key.startsWith(KEY_BEGIN) && TOKEN.test(key)
+  if (key.length > (isToken ? TOKEN_LENGTH_MAX : KEY_LENGTH_MAX))
+    throw refused('the key is too long')
+  const digest = hash('sha256', key)
+  const entry = isToken ? issuers.verified(digest, wallNow) : names.keys.get(digest)
+  if (entry === undefined) {
+    if (!isToken) throw refused('unknown key')
+    const hasTenant = (tenant: string) => knowsTenant(tenant, names)
+    const verifying = issuers.verify({ token: key, digest }, { hasTenant }, wallNow)
+    return verifying.then(callerWith, untaken)
+  }
   const reason = unusable(entry, wallNow)
   if (reason !== undefined) throw refused(reason)
-  return { key: entry, tenant: entry.record.tenant }
+  return callerWith(entry)
+}
+
+function callerWith(key: KeyEntry): Caller {
+  return { key, tenant: key.record.tenant }
+}
+
+function untaken(error: unknown): never {
+  throw error instanceof TokenRefused ? refused(error.message) : error
 }
 
 /** `Authorization: Bearer`, or the `api-key` and `x-api-key` headers that other SDKs send. */

@@ -157,6 +157,17 @@ export const METRICS = {
     '1 while the upstream serves another revision than tokenizer_revision pins; absent where nothing is pinned.',
     'upstream',
   ),
+  jwksFetches: counter(
+    'gw_jwks_fetches_total',
+    'Fetches of the public keys of issuers, by their result.',
+    'issuer',
+    'result',
+  ),
+  jwksKeys: gauge(
+    'gw_jwks_keys',
+    'Public keys of the issuer that tokens are checked with.',
+    'issuer',
+  ),
   auxiliaryRequests: counter(
     'gw_auxiliary_requests_total',
     'Questions to services beside the models, by their outcome.',

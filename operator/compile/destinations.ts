@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
-import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 
 export interface EgressDestination {
   /** Absent: somewhere outside, by a name of the provider's own. */
@@ -31,6 +31,7 @@ export function destinationsOf(gw: unknown): Destinations {
     ...[...textsOf(gw)].map(placeOf),
     ...hosted(gw),
     ...redisPlaces(gw),
+    ...listBelow(gw, 'auth', 'jwt').flatMap(keySetPlace),
   ]
   const known = found.filter((one) => one !== 'unknown')
   return { known, hasUnknown: known.length < found.length }
@@ -59,6 +60,11 @@ function hosted(gw: unknown): EgressDestination[] {
   const upstreams = valueBelow(gw, 'upstreams')
   const isHosted = (upstream: unknown) => valueBelow(upstream, 'endpoint') === undefined
   return Array.isArray(upstreams) && upstreams.some(isHosted) ? [{ port: HTTPS }] : []
+}
+
+function keySetPlace(issuer: unknown): (EgressDestination | 'unknown')[] {
+  const url = textOf(valueBelow(issuer, 'jwks', 'url'))
+  return url === undefined ? [] : [placeOf(url)]
 }
 
 function redisPlaces(gw: unknown): (EgressDestination | 'unknown')[] {

@@ -7,6 +7,7 @@ import { InfraCost } from '../../dataplane/budgets/infra-cost.ts'
 import { AlertWebhook } from '../../dataplane/budgets/webhook.ts'
 import type { Gateway } from '../../dataplane/gateway.ts'
 import { Guards } from '../../dataplane/guardrails/guards.ts'
+import { Issuers } from '../../dataplane/identity/issuers.ts'
 import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
 import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
@@ -62,6 +63,7 @@ export function assemble(
     bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
+    issuers: new Issuers({ clock, random, log, metrics, schedule: () => () => undefined }),
     embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     retrievals: new Retrievals({ clock, metrics, readText: () => '' }),
     infra: new InfraCost(clock.wall()),

@@ -71,7 +71,7 @@ export const echoHeaders: Api = {
     'The request headers as received; values of harmless headers, length and first characters of all others.',
   wire: openAiWire,
   async run(visit) {
-    identify(visit)
+    await identify(visit)
     await describeLimits(visit)
     const headers = new Map<string, string>()
     const { rawHeaders } = visit.call.incoming

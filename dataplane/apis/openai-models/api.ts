@@ -19,7 +19,7 @@ export const openAiModels: Api = {
   wire: openAiWire,
   wireOf: wireOfClient,
   async run(visit) {
-    const caller = identify(visit)
+    const caller = await identify(visit)
     await describeLimits(visit)
     requireScope(caller)
     const data = permitted(caller, visit).map(([name, route]) => modelOf(name, route, visit))
@@ -36,7 +36,7 @@ export const openAiModel: Api = {
   wire: openAiWire,
   wireOf: wireOfClient,
   async run(visit) {
-    const caller = identify(visit)
+    const caller = await identify(visit)
     await describeLimits(visit)
     requireScope(caller)
     // Route names may hold slashes and encoded characters, so the rest of the path is the name.

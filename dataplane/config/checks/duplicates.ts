@@ -70,6 +70,12 @@ const uniqueAuxiliaryNames: Check = ({ vector_stores, retrieval, guardrails }) =
   ),
 ]
 
+const uniqueIssuerNames: Check = ({ auth }) =>
+  repeated(
+    auth.jwt.map(({ name }, index) => ({ name, path: at('auth', 'jwt', index, 'name') })),
+    'issuer name',
+  )
+
 /** Lists in which naming the same thing twice has no meaning. */
 const noEntryTwice: Check = ({ routes, api_keys }) => [
   ...routes.flatMap((route, index) => [
@@ -99,6 +105,7 @@ export const duplicateChecks = [
   uniqueBudgetTenants,
   uniquePrices,
   uniqueAuxiliaryNames,
+  uniqueIssuerNames,
   noEntryTwice,
 ]
 

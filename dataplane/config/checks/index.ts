@@ -13,6 +13,7 @@ import { semanticChecks } from './routes/semantic.ts'
 import { strategyChecks } from './routes/strategies.ts'
 import { weightChecks } from './routes/weights.ts'
 import { budgetChecks } from './tenants/budgets.ts'
+import { issuerChecks } from './tenants/issuers.ts'
 import { keyChecks } from './tenants/keys.ts'
 import { limitChecks } from './tenants/limits.ts'
 import { priceChecks } from './tenants/prices.ts'
@@ -31,6 +32,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...duplicateChecks,
   ...embeddingsChecks,
   ...egressChecks,
+  ...issuerChecks,
   ...keyChecks,
   ...limitChecks,
   ...listenerChecks,

@@ -1,5 +1,6 @@
 /** The whole document: one schema for the file, the resource, the JSON schema and the docs. */
 import { z } from 'zod'
+import { Auth } from './auth.ts'
 import { Context, Guardrail, Retrieval, VectorStore } from './auxiliaries.ts'
 import { count, headers, name, text, url } from './fields.ts'
 import { ApiKey } from './keys.ts'
@@ -56,6 +57,7 @@ export const GatewaySection = z.strictObject({
   ),
   api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
   api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
+  auth: Auth.prefault({}).describe('Callers without a key: tokens of issuers.'),
   rate_limits: RateLimits.optional().describe(
     'Request, token and concurrency limits by tenant; 120 / 30 / 16 for each if absent.',
   ),

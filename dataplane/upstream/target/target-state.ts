@@ -1,6 +1,6 @@
 /** The memory of an upstream: connections, load, breaker, health, cooling. */
 import type { Dispatcher } from 'undici'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, schedule } from '../../base/clock.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ReadText } from '../../config/tls-files.ts'
@@ -269,11 +269,6 @@ export class TargetState {
       to,
     })
   }
-}
-
-function schedule(delayMs: number, call: () => void): () => void {
-  const timer = setTimeout(call, delayMs).unref()
-  return () => clearTimeout(timer)
 }
 
 function breakerSettings({ section }: UpstreamSettings): BreakerSettings {

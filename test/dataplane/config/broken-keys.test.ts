@@ -92,4 +92,76 @@ const KEYS: Row[] = [
   },
 ]
 
-testRefusals(KEYS)
+/** An issuer whose fields are these lines, each with what it has of another. */
+function issuer(fields: Readonly<Record<string, string>>): string {
+  const usual = {
+    name: 'idp',
+    issuer: 'https://idp.test',
+    audiences: '[gw]',
+    jwks: '{url: "https://idp.test/keys"}',
+    tenant: '{claim: /team}',
+  }
+  const lines = Object.entries({ ...usual, ...fields }).map(([name, value]) => `${name}: ${value}`)
+  return `  auth:\n    jwt:\n      - ${lines.join('\n        ')}`
+}
+
+const ISSUERS: Row[] = [
+  {
+    name: 'an issuer whose keys are in two places',
+    yaml: issuer({ jwks: '{url: "https://idp.test/keys", file: keys.json} # here' }),
+    path: 'gw.auth.jwt[0].jwks',
+    says: 'several places',
+    fix: 'one of: url, file',
+  },
+  {
+    name: 'an issuer without keys',
+    yaml: issuer({ jwks: '{} # here' }),
+    path: 'gw.auth.jwt[0].jwks',
+    says: 'is empty',
+    fix: 'one of: url, file',
+  },
+  {
+    name: 'the keys of a cluster without one',
+    yaml: issuer({ jwks: '{kubernetes: true} # here' }),
+    path: 'gw.auth.jwt[0].jwks.kubernetes',
+    says: 'needs the operator',
+    fix: 'url:',
+  },
+  {
+    name: 'an issuer of no tenant',
+    yaml: issuer({ tenant: '{} # here' }),
+    path: 'gw.auth.jwt[0].tenant',
+    says: 'is empty',
+    fix: 'claim:',
+  },
+  {
+    name: 'a tenant that is written and claimed',
+    yaml: issuer({ tenant: '{name: t, claim: /team} # here' }),
+    path: 'gw.auth.jwt[0].tenant',
+    says: 'no claim is read',
+    fix: 'Keep name:',
+  },
+  {
+    name: 'an issuer for an unknown route',
+    yaml: issuer({ routes: '[chat] # here' }),
+    path: 'gw.auth.jwt[0].routes[0]',
+    says: 'unknown route "chat"',
+    fix: '"r"',
+  },
+  {
+    name: 'a claim that leads to an unknown route',
+    yaml: issuer({ routes_from: '{claim: /roles, map: {dev: [chat]}} # here' }),
+    path: 'gw.auth.jwt[0].routes_from.map.dev[0]',
+    says: 'unknown route "chat"',
+    fix: '"r"',
+  },
+  {
+    name: 'a signature with a shared secret',
+    yaml: issuer({ algorithms: '[HS256] # here' }),
+    path: 'gw.auth.jwt[0].algorithms[0]',
+    says: 'RS256',
+    fix: 'ES256',
+  },
+]
+
+testRefusals([...KEYS, ...ISSUERS])

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
-import { authenticate } from '../../../dataplane/stages/authenticate.ts'
-import { type Headers, headed } from '../headed.ts'
+import { callerWithKey, type Headers } from '../headed.ts'
 import { aSnapshot, NOW } from './snapshots.ts'
 
 const at = (milliseconds: number) => new Date(NOW + milliseconds).toISOString()
@@ -15,7 +14,7 @@ const snapshot = aSnapshot([
 ])
 
 function caller(headers: Headers): string {
-  const { key, tenant } = authenticate(headed(headers), snapshot.keys, NOW)
+  const { key, tenant } = callerWithKey(headers, snapshot, NOW)
   assert.equal(tenant, 'acme')
   return key.record.id
 }

@@ -4,9 +4,8 @@ import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { Caller } from '../../../dataplane/call.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
-import { authenticate } from '../../../dataplane/stages/authenticate.ts'
 import { match, permit } from '../../../dataplane/stages/match.ts'
-import { headed } from '../headed.ts'
+import { callerWithKey } from '../headed.ts'
 import { aSnapshot, NOW } from './snapshots.ts'
 
 const snapshot = aSnapshot([
@@ -15,8 +14,8 @@ const snapshot = aSnapshot([
   { id: 'lists-only', scopes: ['models:list'] },
 ])
 
-function callerWith(id: string, { keys }: Snapshot): Caller {
-  return authenticate(headed({ 'x-api-key': `key-${id}` }), keys, NOW)
+function callerWith(id: string, of: Snapshot): Caller {
+  return callerWithKey({ 'x-api-key': `key-${id}` }, of, NOW)
 }
 
 function matched(model: string, id = 'all', of = snapshot): string {

@@ -18,6 +18,7 @@ import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Gateway } from '../../../dataplane/gateway.ts'
 import { Guards } from '../../../dataplane/guardrails/guards.ts'
+import { Issuers } from '../../../dataplane/identity/issuers.ts'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
@@ -85,6 +86,13 @@ export function simulate(
     bodies: new Bodies(1_073_741_824),
     webhook: new AlertWebhook({ post: async () => true, clock, random: () => 0, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
+    issuers: new Issuers({
+      clock,
+      random: Math.random,
+      log,
+      metrics,
+      schedule: () => () => undefined,
+    }),
     embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     retrievals: new Retrievals({ clock, metrics, readText: () => '' }),
     infra: new InfraCost(0),

@@ -6,8 +6,8 @@ import { unknownName } from '../names.ts'
 /** A whole key ends in 43 random characters and a checksum of 6; a prefix is a few characters. */
 const WHOLE_KEY = /^gw_.+_[0-9A-Za-z]{49}$/
 
-const somebodyMayCall: Check = ({ api_keys, api_keys_file }) =>
-  api_keys.length === 0 && api_keys_file === undefined
+const somebodyMayCall: Check = ({ api_keys, api_keys_file, auth }) =>
+  api_keys.length === 0 && api_keys_file === undefined && auth.jwt.length === 0
     ? [
         warn(
           at('api_keys'),

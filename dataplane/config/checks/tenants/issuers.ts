@@ -1,0 +1,48 @@
+/** Issuers of tokens: where their keys are, and which tenant and routes a token stands for. */
+import { refuse } from '../../judgement/problems.ts'
+import { at, type Check, listed } from '../contract.ts'
+import { unknownName } from '../names.ts'
+
+const PLACES = ['url', 'file', 'keys', 'kubernetes'] as const
+
+const keysHaveOnePlace: Check = ({ auth }, { place }) =>
+  auth.jwt.flatMap(({ jwks }, index) => {
+    const path = at('auth', 'jwt', index, 'jwks')
+    const named = PLACES.filter((one) => jwks[one] !== undefined)
+    if (named.length !== 1) {
+      const message = named.length === 0 ? 'is empty' : `has several places: ${listed(named)}`
+      return [refuse(path, message, `Write one of: ${PLACES.join(', ')}.`)]
+    }
+    if (jwks.kubernetes === undefined || place === 'pod') return []
+    const fix = 'Write url:, file: or keys:.'
+    return [refuse([...path, 'kubernetes'], 'needs the operator, which brings the keys', fix)]
+  })
+
+const tenantHasOnePlace: Check = ({ auth }) =>
+  auth.jwt.flatMap(({ tenant: { name, claim, map } }, index) => {
+    const path = at('auth', 'jwt', index, 'tenant')
+    if (name === undefined && claim === undefined)
+      return [refuse(path, 'is empty', 'Write name: for all tokens, or claim:.')]
+    if (name !== undefined && (claim !== undefined || map !== undefined))
+      return [refuse(path, 'has a name, so no claim is read', 'Keep name:, or claim: and map:.')]
+    return []
+  })
+
+const issuerRoutesExist: Check = ({ auth, routes }, { suggestions }) => {
+  const known = new Set(routes.map(({ name }) => name))
+  return auth.jwt.flatMap(({ routes: names = [], routes_from: from }, index) => {
+    const path = at('auth', 'jwt', index)
+    const mapped = Object.entries(from?.map ?? {}).flatMap(([value, list]) =>
+      list.map((name, entry) => ({ name, place: ['routes_from', 'map', value, entry] })),
+    )
+    const all = [...names.map((name, entry) => ({ name, place: ['routes', entry] })), ...mapped]
+    const unknown = all.flatMap(({ name, place }) =>
+      name === '*' ? [] : unknownName(name, [...path, ...place], 'route', { known, suggestions }),
+    )
+    if (from === undefined || names.length === 0) return unknown
+    const message = 'cannot take effect: routes names them already'
+    return [refuse([...path, 'routes_from'], message, 'Keep routes:, or routes_from:.'), ...unknown]
+  })
+}
+
+export const issuerChecks = [keysHaveOnePlace, tenantHasOnePlace, issuerRoutesExist]

@@ -1,0 +1,82 @@
+/** From the claims of a verified token to the caller: the requirements of its issuer, then tenant, id and routes. */
+import { GatewayError } from '../base/errors.ts'
+import { type KeyEntry, keyOf } from '../config/key-entry.ts'
+import type { JwtSettings } from '../config/schema/auth.ts'
+import { textOf, valueBelow } from '../json/values.ts'
+import { TokenRefused } from './refused.ts'
+
+/** Names in logs and traces have a bounded length. */
+const ID_LENGTH_MAX = 128
+const TENANT_SHOWN_MAX = 100
+const NAMES_MAX = 1024
+
+/** The part of the configuration that a token is held against. */
+export interface KnownNames {
+  hasTenant(tenant: string): boolean
+}
+
+/** Throws TokenRefused, or ERR_GW_AUTH_SCOPE_DENIED where the token is good and its tenant is not known. */
+export function callerOf(claims: unknown, settings: JwtSettings, names: KnownNames): KeyEntry {
+  for (const [pointer, values] of Object.entries(settings.require)) {
+    if (!textsAt(claims, pointer).some((value) => values.includes(value)))
+      throw new TokenRefused(`${settings.name}: the claim ${pointer} has no required value`)
+  }
+  const id = textsAt(claims, settings.id.claim)[0]?.slice(0, ID_LENGTH_MAX)
+  if (id === undefined)
+    throw new TokenRefused(`${settings.name}: there is no claim ${settings.id.claim}`)
+  const expiry = valueBelow(claims, 'exp')
+  const key = keyOf({
+    id,
+    tenant: tenantOf(claims, settings, names),
+    hash: '',
+    scopes: settings.scopes,
+    routes: routesOf(claims, settings),
+  })
+  return { ...key, expiresAt: Number(expiry) * 1000 }
+}
+
+function tenantOf(claims: unknown, settings: JwtSettings, names: KnownNames): string {
+  const { name, claim, map } = settings.tenant
+  if (name !== undefined) return name
+  const value = claim === undefined ? undefined : textsAt(claims, claim)[0]
+  if (value === undefined) throw new TokenRefused(`${settings.name}: there is no claim ${claim}`)
+  if (map !== undefined) {
+    if (Object.hasOwn(map, value) && map[value] !== undefined) return map[value]
+    throw unknownTenant(value)
+  }
+  if (!names.hasTenant(value)) throw unknownTenant(value)
+  return value
+}
+
+/** The token proves who calls, so this is no 401: another token of the same caller would not help. */
+function unknownTenant(value: string): GatewayError {
+  const shown = JSON.stringify(value.slice(0, TENANT_SHOWN_MAX))
+  return new GatewayError(
+    'ERR_GW_AUTH_SCOPE_DENIED',
+    `This gateway knows no tenant for ${shown}, which the token names. Ask your platform team to add one.`,
+  )
+}
+
+function routesOf(claims: unknown, { routes, routes_from: from }: JwtSettings): string[] {
+  if (from === undefined) return [...(routes ?? ['*'])]
+  const { claim, map } = from
+  return textsAt(claims, claim)
+    .flatMap((value) => {
+      if (map === undefined) return [value]
+      return Object.hasOwn(map, value) ? (map[value] ?? []) : []
+    })
+    .slice(0, NAMES_MAX)
+}
+
+/** A claim is a text, or a list of texts. */
+function textsAt(claims: unknown, pointer: string): string[] {
+  const path = pointer.slice(1).split('/')
+  const value = valueBelow(claims, ...path.map(unescaped))
+  const values = Array.isArray(value) ? value.slice(0, NAMES_MAX) : [value]
+  return values.flatMap((one) => textOf(one) ?? [])
+}
+
+/** RFC 6901. */
+function unescaped(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~')
+}

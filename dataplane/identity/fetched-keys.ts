@@ -1,0 +1,33 @@
+/** Reads a key set over the way that requests to upstreams take: proxy, trusted authorities, denied addresses. */
+import type { Section } from '../config/schema/index.ts'
+import { openPool } from '../upstream/connection/client.ts'
+import { readBounded } from '../upstream/target/bounded-body.ts'
+
+const CONNECT_TIMEOUT_SECONDS = 3
+const FETCH_MS_MAX = 5_000
+const BYTES_MAX = 1_048_576
+
+export async function fetchKeys(
+  url: string,
+  section: Section,
+  signal: AbortSignal,
+): Promise<string> {
+  const { origin, pathname, search } = new URL(url)
+  const destination = {
+    origin,
+    timeoutMs: FETCH_MS_MAX,
+    section: { connect_timeout_seconds: CONNECT_TIMEOUT_SECONDS },
+  }
+  // Sets are fetched every few minutes: a connection that is kept would be stale.
+  const pool = openPool(destination, section, 1)
+  try {
+    const path = pathname + search
+    const headers = { accept: 'application/jwk-set+json, application/json' }
+    const answer = await pool.request({ origin, path, method: 'GET', headers, signal })
+    const bytes = await readBounded(answer.body, BYTES_MAX, 'It is longer than 1 MiB.')
+    if (answer.statusCode !== 200) throw new Error(`It was answered with ${answer.statusCode}.`)
+    return bytes.toString()
+  } finally {
+    await pool.destroy()
+  }
+}

@@ -1,0 +1,163 @@
+/** Tokens of issuers: which are taken, for which tenant, and what every other one hears. */
+import assert from 'node:assert/strict'
+import { createHmac, hash } from 'node:crypto'
+import { before, test } from 'node:test'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
+import type { Caller } from '../../../dataplane/call.ts'
+import { Issuers } from '../../../dataplane/identity/issuers.ts'
+import { authenticate } from '../../../dataplane/stages/authenticate.ts'
+import { createLog } from '../../../dataplane/telemetry/log.ts'
+import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import { aClock } from '../../helpers/clock.ts'
+import { aSigningKey, aToken, ISSUER, NOW, type SigningKey } from '../../helpers/token-issuer.ts'
+import { headed } from '../headed.ts'
+import { aSnapshotOf } from '../stages/snapshots.ts'
+
+let key: SigningKey
+let other: SigningKey
+
+before(async () => {
+  key = await aSigningKey('one')
+  other = await aSigningKey('one')
+})
+
+const KEY_HASH = `sha256:${hash('sha256', 'gw_key')}`
+
+type Settings = Readonly<Record<string, unknown>>
+
+const anIssuer = (settings: Settings, keys = [key]) => ({
+  name: 'idp',
+  issuer: ISSUER,
+  audiences: ['gw'],
+  jwks: { keys: keys.map(({ jwk }) => jwk) },
+  tenant: { claim: '/team' },
+  ...settings,
+})
+
+function gatewayWith(settings: Settings = {}, keys = [key], others: readonly object[] = []) {
+  const names = aSnapshotOf({
+    auth: { jwt: [anIssuer(settings, keys), ...others] },
+    api_keys: [{ id: 'k', tenant: 'acme', routes: ['*'], hash: KEY_HASH }],
+  })
+  const clock = aClock()
+  const log = createLog({ write() {}, flush() {}, wallClock: clock.wall })
+  const schedule = () => () => undefined
+  const issuers = new Issuers({ clock, random: () => 0, schedule, log, metrics: createMetrics() })
+  issuers.follow(names.section)
+  return (token: string, now = NOW): Promise<Caller> =>
+    (async () =>
+      authenticate(headed({ authorization: `Bearer ${token}` }), { names, issuers }, now))()
+}
+
+async function refusal(ask: Promise<unknown>): Promise<GatewayError> {
+  try {
+    await ask
+  } catch (error) {
+    assert.ok(error instanceof GatewayError, String(error))
+    return error
+  }
+  throw new assert.AssertionError({ message: 'it was taken' })
+}
+
+test('a good token stands for the tenant, the id, the routes and the scopes of its issuer', async () => {
+  const ask = gatewayWith({ routes: ['chat'], scopes: ['models:invoke'] })
+  const { tenant, key: found } = await ask(await aToken(key))
+  assert.equal(tenant, 'acme')
+  assert.equal(found.record.id, 'alice')
+  assert.deepEqual(found.routes, new Set(['chat']))
+  assert.deepEqual([found.invokes, found.lists], [true, false])
+})
+
+test('a token that was verified a moment ago is known at once, and no longer than it lives', async () => {
+  const ask = gatewayWith()
+  const token = await aToken(key, { exp: NOW / 1000 + 10 })
+  const first = await ask(token)
+  assert.equal((await ask(token, NOW + 39_000)).key.record.id, first.key.record.id)
+  assert.equal((await refusal(ask(token, NOW + 41_000))).code, 'ERR_GW_AUTH_INVALID_KEY')
+})
+
+test('keys of this gateway are taken beside tokens', async () => {
+  assert.equal((await gatewayWith()('gw_key')).key.record.id, 'k')
+})
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const unsigned = (header: unknown, claims: unknown) => `${part(header)}.${part(claims)}.`
+const GOOD = { iss: ISSUER, aud: 'gw', sub: 'alice', team: 'acme', exp: NOW / 1000 + 600 }
+
+const REFUSED: Readonly<Record<string, () => Promise<string> | string>> = {
+  'the algorithm none': () => unsigned({ alg: 'none', kid: 'one' }, GOOD),
+  'a signature with the public key as a secret': () => {
+    const said = `${part({ alg: 'HS256', kid: 'one' })}.${part(GOOD)}`
+    const secret = JSON.stringify(key.jwk)
+    return `${said}.${createHmac('sha256', secret).update(said).digest('base64url')}`
+  },
+  'another audience': () => aToken(key, { aud: 'another' }),
+  'no audience': () => aToken(key, { aud: undefined }),
+  'another issuer': () => aToken(key, { iss: 'https://another.test' }),
+  'an end 31 seconds ago': () => aToken(key, { exp: NOW / 1000 - 31 }),
+  'no end': () => aToken(key, { exp: undefined }),
+  'a beginning in 31 seconds': () => aToken(key, { nbf: NOW / 1000 + 31 }),
+  'a key of another pair': () => aToken(other),
+  'a key that is not in the set': () => aToken({ ...key, kid: 'two' }),
+  'more than 8 KiB': () => aToken(key, { more: 'x'.repeat(9000) }),
+  'no claim with the tenant': () => aToken(key, { team: undefined }),
+  'no claim with the id': () => aToken(key, { sub: undefined }),
+  'parts that are no JSON': () => 'aaaa.bbbb.cccc',
+}
+
+test('every token that proves nothing hears what an unknown key hears', async () => {
+  const ask = gatewayWith()
+  const unknown = await refusal(ask('gw_unknown'))
+  for (const [what, make] of Object.entries(REFUSED)) {
+    const refused = await refusal(ask(await make()))
+    assert.equal(refused.code, 'ERR_GW_AUTH_INVALID_KEY', what)
+    assert.equal(refused.message, unknown.message, what)
+  }
+})
+
+test('within half a minute clocks may differ', async () => {
+  const ask = gatewayWith()
+  await ask(await aToken(key, { exp: NOW / 1000 - 29 }))
+  await ask(await aToken(key, { nbf: NOW / 1000 + 29 }))
+})
+
+test('a token without the name of its key is refused where two keys fit, and taken where one does', async () => {
+  const nameless = await aSigningKey()
+  const token = await aToken(nameless)
+  assert.equal((await gatewayWith({}, [nameless])(token)).tenant, 'acme')
+  const two = gatewayWith({}, [nameless, await aSigningKey()])
+  assert.equal((await refusal(two(token))).code, 'ERR_GW_AUTH_INVALID_KEY')
+})
+
+test('a required claim must have one of its values, also in a list', async () => {
+  const ask = gatewayWith({ require: { '/groups': ['a', 'b'] } })
+  await ask(await aToken(key, { groups: ['x', 'b'] }))
+  await ask(await aToken(key, { groups: 'a' }))
+  const refused = await refusal(ask(await aToken(key, { groups: ['x'] })))
+  assert.equal(refused.code, 'ERR_GW_AUTH_INVALID_KEY')
+})
+
+test('a tenant that is not known is 403 and named; a map says which are', async () => {
+  const unknown = await refusal(gatewayWith()(await aToken(key, { team: 'unheard-of' })))
+  assert.equal(unknown.code, 'ERR_GW_AUTH_SCOPE_DENIED')
+  assert.match(unknown.message, /"unheard-of"/)
+  const mapped = gatewayWith({ tenant: { claim: '/a.b~1c/team', map: { x: 'research' } } })
+  assert.equal((await mapped(await aToken(key, { 'a.b/c': { team: 'x' } }))).tenant, 'research')
+  const outside = await refusal(mapped(await aToken(key, { 'a.b/c': { team: 'toString' } })))
+  assert.equal(outside.code, 'ERR_GW_AUTH_SCOPE_DENIED')
+})
+
+test('a claim may say which routes; values that lead nowhere give none', async () => {
+  const from = { claim: '/roles', map: { dev: ['chat'], ops: ['batch'] } }
+  const ask = gatewayWith({ routes_from: from })
+  const { key: found } = await ask(await aToken(key, { roles: ['dev', 'guest', 'constructor'] }))
+  assert.deepEqual(found.routes, new Set(['chat']))
+})
+
+test('two entries of one issuer are tried in turn', async () => {
+  const strict = { require: { '/sub': ['bob'] }, name: 'strict', routes: ['batch'] }
+  const ask = gatewayWith(strict, [key], [anIssuer({ routes: ['chat'] })])
+  const routesFor = async (sub: string) => (await ask(await aToken(key, { sub }))).key.routes
+  assert.deepEqual(await routesFor('bob'), new Set(['batch']))
+  assert.deepEqual(await routesFor('alice'), new Set(['chat']))
+})
