@@ -14,6 +14,7 @@ import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
 import type { Environment } from './providers/credential-source.ts'
 import type { Retrievals } from './retrieval/retrievals.ts'
+import type { Classifiers } from './semantic/classifiers.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/opened.ts'
 import type { Log } from './telemetry/log.ts'
@@ -51,6 +52,7 @@ export interface Gateway {
   readonly issuers: Issuers
   readonly embeddings: Embeddings
   readonly retrievals: Retrievals
+  readonly classifiers: Classifiers
   readonly infra: InfraCost
   readonly objectives: Objectives
   readonly traces: Traces

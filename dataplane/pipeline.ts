@@ -5,13 +5,14 @@ import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
 import type { Call } from './call.ts'
-import type { ChatRequest } from './inner-form.ts'
+import type { ChatRequest, ModelRequest } from './inner-form.ts'
 import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { shownPassage } from './retrieval/passages.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { assemble } from './stages/assemble.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
+import { classify } from './stages/classify.ts'
 import { type Guarded, guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
@@ -111,14 +112,26 @@ export async function serve(
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
     // Most routes have no guardrail and no retrieval, and wait for none.
-    const { guardrails, retrieval } = admission.route.section
+    const { guardrails, retrieval, semantic } = admission.route.section
     const isGuarded = guardrails.length > 0
     const guarded = isGuarded ? await judged(applicant, admission, visit) : { request, inspector }
     const informed =
       retrieval.length === 0 || guarded.request.operation !== 'chat'
         ? guarded.request
         : await assembled(guarded.request, admission, visit)
-    const asked = { ...guarded, request: informed, dialect, ids, receivedAt, presence, witness }
+    // The client's own words are judged, not the passages beside them.
+    const isJudged = semantic !== undefined
+    const difficulty = isJudged ? await difficultyOf(guarded.request, admission, visit) : undefined
+    const asked = {
+      request: informed,
+      inspector: guarded.inspector,
+      difficulty,
+      dialect,
+      ids,
+      receivedAt,
+      presence,
+      witness,
+    }
     const reply = await attempt(asked, admission, gateway)
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
@@ -170,6 +183,17 @@ function judged(
 ): Promise<Guarded> {
   const note = (judgement: GuardrailTrace) => noteJudgement(judgement, visit)
   return guard(request, call.id, admission, { guards: visit.gateway.guards, note })
+}
+
+async function difficultyOf(
+  request: ModelRequest,
+  admission: Admission,
+  { call, gateway, response: { presence }, trace }: Visit,
+): Promise<number> {
+  const leftMs = admission.totalAt - gateway.clock.now()
+  const where = { requestId: call.id, leftMs, presence }
+  trace.semantic = await classify(request, admission, where, gateway)
+  return trace.semantic.score
 }
 
 /** A long stream is judged hundreds of times. */

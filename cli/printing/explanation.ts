@@ -1,5 +1,6 @@
 /** The answer of the admin API to `gw explain`, as far as a table shows it. */
 import { z } from 'zod'
+import { GuardrailStatus } from './auxiliaries.ts'
 import { BREAKER } from './breakers-text.ts'
 import { TenantLimits } from './limits-table.ts'
 import { TOKENS } from './tokens-text.ts'
@@ -33,6 +34,7 @@ export const ExplainAnswer = z.looseObject({
   text: z.string(),
   key: Rights.optional(),
   upstreams: z.array(Upstream).optional(),
+  guardrails: z.array(GuardrailStatus).default([]),
   limits: TenantLimits.optional(),
   verdict: ExplainedVerdict.optional(),
 })

@@ -1,6 +1,7 @@
 /** One decision of a gateway as a tree: who asked, what was decided, each attempt with its timing. */
 import { z } from 'zod'
 import { paint, printLine } from './output.ts'
+import { Judgements, judgementsOf } from './trace-judgements.ts'
 
 const Attempt = z.looseObject({
   upstream: z.string(),
@@ -36,6 +37,7 @@ export const TraceAnswer = z.looseObject({
   message: z.string().nullish(),
   attempts: z.array(Attempt).default([]),
   passed_over: z.array(z.looseObject({ upstream: z.string(), why: z.string() })).nullish(),
+  ...Judgements,
   prompt_tokens: z.number().nullish(),
   completion_tokens: z.number().nullish(),
   usage_estimated: z.boolean().nullish(),
@@ -72,7 +74,7 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
     ...idsOf(trace),
     {
       text: `${asked}${strategy ? ` (${strategy})` : ''}${stream ? ', stream' : ''}`,
-      below: [...passedOver(trace), ...attemptsOf(trace)],
+      below: [...judgementsOf(trace), ...passedOver(trace), ...attemptsOf(trace)],
     },
     ending(trace),
   ]

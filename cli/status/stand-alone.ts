@@ -2,6 +2,12 @@
 import { z } from 'zod'
 import { askAdmin } from '../asking/connection.ts'
 import type { StandAlone } from '../asking/place.ts'
+import {
+  ClassifierStatus,
+  GuardrailStatus,
+  printClassifiers,
+  printGuardrails,
+} from '../printing/auxiliaries.ts'
 import { BREAKER, breakerLines } from '../printing/breakers-text.ts'
 import { paint, printLine, printTable } from '../printing/output.ts'
 import { countedText, TOKENS, tokensLines } from '../printing/tokens-text.ts'
@@ -45,6 +51,8 @@ const Status = z.looseObject({
   streams_open: z.number(),
   store: z.unknown(),
   upstreams: z.array(Upstream).default([]),
+  guardrails: z.array(GuardrailStatus).default([]),
+  classifiers: z.array(ClassifierStatus).default([]),
   objectives: z.array(z.looseObject({})).default([]),
   issuers: z.array(Issuer).default([]),
 })
@@ -55,7 +63,7 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   const { status, body } = await askAdmin(admin, '/status')
   if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
   const seen = Status.parse(body)
-  const { state, config, upstreams, store, objectives } = seen
+  const { state, config, upstreams, store, guardrails, classifiers, objectives } = seen
   return {
     ready: state === 'serving' && config.last_reload.result === 'success',
     value: body,
@@ -69,6 +77,8 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
         health,
         breaker,
       ]),
+      guardrails: guardrails.map(({ name, breaker }) => [name, breaker]),
+      classifiers: classifiers.map(({ route, ready }) => [route, ready]),
       objectives: objectives.map(({ breached }) => breached),
     },
     print: () => print(admin, seen),
@@ -104,6 +114,8 @@ function print(admin: string, seen: Status): void {
   )
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   printIssuers(seen)
+  printGuardrails(seen.guardrails)
+  printClassifiers(seen.classifiers)
   const [first] = objectives
   if (first === undefined) return
   printLine('')

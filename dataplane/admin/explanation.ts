@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
-import { upstreamStatus } from './status.ts'
+import { guardrailStatus, upstreamStatus } from './status.ts'
 import { verdictOn } from './verdict.ts'
 
 export interface Question {
@@ -47,6 +47,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
     text: textOf(route, gateway),
     ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
     ...(route && { upstreams: upstreamsOf(route, gateway) }),
+    ...(route && { guardrails: guardrailsOf(route, gateway) }),
     ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
   }
 }
@@ -77,6 +78,11 @@ function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }
   if (route !== undefined && !mayUse(key, route.name))
     return { id, tenant, status: 403, why: `it may not use route "${route.name}"` }
   return { id, tenant, status: 200, why: 'it may call' }
+}
+
+/** In the order in which they are asked. */
+function guardrailsOf({ section }: Route, { guards, clock }: Gateway) {
+  return guards.of(section).map((guard) => guardrailStatus(guard, clock))
 }
 
 /** In the order of the file; the strategy's order is in the text. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../base/clock.ts'
 import { VERSION } from '../base/version.ts'
 import type { Gateway } from '../gateway.ts'
+import type { Guard } from '../guardrails/guard.ts'
 import type { Activation } from '../process/activation.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
@@ -25,6 +26,8 @@ export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     store: gateway.storeStatus(),
     upstreams: upstreamsOf(gateway),
     ...(!gateway.issuers.isEmpty && { issuers: gateway.issuers.list() }),
+    guardrails: gateway.guards.list().map((guard) => guardrailStatus(guard, gateway.clock)),
+    classifiers: gateway.classifiers.list(),
     objectives: gateway.objectives.list(),
   }
 }
@@ -73,8 +76,19 @@ function countingStatus({ counter, state: { revision } }: Target) {
   }
 }
 
+export function guardrailStatus({ section, auxiliary }: Guard, clock: Clock) {
+  const { name, protocol, stage, on_error } = section
+  const { origin, pathname } = new URL(section.endpoint)
+  const endpoint = origin + pathname.replace(/\/+$/, '')
+  const breaker = auxiliary.breaker.peek(clock.now())
+  return { name, endpoint, protocol, stage, on_error, breaker, ...breakerFacts(auxiliary, clock) }
+}
+
 /** Why a breaker is not closed, and until when it is open. */
-function breakerFacts({ breaker, failedLast }: Target['state'], clock: Clock) {
+function breakerFacts(
+  { breaker, failedLast }: Pick<Target['state'], 'breaker' | 'failedLast'>,
+  clock: Clock,
+) {
   const now = clock.now()
   const state = breaker.peek(now)
   if (state === 'closed') return {}

@@ -36,7 +36,9 @@ export class AuxiliaryError extends Error {
 export class Auxiliary {
   readonly #name: AuxiliaryName
   readonly #world: AuxiliaryWorld
-  readonly #breaker = new Breaker(BREAKER)
+  readonly breaker = new Breaker(BREAKER)
+  /** Why its last question failed. */
+  failedLast: string | undefined
 
   constructor(name: AuxiliaryName, world: AuxiliaryWorld) {
     this.#name = name
@@ -49,7 +51,7 @@ export class Auxiliary {
     { timeoutMs, signal: client }: Asking,
   ): Promise<T> {
     const { clock, metrics } = this.#world
-    const permit = this.#breaker.permit(clock.now())
+    const permit = this.breaker.permit(clock.now())
     if (permit === undefined)
       throw this.#failed('open', 'it keeps failing, and is tried again soon')
     const began = clock.now()
@@ -57,17 +59,19 @@ export class Auxiliary {
     const signal = client === undefined ? timeUp : AbortSignal.any([timeUp, client])
     try {
       const answer = await unlessAborted(question, signal)
-      this.#breaker.success(permit, clock.now())
+      this.breaker.success(permit, clock.now())
       return answer
     } catch (error) {
       if (client?.aborted) {
-        this.#breaker.neutral(permit)
+        this.breaker.neutral(permit)
         throw this.#failed('left', 'the client left')
       }
-      this.#breaker.failure(permit, clock.now())
-      if (timeUp.aborted) throw this.#failed('timeout', `it did not answer within ${timeoutMs} ms`)
-      const { message } = error as Error
-      throw this.#failed(error instanceof AuxiliaryError ? error.outcome : 'error', message)
+      this.breaker.failure(permit, clock.now())
+      const isLate = timeUp.aborted
+      const message = isLate ? `it did not answer within ${timeoutMs} ms` : (error as Error).message
+      this.failedLast = message
+      const outcome = error instanceof AuxiliaryError ? error.outcome : 'error'
+      throw this.#failed(isLate ? 'timeout' : outcome, message)
     } finally {
       const { kind, name } = this.#name
       metrics.auxiliarySeconds.at(kind, name).observe((clock.now() - began) / 1000)
@@ -76,7 +80,7 @@ export class Auxiliary {
 
   /** `closed` while it is asked; `open` while it is not; `half_open` once it is tried again. */
   get state(): BreakerState {
-    return this.#breaker.peek(this.#world.clock.now())
+    return this.breaker.peek(this.#world.clock.now())
   }
 
   count(outcome: string): void {

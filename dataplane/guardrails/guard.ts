@@ -1,5 +1,5 @@
 /** One guardrail of the configuration: what its sidecar says, and what holds where it says nothing. */
-import { AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
+import { type Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { Protocol, Said, Side, Subject, Verdict } from './contract.ts'
@@ -32,6 +32,11 @@ export class Guard {
     this.#clock = world.clock
     const { name, endpoint, timeout_ms: timeoutMs, headers = {} } = section
     this.#sidecar = new Sidecar({ name, endpoint, timeoutMs, headers }, whole, world)
+  }
+
+  /** How its sidecar has fared. */
+  get auxiliary(): Auxiliary {
+    return this.#sidecar.auxiliary
   }
 
   judges(side: Side): boolean {

@@ -40,6 +40,11 @@ export class Guards {
     return guardrails.flatMap((name) => this.named(name) ?? [])
   }
 
+  /** All of them, in the order of the configuration. */
+  list(): readonly Guard[] {
+    return [...this.#known.values()].map(({ guard }) => guard)
+  }
+
   named(name: string): Guard | undefined {
     return this.#known.get(name)?.guard
   }

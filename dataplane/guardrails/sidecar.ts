@@ -18,7 +18,7 @@ const CONNECTIONS = 64
 
 export class Sidecar {
   readonly #place: Place
-  readonly #auxiliary: Auxiliary
+  readonly auxiliary: Auxiliary
   readonly #pool: Dispatcher
   readonly #origin: string
   readonly #base: string
@@ -26,7 +26,7 @@ export class Sidecar {
   constructor(place: Place, section: Section, world: AuxiliaryWorld) {
     const { origin, pathname } = new URL(place.endpoint)
     this.#place = place
-    this.#auxiliary = new Auxiliary({ kind: 'guardrail', name: place.name }, world)
+    this.auxiliary = new Auxiliary({ kind: 'guardrail', name: place.name }, world)
     this.#origin = origin
     this.#base = pathname.replace(/\/+$/, '')
     const destination = {
@@ -45,11 +45,11 @@ export class Sidecar {
       if (answer === undefined) throw new AuxiliaryError('error', 'its answer makes no sense')
       return answer
     }
-    return await this.#auxiliary.ask(question, { timeoutMs })
+    return await this.auxiliary.ask(question, { timeoutMs })
   }
 
   count(outcome: string): void {
-    this.#auxiliary.count(outcome)
+    this.auxiliary.count(outcome)
   }
 
   /** Questions that are under way still get their answers. */

@@ -74,6 +74,7 @@ export class Activation {
     gateway.retrievals.follow(snapshot.section)
     this.#tracers.follow(gateway)
     gateway.issuers.follow(snapshot.section)
+    gateway.classifiers.follow(snapshot.section)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

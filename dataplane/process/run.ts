@@ -23,6 +23,7 @@ import { Issuers } from '../identity/issuers.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { Retrievals } from '../retrieval/retrievals.ts'
+import { Classifiers } from '../semantic/classifiers.ts'
 import { StateError } from '../store/memory/journal.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
@@ -217,6 +218,9 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   const issuers = new Issuers({ clock, random, log, metrics, schedule })
   issuers.follow(section)
   const targets = new Targets({ clock, random, metrics, log, readText, env })
+  const embeddings = new Embeddings({ clock, deadlines, metrics, targets })
+  const classifiers = new Classifiers({ embeddings, deadlines, clock })
+  classifiers.follow(section)
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     env,
@@ -234,8 +238,9 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     webhook,
     guards,
     issuers,
-    embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     retrievals,
+    embeddings,
+    classifiers,
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),

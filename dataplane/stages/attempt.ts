@@ -44,6 +44,8 @@ export interface Asked {
   readonly receivedAt: number
   readonly presence: Presence
   readonly witness: Witness
+  /** How hard the prompt is, where the route asks for that. */
+  readonly difficulty: number | undefined
 }
 
 type Terms = Pick<
@@ -57,10 +59,10 @@ export async function attempt(
   terms: Terms,
   gateway: Runner & Planner,
 ): Promise<Reply> {
-  const { request, dialect, presence, witness } = asked
+  const { request, dialect, presence, witness, difficulty } = asked
   const { route, lane, fits, yields, totalAt } = terms
   const { clock } = gateway
-  const journey = new Journey({ request, route, lane, fits, yields }, gateway)
+  const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)
   if (journey.passedOver !== undefined) witness.passedOver(journey.passedOver)
   const way: Way = { asked, terms, journey, gateway }
   for (;;) {

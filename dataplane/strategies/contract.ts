@@ -20,6 +20,8 @@ export interface Choice<C extends Candidate> {
   /** The upstreams of the route that may be tried now, in configuration order; never empty. */
   readonly eligible: readonly C[]
   readonly request: ModelRequest
+  /** How hard the prompt is, from 0 to 1, where that has been found out already. */
+  readonly difficulty?: number | undefined
   /** Requests this route has had before this one: what rotates. */
   readonly turn: number
   /** Uniform in [0, 1). */

@@ -55,10 +55,11 @@ export const MATHEMATICS: Signs = {
 
 export const REASONING: Signs = {
   words: wordSet(`
-    analyse analysis analyze architect architecture argue assess compare contrast critique debug
-    deduce derive design diagnose disprove evaluate hypothesis implications infer investigate
-    justify optimise optimize plan prove rationale reason reasoning refactor strategy synthesise
-    synthesize tradeoff tradeoffs troubleshoot verify why
+    analyse analysis analyze architect architecture argue assess assumptions compare contrast
+    critique debug deduce derive design diagnose disprove evaluate fallacies fallacy flaw hypotheses
+    hypothesis implications infer interpret investigate justify optimise optimize plan premises
+    prioritise prioritize prove rationale reason reasoning refactor refute strategy synthesise
+    synthesize tradeoff tradeoffs troubleshoot verify
   `),
   patterns: [
     {
@@ -67,6 +68,9 @@ export const REASONING: Signs = {
       worth: 1,
       most: 2,
     },
+    { pattern: /\b(?:work out|show that|point out|at (?:each|every) step)\b/gi, worth: 1, most: 2 },
+    // Most questions that begin so want one sentence.
+    { pattern: /\bwhy\b/gi, worth: 0.5, most: 1 },
   ],
 }
 

@@ -13,10 +13,10 @@
  *   listed points.
  *
  * Each feature closes a part of what is left to 1: score = 1 − Π (1 − weight × feature). So one
- * strong sign or two weaker ones make a prompt hard at the default threshold of 0.5, and nothing
- * makes it easier again.
+ * strong sign makes a prompt hard at the default threshold of 0.5, as do half a sign in more than a
+ * line or two and two half signs. Nothing makes it easier again.
  */
-import type { ChatBody, ChatMessage } from '../inner-form.ts'
+import type { ChatBody, ChatMessage, ModelRequest } from '../inner-form.ts'
 import { CODE, MATHEMATICS, REASONING, type Signs, STRUCTURE } from './difficulty-signs.ts'
 
 export interface Features {
@@ -29,17 +29,29 @@ export interface Features {
 }
 
 const WEIGHTS: Features = {
-  length: 0.5,
+  length: 0.6,
   turns: 0.3,
-  code: 0.55,
-  mathematics: 0.55,
-  reasoning: 0.6,
-  structure: 0.4,
+  code: 0.995,
+  mathematics: 0.995,
+  reasoning: 0.995,
+  structure: 0.5,
 }
 
 const MESSAGES_MAX = 16
 const CHARACTERS_MAX = 8192
 const PARTS_MAX = 32
+
+/** Only a conversation can be hard. */
+export function builtinScore(request: ModelRequest): number {
+  return request.operation === 'chat' ? difficultyOf(request.body) : 0
+}
+
+/** The words by which a conversation is judged; undefined where there are none. */
+export function questionOf(request: ModelRequest): string | undefined {
+  if (request.operation !== 'chat') return undefined
+  const asked = read(request.body.messages).asked.trim()
+  return asked === '' ? undefined : asked
+}
 
 export function difficultyOf(body: ChatBody): number {
   const features = featuresOf(body)

@@ -1,6 +1,6 @@
 /** Easy prompts to one upstream, hard ones to another; each is the other's substitute. */
 import type { Strategy } from './contract.ts'
-import { difficultyOf } from './difficulty.ts'
+import { builtinScore } from './difficulty.ts'
 
 export const semantic: Strategy = {
   name: 'semantic',
@@ -9,14 +9,15 @@ export const semantic: Strategy = {
     if (sides === undefined) return []
     return sides.easy === sides.hard ? [sides.easy] : [sides.easy, sides.hard]
   },
-  order({ route, eligible, request }) {
+  order({ route, eligible, request, difficulty }) {
     const sides = route.semantic
     // Where there is nothing to choose, the prompt need not be read.
     if (eligible.length < 2 || sides === undefined) return eligible
-    // Only a conversation can be hard.
-    const difficulty = request.operation === 'chat' ? difficultyOf(request.body) : 0
-    const hard = difficulty >= sides.threshold
-    const first = hard ? sides.hard : sides.easy
+    const first = sides[sideOf(difficulty ?? builtinScore(request), sides.threshold)]
     return eligible[0]?.name === first ? eligible : eligible.toReversed()
   },
+}
+
+export function sideOf(score: number, threshold: number): 'easy' | 'hard' {
+  return score >= threshold ? 'hard' : 'easy'
 }

@@ -63,6 +63,13 @@ export const METRICS = {
     'Requests sent once more because the upstream had given up the kept connection.',
     'upstream',
   ),
+  semanticDecisions: counter(
+    'gw_semantic_decisions_total',
+    'Prompts of routes with the strategy semantic, by the classifier that judged them and the side that they fell on.',
+    'route',
+    'classifier',
+    'side',
+  ),
   overflow: counter('gw_overflow_total', 'Requests that spilled to a fallback.', 'route', 'reason'),
   breakerState: gauge(
     'gw_breaker_state',

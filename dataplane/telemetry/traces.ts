@@ -54,6 +54,16 @@ export interface GuardrailTrace {
   readonly reason?: string
 }
 
+/** How a prompt was judged where easy and hard ones go to two upstreams. */
+export interface SemanticTrace {
+  readonly classifier: 'builtin' | 'embedding'
+  /** From 0 to 1. */
+  readonly score: number
+  readonly side: 'easy' | 'hard'
+  /** Why the built-in classifier stood in for the one that the route names. */
+  readonly reason?: string
+}
+
 /** One search of a vector store. */
 export interface RetrievalTrace {
   readonly name: string
@@ -99,6 +109,8 @@ export class Trace {
   passed_over: readonly PassedOver[] | undefined = undefined
   /** Verdicts of guardrails, in their order. */
   guardrails: GuardrailTrace[] | undefined = undefined
+  /** Present for routes with the strategy semantic. */
+  semantic: SemanticTrace | undefined = undefined
   /** Searches of vector stores, and the passages that they found. */
   retrieval: readonly RetrievalTrace[] | undefined = undefined
   passages: readonly ShownPassage[] | undefined = undefined

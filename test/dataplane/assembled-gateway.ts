@@ -11,6 +11,7 @@ import { Issuers } from '../../dataplane/identity/issuers.ts'
 import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
 import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
+import { Classifiers } from '../../dataplane/semantic/classifiers.ts'
 import type { Store } from '../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import { createLog } from '../../dataplane/telemetry/log.ts'
@@ -47,6 +48,7 @@ export function assemble(
   const store = wrap(new MemoryStore({ clock }))
   let ids = 0
   const deadlines = new Deadlines(clock)
+  const embeddings = new Embeddings({ clock, deadlines, metrics, targets })
   const gateway: Gateway = {
     active,
     env: {},
@@ -64,8 +66,9 @@ export function assemble(
     webhook: new AlertWebhook({ post: async () => true, clock, random, onDrop() {} }),
     guards: new Guards({ clock, metrics }),
     issuers: new Issuers({ clock, random, log, metrics, schedule: () => () => undefined }),
-    embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     retrievals: new Retrievals({ clock, metrics, readText: () => '' }),
+    embeddings,
+    classifiers: new Classifiers({ embeddings, deadlines, clock }),
     infra: new InfraCost(clock.wall()),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),

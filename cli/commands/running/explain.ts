@@ -80,7 +80,8 @@ function queryOf({ route, key, tenant, promptTokens, maxTokens }: ExplainOptions
   })
 }
 
-async function printExplanation({ text, key, upstreams, limits }: ExplainAnswer): Promise<void> {
+async function printExplanation(answer: ExplainAnswer): Promise<void> {
+  const { text, key, upstreams, guardrails, limits } = answer
   printText(text)
   if (key !== undefined) {
     const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`
@@ -102,6 +103,8 @@ async function printExplanation({ text, key, upstreams, limits }: ExplainAnswer)
     const { breakerLines } = await import('../../printing/breakers-text.ts')
     for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   }
+  const { printGuardrails } = await import('../../printing/auxiliaries.ts')
+  printGuardrails(guardrails)
   if (limits === undefined) return
   const { printStanding } = await import('../../printing/limits-table.ts')
   printLine(`\nlimits of tenant ${limits.tenant} now`)

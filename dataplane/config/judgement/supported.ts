@@ -6,7 +6,7 @@ import { type Finding, type Path, refuse } from './problems.ts'
 
 const SUPPORTED_PROVIDERS = [...PROVIDERS.keys()]
 
-const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES, 'embedding'])
+const KNOWN = new Set<string>([...PROVIDER_NAMES, ...STRATEGY_NAMES])
 
 interface Row {
   /** Fields from `gw` down; `*` stands for each entry of a list. */
@@ -18,8 +18,6 @@ interface Row {
 const NOT_SUPPORTED_YET: readonly Row[] = [
   { field: 'context' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
-  { field: 'routes.*.semantic.classifier', values: ['builtin'] },
-  { field: 'routes.*.semantic.embedding' },
 ]
 
 /** Looks at the document as written: a default is not refused. */

@@ -1,7 +1,7 @@
 /** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
 import { z } from 'zod'
 import { STRATEGY_NAMES } from '../../strategies/names.ts'
-import { count, name, seconds } from './fields.ts'
+import { count, name, seconds, text } from './fields.ts'
 
 /** In a file an entry may also be the bare upstream name. */
 export const RouteUpstream = z.strictObject({
@@ -47,10 +47,13 @@ const Semantic = z.strictObject({
   embedding: z
     .strictObject({
       upstream: name().describe('Upstream that embeds the prompt.'),
-      exemplars: z.strictObject({
-        easy: z.array(z.string().min(1).max(4096)).max(256).default([]),
-        hard: z.array(z.string().min(1).max(4096)).max(256).default([]),
-      }),
+      model: text().optional().describe("Embedding model. Default: the upstream's model."),
+      exemplars: z
+        .strictObject({
+          easy: z.array(z.string().min(1).max(4096)).max(256).default([]),
+          hard: z.array(z.string().min(1).max(4096)).max(256).default([]),
+        })
+        .describe('Prompts of both kinds; a prompt goes to the side that it is nearer to.'),
     })
     .optional()
     .describe('Settings of the embedding classifier.'),

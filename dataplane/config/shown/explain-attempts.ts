@@ -19,10 +19,21 @@ export function explainOrder(section: Section, route: RouteSection): string[] {
       return [
         `upstream: ${show(route.semantic?.easy ?? '')} for easy prompts`,
         `upstream: ${show(route.semantic?.hard ?? '')} for hard prompts, score at least ${route.semantic?.threshold}`,
+        ...classifierOf(route),
       ]
     default:
       return [`upstream: ${STRATEGY_WORDS[route.strategy]} ${members.join(', ')}`]
   }
+}
+
+function classifierOf({ semantic }: RouteSection): string[] {
+  const { embedding } = semantic ?? {}
+  if (embedding === undefined) return []
+  const { easy, hard } = embedding.exemplars
+  const many = `${easy.length} easy and ${hard.length} hard exemplars`
+  return [
+    `  judged by meaning: vectors of ${embedding.upstream}, ${many}; by text while it is away`,
+  ]
 }
 
 const STRATEGY_WORDS: Record<string, string> = {

@@ -26,6 +26,8 @@ export interface JourneyStart {
   readonly fits: (target: Target) => boolean
   /** Whether it leaves the last places of an upstream to others. */
   readonly yields: boolean
+  /** How hard the prompt is, where that has been found out. */
+  readonly difficulty?: number | undefined
 }
 
 /** The parts of the gateway that attempts are planned with. */
@@ -138,13 +140,14 @@ function eligibleOf({ lane, fits, yields }: JourneyStart, now: number): readonly
 
 /** The strategy's order of those that are eligible now; all members when none is, for the reason's sake. */
 function orderOf(
-  { request, route, lane, fits }: JourneyStart,
+  { request, route, lane, fits, difficulty }: JourneyStart,
   eligible: readonly Target[],
   random: () => number,
 ): readonly Target[] {
   const turn = lane.turn++
   if (eligible.length === 0) return lane.targets.filter(fits)
-  return route.strategy.order({ route: route.section, eligible, request, turn, random })
+  const { section, strategy } = route
+  return strategy.order({ route: section, eligible, request, difficulty, turn, random })
 }
 
 function overOf({ request, lane, fits, yields }: JourneyStart, now: number): PassedOver[] {

@@ -37,6 +37,25 @@ const APPLIED: Row[] = [
     fix: 'exemplars',
   },
   {
+    name: 'an embedding classifier at an upstream without embeddings',
+    yaml: `  upstreams:
+    - {name: a, provider: anthropic, model: m}
+    - {name: b, provider: anthropic, model: n}
+  routes:
+    - name: r
+      strategy: semantic
+      semantic:
+        easy: a
+        hard: b
+        classifier: embedding
+        embedding:
+          upstream: a # here
+          exemplars: {easy: [hello], hard: [prove it]}`,
+    path: 'gw.routes[0].semantic.embedding.upstream',
+    says: 'anthropic has no embeddings',
+    fix: 'embedding model',
+  },
+  {
     name: 'an unknown guardrail',
     yaml: route('strategy: single\nprimary: a\nguardrails: [pii] # here'),
     path: 'gw.routes[0].guardrails[0]',

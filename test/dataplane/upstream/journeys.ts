@@ -133,6 +133,7 @@ export function aRig(gw: {
         request,
         dialect: openAiChatDialect,
         inspector: undefined,
+        difficulty: undefined,
         ids: {
           requestId: 'tag-1',
           clientRequestId: 'tag-7',

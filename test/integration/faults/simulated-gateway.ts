@@ -23,6 +23,7 @@ import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
 import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
+import { Classifiers } from '../../../dataplane/semantic/classifiers.ts'
 import type { Store } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
@@ -70,6 +71,7 @@ export function simulate(
   })
   const deadlines = new Deadlines(clock)
   const store = wrap(new MemoryStore({ clock }))
+  const embeddings = new Embeddings({ clock, deadlines, metrics, targets })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     env: {},
@@ -93,8 +95,9 @@ export function simulate(
       metrics,
       schedule: () => () => undefined,
     }),
-    embeddings: new Embeddings({ clock, deadlines, metrics, targets }),
     retrievals: new Retrievals({ clock, metrics, readText: () => '' }),
+    embeddings,
+    classifiers: new Classifiers({ embeddings, deadlines, clock }),
     infra: new InfraCost(0),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),

@@ -182,6 +182,22 @@ test('a sidecar that is gone is refused at once after some failures', async () =
   const count = (outcome: string) =>
     front.value(`gw_auxiliary_requests_total{kind="guardrail",name="gone",outcome="${outcome}"}`)
   assert.deepEqual([await count('error'), await count('open')], [5, 1])
+  const admin = ['--admin', front.process.adminUrl]
+  const status = await gw('status', ...admin)
+  assert.match(
+    status.stdout,
+    /GUARDRAIL +STAGE +ON ERROR +BREAKER\n(.*\n)*gone +input +block +(half_)?open/,
+  )
+  assert.match(status.stdout, /breaker of gone: (half )?open.*; last failure: /)
+  const explained = await gw('explain', ...admin, '--route', 'gone')
+  assert.match(
+    explained.stdout,
+    /judged by guardrails: gone(.*\n)*gone +input +block +(half_)?open/,
+  )
+  const blocked = await ask('input', FORBIDDEN)
+  const id = String(blocked.headers['x-request-id'])
+  const tree = await gw('trace', 'get', id, '--format', 'tree', ...admin)
+  assert.match(tree.stdout, /guardrail input \(input\): block in \d+ ms: Not here\./)
 })
 
 for (const [path, body, words] of [

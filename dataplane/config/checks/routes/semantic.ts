@@ -1,4 +1,6 @@
 /** The semantic strategy and its classifier. */
+
+import { PROVIDERS } from '../../../providers/index.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
 import type { RouteSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
@@ -35,7 +37,23 @@ const classifierIsComplete: Check = ({ routes }) =>
     semantic === undefined ? [] : judgeClassifier(semantic, at('routes', index, 'semantic')),
   )
 
-export const semanticChecks = [semanticGoesWithItsStrategy, sidesDiffer, classifierIsComplete]
+const classifierEmbeds: Check = ({ routes, upstreams }) =>
+  routes.flatMap(({ semantic }, index) => {
+    const { embedding } = semantic ?? {}
+    const upstream = upstreams.find(({ name }) => name === embedding?.upstream)
+    if (upstream === undefined) return []
+    if (PROVIDERS.get(upstream.provider)?.operations.embeddings !== undefined) return []
+    const message = `upstream "${upstream.name}" makes no vectors: ${upstream.provider} has no embeddings`
+    const path = at('routes', index, 'semantic', 'embedding', 'upstream')
+    return [refuse(path, message, 'Name an upstream with an embedding model.')]
+  })
+
+export const semanticChecks = [
+  semanticGoesWithItsStrategy,
+  sidesDiffer,
+  classifierIsComplete,
+  classifierEmbeds,
+]
 
 type Semantic = NonNullable<RouteSection['semantic']>
 

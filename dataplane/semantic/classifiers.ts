@@ -1,0 +1,105 @@
+/** Says how hard prompts are: by rules over their text, or by their meaning where the route has exemplars. */
+import { AuxiliaryError } from '../auxiliaries/auxiliary.ts'
+import type { EmbeddingTerms } from '../auxiliaries/embeddings.ts'
+import type { RouteSection, Section } from '../config/schema/index.ts'
+import type { ModelRequest } from '../inner-form.ts'
+import { builtinScore, questionOf } from '../strategies/difficulty.ts'
+import { Exemplars, type ExemplarWorld, INPUT_TYPE } from './exemplars.ts'
+import { scoreOf } from './similarity.ts'
+
+/** How hard a prompt is, and who says so. */
+export interface Difficulty {
+  readonly classifier: 'builtin' | 'embedding'
+  readonly score: number
+  /** Why it is not the classifier that the route names. */
+  readonly reason?: string
+}
+
+interface Known {
+  /** Everything that the vectors depend on but their texts. */
+  readonly model: string
+  readonly identity: string
+  readonly exemplars: Exemplars
+}
+
+/** A prompt waits no longer than this for its vector. */
+const TIMEOUT_MS = 500
+
+export class Classifiers {
+  readonly #world: ExemplarWorld
+  /** By the name of the route. */
+  #known = new Map<string, Known>()
+
+  constructor(world: ExemplarWorld) {
+    this.#world = world
+  }
+
+  /** Learns the exemplars of a configuration, and forgets those that are gone. */
+  follow({ routes, upstreams }: Pick<Section, 'routes' | 'upstreams'>): void {
+    const before = this.#known
+    this.#known = new Map()
+    for (const { name, semantic } of routes) {
+      const { embedding } = semantic ?? {}
+      if (embedding === undefined) continue
+      const upstream = upstreams.find((one) => one.name === embedding.upstream)
+      const model = JSON.stringify([upstream, embedding.model])
+      const identity = JSON.stringify([model, embedding.exemplars])
+      const known = before.get(name)
+      if (known?.identity === identity) this.#known.set(name, known)
+      else {
+        const vectors = known?.model === model ? known.exemplars.vectors : new Map()
+        const exemplars = new Exemplars(embedding, vectors, this.#world)
+        this.#known.set(name, { model, identity, exemplars })
+      }
+    }
+    for (const [name, known] of before) if (this.#known.get(name) !== known) known.exemplars.close()
+  }
+
+  /** Never throws: a prompt whose meaning cannot be had is judged by its text. */
+  async judge(
+    route: Pick<RouteSection, 'name'>,
+    request: ModelRequest,
+    terms: EmbeddingTerms,
+  ): Promise<Difficulty> {
+    const exemplars = this.#known.get(route.name)?.exemplars
+    if (exemplars === undefined) return { classifier: 'builtin', score: builtinScore(request) }
+    const score = await this.#scoreOf(request, exemplars, terms)
+    if (typeof score === 'number') return { classifier: 'embedding', score }
+    return { classifier: 'builtin', score: builtinScore(request), reason: score }
+  }
+
+  /** How far the exemplars of each route are known. */
+  list() {
+    return [...this.#known].map(([route, { exemplars }]) => {
+      const { source, vectors, size, sides, failure } = exemplars
+      return {
+        route,
+        upstream: source.upstream,
+        ready: sides !== undefined,
+        exemplars: size,
+        embedded: vectors.size,
+        ...(failure !== undefined && { failure }),
+      }
+    })
+  }
+
+  /** Why there is none, where there is none. */
+  async #scoreOf(
+    request: ModelRequest,
+    { source, sides, failure }: Exemplars,
+    terms: EmbeddingTerms,
+  ): Promise<number | string> {
+    const question = questionOf(request)
+    if (question === undefined) return 'there is no text to judge'
+    if (sides === undefined) return failure ?? 'the exemplars are not embedded yet'
+    const timeoutMs = Math.min(TIMEOUT_MS, terms.timeoutMs ?? TIMEOUT_MS)
+    try {
+      const asked = { ...terms, inputType: INPUT_TYPE, timeoutMs }
+      const vector = await this.#world.embeddings.embed(source, question, asked)
+      return scoreOf(vector, sides) ?? 'its vector has another length than those of the exemplars'
+    } catch (error) {
+      if (error instanceof AuxiliaryError) return error.message
+      return 'its text cannot be embedded'
+    }
+  }
+}

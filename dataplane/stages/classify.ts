@@ -1,0 +1,34 @@
+/** How hard is the prompt? Asked where the route has an upstream for each kind. */
+import type { ModelRequest } from '../inner-form.ts'
+import type { Presence } from '../presence.ts'
+import type { Classifiers } from '../semantic/classifiers.ts'
+import { sideOf } from '../strategies/semantic.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { SemanticTrace } from '../telemetry/traces.ts'
+import type { Admission } from './admit.ts'
+
+interface Circumstances {
+  readonly requestId: string
+  /** Milliseconds that are left for the request. */
+  readonly leftMs: number
+  readonly presence: Presence
+}
+
+/** A question to an upstream ends when the client leaves. */
+export async function classify(
+  request: ModelRequest,
+  { route }: Pick<Admission, 'route'>,
+  { requestId, leftMs, presence }: Circumstances,
+  { classifiers, metrics }: { readonly classifiers: Classifiers; readonly metrics: Metrics },
+): Promise<SemanticTrace> {
+  const { section } = route
+  const leaving = new AbortController()
+  presence.begin({ leave: () => leaving.abort() })
+  const terms = { requestId, timeoutMs: Math.max(1, leftMs), signal: leaving.signal }
+  const { classifier, score, reason } = await classifiers.judge(section, request, terms)
+  presence.done()
+  // The schema gives every route of this strategy a threshold.
+  const side = sideOf(score, section.semantic?.threshold ?? 0)
+  metrics.semanticDecisions.at(route.name, classifier, side).value++
+  return { classifier, score, side, ...(reason && { reason }) }
+}
