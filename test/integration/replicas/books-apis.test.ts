@@ -1,0 +1,193 @@
+/** The books of two processes over every API: what upstreams counted is what was settled, in tokens and money, through faults. */
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { after, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { cases } from '../../helpers/cases.ts'
+import {
+  type Asked,
+  event,
+  failing,
+  type Reply,
+  startUpstream,
+} from '../../helpers/fake-upstream.ts'
+import { aRandom } from '../../helpers/random.ts'
+import { keysOf, longBeforeMidnight, standing, untilIdle } from '../limits/limited-gateway.ts'
+import { Replicas } from './rig.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const REQUESTS = cases(600, 10_000)
+const AT_ONCE = 48
+const PROMPT = 7
+
+/** USD per million tokens, which is also thousands of nano-dollars a token. */
+const PRICES = [
+  { model: 'dear', input: 10, output: 20 },
+  { model: 'cheap', input: 1, output: 2 },
+]
+const random = aRandom(20_261_122)
+const books = { tokens: 0, nanos: 0 }
+
+function note({ body }: Asked, completion: number): Fields {
+  const price = PRICES.find(({ model }) => model === body.model)
+  books.tokens += PROMPT + completion
+  books.nanos += 1000 * (PROMPT * (price?.input ?? 0) + completion * (price?.output ?? 0))
+  return { prompt_tokens: PROMPT, completion_tokens: completion, total_tokens: PROMPT + completion }
+}
+
+const FATES = ['good', 'good', 'good', 'fails', 'resets', 'cut', 'left'] as const
+type Fate = (typeof FATES)[number]
+
+/** The client writes into its prompt what becomes of the request, and of how many words the answer has. */
+function orderOf({ body }: Asked) {
+  const [, fate = 'good', words = '1'] = /fate-(\w+)-(\d+)/.exec(JSON.stringify(body)) ?? []
+  return { fate: fate as Fate, words: Number(words) }
+}
+
+function wholeOf(asked: Asked, words: number): Fields {
+  const usage = note(asked, asked.path.endsWith('embeddings') ? 0 : words)
+  const text = 'wW '.repeat(words)
+  if (asked.path.endsWith('embeddings'))
+    return { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [1] }], usage }
+  if (asked.path.endsWith('chat/completions')) {
+    const message = { role: 'assistant', content: text }
+    return { id: 'c', created: 1, choices: [{ index: 0, message, finish_reason: 'stop' }], usage }
+  }
+  const choices = [{ index: 0, text, logprobs: null, finish_reason: 'stop' }]
+  return { id: 'c', object: 'text_completion', created: 1, choices, usage }
+}
+
+/** Usage grows with the words, so that a stream that ends early is counted as well. */
+async function streamOf(asked: Asked, words: number, fate: Fate, outgoing: Parameters<Reply>[0]) {
+  const isChat = asked.path.endsWith('chat/completions')
+  const object = isChat ? 'chat.completion.chunk' : 'text_completion'
+  const choiceOf = (text: string, finish_reason: string | null) =>
+    isChat
+      ? { index: 0, delta: { content: text }, finish_reason }
+      : { index: 0, text, logprobs: null, finish_reason }
+  const usage = note(asked, words)
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (let sent = 1; sent <= words; sent++) {
+    const counted = { ...usage, completion_tokens: sent, total_tokens: PROMPT + sent }
+    outgoing.write(event({ id: 'c', object, choices: [choiceOf('wW ', null)], usage: counted }))
+  }
+  if (fate === 'left') return
+  if (fate === 'cut') {
+    // Node keeps what is written until the next turn, and would lose it.
+    await turn()
+    outgoing.socket?.destroySoon()
+    return
+  }
+  outgoing.write(event({ id: 'c', object, choices: [choiceOf('', 'stop')] }))
+  outgoing.end(`${event({ id: 'c', object, choices: [], usage })}data: [DONE]\n\n`)
+}
+
+const faulty: Reply = async (outgoing, asked) => {
+  const { fate, words } = orderOf(asked)
+  if (fate === 'fails') return await failing(500)(outgoing, asked)
+  if (fate === 'resets') return void outgoing.socket?.resetAndDestroy()
+  await answer(outgoing, asked, fate, words)
+}
+
+async function answer(outgoing: Parameters<Reply>[0], asked: Asked, fate: Fate, words: number) {
+  if (asked.body.stream === true) return await streamOf(asked, words, fate, outgoing)
+  outgoing.writeHead(200, { 'content-type': 'application/json' })
+  outgoing.end(JSON.stringify(wholeOf(asked, words)))
+}
+
+const first = await startUpstream(faulty)
+const second = await startUpstream((outgoing, asked) =>
+  answer(outgoing, asked, 'good', orderOf(asked).words),
+)
+await longBeforeMidnight()
+const replicas = await Replicas.start(
+  2,
+  {
+    upstreams: [
+      { name: 'first', endpoint: first.url, model: 'dear', embeddings: { model: 'one' } },
+      { name: 'second', endpoint: second.url, model: 'cheap', embeddings: { model: 'one' } },
+    ],
+    routes: [
+      {
+        name: 'chat',
+        strategy: 'primary_with_fallback',
+        primary: 'first',
+        fallback: ['second'],
+        retry: { max_attempts: 2, initial_delay_ms: 1 },
+      },
+    ],
+    budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000_000, spend_per_month_usd: 1_000_000 }],
+    pricing: PRICES,
+  },
+  keysOf(['acme']),
+)
+after(() => Promise.all([replicas.stop(), first.close(), second.close()]))
+
+/** A request of each API, around its prompt. */
+const APIS: Readonly<Record<string, (prompt: string) => Fields>> = {
+  '/v1/chat/completions': (content) => ({ messages: [{ role: 'user', content }], max_tokens: 50 }),
+  '/v1/messages': (content) => ({ messages: [{ role: 'user', content }], max_tokens: 50 }),
+  '/v1/responses': (input) => ({ input, max_output_tokens: 50 }),
+  '/v1/completions': (prompt) => ({ prompt, max_tokens: 50 }),
+  '/v1/embeddings': (input) => ({ input }),
+}
+const PATHS = Object.keys(APIS)
+
+/** How it ended; a client that leaves does so once it has heard all words that there will be. */
+function ask(index: number): Promise<string> {
+  const path = PATHS[index % PATHS.length] as string
+  const fate = FATES[random(FATES.length)] as Fate
+  const words = 1 + random(12)
+  const stream = path !== '/v1/embeddings' && (fate === 'left' || random(2) === 0)
+  const body = {
+    ...APIS[path]?.(`fate-${fate}-${words}`),
+    model: 'chat',
+    ...(stream && { stream }),
+  }
+  const { process, key } = replicas.front(index, 'acme')
+  return new Promise((resolve, reject) => {
+    const outgoing = request(process.url + path, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    })
+    let leaving = false
+    outgoing.on('error', (error) => (leaving ? resolve('left') : reject(error)))
+    outgoing.on('response', (incoming) => {
+      let text = ''
+      incoming.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+        leaving ||= fate === 'left' && stream && text.split('"wW "').length > words
+        if (leaving) outgoing.destroy()
+      })
+      // A cut answer is an error to Node, and its close comes in every case.
+      incoming.on('error', () => {})
+      incoming.on('close', () => {
+        const how = incoming.complete ? '' : ' cut'
+        resolve(leaving ? 'left' : `${incoming.statusCode}${how}`)
+      })
+    })
+    outgoing.end(JSON.stringify(body))
+  })
+}
+
+test(`${REQUESTS} requests of every API through faults and clients that leave: the difference is 0`, async (context) => {
+  const ends = new Map<string, number>()
+  let begun = 0
+  const client = async () => {
+    while (begun < REQUESTS) {
+      const end = await ask(begun++)
+      ends.set(end, (ends.get(end) ?? 0) + 1)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, client))
+  await untilIdle(replicas.front(0, 'acme'), 'acme')
+  const { tokens_per_day: day, spend_per_month_usd: month } = await standing(
+    replicas.front(1, 'acme'),
+    'acme',
+  )
+  context.diagnostic(`${JSON.stringify(Object.fromEntries(ends))}, ${books.tokens} tokens`)
+  assert.equal(day.used, books.tokens)
+  assert.equal(Math.round(Number(month.used) * 1e9), books.nanos)
+})
