@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Compilations, isSameSpec } from './compile/compilations.ts'
 import { gatewayOf } from './compile/compile-keys.ts'
+import { asksForIssuerKeys } from './compile/issuers.ts'
 import { PodOwners } from './delivery/pod-owners.ts'
 import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
@@ -9,6 +10,7 @@ import { CLUSTER_NETWORK, type PodNetwork } from './delivery/targets.ts'
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
 import { Events } from './kube/events.ts'
+import { IssuerKeys } from './kube/issuer-keys.ts'
 import { type KubeObject, keyOf } from './kube/objects.ts'
 import { type ReconcileResult, WorkQueue } from './kube/queue.ts'
 import type { Transport } from './kube/transport.ts'
@@ -58,8 +60,17 @@ const CONCURRENCY = 4
 
 export function makeControllers(options: ControllerOptions, parts: ControllerParts): Controllers {
   const { api, world } = parts
+  const issuerKeys = new IssuerKeys({
+    read: () => api.issuerKeys(),
+    onChange() {
+      for (const gateway of world.stores.gatewayConfigs.list())
+        if (asksForIssuerKeys(gateway.gw)) gateways.add(keyOf(gateway))
+    },
+    onError: (error) => options.log.event('warn', 'issuer_keys', messageOf(error)),
+  })
   const compilations = new Compilations({
     world,
+    issuerKeys,
     wallClock: Date.now,
     onJudged: (gateway) => gateways.add(gateway),
   })
@@ -112,6 +123,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     async stop() {
       isStopped = true
       signing.stop()
+      issuerKeys.stop()
       await Promise.all([gateways.stop(), keys.stop()])
       pusher.close()
     },

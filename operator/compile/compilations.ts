@@ -1,16 +1,20 @@
 /** The last compilation of each gateway, made anew only when what goes into it has changed. */
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
+import type { IssuerKeys } from '../kube/issuer-keys.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 import type { World } from '../world.ts'
 import { type Compiled, combine, type Judged, judgeGateway, tenantsOf } from './compile.ts'
 import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './compile-keys.ts'
+import { asksForIssuerKeys, withIssuerKeys } from './issuers.ts'
 import { isLarge, judgeApart } from './judge-apart.ts'
 
 interface Made {
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly keysVersion: number
+  /** Of the cluster's issuer; undefined where it is not asked for. */
+  readonly issuerVersion: string | undefined
   readonly compiled: Compiled
   readonly at: number
 }
@@ -32,6 +36,7 @@ export interface CompilationsOptions {
   /** A thread has judged this gateway: it is to be compiled anew. */
   readonly onJudged: (gateway: string) => void
   readonly judgeApart?: typeof judgeApart
+  readonly issuerKeys: Pick<IssuerKeys, 'keys' | 'version'>
 }
 
 interface JudgedApart {
@@ -72,7 +77,10 @@ export class Compilations {
     const keysVersion = this.#keysVersions.get(key) ?? 0
     const made = this.#made.get(key)
     const now = performance.now()
-    if (made !== undefined && made.uid === uid && made.generation === generation) {
+    const { issuerKeys } = this.#options
+    const issuerVersion = asksForIssuerKeys(gateway.gw) ? issuerKeys.version : undefined
+    const isSame = made?.uid === uid && made?.generation === generation
+    if (made !== undefined && isSame && made.issuerVersion === issuerVersion) {
       const { compiled } = made
       if (made.keysVersion === keysVersion) return { compiled, isNew: false }
       const againMs = made.at + KEYS_INTERVAL_MS - now
@@ -84,9 +92,18 @@ export class Compilations {
       now: this.#wallClock(),
       keptKeys: keptKeys ?? [],
     })
-    const compiled = combine(this.#judge(gateway, keys), keys)
-    this.#made.set(key, { uid, generation, keysVersion, compiled, at: now })
+    const combined = combine(this.#judge(gateway, keys), keys)
+    const compiled = issuerVersion === undefined ? combined : this.#withIssuer(combined)
+    this.#made.set(key, { uid, generation, keysVersion, issuerVersion, compiled, at: now })
     return { compiled, isNew: true }
+  }
+
+  /** Until the keys have been read, its tokens are refused; everything else works. */
+  #withIssuer(compiled: Compiled): Compiled {
+    const { keys } = this.#options.issuerKeys
+    const { configuration } = compiled
+    if (keys === undefined || configuration === undefined) return compiled
+    return { ...compiled, configuration: withIssuerKeys(configuration, keys) }
   }
 
   verdictOf(gateway: string, key: string): KeyVerdict | undefined {

@@ -86,6 +86,13 @@ export class ApiClient {
     }
   }
 
+  /** The public keys of the issuer of ServiceAccounts, which every ServiceAccount may read. */
+  async issuerKeys(): Promise<unknown> {
+    const headers = { accept: 'application/jwk-set+json, application/json' }
+    const answer = await this.#send('get', { method: 'GET', path: '/openid/v1/jwks', headers })
+    return JSON.parse(answer.body.toString())
+  }
+
   async list(
     resource: Resource,
     selection: Selection,

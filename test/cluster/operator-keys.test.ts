@@ -185,3 +185,23 @@ test('a key whose only route does not exist is taken, not ready, and told of in 
     return said.includes('GatewayKey astray Warning RouteNotFound')
   })
 })
+
+test('a pod of another namespace calls with its own token, and a namespace that is not named does not', async () => {
+  const claim = '/kubernetes.io/namespace'
+  const issuer = {
+    name: 'cluster',
+    issuer: 'https://kubernetes.default.svc.cluster.local',
+    audiences: ['gw'],
+    jwks: { kubernetes: true },
+    require: { [claim]: ['team-a'] },
+    tenant: { claim, map: { 'team-a': 'acme' } },
+  }
+  await rig.apply(aGateway({ spec: grants, gw: { auth: { jwt: [issuer] } } }))
+  const tokenOf = async (namespace: string) => {
+    const asked = ['create', 'token', 'default', '--audience', 'gw', '-n', namespace]
+    return (await rig.cluster.kubectl(asked)).trim()
+  }
+  await until('the account is there', () => tokenOf('team-b').then(Boolean, () => false))
+  await untilAnswers(await tokenOf('team-a'), 200)
+  assert.deepEqual(await rig.answersTo(await tokenOf('team-b')), [401, 401])
+})

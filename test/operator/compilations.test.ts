@@ -4,10 +4,12 @@ import { test } from 'node:test'
 import { Compilations } from '../../operator/compile/compilations.ts'
 import { type Judged, judgeGateway } from '../../operator/compile/compile.ts'
 import { judgeApart, type Order } from '../../operator/compile/judge-apart.ts'
+import { IssuerKeys, type PublicKey } from '../../operator/kube/issuer-keys.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
 import { ObjectStore } from '../../operator/kube/store.ts'
 import type { World } from '../../operator/world.ts'
 import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
+import { until } from '../helpers/until.ts'
 
 function large(generation = 1): KubeObject {
   const aliases = Object.fromEntries(
@@ -16,8 +18,10 @@ function large(generation = 1): KubeObject {
   return aGateway({ gw: { aliases }, metadata: { name: 'large', uid: 'uid-large', generation } })
 }
 
+const NO_KEYS = { keys: undefined, version: '' }
+
 /** Threads that answer when the test says so. */
-function aWorld() {
+function aWorld(issuerKeys: { keys: PublicKey[] | undefined; version: string } = NO_KEYS) {
   const gatewayKeys = new ObjectStore()
   const keysOf = gatewayKeys.indexBy((key) => [`ai/${(key.spec as { gateway: string }).gateway}`])
   // Only these members are read.
@@ -26,6 +30,7 @@ function aWorld() {
   const judged: string[] = []
   const compilations = new Compilations({
     world,
+    issuerKeys,
     wallClock: () => 0,
     onJudged: (gateway) => judged.push(gateway),
     judgeApart: (order) => new Promise((answer) => orders.push({ order, answer })),
@@ -81,4 +86,56 @@ test('a document that takes longer than its time is given up with a reason', asy
   assert.equal(configuration, undefined)
   assert.equal(problems[0]?.code, 'COMPILATION_TIMED_OUT')
   assert.match(problems[0]?.message ?? '', /takes longer than 0\.001 s to judge/)
+})
+
+const JWT = {
+  name: 'cluster',
+  issuer: 'https://kubernetes.default.svc',
+  audiences: ['gw'],
+  jwks: { kubernetes: true },
+  tenant: { name: 'research' },
+}
+
+test('a configuration that trusts the cluster is sent with its keys, and again when they change', () => {
+  const issuerKeys = { keys: undefined as PublicKey[] | undefined, version: '' }
+  const { compilations } = aWorld(issuerKeys)
+  const gateway = aGateway({ gw: { auth: { jwt: [JWT] } } })
+  const sent = () => {
+    const { compiled, isNew } = compilations.of(gateway, undefined)
+    const { payload, hash } = compiled.configuration ?? assert.fail('it was refused')
+    return { isNew, hash, jwks: (payload.gw.auth as { jwt: (typeof JWT)[] }).jwt[0]?.jwks }
+  }
+  assert.deepEqual(sent().jwks, { kubernetes: true })
+  issuerKeys.keys = [{ kty: 'RSA', kid: 'one', n: 'AQ', e: 'AQAB' }]
+  issuerKeys.version = 'one'
+  const first = sent()
+  assert.deepEqual(first.jwks, { keys: issuerKeys.keys })
+  assert.equal(sent().isNew, false)
+  issuerKeys.keys = [{ kty: 'RSA', kid: 'two', n: 'AQ', e: 'AQAB' }]
+  issuerKeys.version = 'two'
+  assert.notEqual(sent().hash, first.hash)
+})
+
+test('the keys of the issuer are read once they are asked for, and a failure keeps them', async () => {
+  const state = { reads: 0, changes: 0, errors: 0, set: {} as unknown }
+  state.set = { keys: [{ kty: 'RSA', kid: 'one', n: 'AQ', e: 'AQAB', x5c: ['AQ'] }] }
+  const keys = new IssuerKeys({
+    async read() {
+      state.reads++
+      return state.set
+    },
+    onChange: () => void state.changes++,
+    onError: () => void state.errors++,
+    everyMs: 1,
+  })
+  await turns()
+  assert.equal(state.reads, 0)
+  assert.equal(keys.keys, undefined)
+  await until('the keys are read again', () => state.reads > 2)
+  assert.deepEqual(keys.keys, [{ kty: 'RSA', kid: 'one', n: 'AQ', e: 'AQAB' }])
+  assert.equal(state.changes, 1)
+  state.set = { keys: [] }
+  await until('a failure is reported', () => state.errors > 0)
+  assert.equal(JSON.stringify(keys.keys).includes('one'), true)
+  keys.stop()
 })

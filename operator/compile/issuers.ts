@@ -1,0 +1,27 @@
+/** Puts the keys of the cluster's issuer where a configuration asks for them. */
+import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
+import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import type { PublicKey } from '../kube/issuer-keys.ts'
+import type { CompiledConfiguration } from './compile.ts'
+
+export function asksForIssuerKeys(gw: unknown): boolean {
+  return listBelow(gw, 'auth', 'jwt').some((issuer) => isOfCluster(issuer))
+}
+
+export function withIssuerKeys(
+  configuration: CompiledConfiguration,
+  keys: readonly PublicKey[],
+): CompiledConfiguration {
+  const { payload } = configuration
+  const jwt = listBelow(payload.gw, 'auth', 'jwt').map((issuer) =>
+    isRecord(issuer) && isOfCluster(issuer) ? { ...issuer, jwks: { keys } } : issuer,
+  )
+  // The judgement has passed it, so the parts are what the schema says.
+  const auth = { ...(payload.gw.auth as object), jwt }
+  const filled = { ...payload, gw: { ...payload.gw, auth } } as Payload
+  return { ...configuration, payload: filled, hash: hashOf(filled) }
+}
+
+function isOfCluster(issuer: unknown): boolean {
+  return valueBelow(issuer, 'jwks', 'kubernetes') === true
+}
