@@ -57,6 +57,12 @@ interface RequestFacts {
   readonly untranslated?: { readonly param: string; readonly message: string }
   /** Parts of it that `body` leaves out, as the client knows them; an upstream that speaks the same wire sees them. */
   readonly dropped?: readonly string[] | undefined
+  /** Those of them that no upstream sees. */
+  readonly unsent?: readonly string[] | undefined
+  /** Members of `bytes` that are other ones for an upstream that speaks the same wire, as JSON text; undefined takes one out. */
+  readonly edits?: ReadonlyMap<string, string | undefined>
+  /** Sealed parts are left out: only the account that made them can open them. */
+  readonly isUnsealed?: boolean
   /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */
   readonly isRewritten?: boolean
   /** Members of `bytes` that are not to be sent; `body` is without them already. */

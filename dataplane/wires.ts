@@ -3,6 +3,8 @@ import type { Dialect, StreamWriter } from './apis/dialect.ts'
 import type { AnswerEvent, ChatEvent, ModelRequest, Operation, Usage } from './inner-form.ts'
 import type {
   AnswerOrigin,
+  Concession,
+  Failure,
   Passed,
   Provider,
   ProviderOperation,
@@ -13,6 +15,7 @@ import type {
   WireReader,
 } from './providers/contract.ts'
 import { Unsupported, unsupported } from './providers/unsupported.ts'
+import { PassingReader } from './streaming/passing-reader.ts'
 
 /** All that an attempt needs of the two wires. */
 export interface Pair {
@@ -26,15 +29,22 @@ export interface Pair {
   decode(body: Buffer, request: ModelRequest, origin: AnswerOrigin): Passed
   /** undefined where the operation has no streams. */
   openStream(request: ModelRequest, origin: AnswerOrigin): WireReader | undefined
+  /** The form in which the upstream may take a request that it has answered with this failure. */
+  concession?(failure: Failure): Concession | undefined
 }
 
 /** Pairs by operation of a provider, then by dialect: a handful for the life of the process. */
 const made = new WeakMap<object, Map<Dialect, Pair>>()
 
-/** undefined where the provider cannot do the operation. */
-export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
+/** undefined where the provider cannot do the operation. `native` are the wires that the upstream speaks beside its own. */
+export function pairOf(
+  dialect: Dialect,
+  provider: Provider,
+  native?: readonly string[],
+): Pair | undefined {
   const operation: ProviderOperation | undefined = provider.operations[dialect.operation]
   if (operation === undefined) return undefined
+  if (native?.includes(dialect.wire)) return nativePair(dialect, operation)
   const known = made.get(operation)?.get(dialect)
   if (known !== undefined) return known
   const pairs = made.get(operation) ?? new Map<Dialect, Pair>()
@@ -47,9 +57,38 @@ export function pairOf(dialect: Dialect, provider: Provider): Pair | undefined {
           lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
           decode: sameWire.decode,
           openStream: (request: ModelRequest) => sameWire.openStream?.(request),
+          ...(sameWire.concession && { concession: sameWire.concession }),
         }
       : translation(dialect, operation, provider)
   pairs.set(dialect, pair)
+  return pair
+}
+
+const madeNative = new WeakMap<object, Pair>()
+
+/** Bytes pass, though the provider's own wire is another one. */
+function nativePair(dialect: Dialect, operation: ProviderOperation): Pair | undefined {
+  const native = operation.natives?.find(({ wire }) => wire === dialect.wire)
+  if (native === undefined) return undefined
+  const known = madeNative.get(native)
+  if (known !== undefined) return known
+  const { passing } = dialect
+  const pair: Pair = {
+    lost: ({ unsent }) => unsent,
+    encode: (request, settings, maxTokens) => native.encode(request, settings, maxTokens),
+    decode(body, request) {
+      const passed = native.decode(body, request)
+      if (passed.kind === 'failure' || passing === undefined) return passed
+      return { ...passed, body: passing.answer(passed.body, request) }
+    },
+    openStream(request) {
+      const reader = native.openStream?.(request)
+      if (reader === undefined || passing === undefined) return reader
+      return new PassingReader(reader, passing.open(request))
+    },
+    ...(native.concession && { concession: native.concession }),
+  }
+  madeNative.set(native, pair)
   return pair
 }
 

@@ -2,6 +2,7 @@
 import type { GatewayError } from '../base/errors.ts'
 import type { Reading } from '../body/request.ts'
 import type { Forms, Operation, Usage } from '../inner-form.ts'
+import type { WireEvent } from '../providers/contract.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -47,6 +48,8 @@ export interface Dialect<O extends Operation = Operation> {
   readonly reading: Reading<Forms[O]['request']>
   /** Absent where all streams sound alike beside their answers. */
   voiceOf?(request: Forms[O]['request']): StreamVoice
+  /** Absent where the answers of an upstream of the same wire need no change. */
+  readonly passing?: Passing<Forms[O]['request']>
   /** A whole answer, as JSON text. */
   writeAnswer(
     answer: Forms[O]['answer'],
@@ -55,6 +58,20 @@ export interface Dialect<O extends Operation = Operation> {
   ): string
   /** Absent where answers are never streamed. */
   openWriter?(request: Forms[O]['request']): StreamWriter<Forms[O]['event']>
+}
+
+/** The changes in answers of an upstream that speaks the client's wire. */
+export interface Passing<Request> {
+  answer(body: Buffer | string, request: Request): Buffer | string
+  open(request: Request): StreamPasser
+}
+
+export interface StreamPasser {
+  /**
+   * The client's text for an event, or `same`. Nothing may be said before the first content: another attempt may have to
+   * begin.
+   */
+  write(event: WireEvent, isContent: boolean): 'same' | string
 }
 
 /** Writes one stream; keeps what it must remember between its events. */

@@ -177,6 +177,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     wholeTimeoutMs: (section.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000,
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
     contextWindow: knownWindow(section),
+    native: nativeOf(section, provider),
     headers: lowerCaseNames(section.headers ?? {}),
     healthPath:
       probed && disabled === undefined
@@ -219,6 +220,17 @@ function silenceMsBefore(idleSeconds: number | undefined): number {
 function addressOf(section: UpstreamSection): AddressSettings {
   const { api_version: apiVersion, deployment, region, project } = section
   return { apiVersion, deployment, region, project }
+}
+
+/** The names of the wires; undefined where there are none. */
+function nativeOf(
+  section: UpstreamSection,
+  { natives, nativeDefault, operations }: Provider,
+): readonly string[] | undefined {
+  const apis = section.native ?? nativeDefault?.(addressOf(section)) ?? []
+  if (natives === undefined || apis.length === 0) return undefined
+  const known = operations.chat?.natives ?? []
+  return known.filter(({ api }) => apis.includes(api)).map(({ wire }) => wire)
 }
 
 /** A fact about addresses may depend on the settings. */

@@ -1,6 +1,12 @@
 /** What may stand between the reader of an answer and its writer, and hold, change or end it. */
 import type { Answer, AnswerEvent, ModelRequest, Usage } from '../inner-form.ts'
-import type { AnswerOrigin, Failure, Passed, WireReader } from '../providers/contract.ts'
+import type {
+  AnswerOrigin,
+  Concession,
+  Failure,
+  Passed,
+  WireReader,
+} from '../providers/contract.ts'
 
 /** Inspects the answers to one request; each attempt may bring one. */
 export interface Inspector {
@@ -24,6 +30,7 @@ export interface StreamInspector {
 export interface AnyPair {
   decode(body: Buffer, request: ModelRequest, origin: AnswerOrigin): Passed | Inspection
   openStream(request: ModelRequest, origin: AnswerOrigin): ClientReader | undefined
+  concession?(failure: Failure): Concession | undefined
 }
 
 /** A whole answer that is being inspected. */

@@ -1,7 +1,7 @@
 /** A provider is pure translation between the inner form and one wire. */
 import type { Forms, Operation, Usage } from '../inner-form.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
-import type { AddressSettings, ProviderFacts } from './facts-contract.ts'
+import type { AddressSettings, NativeApi, ProviderFacts } from './facts-contract.ts'
 
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {
@@ -14,6 +14,8 @@ export interface ProviderSettings extends AddressSettings {
   readonly isFetched?: boolean
   /** Tokens that prompt and answer may hold together, where the configuration or the facts of the provider say so. */
   readonly contextWindow?: number | undefined
+  /** Wires beside its own that it is asked in, where clients speak them; undefined: there are none. */
+  readonly native?: readonly string[] | undefined
 }
 
 export interface Provider extends ProviderFacts {
@@ -51,6 +53,8 @@ export interface ProviderOperation<O extends Operation = Operation> {
   openStream?(request: Forms[O]['request'], origin: AnswerOrigin): StreamReader<Forms[O]['event']>
   /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
   readonly sameWire?: SameWire<O>
+  /** Other wires that upstreams of this provider may speak beside it; each upstream's settings say which. */
+  readonly natives?: readonly NativeWire<O>[]
 }
 
 /** Where an answer comes from, for wires whose answers leave it out. */
@@ -67,6 +71,19 @@ export interface SameWire<O extends Operation = Operation> {
   readonly wire: string
   decode(body: Buffer, request: Forms[O]['request']): Passed
   openStream?(request: Forms[O]['request']): WireReader
+  /** The form in which the upstream may take a request that it has answered with this failure. */
+  concession?(failure: Failure): Concession | undefined
+}
+
+/** A client's wire that the upstream speaks beside its own. */
+export interface NativeWire<O extends Operation = Operation> extends SameWire<O> {
+  /** Its name in the configuration. */
+  readonly api: NativeApi
+  encode(
+    request: Forms[O]['request'],
+    settings: ProviderSettings,
+    maxTokens: number | undefined,
+  ): UpstreamRequest
 }
 
 export interface UpstreamRequest {
@@ -99,7 +116,12 @@ export type Decoded<Answer> =
 /** A whole answer in the client's wire. */
 export type Passed =
   | { readonly kind: 'body'; readonly body: Buffer | string; readonly usage: Usage | undefined }
-  | { readonly kind: 'failure'; readonly failure: Failure }
+  | {
+      readonly kind: 'failure'
+      readonly failure: Failure
+      /** Some failures cost tokens. */
+      readonly usage?: Usage | undefined
+    }
 
 /** How a stream of bytes is cut into frames, and what stands in one. */
 export interface Framing {
@@ -168,7 +190,12 @@ export interface WireMeaning {
   readonly broken?: boolean
   readonly usage?: Usage
   readonly failure?: Failure
+  /** The failure that the stream ends with unless more comes. */
+  readonly pending?: Failure
 }
+
+/** Another form in which the same upstream may take the request. */
+export type Concession = 'translated' | 'unsealed'
 
 /**
  * Why an attempt failed, in the classes that decide what happens next:
@@ -203,4 +230,6 @@ export interface Failure {
   readonly param?: string | null
   readonly code?: string | null
   readonly retryAfterMs?: number
+  /** The request may succeed at the same upstream in this form. */
+  readonly concession?: Concession
 }

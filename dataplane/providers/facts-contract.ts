@@ -7,6 +7,10 @@ import type { WindowQuestion } from './window-questions.ts'
 export const PROVIDER_SETTINGS = ['region', 'project', 'deployment', 'api_version'] as const
 export type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
 
+/** APIs of clients that an upstream may speak beside its own. */
+export const NATIVE_APIS = ['responses', 'messages'] as const
+export type NativeApi = (typeof NATIVE_APIS)[number]
+
 /** The settings of an upstream that its address may depend on. */
 export interface AddressSettings {
   readonly apiVersion: string | undefined
@@ -85,6 +89,10 @@ export interface ProviderFacts {
   readonly settings?: readonly ProviderSetting[]
   /** The values of a limit of tokens that mean no limit there, as an absent limit does. */
   readonly noLimits?: readonly number[]
+  /** The APIs that `native` may name; absent: requests are translated to its own API. */
+  readonly natives?: readonly NativeApi[]
+  /** Those that hold where the configuration names none. */
+  readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
   /** Whether it is to know the purpose of vectors, as `embeddings.input_type` says. */
   readonly takesInputType?: boolean
   /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */

@@ -2,17 +2,19 @@
 
 import type { Dialect } from '../apis/dialect.ts'
 import { GatewayError } from '../base/errors.ts'
-import { maskKeys, shownName } from '../base/shown-text.ts'
 import { forget, recall } from '../body/request.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { AnyPair, Inspector } from '../inspection/contract.ts'
 import { type Allowance, inspectedPair } from '../inspection/inspected.ts'
 import type { Presence } from '../presence.ts'
+import type { Concession } from '../providers/contract.ts'
 import { Unsupported } from '../providers/unsupported.ts'
 import { type Continued, idsFor } from '../telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
 import { Attempt } from '../upstream/attempt/attempt.ts'
+import { closeEntry, openEntry, shownNames } from '../upstream/attempt/entry.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
+import { isLacking, noteLacking } from '../upstream/attempt/lacking-wires.ts'
 import type { Outcome, Runner } from '../upstream/attempt/parts.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool-request.ts'
@@ -64,7 +66,7 @@ export async function attempt(
   const { clock } = gateway
   const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)
   if (journey.passedOver !== undefined) witness.passedOver(journey.passedOver)
-  const way: Way = { asked, terms, journey, gateway }
+  const way: Way = { asked, terms, journey, gateway, conceded: undefined }
   for (;;) {
     const next = nextAttempt(journey)
     if (next.kind === 'none') throw endOf(next.why, way)
@@ -84,24 +86,37 @@ export async function attempt(
     if (recalled !== undefined) await recalled
     // A drain may have refused the request before its body was whole.
     if (presence.state === 'over') throw left()
-    const written = write(next.candidate, way)
+    let written = write(next.candidate, way)
     if (written === undefined) continue
-    // The request has been written from it.
-    forget(request)
     if (next.spill !== undefined) journey.spilled(next.spill)
     if (!next.repeat) next.candidate.state.retryBudget.request(clock.now())
-    const running = begin(next.candidate, written, way)
-    const outcome = running === undefined ? NOT_PERMITTED : await running.one.outcome
-    if (running !== undefined) conclude(running, outcome, way)
+    let outcome: Outcome
+    for (;;) {
+      // The request has been written from it.
+      forget(request)
+      const running = begin(next.candidate, written, way)
+      outcome = running === undefined ? NOT_PERMITTED : await running.one.outcome
+      if (running !== undefined) conclude(running, outcome, way)
+      if (outcome.kind !== 'failed' || outcome.failure.concession === undefined) break
+      const other = await writeOtherwise(next.candidate, outcome.failure.concession, way)
+      if (other === undefined) break
+      written = other
+    }
     if (outcome.kind === 'left') throw left()
     if (outcome.kind === 'refused') throw outcome.error
-    if (outcome.kind !== 'failed') return outcome
+    if (outcome.kind !== 'failed') {
+      remember(next.candidate, way)
+      return outcome
+    }
     journey.failed(next.candidate, outcome.failure)
   }
 }
 
-/** A client may send hundreds of members that mean nothing. */
-const LEFT_OUT_MAX = 32
+/** An upstream that took the translation alone is not asked in the client's wire again. */
+function remember({ state }: Target, { conceded, asked }: Way): void {
+  if (conceded?.target.state !== state || !conceded.forms.includes('translated')) return
+  noteLacking(state, asked.dialect.wire)
+}
 
 const NOT_PERMITTED: Outcome = {
   kind: 'failed',
@@ -117,6 +132,13 @@ interface Way {
   readonly terms: Terms
   readonly journey: Journey
   readonly gateway: Runner & Planner
+  /** The other form that the present target gets; undefined: it has not refused the first one. */
+  conceded: Conceded | undefined
+}
+
+interface Conceded {
+  readonly target: Target
+  readonly forms: readonly Concession[]
 }
 
 /** An attempt under way, and where it is written down. */
@@ -125,13 +147,53 @@ interface Running {
   readonly entry: AttemptTrace
 }
 
+function formsOf(target: Target, { conceded }: Way): readonly Concession[] {
+  return conceded?.target === target ? conceded.forms : []
+}
+
 /** Targets that cannot do the operation do not fit, so they are no candidates. */
-function encodingFor(target: Target, { asked, terms }: Way): Encoding {
-  const { route, maxTokens } = terms
+function encodingFor(target: Target, way: Way): Encoding {
+  const { route, maxTokens } = way.terms
   // A credential that is missing changes nothing in what can be asked for.
   const settings = target.settingsNow ?? target.settings
   const drops = route.section.on_unsupported === 'drop'
-  return { pair: pairOf(asked.dialect, settings.provider) as Pair, settings, maxTokens, drops }
+  const { provider, native } = settings
+  const pair = pairOf(way.asked.dialect, provider, native && nativeFor(target, way)) as Pair
+  return { pair, settings, maxTokens, drops }
+}
+
+/** The wires beside its own that the target is asked in, by this request. */
+function nativeFor(target: Target, way: Way): readonly string[] | undefined {
+  const { request, inspector, dialect } = way.asked
+  if (inspector !== undefined || request.isRewritten) return undefined
+  // Guardrails have judged the translation, which lacks something.
+  if (request.untranslated && way.terms.route.section.guardrails.length > 0) return undefined
+  if (isLacking(target.state, dialect.wire)) return undefined
+  return formsOf(target, way).includes('translated') ? undefined : target.settings.native
+}
+
+/** The request in the other form that the target may take; undefined where it got that form already, or cannot. */
+async function writeOtherwise(
+  target: Target,
+  form: Concession,
+  way: Way,
+): Promise<Encoded | undefined> {
+  const { request, dialect, presence } = way.asked
+  const forms = formsOf(target, way)
+  if (forms.includes(form)) return undefined
+  way.conceded = { target, forms: [...forms, form] }
+  await recall(request, dialect.reading)
+  if (presence.state === 'over') return undefined
+  try {
+    return encodeFor(unsealed(request, way.conceded), encodingFor(target, way))
+  } catch (error) {
+    if (error instanceof Unsupported) return undefined
+    throw error
+  }
+}
+
+function unsealed(request: ModelRequest, { forms }: Conceded): ModelRequest {
+  return forms.includes('unsealed') ? { ...request, isUnsealed: true } : request
 }
 
 /** undefined where the target cannot do what is asked: it is passed over. */
@@ -150,7 +212,7 @@ function write(target: Target, way: Way): Encoded | undefined {
 /** undefined when the breaker has opened since the attempt was planned. */
 function begin(
   target: Target,
-  { request, upstream, dropped }: Encoded,
+  { request, upstream, dropped, pair }: Encoded,
   { asked, terms, journey, gateway }: Way,
 ): Running | undefined {
   const { presence, witness } = asked
@@ -159,13 +221,13 @@ function begin(
   const permit = state.breaker.permit(now)
   if (permit === undefined) return undefined
   const entry = openEntry(name, now - asked.receivedAt)
-  entry.dropped = dropped?.slice(0, LEFT_OUT_MAX).map(shownName)
-  entry.left_out = upstream.leftOut?.slice(0, LEFT_OUT_MAX).map(shownName)
+  entry.dropped = shownNames(dropped)
+  entry.left_out = shownNames(upstream.leftOut)
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms
   const one = new Attempt({
     request: expected(request, settings),
-    pair: pairFor(target, asked, { deadlines: gateway.deadlines, totalAt }),
+    pair: inspected(pair, target, asked, { deadlines: gateway.deadlines, totalAt }),
     upstream,
     target,
     permit,
@@ -180,12 +242,13 @@ function begin(
   return { one, entry }
 }
 
-function pairFor(
+function inspected(
+  pair: Pair,
   { settings: { provider } }: Target,
   { dialect, inspector }: Asked,
   allowance: Allowance,
 ): AnyPair {
-  if (inspector === undefined) return pairOf(dialect, provider) as AnyPair
+  if (inspector === undefined) return pair
   return inspectedPair(dialect, provider, inspector, allowance) as AnyPair
 }
 
@@ -196,35 +259,6 @@ function conclude({ one, entry }: Running, outcome: Outcome, { asked, gateway }:
   closeEntry(entry, outcome, gateway.clock.now() - asked.receivedAt)
   asked.witness.ended(entry)
   gateway.metrics.attempts.at(entry.upstream, entry.outcome).value++
-}
-
-function openEntry(upstream: string, started_ms: number): AttemptTrace {
-  return {
-    upstream,
-    started_ms,
-    ended_ms: 0,
-    outcome: 'running',
-    status: undefined,
-    reason: undefined,
-    upstream_request_id: undefined,
-    upstream_limits: undefined,
-    dropped: undefined,
-    left_out: undefined,
-    span_id: undefined,
-    usage: undefined,
-  }
-}
-
-function closeEntry(entry: AttemptTrace, outcome: Outcome, spent: number): void {
-  entry.ended_ms = spent
-  if (outcome.kind !== 'failed') {
-    const { kind } = outcome
-    entry.outcome = kind === 'left' || kind === 'refused' ? kind : 'ok'
-    return
-  }
-  entry.outcome = outcome.failure.class
-  entry.status = outcome.failure.status
-  entry.reason = maskKeys(outcome.failure.message)
 }
 
 function endOf(why: Ending, way: Way): GatewayError {

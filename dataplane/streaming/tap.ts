@@ -11,6 +11,8 @@ export class Tap {
   /** The terminal event has passed as it came, so none has to be added. */
   doneShown = false
   failure: Failure | undefined
+  /** The failure that the stream ends with unless more comes. */
+  pending: Failure | undefined
   brokenEvents = 0
   /** An inspector has ended the answer before the upstream did. */
   endedEarly = false
@@ -89,6 +91,7 @@ export class Tap {
     this.finished ||= meaning.finished
     this.done ||= meaning.done
     if (meaning.failure !== undefined) this.failure ??= this.#clean(meaning.failure)
+    if (meaning.pending !== undefined) this.pending = this.#clean(meaning.pending)
     if (meaning.usage !== undefined) this.#metered.usage = meaning.usage
     if (meaning.failure !== undefined) return NOTHING
     if (meaning.broken) this.brokenEvents++

@@ -85,7 +85,7 @@ export class UpstreamStream implements OpenedStream {
   fail(failure: Failure): void {
     if (this.#later === undefined) {
       // Some runtimes reset the connection behind a complete answer.
-      this.#finish(this.#complete() ? undefined : failure)
+      this.#finish(this.#complete() ? undefined : (this.#tap.pending ?? failure))
     } else this.#later.push(() => this.fail(failure))
   }
 

@@ -273,10 +273,14 @@ export function aDocument(gw: Fields) {
   return { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig', gw }
 }
 
-/** A hosted one, so that nobody probes it; its breaker stays closed, because tests let upstreams fail. */
+/**
+ * A hosted one, so that nobody probes it, with chat completions alone; its breaker stays closed, because tests let
+ * upstreams fail.
+ */
 export function anUpstream(fields: Fields): Fields {
   return {
     provider: 'openai',
+    native: [],
     model: 'served',
     api_key: '${env:UPSTREAM_KEY}',
     circuit_breaker: { failure_threshold: 1000 },

@@ -1,7 +1,8 @@
 /** OpenAI's responses, between clients and the inner form. */
 import type { Dialect } from '../dialect.ts'
 import { writeAnswer } from './answer.ts'
-import { OPENAI_RESPONSES, responsesReading } from './reading.ts'
+import { passing } from './passing.ts'
+import { OPENAI_RESPONSES, responsesReading } from './request/reading.ts'
 import { sessionOf } from './session.ts'
 import { ResponseWriter } from './writer.ts'
 
@@ -10,6 +11,7 @@ export const openAiResponsesDialect: Dialect<'chat'> = {
   operation: 'chat',
   reading: responsesReading,
   voiceOf: sessionOf,
+  passing,
   writeAnswer,
   openWriter: (request) => new ResponseWriter(request),
 }

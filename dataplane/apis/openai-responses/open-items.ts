@@ -9,8 +9,8 @@ import {
   type Status,
   textPart,
 } from './output.ts'
+import type { ClientTool } from './request/tools.ts'
 import { mintedId, type Session } from './session.ts'
-import type { ClientTool } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

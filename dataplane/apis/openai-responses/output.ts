@@ -1,8 +1,8 @@
 /** Items of a response's output, complete as they stand in answers and in the events that close them. */
 import type { FinishReason, ToolCall, Usage } from '../../inner-form.ts'
 import { parsed, recordOf } from '../../json/values.ts'
+import type { ClientTool } from './request/tools.ts'
 import { mintedId } from './session.ts'
-import type { ClientTool } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 export type Status = 'in_progress' | 'completed' | 'incomplete'

@@ -7,8 +7,8 @@ import type { GatewayError } from '../../base/errors.ts'
 import type { ChatRequest } from '../../inner-form.ts'
 import { isRecord, recordOf } from '../../json/values.ts'
 import type { StreamVoice } from '../dialect.ts'
-import type { ResponsesBody } from './shape.ts'
-import type { Tools } from './tools.ts'
+import type { ResponsesBody } from './request/shape.ts'
+import type { Tools } from './request/tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -43,8 +43,8 @@ export class Session implements StreamVoice {
   readonly tools: Tools
   /** Items that are complete, for the last event. */
   output: readonly Json[] = []
+  readonly id = mintedId('resp')
   readonly #asked: Json
-  readonly #id = mintedId('resp')
   readonly #createdSeconds: number
   #next = 0
 
@@ -52,6 +52,16 @@ export class Session implements StreamVoice {
     this.tools = tools
     this.#createdSeconds = createdSeconds
     this.#asked = echoed(asked)
+  }
+
+  /** Whether the client has the beginning. */
+  get hasBegun(): boolean {
+    return this.#next > 0
+  }
+
+  /** The number of the next event. */
+  nextNumber(): number {
+    return this.#next++
   }
 
   ping(): string {
@@ -88,7 +98,7 @@ export class Session implements StreamVoice {
 
   response(status: string, members: Json): Json {
     return {
-      id: this.#id,
+      id: this.id,
       object: 'response',
       created_at: this.#createdSeconds,
       status,

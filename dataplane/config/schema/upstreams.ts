@@ -1,6 +1,7 @@
 /** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
 import { z } from 'zod'
 import { ENCODINGS } from '../../providers/encodings.ts'
+import { NATIVE_APIS } from '../../providers/facts-contract.ts'
 import { PROVIDER_NAMES } from '../../providers/index.ts'
 import { count, headers, name, seconds, text, url } from './fields.ts'
 
@@ -130,6 +131,14 @@ export const Upstream = z.strictObject({
     .optional()
     .describe(
       "Tokens that prompt and answer may hold together. Default: what the runtime's models tell, or the hosted model has.",
+    ),
+  native: z
+    .array(z.enum(NATIVE_APIS))
+    .max(NATIVE_APIS.length)
+    .optional()
+    .describe(
+      "Clients' APIs that the upstream speaks itself: their bytes pass. Others are translated. " +
+        'Default: responses for openai and azure_openai.',
     ),
   tokenizer_revision: text()
     .optional()

@@ -47,7 +47,9 @@ function isUnsigned(block: unknown): boolean {
   return type === 'thinking' && signature === ''
 }
 
-export function sameWire(recognisers: readonly Recogniser[]): SameWire<'chat'> {
+export function sameWire(
+  recognisers: readonly Recogniser[],
+): SameWire<'chat'> & Required<Pick<SameWire<'chat'>, 'openStream'>> {
   return {
     wire: WIRE,
     decode: (body) => readPassed(body, recognisers),

@@ -7,6 +7,7 @@ type Version = Pick<AddressSettings, 'apiVersion'>
 const DATED = /^\d{4}-\d{2}-\d{2}/
 /** The ends of addresses that people copy: of the resource, the v1 API, or one deployment. */
 const COPIED = /\/openai(\/v1|\/deployments(\/[^/]+)?)?$/
+const RESPONSES = '/responses'
 const VERSIONED = /\/v\d+[a-z0-9]*(\/|$)/
 
 export function isDated({ apiVersion }: Version): boolean {
@@ -35,6 +36,8 @@ export function pathOf(
 ): string {
   const { apiVersion } = settings
   const query = apiVersion === undefined ? '' : `?api-version=${encodeURIComponent(apiVersion)}`
+  // Its body names the deployment, in both forms.
+  if (path === RESPONSES) return path + query
   const deployment = encodeURIComponent(deploymentOf(settings))
   return isDated(settings) ? `/deployments/${deployment}${path}${query}` : path + query
 }

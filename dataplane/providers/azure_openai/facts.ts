@@ -1,12 +1,15 @@
 /** The facts about Azure OpenAI. */
 import type { ProviderFacts } from '../facts-contract.ts'
-import { basePathOf } from './address.ts'
+import { basePathOf, isDated } from './address.ts'
 
 export const facts: ProviderFacts = {
   name: 'azure_openai',
   genAiName: 'azure.ai.openai',
   summary: 'Azure OpenAI, by its /openai/v1 paths or, with a dated api_version, by deployment.',
   hosted: true,
+  natives: ['responses'],
+  // Few dated versions have it.
+  nativeDefault: (settings) => (isDated(settings) ? [] : ['responses']),
   aliases: ['azure'],
   spellings: ['azure', 'azure-openai'],
   basePath: basePathOf,

@@ -33,6 +33,7 @@ export const azure_openai: Provider = {
     path: pathOf,
     authentication,
     recognisers: RECOGNISERS,
+    responses: { seals: true },
     completions: {},
     embeddings: { takesTokens: true },
   }),

@@ -8,6 +8,7 @@ export const facts: ProviderFacts = {
   name: 'llamacpp',
   summary: "llama.cpp's server.",
   hosted: false,
+  natives: ['responses', 'messages'],
   port: 8080,
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',

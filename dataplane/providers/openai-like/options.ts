@@ -2,6 +2,7 @@
 import type { ChatBody, EmbeddingsRequest } from '../../inner-form.ts'
 import type { ProviderSettings } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
+import type { ResponsesOptions } from '../native/responses.ts'
 import type { Repair } from './repair.ts'
 
 export interface OpenAiLike {
@@ -44,6 +45,8 @@ export interface OpenAiLike {
   readonly embeddings?: EmbeddingsOptions
   /** Its legacy completions; absent where it has none. */
   readonly completions?: CompletionsOptions
+  /** Its own Responses API, where it is asked by that. */
+  readonly responses?: Pick<ResponsesOptions, 'own' | 'seals'>
   /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */
   readonly path?: (settings: ProviderSettings, path: string) => string
   readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>

@@ -4,6 +4,8 @@
 import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer } from '../failures/classify.ts'
+import { messagesOf } from '../native/messages.ts'
+import { responsesOf } from '../native/responses.ts'
 import { passAnswer } from './answer.ts'
 import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
@@ -41,6 +43,15 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
           decode: (body, request) => passAnswer(body, request, options),
           openStream: (request) => openWireReader(request, options),
         },
+        natives: [
+          responsesOf(headersOf, {
+            path: options.path ?? ((_, path) => path),
+            model: options.model ?? (({ model }) => model),
+            recognisers,
+            ...options.responses,
+          }),
+          messagesOf(headersOf, recognisers),
+        ],
       },
       ...(options.completions && {
         completions: completionsOf(facts.name, options, options.completions, headersOf),

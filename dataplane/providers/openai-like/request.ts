@@ -8,20 +8,9 @@ import { scanMembers } from '../../json/members.ts'
 import { isRecord } from '../../json/values.ts'
 import type { ProviderSettings, UpstreamRequest } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
+import { ROUTING } from '../routing-members.ts'
 import { refuseUnsupported } from '../unsupported.ts'
 import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
-
-/**
- * Proxies behind an upstream's name would obey these: a client must not choose hosts or
- * credentials.
- */
-const ROUTING: ReadonlySet<string> = new Set([
-  'api_base',
-  'base_url',
-  'api_key',
-  'extra_headers',
-  'organization',
-])
 
 /** Members that only OpenAI's own API obeys. */
 export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_search_options']

@@ -5,6 +5,8 @@ export const facts: ProviderFacts = {
   name: 'openai',
   summary: "OpenAI's hosted API, or any service that speaks exactly like it.",
   hosted: true,
+  natives: ['responses', 'messages'],
+  nativeDefault: () => ['responses'],
   defaultEndpoint: 'https://api.openai.com/v1',
   settings: ['project'],
   services: {

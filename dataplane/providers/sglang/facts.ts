@@ -10,6 +10,7 @@ export const facts: ProviderFacts = {
   name: 'sglang',
   summary: "SGLang's OpenAI-compatible server.",
   hosted: false,
+  natives: ['responses', 'messages'],
   port: 30_000,
   healthPath: '/health',
   // Older builds count texts alone.

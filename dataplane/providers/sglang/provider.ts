@@ -21,6 +21,7 @@ export const sglang = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
+  responses: { own: ['priority', 'request_id', 'rid'] },
   completions: { cannot: ['best_of'], hints: hintsExcept('seed') },
   embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,

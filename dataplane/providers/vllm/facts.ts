@@ -6,6 +6,7 @@ export const facts: ProviderFacts = {
   name: 'vllm',
   summary: "vLLM's OpenAI-compatible server.",
   hosted: false,
+  natives: ['responses', 'messages'],
   port: 8000,
   healthPath: '/health',
   tokenQuestions: [

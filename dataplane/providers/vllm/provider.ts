@@ -19,6 +19,7 @@ export const vllm = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
+  responses: { own: ['priority', 'request_id'] },
   completions: {
     // It ignores that one.
     cannot: ['best_of'],

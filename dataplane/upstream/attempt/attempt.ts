@@ -217,7 +217,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (this.#status >= 300) {
       const failure = provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0))
       if (failure.class === 'credential') target.state.credential.renewed?.refused(credential)
-      this.#fail(failure)
+      const concession = pair.concession?.(failure)
+      this.#fail(concession === undefined ? failure : { ...failure, concession })
       return
     }
     if (body === undefined) {
@@ -226,6 +227,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
     const answer = pair.decode(body, request, this)
     if (answer.kind === 'failure') {
+      this.#parts.metered.usage = answer.usage
       this.#fail(answer.failure)
     } else if (request.stream) {
       this.#fail({ class: 'malformed', message: 'The answer is not a stream.' })

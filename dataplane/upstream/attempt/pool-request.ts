@@ -17,6 +17,8 @@ export interface Encoded {
   readonly upstream: UpstreamRequest
   /** The parts that it does not see. */
   readonly dropped: readonly string[] | undefined
+  /** The wires it was written with. */
+  readonly pair: Pair
 }
 
 export interface Encoding {
@@ -41,7 +43,7 @@ export function encodeFor(
   let dropped = pair.lost?.(asked)
   for (let round = 1; ; round++) {
     try {
-      return { request, upstream: pair.encode(request, settings, maxTokens), dropped }
+      return { request, upstream: pair.encode(request, settings, maxTokens), dropped, pair }
     } catch (error) {
       if (!(error instanceof Unsupported) || !drops || round === ROUNDS_MAX) throw error
       const smaller = without(request, error.params)

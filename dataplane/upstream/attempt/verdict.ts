@@ -26,6 +26,8 @@ export interface Circumstances {
 export function verdictOn(failure: Failure, where: Circumstances): 'failure' | 'neutral' {
   // An upstream is not at fault for what it never got.
   if (!speaksAgainst(failure.class) || !where.wasSent) return 'neutral'
+  // It only wants the request in another form.
+  if (failure.concession !== undefined) return 'neutral'
   if (failure.class === 'timeout' && where.isTimeUp) return 'neutral'
   if (isOnlySlow(failure, where)) return 'neutral'
   // One request says one thing about an upstream. A probe still has to say how it went.

@@ -53,6 +53,13 @@ const PROVIDERS: Row[] = [
     fix: 'eu-central-1',
   },
   {
+    name: 'an API that requests are not passed to',
+    yaml: upstream('provider: cohere\napi_key: ${env:KEY}\nnative:\n  - responses # here'),
+    path: 'gw.upstreams[0].native[0]',
+    says: 'requests are not passed to cohere as responses',
+    fix: 'vllm, sglang, llamacpp, openai, azure_openai may have it',
+  },
+  {
     name: 'a hosted API without a credential',
     yaml: upstream('provider: openai').replace('name: a', 'name: a # here'),
     path: 'gw.upstreams[0].api_key',

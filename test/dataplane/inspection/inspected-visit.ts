@@ -112,7 +112,9 @@ export async function aVisit(
   { dialect, wire, body }: Asking = CHAT,
 ) {
   const key = { id: 'k', tenant: 'acme', routes: ['*'] }
-  const upstream = { provider: spoken.provider, endpoint: 'http://127.0.0.1:1', model: 'm' }
+  // None is asked in a wire of its clients beside its own.
+  const native: string[] = []
+  const upstream = { provider: spoken.provider, native, endpoint: 'http://127.0.0.1:1', model: 'm' }
   const { gateway, clock } = assemble({
     upstreams: [
       { name: 'up', ...upstream, circuit_breaker: { failure_threshold: 1 } },

@@ -62,7 +62,7 @@ export function aRequestOf(text: string): ChatRequest {
 export const ORIGIN: AnswerOrigin = { model: 'upstream-model', id: 'req-1' }
 
 /** A pair whose answers come from one upstream. */
-interface Asked extends Omit<Pair, 'decode' | 'openStream'> {
+interface Asked extends Pick<Pair, 'encode'> {
   decode(body: Buffer, request: ModelRequest): Passed
   openStream(request: ModelRequest): WireReader | undefined
 }

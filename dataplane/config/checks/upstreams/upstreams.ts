@@ -81,6 +81,17 @@ const inputTypeIsUsed: UpstreamCheck = ({ provider, embeddings }, path) => {
   return [refuse([...path, 'embeddings', 'input_type'], message, fix)]
 }
 
+const nativeIsSpoken: UpstreamCheck = ({ provider, native }, path) => {
+  const { natives = [] } = PROVIDER_FACTS[provider]
+  return (native ?? []).flatMap((api, index) => {
+    if (natives.includes(api)) return []
+    const users = Object.values(PROVIDER_FACTS).filter((facts) => facts.natives?.includes(api))
+    const message = `cannot take effect: requests are not passed to ${provider} as ${api}`
+    const fix = `Remove it: they are translated; ${users.map(({ name }) => name).join(', ')} may have it.`
+    return [refuse([...path, 'native', index], message, fix)]
+  })
+}
+
 const runtimeSettingsAreUsed: UpstreamCheck = (upstream, path) => {
   if (!PROVIDER_FACTS[upstream.provider].hosted) return []
   const fields: Path[] = []
@@ -154,6 +165,7 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   providerSettingsAreUsed,
   settingsStandTogether,
   inputTypeIsUsed,
+  nativeIsSpoken,
   runtimeSettingsAreUsed,
   tokenizerIsOneChoice,
   runtimeCountsTokens,

@@ -1,5 +1,5 @@
 /** Translates the settings of a response into members of the inner form. */
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ResponsesBody } from './shape.ts'
 
 type Json = Readonly<Record<string, unknown>>

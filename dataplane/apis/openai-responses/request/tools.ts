@@ -3,8 +3,10 @@
  * custom tools become functions with one text.
  */
 import { hash } from 'node:crypto'
-import { invalid } from '../../body/request.ts'
-import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import type { GatewayError } from '../../../base/errors.ts'
+import { invalid } from '../../../body/request.ts'
+import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import type { Lacks } from './lacks.ts'
 import type { ResponsesBody } from './shape.ts'
 import { isStrictable } from './strict.ts'
 
@@ -25,18 +27,30 @@ const CUSTOM_PARAMETERS = {
   required: ['input'],
   additionalProperties: false,
 }
+/** Tools that the client runs though the API defines them. */
+const CLIENTS: readonly unknown[] = [
+  'apply_patch',
+  'computer',
+  'computer_use_preview',
+  'local_shell',
+  'shell',
+]
 const MODES: readonly unknown[] = ['none', 'auto', 'required']
 
 export class Tools {
-  /** Tools that no upstream sees, as `tools[1] (web_search)`. */
+  /** Tools that chat completions do not have, as `tools[1] (web_search)`. */
   readonly dropped: string[] = []
+  /** Those of them that no upstream sees: it would run them, at a cost that nothing here bounds. */
+  readonly hosted: string[] = []
   readonly #functions: Json[] = []
   readonly #known = new Map<string, ClientTool>()
   readonly #choice: unknown
+  readonly #lacks: Lacks
 
   /** Throws ERR_GW_INVALID_REQUEST. */
-  constructor({ tools, tool_choice: choice }: ResponsesBody) {
+  constructor({ tools, tool_choice: choice }: ResponsesBody, lacks: Lacks) {
     this.#choice = choice
+    this.#lacks = lacks
     for (const [index, tool] of listOf(tools).entries())
       this.#add(recordOf(tool), `tools[${index}]`, undefined)
   }
@@ -80,7 +94,9 @@ export class Tools {
       return
     }
     if (tool.type !== 'function' && tool.type !== 'custom') {
-      this.dropped.push(`${param} (${textOf(tool.type) ?? 'unknown'})`)
+      const shown = `${param} (${textOf(tool.type) ?? 'unknown'})`
+      this.dropped.push(shown)
+      if (isHosted(tool)) this.hosted.push(shown)
       return
     }
     if (name === undefined) throw invalid(`"${param}.name" is required.`, `${param}.name`)
@@ -89,7 +105,9 @@ export class Tools {
       throw invalid(`Two tools have the name "${called}".`, `${param}.name`)
     this.#known.set(called, { kind: tool.type, name, ...(namespace && { namespace }) })
     this.#functions.push(
-      tool.type === 'custom' ? customOf(tool, called, param) : functionOf(tool, called),
+      tool.type === 'custom'
+        ? customOf(tool, called, param, this.#lacks)
+        : functionOf(tool, called),
     )
   }
 
@@ -108,11 +126,34 @@ export class Tools {
     if (type === undefined) return undefined
     const called = this.innerName(String(name), textOf(namespace))
     if (this.#known.has(called)) return { type: 'function', function: { name: called } }
-    throw missing(textOf(name) ?? type)
+    const refusal = missing(textOf(name) ?? type)
+    if (!CLIENTS.includes(type)) throw refusal
+    this.#lacks.note(refusal.message, 'tool_choice')
+    return undefined
   }
 }
 
-function missing(what: unknown): Error {
+/** Without the tools that an upstream would run; undefined where there are none of them. */
+export function withoutHosted(tools: unknown): readonly unknown[] | undefined {
+  const all = listOf(tools)
+  const kept = all.flatMap((tool) => {
+    const inner = isRecord(tool) && tool.type === 'namespace' && withoutHosted(tool.tools)
+    if (inner) return [{ ...recordOf(tool), tools: inner }]
+    return isHosted(recordOf(tool)) ? [] : [tool]
+  })
+  return kept.every((tool, index) => tool === all[index]) && kept.length === all.length
+    ? undefined
+    : kept
+}
+
+/** A shell in a container is the upstream's. */
+function isHosted({ type, environment }: Json): boolean {
+  if (type === 'function' || type === 'custom' || type === 'namespace') return false
+  const place = recordOf(environment).type
+  return !CLIENTS.includes(type) || (place !== undefined && place !== 'local')
+}
+
+function missing(what: unknown): GatewayError {
   const message = `"tool_choice" (${String(what)}) asks for a tool that models behind this gateway do not have.`
   return invalid(message, 'tool_choice')
 }
@@ -136,11 +177,9 @@ function functionOf({ description, parameters, strict }: Json, name: string): Js
   }
 }
 
-function customOf({ description, format }: Json, name: string, param: string): Json {
-  if (recordOf(format).type === 'grammar') {
-    const message = 'Models behind this gateway cannot be bound to a grammar.'
-    throw invalid(message, `${param}.format`)
-  }
+function customOf({ description, format }: Json, name: string, param: string, lacks: Lacks): Json {
+  if (recordOf(format).type === 'grammar')
+    lacks.note('Models behind this gateway cannot be bound to a grammar.', `${param}.format`)
   return {
     name,
     ...(textOf(description) && { description }),

@@ -1,6 +1,6 @@
 /** The shape of a request for a response, as far as the gateway reads it, and what needs a memory that it lacks. */
-import { invalid } from '../../body/request.ts'
-import { isRecord, recordOf } from '../../json/values.ts'
+import { invalid } from '../../../body/request.ts'
+import { isRecord, recordOf } from '../../../json/values.ts'
 
 const TOKENS_MAX = 100_000_000
 
@@ -58,8 +58,6 @@ function refuseMemory(body: ResponsesBody): void {
     throw invalid('This gateway does not run responses in the background.', 'background')
   if (body.store === true)
     throw invalid('This gateway stores no responses; leave "store" out or send false.', 'store')
-  if (body.truncation === 'auto')
-    throw invalid('This gateway cuts no input short; leave "truncation" out.', 'truncation')
   const options: unknown = body.prompt_cache_options
   if (isRecord(options) && recordOf(options).comparison_response_id != null) {
     const param = 'prompt_cache_options.comparison_response_id'

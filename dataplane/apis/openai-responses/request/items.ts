@@ -1,7 +1,8 @@
 /** The items of a response's input as messages of the inner form. */
-import { invalid } from '../../body/request.ts'
-import type { ChatMessage } from '../../inner-form.ts'
-import { isRecord, listOf, textOf } from '../../json/values.ts'
+import { invalid } from '../../../body/request.ts'
+import type { ChatMessage } from '../../../inner-form.ts'
+import { isRecord, listOf, textOf } from '../../../json/values.ts'
+import type { Lacks } from './lacks.ts'
 import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'
 import type { Tools } from './tools.ts'
@@ -11,8 +12,12 @@ type Json = Readonly<Record<string, unknown>>
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer']
 
 /** Throws ERR_GW_INVALID_REQUEST with the item that is at fault. */
-export function messagesOf({ input, instructions }: ResponsesBody, tools: Tools): ChatMessage[] {
-  const turns = new Turns(tools)
+export function messagesOf(
+  { input, instructions }: ResponsesBody,
+  tools: Tools,
+  lacks: Lacks,
+): ChatMessage[] {
+  const turns = new Turns(tools, lacks)
   const leading = textOf(instructions)
   if (leading !== undefined) turns.say({ role: 'system', content: leading })
   if (typeof input === 'string') {
@@ -26,6 +31,7 @@ export function messagesOf({ input, instructions }: ResponsesBody, tools: Tools)
 /** Joins calls of one turn into one message; results follow it, and their pictures come behind the last result. */
 class Turns {
   readonly #tools: Tools
+  readonly #lacks: Lacks
   readonly #messages: ChatMessage[] = []
   /** The assistant's message that is being put together. */
   #text: string | undefined
@@ -35,8 +41,9 @@ class Turns {
   readonly #called = new Set<string>()
   readonly #answered = new Set<string>()
 
-  constructor(tools: Tools) {
+  constructor(tools: Tools, lacks: Lacks) {
     this.#tools = tools
+    this.#lacks = lacks
   }
 
   add(raw: unknown, param: string): void {
@@ -61,10 +68,9 @@ class Turns {
         return
     }
     const type = textOf(item.type) ?? 'item_reference'
-    throw invalid(
-      `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`,
-      `${param}.type`,
-    )
+    const message = `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`
+    if (type === 'item_reference') throw invalid(message, `${param}.type`)
+    this.#lacks.note(message, `${param}.type`)
   }
 
   say(message: ChatMessage): void {
@@ -88,12 +94,14 @@ class Turns {
         `${param}.role`,
       )
     if (role !== 'assistant') {
-      const said = typeof content === 'string' ? content : partsOf(content, `${param}.content`)
+      const said =
+        typeof content === 'string' ? content : partsOf(content, `${param}.content`, this.#lacks)
       this.say({ role: String(role), content: said })
       return
     }
     if (this.#results.length > 0) this.#flush()
-    const text = typeof content === 'string' ? content : textParts(content, `${param}.content`)
+    const text =
+      typeof content === 'string' ? content : textParts(content, `${param}.content`, this.#lacks)
     this.#text = this.#text === undefined ? text : `${this.#text}\n${text}`
   }
 
@@ -113,7 +121,7 @@ class Turns {
     if (!this.#called.has(callId))
       throw invalid(`The output of "${callId}" has no call before it.`, `${param}.call_id`)
     this.#answered.add(callId)
-    const parts = typeof output === 'string' ? [] : partsOf(output, `${param}.output`)
+    const parts = typeof output === 'string' ? [] : partsOf(output, `${param}.output`, this.#lacks)
     const texts = parts.flatMap(({ text }) => textOf(text) ?? [])
     const content = typeof output === 'string' ? output : texts.join('\n')
     this.#results.push({ role: 'tool', tool_call_id: callId, content })

@@ -1,12 +1,15 @@
 /** Reads the body of a request for a response into the inner form. */
-import type { BodyFacts, Reading } from '../../body/request.ts'
-import type { ChatBody, ChatRequest } from '../../inner-form.ts'
-import { promptTokensMax } from '../../tokens/count.ts'
+import type { BodyFacts, Reading } from '../../../body/request.ts'
+import type { ChatBody, ChatRequest } from '../../../inner-form.ts'
+import { promptTokensMax } from '../../../tokens/count.ts'
+import { beginSession } from '../session.ts'
 import { messagesOf } from './items.ts'
+import { Lacks } from './lacks.ts'
 import { optionsOf } from './options.ts'
-import { beginSession } from './session.ts'
 import { checkShape, type ResponsesBody } from './shape.ts'
-import { Tools } from './tools.ts'
+import { Tools, withoutHosted } from './tools.ts'
+
+type Edits = NonNullable<ChatRequest['edits']>
 
 export const OPENAI_RESPONSES = 'openai-responses'
 
@@ -63,7 +66,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   // The next line checks it; until then only the name of the type is claimed.
   const asked = tree as ResponsesBody
   checkShape(asked)
-  const { body, tools } = translated(asked)
+  const { body, tools, lacks } = translated(asked)
   const unread = [...facts.spans.keys()].filter((name) => !MEMBERS.has(name))
   const dropped = [...tools.dropped, ...unread]
   beginSession(facts.bytes, { asked, tools, createdSeconds: facts.createdSeconds })
@@ -82,19 +85,43 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     promptTokensMax: promptTokensMax(facts.bytes, body),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
+    edits: editsOf(asked),
     ...(dropped.length > 0 && { dropped }),
+    ...(tools.hosted.length > 0 && { unsent: tools.hosted }),
+    ...(lacks.first && { untranslated: lacks.first }),
   }
 }
 
-function translated(asked: ResponsesBody): { readonly body: ChatBody; readonly tools: Tools } {
-  const tools = new Tools(asked)
+/** An upstream that has responses itself would store them, and run tools. */
+function editsOf({ store, tools, tool_choice: choice }: ResponsesBody): Edits {
+  const edits = new Map<string, string | undefined>()
+  if (store !== false) edits.set('store', 'false')
+  const kept = withoutHosted(tools)
+  if (kept === undefined) return edits
+  edits.set('tools', kept.length === 0 ? undefined : JSON.stringify(kept))
+  if (kept.length === 0 && choice !== undefined) edits.set('tool_choice', undefined)
+  return edits
+}
+
+interface Translated {
+  readonly body: ChatBody
+  readonly tools: Tools
+  readonly lacks: Lacks
+}
+
+function translated(asked: ResponsesBody): Translated {
+  const lacks = new Lacks()
+  const tools = new Tools(asked, lacks)
+  // Nothing here would do it.
+  if (asked.truncation === 'auto')
+    lacks.note('This gateway cuts no input short; leave "truncation" out.', 'truncation')
   const stream = asked.stream === true && { stream: true, stream_options: { include_usage: true } }
   const body = {
     model: asked.model,
-    messages: messagesOf(asked, tools),
+    messages: messagesOf(asked, tools, lacks),
     ...stream,
     ...optionsOf(asked),
     ...tools.members(),
   }
-  return { body, tools }
+  return { body, tools, lacks }
 }

@@ -1,5 +1,5 @@
 /** Whether a JSON schema may be used strictly: every object requires all of its properties and allows no others. */
-import { isRecord, listOf, recordOf } from '../../json/values.ts'
+import { isRecord, listOf, recordOf } from '../../../json/values.ts'
 
 const BRANCHES = ['anyOf', 'oneOf', 'allOf'] as const
 

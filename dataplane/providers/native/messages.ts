@@ -1,0 +1,58 @@
+/** Anthropic's messages at upstreams that have them: the client's bytes, changed only where they have to be. */
+import { isRecord, parsed } from '../../json/values.ts'
+import { passedBody, sameWire } from '../anthropic/passing.ts'
+import type { Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
+import { malformed, type Recogniser } from '../failures/classify.ts'
+import { isNoPath } from './concessions.ts'
+
+type HeadersOf = (settings: ProviderSettings) => {
+  readonly stream: Headers
+  readonly whole: Headers
+}
+
+/** Another server than was thought answers everything as a chat completion. */
+const OF_CHAT: Failure = {
+  ...malformed('The upstream answered with a chat completion where a message was asked for.'),
+  concession: 'translated',
+}
+
+export function messagesOf(
+  headersOf: HeadersOf,
+  recognisers: readonly Recogniser[],
+): NativeWire<'chat'> {
+  const { openStream, ...passed } = sameWire(recognisers)
+  return {
+    ...passed,
+    api: 'messages',
+    encode: (request, settings) => ({
+      path: '/messages',
+      headers: {
+        ...headersOf(settings)[request.stream ? 'stream' : 'whole'],
+        ...request.forwarded,
+      },
+      body: passedBody(request, settings),
+    }),
+    decode(body, request) {
+      const answer = passed.decode(body, request)
+      return answer.kind === 'failure' && isOfChat(parsed(body.toString()))
+        ? { kind: 'failure', failure: OF_CHAT }
+        : answer
+    },
+    openStream(request) {
+      const reader = openStream(request)
+      return {
+        ...reader,
+        read(event) {
+          const meaning = reader.read(event)
+          const isOther = event.event === '' && !meaning.content && isOfChat(parsed(event.data))
+          return isOther ? { ...meaning, out: '', failure: OF_CHAT } : meaning
+        },
+      }
+    },
+    concession: (failure) => (isNoPath(failure) ? 'translated' : undefined),
+  }
+}
+
+function isOfChat(answer: unknown): boolean {
+  return isRecord(answer) && Array.isArray(answer.choices)
+}

@@ -1,0 +1,100 @@
+/** Reads responses that pass to the client as they are: what they mean, and what they used. */
+import type { Usage } from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { Failure, Passed, WireMeaning, WireReader } from '../contract.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
+const HIDDEN: WireMeaning = { ...PASSED, out: '' }
+const CLIENTS: Recogniser = { class: 'client', code: 'invalid_prompt' }
+/** Another server than was thought answers everything as a chat completion. */
+const OF_CHAT: Failure = {
+  ...malformed('The upstream answered with a chat completion where a response was asked for.'),
+  concession: 'translated',
+}
+const CALLS: readonly unknown[] = ['function_call', 'custom_tool_call']
+
+export function readResponse(body: Buffer, recognisers: readonly Recogniser[]): Passed {
+  const answer = parsed(body.toString())
+  if (!isRecord(answer))
+    return failed(malformed('The upstream answered with something else than a response.'))
+  if (Array.isArray(answer.choices)) return failed(OF_CHAT)
+  const usage = usageOf(answer.usage)
+  if (answer.error || answer.status === 'failed')
+    return failed(classifyError([CLIENTS, ...recognisers], answer), usage)
+  if (!Array.isArray(answer.output))
+    return failed(malformed('The upstream answered without output.'))
+  return { kind: 'body', body, usage }
+}
+
+function failed(failure: Failure, usage?: Usage): Passed {
+  return { kind: 'failure', failure, usage }
+}
+
+export function openResponse(recognisers: readonly Recogniser[]): WireReader {
+  const known = [CLIENTS, ...recognisers]
+  return {
+    passesComments: false,
+    read({ event: name, data }) {
+      // Some servers end their streams as those of chat completions.
+      if (data.trim() === '[DONE]') return HIDDEN
+      const event = parsed(data)
+      if (!isRecord(event)) return { ...PASSED, broken: true }
+      const type = textOf(event.type) ?? name
+      if (type === '' && Array.isArray(event.choices)) return { ...HIDDEN, failure: OF_CHAT }
+      if (type === '' && event.error) return { ...HIDDEN, failure: classifyError(known, event) }
+      return meaningOf(type, event, known)
+    },
+    end: () => '',
+  }
+}
+
+function meaningOf(type: string, event: Json, known: readonly Recogniser[]): WireMeaning {
+  const response = recordOf(event.response)
+  const usage = usageOf(response.usage)
+  const used = usage && { usage }
+  switch (type) {
+    case 'response.completed':
+    case 'response.incomplete':
+      return { ...PASSED, finished: true, done: true, ...used }
+    case 'response.failed':
+      return { ...HIDDEN, failure: classifyError(known, response), ...used }
+    // The failure itself comes behind it, with what it used.
+    case 'error':
+      return {
+        ...HIDDEN,
+        pending: classifyError(known, isRecord(event.error) ? event : { error: event }),
+      }
+    // The gateway has its own.
+    case 'keepalive':
+      return HIDDEN
+  }
+  return { ...PASSED, content: isContent(type, event), ...used }
+}
+
+function isContent(type: string, { delta, item }: Json): boolean {
+  if (type.endsWith('.delta')) return textOf(delta) !== undefined
+  if (type === 'response.output_item.added') return CALLS.includes(recordOf(item).type)
+  // Other items have no deltas: they are there when they are done.
+  return type === 'response.output_item.done' && listOf(recordOf(item).content).length === 0
+}
+
+function usageOf(usage: unknown): Usage | undefined {
+  const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } =
+    recordOf(usage)
+  const promptTokens = countOf(input_tokens)
+  const completionTokens = countOf(output_tokens)
+  if (promptTokens === undefined || completionTokens === undefined) return undefined
+  const { cached_tokens: cached, cache_write_tokens: written } = recordOf(input_tokens_details)
+  const cacheWriteTokens = countOf(written)
+  return {
+    promptTokens,
+    completionTokens,
+    cachedTokens: countOf(cached) ?? 0,
+    ...(cacheWriteTokens && { cacheWriteTokens }),
+    reasoningTokens: countOf(recordOf(output_tokens_details).reasoning_tokens) ?? 0,
+    estimated: false,
+  }
+}

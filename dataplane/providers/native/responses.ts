@@ -1,0 +1,94 @@
+/** OpenAI's responses at upstreams that have them: the client's bytes, changed only where they have to be. */
+import type { ChatRequest } from '../../inner-form.ts'
+import { editMembers } from '../../json/edit.ts'
+import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
+import type { Concession, Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
+import type { Recogniser } from '../failures/classify.ts'
+import { ROUTING } from '../routing-members.ts'
+import { isNoPath } from './concessions.ts'
+import { openResponse, readResponse } from './responses-answer.ts'
+
+type HeadersOf = (settings: ProviderSettings) => {
+  readonly stream: Headers
+  readonly whole: Headers
+}
+
+export interface ResponsesOptions {
+  readonly path: (settings: ProviderSettings, path: string) => string
+  readonly model: (settings: ProviderSettings) => string
+  /** Members that are no client's to set. */
+  readonly own?: readonly string[]
+  /** Whether it seals reasoning for itself, and opens what it has sealed. */
+  readonly seals?: boolean
+  readonly recognisers: readonly Recogniser[]
+}
+
+/** Name of this wire; clients' dialects have the same. */
+const WIRE = 'openai-responses'
+const PATH = '/responses'
+const SEALED = '"encrypted_content"'
+/** The upstream cannot open what another one has sealed. */
+const FOREIGN_SEAL = 'invalid_encrypted_content'
+/** The API takes no smaller limit. */
+const OUTPUT_TOKENS_MIN = 16
+
+export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): NativeWire<'chat'> {
+  return {
+    api: 'responses',
+    wire: WIRE,
+    encode: (request, settings, maxTokens) => ({
+      path: options.path(settings, PATH),
+      headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
+      body: bodyOf(request, options.model(settings), maxTokens, options),
+    }),
+    decode: (body) => readResponse(body, options.recognisers),
+    openStream: () => openResponse(options.recognisers),
+    concession,
+  }
+}
+
+function concession(failure: Failure): Concession | undefined {
+  if (failure.code === FOREIGN_SEAL) return 'unsealed'
+  return isNoPath(failure) ? 'translated' : undefined
+}
+
+function bodyOf(
+  request: ChatRequest,
+  model: string,
+  maxTokens: number | undefined,
+  { own = [], seals }: ResponsesOptions,
+): Buffer {
+  const { bytes, spans, body } = request
+  const edits = new Map(request.edits)
+  if (body.model !== model) edits.set('model', JSON.stringify(model))
+  if (request.maxTokens === undefined && maxTokens !== undefined)
+    edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
+  for (const name of spans.keys())
+    if (ROUTING.has(name) || own.includes(name)) edits.set(name, undefined)
+  const isSealed = (request.isUnsealed || !seals) && bytes.includes(SEALED)
+  const input = isSealed ? unsealedInput(request) : undefined
+  if (input !== undefined) edits.set('input', input)
+  return editMembers(bytes, spans, edits)
+}
+
+/**
+ * Without reasoning that only another upstream can open. Ids go along, because they would name items that belong to what
+ * was taken out.
+ */
+function unsealedInput({ bytes, spans }: ChatRequest): string | undefined {
+  const span = spans.get('input')
+  if (span === undefined) return undefined
+  const items = parsed(bytes.toString('utf8', span.start, span.end))
+  if (!Array.isArray(items)) return undefined
+  const isOpen = (item: unknown) => {
+    const { type, encrypted_content: sealed, content } = recordOf(item)
+    return type === 'reasoning' ? listOf(content).length > 0 : typeof sealed !== 'string'
+  }
+  return JSON.stringify(items.filter(isOpen).map(withoutSeal))
+}
+
+function withoutSeal(item: unknown): unknown {
+  if (!isRecord(item)) return item
+  const { id: _id, encrypted_content: _sealed, ...rest } = item
+  return rest
+}

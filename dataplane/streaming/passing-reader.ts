@@ -1,0 +1,40 @@
+/** Reads a stream that passes to a client of the same wire, and has its API change what it must of each event. */
+import type { StreamPasser } from '../apis/dialect.ts'
+import type { Usage } from '../inner-form.ts'
+import type { WireEvent, WireMeaning, WireReader } from '../providers/contract.ts'
+
+/** Bytes of events before the first content, which are held; more than this is no prelude of an answer. */
+const HELD_BYTES_MAX = 1_048_576
+
+export class PassingReader implements WireReader {
+  readonly passesComments = false
+  readonly #reader: WireReader
+  readonly #passer: StreamPasser
+  #hasContent = false
+  #heldBytes = 0
+
+  constructor(reader: WireReader, passer: StreamPasser) {
+    this.#reader = reader
+    this.#passer = passer
+  }
+
+  read(event: WireEvent): WireMeaning {
+    const meaning = this.#reader.read(event)
+    if (meaning.failure !== undefined || meaning.out !== 'same') return meaning
+    this.#hasContent ||= meaning.content || meaning.done
+    if (!this.#hasContent && this.#isTooMuch(event)) {
+      const message = 'The upstream sent 1 MiB without any content.'
+      return { ...meaning, out: '', failure: { class: 'malformed', message } }
+    }
+    return { ...meaning, out: this.#passer.write(event, this.#hasContent) }
+  }
+
+  end(usage: Usage | undefined): string {
+    return this.#reader.end(usage)
+  }
+
+  #isTooMuch({ data }: WireEvent): boolean {
+    this.#heldBytes += data.length
+    return this.#heldBytes > HELD_BYTES_MAX
+  }
+}
