@@ -16,8 +16,17 @@ const PICOS_PER_NANO = 1_000
 export interface Price {
   readonly input: number
   readonly cachedInput: number
+  readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
+  /** The prices of long inputs, the longest first. */
+  readonly tiers: readonly Tier[]
+}
+
+interface Tier {
+  /** It holds for inputs of more tokens. */
+  readonly above: number
+  readonly price: Price
 }
 
 export type PriceList = ReadonlyMap<string, Price>
@@ -29,29 +38,74 @@ export function nanosOf(usd: number): number {
 
 export function compilePrices(pricing: Section['pricing']): PriceList {
   return new Map(
-    (pricing?.models ?? []).map(({ model, input, output, cached_input, reasoning_output }) => [
-      model,
-      Object.freeze({
-        input: picosOf(input),
-        cachedInput: picosOf(cached_input ?? input),
-        output: picosOf(output),
-        reasoning: picosOf(reasoning_output ?? output),
-      }),
-    ]),
+    (pricing?.models ?? []).map(({ model, tiers = [], ...listed }) => {
+      const longest = tiers.toSorted(
+        (one, other) => other.above_input_tokens - one.above_input_tokens,
+      )
+      const compiled = longest.map((tier) => ({
+        above: tier.above_input_tokens,
+        price: priceOf(changedBy(tier, listed), NO_TIERS),
+      }))
+      return [model, priceOf(listed, compiled)]
+    }),
   )
 }
 
+interface Listed {
+  readonly input: number
+  readonly output: number
+  readonly cached_input?: number | undefined
+  readonly cache_write?: number | undefined
+  readonly reasoning_output?: number | undefined
+}
+
+type Changes = { readonly [Name in keyof Listed]?: Listed[Name] | undefined }
+
+/** A tier says only what it changes. */
+function changedBy(tier: Changes, listed: Listed): Listed {
+  return {
+    input: tier.input ?? listed.input,
+    output: tier.output ?? listed.output,
+    cached_input: tier.cached_input ?? listed.cached_input,
+    cache_write: tier.cache_write ?? listed.cache_write,
+    reasoning_output: tier.reasoning_output ?? listed.reasoning_output,
+  }
+}
+
+const NO_TIERS: readonly Tier[] = []
+
+function priceOf(listed: Listed, tiers: readonly Tier[]): Price {
+  const { input, output, cached_input, cache_write, reasoning_output } = listed
+  return Object.freeze({
+    input: picosOf(input),
+    cachedInput: picosOf(cached_input ?? input),
+    cacheWrite: picosOf(cache_write ?? input),
+    output: picosOf(output),
+    reasoning: picosOf(reasoning_output ?? output),
+    tiers,
+  })
+}
+
+/** The price of an input of this length; a tier holds for the whole request. */
+function tierOf(price: Price, promptTokens: number): Price {
+  for (const tier of price.tiers) if (promptTokens > tier.above) return tier.price
+  return price
+}
+
 /**
- * Nano-dollars of one attempt. Cached tokens are part of the prompt and reasoning tokens of the completion, so each token
- * is paid once. A model without a price costs nothing; a budget on one is refused at validation.
+ * Nano-dollars of one attempt. Cached and written tokens are part of the prompt and reasoning tokens of the completion, so
+ * each token is paid once. A model without a price costs nothing; a budget on one is refused at validation.
  */
-export function costOf(usage: Usage, price: Price | undefined): number {
-  if (price === undefined) return 0
+export function costOf(usage: Usage, listed: Price | undefined): number {
+  if (listed === undefined) return 0
+  const price = tierOf(listed, usage.promptTokens)
   const cached = Math.min(usage.cachedTokens, usage.promptTokens)
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached)
   const reasoning = Math.min(usage.reasoningTokens, usage.completionTokens)
   return total([
-    [usage.promptTokens - cached, price.input],
+    [usage.promptTokens - cached - written, price.input],
     [cached, price.cachedInput],
+    [written, price.cacheWrite],
     [usage.completionTokens - reasoning, price.output],
     [reasoning, price.reasoning],
   ])
@@ -71,7 +125,10 @@ export function chargeOf(
   return { tokens: bounded(tokens), nanos: bounded(nanos) }
 }
 
-/** Upper bound of a request: nothing cached, and the dearer of answering and reasoning for all of the answer. */
+/**
+ * Upper bound of a request: every token at the dearest price it can have. A prompt that turns out shorter may fall into a
+ * dearer tier of shorter ones, so these count too.
+ */
 export function estimateOf(
   promptTokens: number,
   answerTokens: number,
@@ -79,8 +136,13 @@ export function estimateOf(
 ): Amount {
   const tokens = bounded(promptTokens + answerTokens)
   if (price === undefined) return { tokens, nanos: 0 }
-  const input = Math.max(price.input, price.cachedInput)
-  const output = Math.max(price.output, price.reasoning)
+  let input = Math.max(price.input, price.cachedInput, price.cacheWrite)
+  let output = Math.max(price.output, price.reasoning)
+  for (const { above, price: tier } of price.tiers) {
+    if (promptTokens <= above) continue
+    input = Math.max(input, tier.input, tier.cachedInput, tier.cacheWrite)
+    output = Math.max(output, tier.output, tier.reasoning)
+  }
   return {
     tokens,
     nanos: total([

@@ -77,6 +77,17 @@ export const Budget = z.strictObject({
 
 const usdPerMillion = () => z.number().min(0).max(1_000_000)
 
+const PriceTier = z.strictObject({
+  above_input_tokens: count(100_000_000).describe(
+    'A request with more input tokens is charged by this tier, all of it.',
+  ),
+  input: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+  output: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+  cached_input: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+  cache_write: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+  reasoning_output: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+})
+
 const ModelPrice = z.strictObject({
   model: text().describe("An upstream's model."),
   input: usdPerMillion().describe('USD per million input tokens.'),
@@ -84,9 +95,13 @@ const ModelPrice = z.strictObject({
   cached_input: usdPerMillion()
     .optional()
     .describe('USD per million cached input tokens; input if absent.'),
+  cache_write: usdPerMillion()
+    .optional()
+    .describe('USD per million input tokens that are written into a cache; input if absent.'),
   reasoning_output: usdPerMillion()
     .optional()
     .describe('USD per million reasoning tokens; output if absent.'),
+  tiers: z.array(PriceTier).max(8).optional().describe('Other prices for long inputs.'),
 })
 
 /** In a file the bare list of models is accepted too. */

@@ -9,11 +9,14 @@ interface Listed {
   readonly input: number
   readonly output: number
   readonly cached_input?: number
+  readonly cache_write?: number
   readonly reasoning_output?: number
+  readonly tiers?: readonly (Partial<Listed> & { readonly above_input_tokens: number })[]
 }
 
 function priceOf(listed: Listed) {
-  return compilePrices({ models: [{ model: 'm', ...listed }] }).get('m')
+  const tiers = [...(listed.tiers ?? [])]
+  return compilePrices({ models: [{ model: 'm', ...listed, tiers }] }).get('m')
 }
 
 function aUsage(given: Partial<Usage> = {}): Usage {
@@ -58,6 +61,61 @@ test('a usage costs what the price list says, to the nano-dollar', () => {
     assert.equal(costOf(aUsage(usage), priceOf(listed)), expected, JSON.stringify([listed, usage]))
   }
   assert.equal(costOf(aUsage({ promptTokens: 5 }), undefined), 0)
+})
+
+const CACHED = { input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 }
+
+test('what is written into a cache has its price, and each token of the prompt is paid once', () => {
+  const usage = { promptTokens: 1000, cachedTokens: 800, cacheWriteTokens: 150 }
+  const parts = 50 * 3000 + 800 * 300 + 150 * 3750
+  assert.equal(costOf(aUsage(usage), priceOf(CACHED)), parts)
+  // Without a price it is an input like any other, as before there was one.
+  assert.equal(costOf(aUsage(usage), priceOf({ input: 3, output: 15 })), 3_000_000)
+  const absurd = { promptTokens: 10, cachedTokens: 4, cacheWriteTokens: 99 }
+  assert.equal(costOf(aUsage(absurd), priceOf(CACHED)), 4 * 300 + 6 * 3750)
+})
+
+test('a long input is charged by the longest tier that it exceeds, all of it', () => {
+  const tiers = [
+    { above_input_tokens: 200_000, input: 6, output: 22.5, cached_input: 0.6 },
+    { above_input_tokens: 1_000_000, input: 12 },
+  ]
+  const price = priceOf({ ...CACHED, tiers })
+  const rows: readonly [Partial<Usage>, number][] = [
+    [{ promptTokens: 200_000, completionTokens: 10 }, 200_000 * 3000 + 10 * 15_000],
+    [{ promptTokens: 200_001, completionTokens: 10 }, 200_001 * 6000 + 10 * 22_500],
+    [{ promptTokens: 300_000, cachedTokens: 300_000 }, 300_000 * 600],
+    // A tier says what it changes; the rest is as the model has it.
+    [{ promptTokens: 300_000, cacheWriteTokens: 300_000 }, 300_000 * 3750],
+    [{ promptTokens: 1_000_001, completionTokens: 1 }, 1_000_001 * 12_000 + 15_000],
+  ]
+  for (const [usage, expected] of rows)
+    assert.equal(costOf(aUsage(usage), price), expected, JSON.stringify(usage))
+})
+
+test('an estimate is never below the cost, in no tier', () => {
+  const usd = fc.integer({ min: 0, max: 30_000_000 }).map((picos) => picos / 1e6)
+  const listed = { input: usd, output: usd, cached_input: usd, cache_write: usd }
+  const tier = fc.record({ above_input_tokens: fc.integer({ min: 1, max: 1000 }), ...listed })
+  const count = fc.nat(1000)
+  fc.assert(
+    fc.property(
+      fc.record({ ...listed, tiers: fc.array(tier, { maxLength: 3 }) }),
+      fc.record({
+        promptTokens: count,
+        cachedTokens: count,
+        cacheWriteTokens: count,
+        completionTokens: count,
+      }),
+      fc.nat(500),
+      (prices, used, more) => {
+        const price = priceOf(prices)
+        const { nanos } = estimateOf(used.promptTokens + more, used.completionTokens, price)
+        assert.ok(nanos >= costOf(aUsage(used), price))
+      },
+    ),
+    { numRuns: cases(1000, 5000) },
+  )
 })
 
 test('a cost is the exact product rounded up, whatever the price and the usage', () => {

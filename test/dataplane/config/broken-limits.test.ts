@@ -108,11 +108,27 @@ const LIMITS: Row[] = [
     fix: 'Remove one',
   },
   {
+    name: 'two tiers of a price for the same length',
+    yaml:
+      '  pricing:\n    - {model: m, input: 1, output: 1, tiers: [{above_input_tokens: 9, input: 2}, ' +
+      '{above_input_tokens: 9, input: 3}]} # here',
+    path: 'gw.pricing[0].tiers[1].above_input_tokens',
+    says: 'tier 1 begins at the same length',
+    fix: 'another length',
+  },
+  {
     name: 'retrieval without a store',
     yaml: '  retrieval:\n    - name: docs # here',
     path: 'gw.retrieval[0].store',
     says: 'there is no vector store',
     fix: 'Add vector_stores',
+  },
+  {
+    name: 'headers for a collector that is not named',
+    yaml: '  telemetry:\n    otlp_headers: {a: b} # here',
+    path: 'gw.telemetry.otlp_headers',
+    says: 'no otlp_endpoint',
+    fix: 'Add otlp_endpoint',
   },
   {
     name: 'alert headers without a webhook',

@@ -49,7 +49,19 @@ const downgradeIsNotDearer: Check = (section) => {
   })
 }
 
-export const priceChecks = [spendBudgetsHavePrices, downgradeIsNotDearer]
+/** A second tier for the same length would never hold. */
+const tiersDiffer: Check = ({ pricing }) =>
+  (pricing?.models ?? []).flatMap(({ tiers = [] }, index) =>
+    tiers.flatMap(({ above_input_tokens }, place) => {
+      const first = tiers.findIndex((tier) => tier.above_input_tokens === above_input_tokens)
+      if (first === place) return []
+      const path = at('pricing', 'models', index, 'tiers', place, 'above_input_tokens')
+      const message = `cannot take effect: tier ${first + 1} begins at the same length`
+      return [refuse(path, message, 'Write another length, or remove one of them.')]
+    }),
+  )
+
+export const priceChecks = [spendBudgetsHavePrices, downgradeIsNotDearer, tiersDiffer]
 
 /**
  * Routes that keys of a tenant may use; all of them while no key of the tenant is known. There may be a hundred thousand
