@@ -7,6 +7,7 @@ import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import { Tracers } from '../telemetry/tracing/tracers.ts'
 import type { Targets } from '../upstream/target/targets.ts'
+import { leadServices } from './services.ts'
 
 export interface ReloadStatus {
   readonly result: 'success' | 'failure'
@@ -70,11 +71,9 @@ export class Activation {
     gateway.traces.resize(snapshot.section.telemetry.trace_ring)
     gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
     gateway.objectives.follow(snapshot.section)
-    gateway.guards.follow(snapshot.section)
-    gateway.retrievals.follow(snapshot.section)
+    leadServices(gateway, snapshot.section)
     this.#tracers.follow(gateway)
     gateway.issuers.follow(snapshot.section)
-    gateway.classifiers.follow(snapshot.section)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { adminFolder } from '../admin/place.ts'
 import type { Listening } from '../admin/routes.ts'
-import { Embeddings } from '../auxiliaries/embeddings.ts'
 import { Deadlines, schedule, systemClock } from '../base/clock.ts'
 import { Roster } from '../base/roster.ts'
 import { VERSION } from '../base/version.ts'
@@ -18,12 +17,9 @@ import { readConfigurationApart } from '../config/load-apart.ts'
 import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
-import { Guards } from '../guardrails/guards.ts'
 import { Issuers } from '../identity/issuers.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
-import { Retrievals } from '../retrieval/retrievals.ts'
-import { Classifiers } from '../semantic/classifiers.ts'
 import { StateError } from '../store/memory/journal.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
@@ -40,6 +36,7 @@ import { drain, drainSeconds } from './drain.ts'
 import { ListenError } from './listen-error.ts'
 import { type Addresses, createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
+import { openServices } from './services.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -211,16 +208,9 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   deadlines.add(leases)
   deadlines.add(webhook)
   deadlines.add(objectives)
-  const guards = new Guards({ clock, metrics })
-  guards.follow(section)
-  const retrievals = new Retrievals({ clock, metrics, readText })
-  retrievals.follow(section)
   const issuers = new Issuers({ clock, random, log, metrics, schedule })
   issuers.follow(section)
   const targets = new Targets({ clock, random, metrics, log, readText, env })
-  const embeddings = new Embeddings({ clock, deadlines, metrics, targets })
-  const classifiers = new Classifiers({ embeddings, deadlines, clock })
-  classifiers.follow(section)
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     env,
@@ -236,11 +226,8 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     refusals: new KnownRefusals(),
     bodies: new Bodies(processMemory()),
     webhook,
-    guards,
+    ...openServices(section, { clock, deadlines, metrics, targets }),
     issuers,
-    retrievals,
-    embeddings,
-    classifiers,
     infra: new InfraCost(clock.wall()),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),

@@ -1,0 +1,42 @@
+/** The services beside the models: opened with the process, and led by each configuration that it takes. */
+import { Embeddings } from '../auxiliaries/embeddings.ts'
+import type { Clock, Deadlines } from '../base/clock.ts'
+import { readText } from '../config/document/source.ts'
+import type { Section } from '../config/schema/index.ts'
+import type { Gateway } from '../gateway.ts'
+import { Guards } from '../guardrails/guards.ts'
+import { Retrievals } from '../retrieval/retrievals.ts'
+import { Classifiers } from '../semantic/classifiers.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Targets } from '../upstream/target/targets.ts'
+
+type Services = Pick<Gateway, 'guards' | 'retrievals' | 'embeddings' | 'classifiers'>
+
+interface World {
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly metrics: Metrics
+  readonly targets: Targets
+}
+
+export function openServices(section: Section, world: World): Services {
+  const { clock, deadlines, metrics } = world
+  const embeddings = new Embeddings(world)
+  const services: Services = {
+    guards: new Guards({ clock, metrics }),
+    retrievals: new Retrievals({ clock, metrics, readText }),
+    embeddings,
+    classifiers: new Classifiers({ embeddings, deadlines, clock }),
+  }
+  leadServices(services, section)
+  return services
+}
+
+export function leadServices(
+  { guards, retrievals, classifiers }: Services,
+  section: Section,
+): void {
+  guards.follow(section)
+  retrievals.follow(section)
+  classifiers.follow(section)
+}
