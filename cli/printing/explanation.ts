@@ -35,6 +35,7 @@ export const ExplainAnswer = z.looseObject({
   key: Rights.optional(),
   upstreams: z.array(Upstream).optional(),
   guardrails: z.array(GuardrailStatus).default([]),
+  estimates: z.object({ ascii: z.number().optional(), other: z.number().optional() }).optional(),
   limits: TenantLimits.optional(),
   verdict: ExplainedVerdict.optional(),
 })

@@ -48,6 +48,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
     ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
     ...(route && { upstreams: upstreamsOf(route, gateway) }),
     ...(route && { guardrails: guardrailsOf(route, gateway) }),
+    ...(route && { estimates: gateway.active.lanes.get(route.name)?.learnt?.ratios }),
     ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
   }
 }

@@ -142,9 +142,20 @@ export function offerOf(
   { request, limits }: Wish,
   lanes: Active['lanes'],
 ): Offer {
-  const prompt = quote.exact ? quote.prompt : Math.max(quote.prompt, request.promptTokensMax)
-  const price = dearest(lanes.get(route.name), limits, prompt, quote.answer)
+  const lane = lanes.get(route.name)
+  const prompt = promptHeld(request, quote, lane)
+  const price = dearest(lane, limits, prompt, quote.answer)
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
+}
+
+/** As counted; an estimate as the route's usage has shown it to be worth, else as many as its bytes may be. */
+function promptHeld(
+  request: ModelRequest,
+  { exact, prompt }: Quote,
+  lane: Lane | undefined,
+): number {
+  if (exact) return prompt
+  return lane?.learnt?.held(request, prompt) ?? Math.max(prompt, request.promptTokensMax)
 }
 
 /** Any upstream of the route may answer, so the hold is at the price of the dearest. */

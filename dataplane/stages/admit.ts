@@ -36,6 +36,8 @@ export interface Admission {
   readonly yields: boolean
   /** The prices it is charged at; a reload changes those of later requests. */
   readonly prices: PriceList
+  /** The estimated tokens of the prompt; 0 where they were counted exactly, or not at all. */
+  readonly estimate: number
   /** Its lease in the store. */
   readonly lease: Lease
   /** How the tenant stands, by header name. */
@@ -94,6 +96,7 @@ function admission(
     fits: fitting(request, quote, lane),
     yields: limits.rules.yields(caller.tenant),
     prices: limits.prices,
+    estimate: quote.exact ? 0 : quote.prompt,
     lease,
     limitHeaders,
     inFlight,

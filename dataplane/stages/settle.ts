@@ -5,7 +5,10 @@ import { costOf } from '../budgets/price.ts'
 import type { ModelRequest, Usage } from '../inner-form.ts'
 import type { Admission } from './admit.ts'
 
-export type Settled = Pick<Admission, 'lease' | 'route' | 'inFlight' | 'meter' | 'prices'>
+export type Settled = Pick<
+  Admission,
+  'lease' | 'route' | 'lane' | 'estimate' | 'inFlight' | 'meter' | 'prices'
+>
 
 /** The use of one attempt. */
 export interface Charge {
@@ -18,7 +21,7 @@ export interface Charge {
 /** Returns what was charged: every attempt that used something. */
 export function settle(
   request: ModelRequest,
-  { lease, route, inFlight, meter, prices }: Settled,
+  { lease, route, lane, estimate, inFlight, meter, prices }: Settled,
   gateway: Charger,
 ): Charge[] {
   charge(lease, gateway)
@@ -27,6 +30,7 @@ export function settle(
   return meter.charges(request).map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
+    if (estimate > 0 && !usage.estimated) lane.learnt?.note(request, estimate, usage.promptTokens)
     return { attempt: attempt.index, usage, nanos: costOf(usage, prices.get(attempt.model)) }
   })
 }

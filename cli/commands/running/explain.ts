@@ -81,7 +81,7 @@ function queryOf({ route, key, tenant, promptTokens, maxTokens }: ExplainOptions
 }
 
 async function printExplanation(answer: ExplainAnswer): Promise<void> {
-  const { text, key, upstreams, guardrails, limits } = answer
+  const { text, key, upstreams, guardrails, estimates, limits } = answer
   printText(text)
   if (key !== undefined) {
     const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`
@@ -105,6 +105,10 @@ async function printExplanation(answer: ExplainAnswer): Promise<void> {
   }
   const { printGuardrails } = await import('../../printing/auxiliaries.ts')
   printGuardrails(guardrails)
+  const learnt = Object.entries(estimates ?? {}).map(
+    ([kind, ratio = 1]) => `${ratio.toFixed(2)} (${kind})`,
+  )
+  if (learnt.length > 0) printLine(`\nestimated prompts count times ${learnt.join(', ')}`)
   if (limits === undefined) return
   const { printStanding } = await import('../../printing/limits-table.ts')
   printLine(`\nlimits of tenant ${limits.tenant} now`)

@@ -5,6 +5,7 @@ import type { FetchedCredential } from '../../providers/credential-source.ts'
 import type { Candidate } from '../../strategies/contract.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import { counterOf } from '../../tokens/exact/counters.ts'
+import { Learnt } from '../../tokens/learnt.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
@@ -102,11 +103,15 @@ export interface Lane {
   /** Where the strategy has a primary that may be left. */
   readonly spill?: Spill<Target> | undefined
   turn: number
+  /** The worth of the estimates of its prompts; it outlives a change of configuration. */
+  readonly learnt?: Learnt
 }
 
 export class Targets {
   readonly #world: World
   #states = new Map<string, TargetState>()
+  /** By route. */
+  #learnt = new Map<string, Learnt>()
   #named: ReadonlyMap<string, Target> = new Map()
 
   constructor(world: World) {
@@ -131,18 +136,22 @@ export class Targets {
       stateOf.set(settings, state)
     }
     const lanes = new Map<string, Lane>()
+    const allLearnt = new Map<string, Learnt>()
     for (const route of snapshot.routes.values()) {
       const targets = route.members.map(({ upstream, weight }) => {
         // Every member is one of the snapshot's upstreams, so its state has just been found.
         return new Target(upstream, weight, stateOf.get(upstream) as TargetState)
       })
-      lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0 })
+      const learnt = this.#learnt.get(route.name) ?? new Learnt()
+      allLearnt.set(route.name, learnt)
+      lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0, learnt })
     }
     this.#named = new Map(
       [...stateOf].map(([settings, state]) => [settings.name, new Target(settings, 1, state)]),
     )
     const gone = [...this.#states].filter(([identity]) => !states.has(identity))
     this.#states = states
+    this.#learnt = allLearnt
     for (const [, state] of gone) state.retire()
     return lanes
   }
