@@ -33,6 +33,7 @@ export function openWireReader(request: Streamed, options: Streaming): WireReade
 function readerOf(request: Streamed, options: Streaming): WireReader {
   const chunks = openChunks(request, options)
   const isLast = openEndings(request)
+  const setApart = openUsage(request)
   const isRead = options.repair !== undefined
   return {
     passesComments: !isRead,
@@ -48,10 +49,37 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
       }
       const same = read.isRepaired ? undefined : event.data
       const one = meaning(read.pieces, same, request)
-      return one.finished && !isLast(read.pieces) ? { ...one, finished: false } : one
+      if (one.finished && !isLast(read.pieces)) return { ...one, finished: false }
+      return one.usage === undefined ? one : setApart(one, read.pieces)
     },
     end: () => END,
   }
+}
+
+/**
+ * Where clients ask for usage they read it from an event without choices. Some runtimes say it beside the finish reason,
+ * and some say it twice.
+ */
+function openUsage({ includeUsage, operation, body }: Streamed) {
+  const options = recordOf(body.stream_options)
+  const isKept = !includeUsage || operation !== 'chat' || options.continuous_usage_stats === true
+  let isSaid = false
+  return (one: WireMeaning, pieces: readonly Piece[]): WireMeaning => {
+    if (isKept) return one
+    const isAlone = pieces.some(({ chunk }) => listOf(chunk.choices).length === 0)
+    if (isAlone && isSaid) return { ...one, out: '' }
+    if (isAlone || !one.finished) return one
+    isSaid = true
+    return { ...one, out: written(pieces.flatMap(apart)) }
+  }
+}
+
+function apart({ chunk, text }: Piece): string[] {
+  const { usage } = chunk
+  if (!isRecord(usage)) return [text]
+  return [{ usage: null }, { choices: [], usage }].map((own) =>
+    JSON.stringify({ ...chunk, ...own }),
+  )
 }
 
 function written(texts: readonly string[]): string {

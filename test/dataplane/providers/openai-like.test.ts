@@ -51,6 +51,20 @@ test("a limit of the gateway's takes the place of one that says none", () => {
   }
 })
 
+test('usage beside the finish reason gets its own event, once', () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
+  const end = { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage }
+  const alone = { id: 'c', choices: [], usage }
+  const read = (options: object) => {
+    const stream = chatStream(vllm, aRequest({ stream: true, stream_options: options }))
+    return [end, alone].map((chunk) => stream.read({ event: '', data: JSON.stringify(chunk) }).out)
+  }
+  const apart = [{ ...end, usage: null }, alone].map((one) => eventOf(JSON.stringify(one)))
+  assert.deepEqual(read({ include_usage: true }), [apart.join(''), ''])
+  const continuous = { include_usage: true, continuous_usage_stats: true }
+  assert.deepEqual(read(continuous), ['same', 'same'])
+})
+
 test('where only the model changes, all other bytes stay', () => {
   const extras = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,9}$/), fc.jsonValue({ maxDepth: 3 }))
   const layout = fc.constantFrom(undefined, 1, '\t', '    ')
