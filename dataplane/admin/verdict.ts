@@ -11,7 +11,9 @@ import { unavailable } from '../store/shared/shared.ts'
 import { quoteOf } from '../tokens/quote.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import { nextAttempt } from '../upstream/attempt/plan.ts'
+import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
+import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
 
@@ -85,15 +87,27 @@ function served(wish: Wish, active: Active, gateway: Planner): Served {
   const now = gateway.clock.now()
   if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
   const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
-  const upstreams = undecided(route, others) ?? [next.candidate.name]
-  return { route: route.name, upstreams, message: `by upstream ${upstreams.join(' or ')}` }
+  const asked = undecided(route, others) ?? [next.candidate]
+  const upstreams = asked.map(({ name }) => name).toSorted()
+  const bare = asked.find(lacksCredential)
+  // It fails there before it is sent; another candidate may still answer it.
+  if (bare !== undefined && others.every(lacksCredential))
+    throw refusalOf(withoutCredential(bare.state.credential), bare.name)
+  const doubt = bare === undefined ? '' : `, unless the credential of ${bare.name} stays missing`
+  return { route: route.name, upstreams, message: `by upstream ${upstreams.join(' or ')}${doubt}` }
+}
+
+/** A request does not wait for a fetch that has just failed. */
+function lacksCredential({ state }: Target): boolean {
+  const { renewed } = state.credential
+  return renewed?.state === 'missing' && renewed.pending() === undefined
 }
 
 /** Upstreams between which chance decides, or a prompt that is not known. */
-function undecided({ strategy }: Route, ready: readonly Target[]): string[] | undefined {
+function undecided({ strategy }: Route, ready: readonly Target[]): readonly Target[] | undefined {
   const possible = strategy.name === 'weighted' ? ready.filter(({ weight }) => weight > 0) : ready
   if (strategy.name !== 'weighted' && strategy.name !== 'semantic') return undefined
-  return possible.length > 1 ? possible.map(({ name }) => name).toSorted() : undefined
+  return possible.length > 1 ? possible : undefined
 }
 
 function laneOf(route: Route, { lanes }: Active): Lane {

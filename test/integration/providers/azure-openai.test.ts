@@ -220,6 +220,12 @@ test('a refused secret fails the attempt in words for each reader, and heals by 
   assert.match(JSON.stringify(await front.trace(alone)), /AADSTS7000215/)
   const pair = await front.chat({ model: 'pair' })
   assert.equal(JSON.parse(pair.text).choices[0].message.content, 'from the spare')
+  // `gw explain` foretells both.
+  const { verdict } = await front.admin('/explain?model=chat')
+  assert.deepEqual([verdict.status, verdict.message], [502, message])
+  const spilled = await front.admin('/explain?model=pair')
+  assert.equal(spilled.verdict.status, 200)
+  assert.match(spilled.verdict.message, /unless the credential of azure stays missing/)
   const { state, reason } = await credentialOf(front)
   assert.equal(state, 'missing')
   assert.match(reason, /AADSTS7000215/)
