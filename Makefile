@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
-.PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-cluster test-image test-e2e \
-  cluster-up cluster-down results image sbom manifests check generate bench bench-peers new-provider new-api
+.PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
+  test-e2e cluster-up cluster-down results image sbom manifests check generate bench bench-peers new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ cluster-down: ready ## remove it and all that it left
 
 test-integration: ready ## run the tests with real processes, sockets, SDKs and a model server
 	@npm run --silent test:integration
+
+test-runtimes: ready ## run the tests with runtimes that are too large for the others; the first run brings them
+	@npm run --silent test:runtimes
 
 test-image: ready ## build the image twice on a stand-in base, compare, and run it
 	@npm run --silent test:image

@@ -8,6 +8,8 @@ A real server with this model therefore says exactly what a test expects:
           with tools      the call get_weather({"city": "Paris"}), then the end
           a tool's result words again, so that an agent's loop ends
   loop    any prompt      w001 w002 ... w064 w001 ... without an end
+
+With --folder it writes the same model as a folder of Hugging Face's.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import os
 
 import numpy
 from gguf import GGUFWriter, TokenType
+from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 BEGIN, START, END, TOOLS = "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|tools|>"
@@ -139,13 +142,55 @@ def write_model(options):
     writer.close()
 
 
+def write_folder(options):
+    """The same tables by the names that transformers gives them; a matrix has its output first, as in GGUF."""
+    tokenizer = train_tokenizer()
+    following = successors(tokenizer, options.loop)
+    size = len(following)
+    half = numpy.float16
+    output = numpy.zeros((size, size), half)
+    output[following, numpy.arange(size)] = LOGIT / numpy.sqrt(size)
+    layer = "model.layers.0."
+    tensors = {
+        "model.embed_tokens.weight": numpy.eye(size, dtype=half), "lm_head.weight": output,
+        "model.norm.weight": numpy.ones(size, half),
+        layer + "input_layernorm.weight": numpy.ones(size, half),
+        layer + "post_attention_layernorm.weight": numpy.ones(size, half),
+    }
+    for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj"):
+        tensors[f"{layer}{name}.weight"] = numpy.zeros((HEAD_SIZE, size), half)
+    for name in ("self_attn.o_proj", "mlp.down_proj"):
+        tensors[f"{layer}{name}.weight"] = numpy.zeros((size, HEAD_SIZE), half)
+    os.makedirs(options.file)
+    save_file(tensors, os.path.join(options.file, "model.safetensors"), metadata={"format": "pt"})
+    tokenizer.save(os.path.join(options.file, "tokenizer.json"))
+    ends = {"bos_token_id": tokenizer.token_to_id(BEGIN), "eos_token_id": tokenizer.token_to_id(END)}
+    write_json(options.file, "config.json", {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": size,
+        "hidden_size": size, "intermediate_size": HEAD_SIZE, "num_hidden_layers": 1,
+        "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": HEAD_SIZE,
+        "max_position_embeddings": CONTEXT_MAX, "rms_norm_eps": 1e-6, "hidden_act": "silu",
+        "tie_word_embeddings": False, "torch_dtype": "float16", **ends})
+    write_json(options.file, "generation_config.json", {"do_sample": False, **ends})
+    write_json(options.file, "tokenizer_config.json", {
+        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": BEGIN, "eos_token": END,
+        "pad_token": BEGIN, "model_max_length": CONTEXT_MAX, "chat_template": TEMPLATE})
+
+
+def write_json(folder, name, content):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(content, file)
+
+
 def read_options():
     parser = argparse.ArgumentParser(description="Write a tiny model whose answers are scripted.")
-    parser.add_argument("file", help="the GGUF file to write")
+    parser.add_argument("file", help="the GGUF file to write, or the folder")
+    parser.add_argument("--folder", action="store_true", help="write a folder for transformers")
     parser.add_argument("--loop", action="store_true", help="answer without an end")
     parser.add_argument("--slow", type=int, default=0, metavar="LAYERS",
                         help="layers of zeros, 25 MB and a few milliseconds per token each")
     return parser.parse_args()
 
 
-write_model(read_options())
+chosen = read_options()
+(write_folder if chosen.folder else write_model)(chosen)
