@@ -13,7 +13,7 @@ interface Made {
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly keysVersion: number
-  /** Of the cluster's issuer; undefined where it is not asked for. */
+  /** The keys of the cluster's issuer, as they were; undefined where they are not asked for. */
   readonly issuerVersion: string | undefined
   readonly compiled: Compiled
   readonly at: number

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
+import { objectOf, withMetadata } from './api-objects.ts'
 import type { Cluster, Credentials } from './credentials.ts'
 import {
   apiVersionOf,
@@ -277,20 +278,6 @@ export class ApiClient {
 
 function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
-}
-
-function objectOf({ body }: ApiResponse): KubeObject {
-  const parsed: unknown = JSON.parse(body.toString())
-  if (!isRecord(parsed)) throw new Error('the API server answered with something that is no object')
-  return withMetadata(parsed)
-}
-
-function withMetadata(object: Readonly<Record<string, unknown>>): KubeObject {
-  if (!isRecord(object.metadata) || typeof object.metadata.name !== 'string') {
-    throw new Error('the API server answered with an object that has no name')
-  }
-  // The name was just looked at; the other members of metadata are the API server's own.
-  return object as unknown as KubeObject
 }
 
 function queryOf(selection: Selection, more: Readonly<Record<string, string | undefined>>): string {
