@@ -1,11 +1,11 @@
 /** The last compilation of each gateway, made anew only when what goes into it has changed. */
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
-import type { IssuerKeys } from '../kube/issuer-keys.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 import type { World } from '../world.ts'
 import { type Compiled, combine, type Judged, judgeGateway, tenantsOf } from './compile.ts'
 import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './compile-keys.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
 import { asksForIssuerKeys, withIssuerKeys } from './issuers.ts'
 import { isLarge, judgeApart } from './judge-apart.ts'
 

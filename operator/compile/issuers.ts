@@ -1,8 +1,8 @@
 /** Puts the keys of the cluster's issuer where a configuration asks for them. */
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
-import type { PublicKey } from '../kube/issuer-keys.ts'
 import type { CompiledConfiguration } from './compile.ts'
+import type { PublicKey } from './issuer-keys.ts'
 
 export function asksForIssuerKeys(gw: unknown): boolean {
   return listBelow(gw, 'auth', 'jwt').some((issuer) => isOfCluster(issuer))
