@@ -18,7 +18,7 @@ import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { type Charge, settle } from './stages/settle.ts'
-import { continuing } from './telemetry/correlation.ts'
+import { continuing, visibleId } from './telemetry/correlation.ts'
 import type {
   AttemptTrace,
   GuardrailTrace,
@@ -60,6 +60,8 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     const understood = understand(scanned, dialect.reading, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true
+    if (dialect.sessionHeader !== undefined)
+      trace.session_id = visibleId(call.incoming.header(dialect.sessionHeader))
     if (dialect.forwards !== undefined) request.forwarded = named(dialect.forwards, call)
     await work({ call, request, caller, route, rules }, dialect, visit)
   } catch (error) {

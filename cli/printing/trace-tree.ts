@@ -24,6 +24,7 @@ export const TraceAnswer = z.looseObject({
   method: z.string(),
   path: z.string(),
   client_request_id: z.string().nullish(),
+  session_id: z.string().nullish(),
   trace_id: z.string().nullish(),
   tenant: z.string().nullish(),
   key: z.string().nullish(),
@@ -80,9 +81,10 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
   ]
 }
 
-function idsOf({ client_request_id, trace_id }: TraceAnswer): Branch[] {
+function idsOf({ client_request_id, session_id, trace_id }: TraceAnswer): Branch[] {
   return [
     ...(client_request_id ? [{ text: `request id of the client: ${client_request_id}` }] : []),
+    ...(session_id ? [{ text: `session of the client: ${session_id}` }] : []),
     ...(trace_id ? [{ text: `trace id: ${trace_id}` }] : []),
   ]
 }

@@ -44,6 +44,8 @@ export interface Dialect<O extends Operation = Operation> {
   readonly forwards?: readonly string[]
   /** The one of them that asks for something, which an upstream of another wire does not hear. */
   readonly hint?: string
+  /** The header in which agents of this API name the session that a request belongs to, in lower case. */
+  readonly sessionHeader?: string
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
   /** Absent where all streams sound alike beside their answers. */

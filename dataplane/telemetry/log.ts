@@ -86,6 +86,7 @@ function accessLine(trace: Trace): string {
     usage_estimated: trace.usage_estimated === true ? true : undefined,
     reason: isUpstreams ? trace.message?.slice(0, REASON_LENGTH_MAX) : undefined,
     client_request_id: trace.client_request_id,
+    session_id: trace.session_id,
     trace_id: trace.trace_id,
     traceparent: hasTraceId ? trace.traceparent : undefined,
     tracestate: hasTraceId ? trace.tracestate : undefined,

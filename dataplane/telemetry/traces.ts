@@ -83,6 +83,8 @@ export class Trace {
   readonly path: string
   /** The client's id of it, from `X-Request-Id`. */
   client_request_id: string | undefined = undefined
+  /** The client's id of the session that it belongs to: a request that an agent repeats has the same one. */
+  session_id: string | undefined = undefined
   /** W3C trace context as it arrived. */
   trace_id: string | undefined = undefined
   traceparent: string | undefined = undefined

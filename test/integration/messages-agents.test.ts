@@ -302,3 +302,22 @@ test('an upstream that finds the prompt too long says so in the words by which a
   assert.match(error.message, /^prompt is too long/)
   assert.equal(error.type, 'invalid_request_error')
 })
+
+test('an agent that asks again after a broken stream is charged for both, and both name its session', async () => {
+  model.script.push(streaming({ end: 'cut' }), whole())
+  const before = await spent()
+  const headers = { ...HEADERS, 'x-claude-code-session-id': 'session-1' }
+  const broken = await post({ stream: true }, headers)
+  assert.match(await broken.text().catch(String), /hel|terminated/)
+  const again = await post({}, headers)
+  assert.equal(again.status, 200)
+  const ids = [broken, again].map((one) => one.headers.get('x-request-id'))
+  const traces = await Promise.all(ids.map(async (id) => await front.admin(`/traces/${id}`)))
+  for (const trace of traces) assert.equal(trace.session_id, 'session-1')
+  const [seen = 0, answered = 0] = traces.map(
+    (one) => one.prompt_tokens * 10 + one.completion_tokens * 100,
+  )
+  assert.equal(answered, 7 * 10 + 3 * 100)
+  assert.ok(seen > 0)
+  await until('both are charged', async () => (await spent()) - before === seen + answered)
+})

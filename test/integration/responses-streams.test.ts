@@ -48,10 +48,18 @@ beforeEach(() => {
   }
 })
 
-async function post(fields: Fields, signal?: AbortSignal): Promise<Response> {
+async function post(
+  fields: Fields,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<Response> {
   return await fetch(`${front.process.url}/v1/responses`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${front.key}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
     body: JSON.stringify({ model: 'chat', input: 'hi', ...fields }),
     ...(signal && { signal }),
   })
@@ -213,7 +221,7 @@ test('a client that closes behind the last event has left nothing, and one amid 
   model.reply = streaming({ hold: promise })
   const abandoned = model.abandoned
   const leaving = new AbortController()
-  const left = await post({ stream: true }, leaving.signal)
+  const left = await post({ stream: true }, {}, leaving.signal)
   const body = (left.body ?? assert.fail()).pipeThrough(new TextDecoderStream()).getReader()
   for (let text = ''; !text.includes('"hel"'); ) text += (await body.read()).value ?? assert.fail()
   leaving.abort()
@@ -259,7 +267,7 @@ test('the request of a coding agent is served, with its tools and those in a nam
   const file = new URL('../fixtures/clients/codex.json', import.meta.url)
   const asked = JSON.parse(readFileSync(file, 'utf8'))
   model.reply = streaming()
-  const answer = await post(asked)
+  const answer = await post(asked, { 'session-id': 'session-1' })
   assert.equal(eventsOf({ text: await answer.text() }).at(-1).type, 'response.completed')
   assert.match(String(answer.headers.get('x-gw-dropped-parameters')), /\(web_search\)/)
   const names = listOf(model.asked[0]?.body.tools).map(
@@ -267,4 +275,6 @@ test('the request of a coding agent is served, with its tools and those in a nam
   )
   assert.ok(names.includes('exec_command'), names.join())
   assert.ok(names.includes('multi_agent_v1__close_agent'), names.join())
+  const { session_id } = await front.admin(`/traces/${answer.headers.get('x-request-id')}`)
+  assert.equal(session_id, 'session-1')
 })

@@ -10,6 +10,7 @@ export const anthropicMessagesDialect: Dialect<'chat'> = {
   reading: messagesReading,
   forwards: ['anthropic-version', 'anthropic-beta'],
   hint: 'anthropic-beta',
+  sessionHeader: 'x-claude-code-session-id',
   writeAnswer,
   openWriter: (request) => new MessageWriter(request),
 }

@@ -9,6 +9,7 @@ import { ResponseWriter } from './writer.ts'
 export const openAiResponsesDialect: Dialect<'chat'> = {
   wire: OPENAI_RESPONSES,
   operation: 'chat',
+  sessionHeader: 'session-id',
   reading: responsesReading,
   voiceOf: sessionOf,
   passing,
