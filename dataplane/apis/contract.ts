@@ -14,7 +14,7 @@ export interface Api {
   readonly quiet?: boolean
   readonly wire: ClientWire
   /** The wire of the client that asks, where clients of several share the path. */
-  wireOf?(incoming: Pick<Incoming, 'header'>): ClientWire
+  wireOf?(incoming: Pick<Incoming, 'header' | 'url'>): ClientWire
   run(visit: Visit): Promise<void> | void
 }
 

@@ -3,6 +3,8 @@ import { GatewayError } from '../base/errors.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import { shownPath } from '../base/shown-text.ts'
 import { identify } from '../visit.ts'
+import { anthropicMessages } from './anthropic-messages/api.ts'
+import { anthropicWire } from './anthropic-messages/wire.ts'
 import type { Api } from './contract.ts'
 import { APIS } from './index.ts'
 import { openAiWire } from './openai/wire.ts'
@@ -17,7 +19,9 @@ export const UNKNOWN: Api = {
   path: '*',
   summary: 'Everything that is not an API.',
   wire: openAiWire,
-  wireOf: wireOfClient,
+  // A path of one API says more than a header, which not all clients send.
+  wireOf: (incoming) =>
+    isBelow(pathOf(incoming.url), anthropicMessages.path) ? anthropicWire : wireOfClient(incoming),
   async run(visit) {
     // A client needs no key to learn that there is nothing here, so a bad one is not refused.
     try {
@@ -36,6 +40,10 @@ export const UNKNOWN: Api = {
     }
     throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(`${method} ${shown}`, path))
   },
+}
+
+function isBelow(path: string, top: string): boolean {
+  return path === top || path.startsWith(`${top}/`)
 }
 
 function messageOf(asked: string, path: string): string {

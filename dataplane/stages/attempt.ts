@@ -11,11 +11,12 @@ import type { Concession } from '../providers/contract.ts'
 import { Unsupported } from '../providers/unsupported.ts'
 import { type Continued, idsFor } from '../telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
+import { isLacking, noteLacking } from '../upstream/answer/lacking-wires.ts'
 import { Attempt } from '../upstream/attempt/attempt.ts'
+import { Batch } from '../upstream/attempt/batch.ts'
 import { closeEntry, openEntry, shownNames } from '../upstream/attempt/entry.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
-import { isLacking, noteLacking } from '../upstream/attempt/lacking-wires.ts'
-import type { Outcome, Runner } from '../upstream/attempt/parts.ts'
+import type { AttemptParts, Outcome, Runner } from '../upstream/attempt/parts.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool-request.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
@@ -143,7 +144,7 @@ interface Conceded {
 
 /** An attempt under way, and where it is written down. */
 interface Running {
-  readonly one: Attempt
+  readonly one: Attempt | Batch
   readonly entry: AttemptTrace
 }
 
@@ -212,7 +213,7 @@ function write(target: Target, way: Way): Encoded | undefined {
 /** undefined when the breaker has opened since the attempt was planned. */
 function begin(
   target: Target,
-  { request, upstream, dropped, pair }: Encoded,
+  { request, upstream, dropped, pair, calls }: Encoded,
   { asked, terms, journey, gateway }: Way,
 ): Running | undefined {
   const { presence, witness } = asked
@@ -225,7 +226,7 @@ function begin(
   entry.left_out = shownNames(upstream.leftOut)
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms
-  const one = new Attempt({
+  const parts: AttemptParts = {
     request: expected(request, settings),
     pair: inspected(pair, target, asked, { deadlines: gateway.deadlines, totalAt }),
     upstream,
@@ -236,10 +237,24 @@ function begin(
     gateway,
     totalAt,
     repeats: journey.hasCounted(target),
-  })
+  }
+  const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked)
   presence.begin(one)
   one.send(idsFor(asked.ids, settings, entry))
   return { one, entry }
+}
+
+/** Only embeddings come in batches. Vectors hold no words, so there is nothing to inspect. */
+function batchOf(
+  parts: AttemptParts,
+  calls: NonNullable<Encoded['calls']>,
+  { dialect }: Asked,
+): Batch {
+  const { operations } = parts.target.settings.provider
+  const { embeddings: operation } = operations
+  if (dialect.operation !== 'embeddings' || operation === undefined)
+    throw new Error('only embeddings come in batches')
+  return new Batch(parts, calls, { dialect: dialect as Dialect<'embeddings'>, operation })
 }
 
 function inspected(

@@ -462,3 +462,17 @@ test('a path that is not offered says what is, in the envelope of its client', a
   assert.match(error.message, /is not offered by this gateway; it offers POST .*\/v1\/messages/)
   assert.partialDeepStrictEqual(error.error, { type: 'error' })
 })
+
+for (const [method, path, status] of [
+  ['GET', '/v1/messages', 405],
+  ['PUT', '/v1/messages?beta=true', 405],
+  ['DELETE', '/v1/messages/count_tokens', 405],
+  ['POST', '/v1/messages/batches', 404],
+] as const) {
+  test(`${method} ${path} is refused in Anthropic's envelope, whatever headers the client sends`, async () => {
+    const answer = await fetch(baseURL + path, { method, headers: { 'x-api-key': mine.key } })
+    assert.equal(answer.status, status)
+    assert.equal(answer.headers.get('request-id'), answer.headers.get('x-request-id'))
+    assert.partialDeepStrictEqual(await answer.json(), { type: 'error', error: {} })
+  })
+}

@@ -4,7 +4,7 @@ import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed } from '../failures/classify.ts'
-import { textsOf } from '../inputs.ts'
+import { boundInputs, textsOf } from '../inputs.ts'
 import { unsupported } from '../unsupported.ts'
 import { faultOf } from '../vectors.ts'
 import { classifyException } from './errors.ts'
@@ -36,7 +36,7 @@ function titanRequest(
   texts: readonly string[],
   model: string,
 ): Json {
-  if (texts.length > 1) throw unsupported(facts.name, 'input', 'send one text to this model')
+  boundInputs(texts, 1, facts.name)
   const isFixed = model.includes('titan-embed-text-v1')
   if (isFixed && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
   return { inputText: texts[0], ...(dimensions !== undefined && { dimensions }) }
@@ -48,9 +48,7 @@ function cohereRequest(
   purpose: string,
   isSizable: boolean,
 ): Json {
-  if (texts.length > TEXTS_MAX) {
-    throw unsupported(facts.name, 'input', `send at most ${TEXTS_MAX} texts`)
-  }
+  boundInputs(texts, TEXTS_MAX, facts.name)
   if (!isSizable && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
   return {
     texts,

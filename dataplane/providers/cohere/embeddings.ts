@@ -4,8 +4,8 @@ import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
-import { textsOf } from '../inputs.ts'
-import { membersLeftOut, unsupported } from '../unsupported.ts'
+import { boundInputs, textsOf } from '../inputs.ts'
+import { membersLeftOut } from '../unsupported.ts'
 import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
 
@@ -28,9 +28,7 @@ export function embedRequest(
   { model, inputType }: ProviderSettings,
 ): Json {
   const texts = textsOf(body, facts.name)
-  if (texts.length > TEXTS_MAX) {
-    throw unsupported(facts.name, 'input', `send at most ${TEXTS_MAX} texts`)
-  }
+  boundInputs(texts, TEXTS_MAX, facts.name)
   return {
     model,
     texts,

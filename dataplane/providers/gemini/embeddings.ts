@@ -3,8 +3,7 @@ import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-for
 import { countOf, isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
-import { textsOf } from '../inputs.ts'
-import { unsupported } from '../unsupported.ts'
+import { boundInputs, textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
 import { modelPath } from './address.ts'
 import { isErrorBody } from './answers/answer.ts'
@@ -26,7 +25,7 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
   const texts = textsOf(body, facts.name)
   const length = dimensions !== undefined && { outputDimensionality: dimensions }
   if (vertexOf(settings) === undefined) {
-    refuseMore(texts, TEXTS_MAX)
+    boundInputs(texts, TEXTS_MAX, facts.name)
     // The path without its first character is the name.
     const model = modelPath(settings).slice(1)
     const requests = texts.map((text) => ({ model, content: contentOf(text), ...length }))
@@ -38,7 +37,7 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
     const instances = texts.map((content) => ({ content }))
     return { action: 'predict', body: { instances, parameters } }
   }
-  refuseMore(texts, 1)
+  boundInputs(texts, 1, facts.name)
   const [text = ''] = texts
   return {
     action: 'embedContent',
@@ -48,15 +47,6 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
 
 function contentOf(text: string): Json {
   return { parts: [{ text }] }
-}
-
-function refuseMore({ length }: readonly string[], most: number): void {
-  if (length <= most) return
-  throw unsupported(
-    facts.name,
-    'input',
-    `send at most ${most === 1 ? 'one text' : `${most} texts`}`,
-  )
 }
 
 /** Older models on Vertex AI, and those of other names. */

@@ -4,8 +4,10 @@ import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { rowOf } from '../../json/values.ts'
 import type { FinalRequest, Headers, UpstreamRequest } from '../../providers/contract.ts'
+import { TooManyInputs } from '../../providers/inputs.ts'
 import { Unsupported } from '../../providers/unsupported.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
+import { piecesOf } from '../../tokens/pieces.ts'
 import type { Pair } from '../../wires.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import type { Target } from '../target/targets.ts'
@@ -17,6 +19,8 @@ export interface Encoded {
   readonly upstream: UpstreamRequest
   /** The parts that it does not see. */
   readonly dropped: readonly string[] | undefined
+  /** The calls it becomes, where the upstream takes fewer inputs in one; undefined: it is one. */
+  readonly calls?: readonly Pick<Encoded, 'request' | 'upstream'>[]
   /** The wires it was written with. */
   readonly pair: Pair
 }
@@ -35,16 +39,16 @@ export interface Encoding {
 const ROUNDS_MAX = 8
 
 /** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
-export function encodeFor(
-  asked: ModelRequest,
-  { pair, settings, maxTokens, drops }: Encoding,
-): Encoded {
+export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
+  const { pair, settings, maxTokens, drops } = encoding
   let request = asked
   let dropped = pair.lost?.(asked)
   for (let round = 1; ; round++) {
     try {
       return { request, upstream: pair.encode(request, settings, maxTokens), dropped, pair }
     } catch (error) {
+      if (error instanceof TooManyInputs && !error.isBeyond(inputsOf(request)))
+        return { ...inCalls(request, error.most, encoding), dropped }
       if (!(error instanceof Unsupported) || !drops || round === ROUNDS_MAX) throw error
       const smaller = without(request, error.params)
       if (smaller === undefined) throw error
@@ -52,6 +56,26 @@ export function encodeFor(
       dropped = [...(dropped ?? []), ...error.params]
     }
   }
+}
+
+function inputsOf(request: ModelRequest): number {
+  return request.operation === 'embeddings' ? request.items : 1
+}
+
+/** The same request in pieces of its inputs. */
+function inCalls(
+  request: ModelRequest,
+  most: number,
+  { pair, settings, maxTokens }: Encoding,
+): Pick<Encoded, 'request' | 'upstream' | 'pair' | 'calls'> {
+  const calls = piecesOf(request, most).map((piece) => ({
+    request: piece,
+    upstream: pair.encode(piece, settings, maxTokens),
+  }))
+  const [first] = calls
+  // A batch that is too large is not empty.
+  const { upstream } = first as NonNullable<typeof first>
+  return { request, upstream, pair, calls }
 }
 
 /** A request is nothing without them. */

@@ -1,0 +1,23 @@
+/** A request for vectors in pieces of its inputs. */
+import type { ModelRequest } from '../inner-form.ts'
+import { inputTokens } from './count.ts'
+
+/** Only lists of texts are cut. */
+export function piecesOf(request: ModelRequest, most: number): ModelRequest[] {
+  if (request.operation !== 'embeddings') return [request]
+  const { body, sparse } = request
+  const texts = body.input as readonly string[]
+  const pieces: ModelRequest[] = []
+  for (let at = 0; at < texts.length; at += most) {
+    const input = texts.slice(at, at + most)
+    pieces.push({
+      ...request,
+      // No upstream speaks it, so none gets the bytes of the whole.
+      wire: 'piece',
+      body: { ...body, input },
+      items: input.length,
+      inputTokens: inputTokens(input, sparse),
+    })
+  }
+  return pieces
+}

@@ -1,0 +1,130 @@
+/** One attempt at an upstream that takes fewer inputs a call than were asked for: call after call, all of them or none. */
+import type { Dialect } from '../../apis/dialect.ts'
+import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../inner-form.ts'
+import type { MeteredAttempt } from '../../meter.ts'
+import type { ProviderOperation } from '../../providers/contract.ts'
+import { malformed } from '../../providers/failures/classify.ts'
+import type { Continued } from '../../telemetry/correlation.ts'
+import { expected } from '../target/vectors.ts'
+import { Attempt } from './attempt.ts'
+import type { AttemptParts, Outcome } from './parts.ts'
+import type { Encoded } from './pool-request.ts'
+
+/** The wires of a batch: calls are read, and one answer is written. */
+export interface BatchWires {
+  readonly dialect: Dialect<'embeddings'>
+  readonly operation: ProviderOperation<'embeddings'>
+}
+
+type Calls = readonly Pick<Encoded, 'request' | 'upstream'>[]
+
+export class Batch {
+  readonly outcome: Promise<Outcome>
+  readonly #parts: AttemptParts
+  readonly #wires: BatchWires
+  readonly #calls: Calls
+  readonly #answers: EmbeddingsAnswer[] = []
+  #resolve: (outcome: Outcome) => void = () => {}
+  #present: Attempt | undefined
+  #hasLeft = false
+
+  constructor(parts: AttemptParts, calls: Calls, wires: BatchWires) {
+    this.#parts = parts
+    this.#calls = calls
+    this.#wires = wires
+    this.outcome = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  send(ids: Continued): void {
+    this.#run(ids).then(this.#resolve, () =>
+      this.#resolve({ kind: 'failed', failure: malformed('The answer cannot be translated.') }),
+    )
+  }
+
+  leave(): void {
+    this.#hasLeft = true
+    this.#present?.leave()
+  }
+
+  /** Those of the last call. */
+  get upstreamRequestId(): string | undefined {
+    return this.#present?.upstreamRequestId
+  }
+
+  get upstreamLimits(): Readonly<Record<string, string>> | undefined {
+    return this.#present?.upstreamLimits
+  }
+
+  async #run(ids: Continued): Promise<Outcome> {
+    for (const [index, call] of this.#calls.entries()) {
+      const outcome = await this.#ask(call, index, ids)
+      if (outcome.kind !== 'whole') return outcome
+      if (this.#hasLeft) return { kind: 'left' }
+    }
+    return this.#joined()
+  }
+
+  async #ask(call: Calls[number], index: number, ids: Continued): Promise<Outcome> {
+    const { target, gateway, metered, permit: first } = this.#parts
+    const permit = index === 0 ? first : target.state.breaker.permit(gateway.clock.now())
+    if (permit === undefined)
+      return { kind: 'failed', failure: { class: 'connect', message: 'its breaker is open' } }
+    const own: MeteredAttempt = { ...metered, usage: undefined, contentEvents: 0, answerBytes: 0 }
+    const request = expected(call.request, target.settings)
+    const pair = { decode: this.#decode.bind(this), openStream: () => undefined }
+    const { upstream } = call
+    const one = new Attempt({ ...this.#parts, request, upstream, pair, permit, metered: own })
+    this.#present = one
+    one.send(ids)
+    const outcome = await one.outcome
+    // Calls that were answered are charged, also where the batch fails.
+    const used = outcome.kind === 'whole' ? (own.usage ?? estimateOf(request)) : own.usage
+    if (used !== undefined) metered.usage = sumOf(metered.usage, used)
+    return outcome
+  }
+
+  #decode(...asked: Parameters<BatchWires['operation']['decode']>) {
+    const decoded = this.#wires.operation.decode(...asked)
+    if (decoded.kind === 'failure') return decoded
+    this.#answers.push(decoded.answer)
+    return { kind: 'body', body: '', usage: decoded.usage } as const
+  }
+
+  #joined(): Outcome {
+    const [{ model } = { model: '' }] = this.#answers
+    const vectors = this.#answers.flatMap((answer) => answer.vectors)
+    const [{ length } = []] = vectors
+    if (vectors.some((vector) => vector.length !== length))
+      return {
+        kind: 'failed',
+        failure: malformed('The upstream answered with vectors of several lengths.'),
+      }
+    const { metered, request } = this.#parts
+    if (request.operation !== 'embeddings') throw new Error('only vectors come in batches')
+    const body = this.#wires.dialect.writeAnswer({ model, vectors }, metered.usage, request)
+    return { kind: 'whole', body }
+  }
+}
+
+function estimateOf(request: ModelRequest): Usage | undefined {
+  if (request.operation !== 'embeddings') return undefined
+  return { ...NOTHING, promptTokens: request.inputTokens.sum, estimated: true }
+}
+
+const NOTHING: Usage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+}
+
+function sumOf(some: Usage = NOTHING, more: Usage): Usage {
+  return {
+    ...NOTHING,
+    promptTokens: some.promptTokens + more.promptTokens,
+    estimated: some.estimated || more.estimated,
+  }
+}
