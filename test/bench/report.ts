@@ -56,7 +56,7 @@ export function writeReport(readings: Readings, machine: readonly string[], plan
 }
 
 /** Padded as the formatter of the repository wants it, so that the file passes its check. */
-function table(head: readonly string[], lines: readonly string[][]): string[] {
+export function table(head: readonly string[], lines: readonly string[][]): string[] {
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...lines.map((line) => line[column]?.length ?? 0)),
   )

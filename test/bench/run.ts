@@ -11,6 +11,7 @@ import { describeRedis } from './redis.ts'
 import { writeReport } from './report.ts'
 import { type Rig, startRig } from './rig.ts'
 import { compilePrograms, describeMachine, missingTools, type Programs } from './tools.ts'
+import { measureTranslation } from './translation.ts'
 
 /** nginx reserves memory for each connection it may have: each stream counts twice, with spare. */
 const NGINX_CONNECTIONS = 1_024
@@ -48,12 +49,13 @@ async function main(settings: Arguments): Promise<void> {
   const programs = compilePrograms(import.meta.dirname)
   const readings = await measureAll(settings, programs, directory)
   const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
-  console.log(report.markdown)
+  const markdown = `${report.markdown}\n${measureTranslation(settings.plan.rounds)}`
+  console.log(markdown)
   if (report.failures > 0) {
     console.error(`${report.failures} requests failed: these numbers prove nothing`)
     process.exitCode = 1
   } else if (settings.isForTheRecord) {
-    writeFileSync(join(import.meta.dirname, 'results.md'), report.markdown)
+    writeFileSync(join(import.meta.dirname, 'results.md'), markdown)
   }
 }
 
