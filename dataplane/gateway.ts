@@ -23,6 +23,7 @@ import type { Objectives } from './telemetry/slo.ts'
 import type { Traces } from './telemetry/traces.ts'
 import type { Tracing } from './telemetry/tracing/tracing.ts'
 import type { Lane } from './upstream/target/targets.ts'
+import type { UsageBook } from './usage/book.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
 export interface Active {
@@ -54,6 +55,8 @@ export interface Gateway {
   readonly retrievals: Retrievals
   readonly classifiers: Classifiers
   readonly infra: InfraCost
+  /** The tokens and the cost of tenants, by the hour. */
+  readonly usage: UsageBook
   readonly objectives: Objectives
   readonly traces: Traces
   /** Sends traces to the collector of the configuration; undefined where that names none. */

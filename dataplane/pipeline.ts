@@ -26,6 +26,7 @@ import type {
   RetrievalTrace,
   Trace,
 } from './telemetry/traces.ts'
+import { TAGS_HEADER, tagsOf } from './usage/tags.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
@@ -40,6 +41,8 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   // Only a token that is new has to be waited for.
   const caller = known instanceof Promise ? await known : known
   const { tenant } = caller
+  const { tags } = snapshot.section.usage
+  if (tags.length > 0) trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags)
   judgeHead(call.incoming, settings.max_request_bytes)
   permit(caller)
   const rules = snapshot.limits.rules.of(tenant)

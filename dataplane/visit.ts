@@ -112,6 +112,7 @@ function close({ call, response, trace, gateway, active }: Visit): void {
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
   gateway.tracing?.end(trace, active.snapshot)
+  if (trace.attempts.length > 0) gateway.usage.add(trace, active.snapshot.upstreams)
 }
 
 /** Many requests share a second. test/bench/micro/iso-time.ts: 0.1 us, formatted each time 0.9 us. */

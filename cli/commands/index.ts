@@ -16,6 +16,7 @@ import { simulate } from './simulate.ts'
 import { auth } from './tenants/auth.ts'
 import { keys } from './tenants/keys.ts'
 import { limits } from './tenants/limits.ts'
+import { usage } from './tenants/usage.ts'
 import { version } from './version.ts'
 
 export const COMMANDS: readonly Command[] = [
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   keys,
   auth,
   limits,
+  usage,
   explain,
   trace,
   upstream,

@@ -4,6 +4,7 @@ import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
+import { reportOf } from '../usage/report.ts'
 import { explanationOf } from './explanation.ts'
 import { keysListed } from './keys-listing.ts'
 import { replaceConfiguration } from './replacement.ts'
@@ -92,6 +93,14 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   },
   {
     method: 'GET',
+    path: '/usage',
+    summary:
+      'Tokens and cost since this process began, at most 31 days: `?by=tenant,model` or any of `key`, `route`, `upstream`, ' +
+      '`tags`, `tag:NAME`, `day`, `hour`; `&hours=N`.',
+    run: ({ query }, { gateway }) => usageOf(query, gateway),
+  },
+  {
+    method: 'GET',
     path: '/traces',
     summary: 'The last decisions, newest first; `?limit=N`.',
     run: ({ query }, { gateway }) => ok({ traces: gateway.traces.list(limitOf(query.limit)) }),
@@ -173,6 +182,12 @@ function limitOf(asked: string | undefined): number {
 async function standing(tenant: string, gateway: Gateway): Promise<AdminResponse> {
   const unknown = unknownTenant(tenant, gateway)
   return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
+}
+
+function usageOf(query: AdminRequest['query'], { usage, clock }: Gateway): AdminResponse {
+  const report = reportOf(usage, query, clock.wall())
+  if (typeof report !== 'string') return ok(report)
+  return { status: 400, body: { error: { message: report } } }
 }
 
 function traceOf(gateway: Gateway, id: string): AdminResponse {

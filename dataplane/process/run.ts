@@ -31,6 +31,7 @@ import { Traces } from '../telemetry/traces.ts'
 import { postThrough } from '../upstream/connection/post.ts'
 import { secureContextOf } from '../upstream/connection/secure-context.ts'
 import { Targets } from '../upstream/target/targets.ts'
+import { UsageBook } from '../usage/book.ts'
 import { Activation } from './activation.ts'
 import { drain, drainSeconds } from './drain.ts'
 import { ListenError } from './listen-error.ts'
@@ -229,6 +230,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     ...openServices(section, { clock, deadlines, metrics, targets }),
     issuers,
     infra: new InfraCost(clock.wall()),
+    usage: new UsageBook(),
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     tracing: undefined,

@@ -26,11 +26,16 @@ export function settle(
 ): Charge[] {
   charge(lease, gateway)
   inFlight.value--
-  const { tokens } = gateway.metrics
+  const { tokens, cost, tenantCost } = gateway.metrics
   return meter.charges(request).map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
     if (estimate > 0 && !usage.estimated) lane.learnt?.note(request, estimate, usage.promptTokens)
-    return { attempt: attempt.index, usage, nanos: costOf(usage, prices.get(attempt.model)) }
+    const nanos = costOf(usage, prices.get(attempt.model))
+    if (nanos > 0) {
+      cost.at(route.name, attempt.upstream).value += nanos / 1e9
+      tenantCost.at(lease.hold.tenant).value += nanos / 1e9
+    }
+    return { attempt: attempt.index, usage, nanos }
   })
 }

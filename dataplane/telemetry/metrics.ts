@@ -109,6 +109,8 @@ export const METRICS = {
     'upstream',
   ),
   tokens: counter('gw_tokens_total', 'Tokens of answered requests.', 'route', 'upstream', 'kind'),
+  cost: counter('gw_cost_usd_total', 'USD settled, by the price list.', 'route', 'upstream'),
+  tenantCost: counter('gw_tenant_cost_usd_total', 'USD settled, by the price list.', 'tenant'),
   refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
   admitted: counter('gw_ratelimit_admitted_total', 'Requests that a tenant was allowed.', 'tenant'),
   rejected: counter(

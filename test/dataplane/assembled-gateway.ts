@@ -19,6 +19,7 @@ import { createMetrics } from '../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../dataplane/telemetry/traces.ts'
 import { Targets } from '../../dataplane/upstream/target/targets.ts'
+import { UsageBook } from '../../dataplane/usage/book.ts'
 import { aClock, type TurnedClock } from '../helpers/clock.ts'
 import { aSnapshotOf } from './stages/snapshots.ts'
 
@@ -70,6 +71,7 @@ export function assemble(
     embeddings,
     classifiers: new Classifiers({ embeddings, deadlines, clock }),
     infra: new InfraCost(clock.wall()),
+    usage: new UsageBook(),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),
     tracing: undefined,

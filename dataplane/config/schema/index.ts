@@ -48,6 +48,14 @@ const Telemetry = z.strictObject({
   access_log: z.boolean().default(true).describe('One JSON line a request.'),
 })
 
+const Usage = z.strictObject({
+  tags: z
+    .array(name())
+    .max(8)
+    .default([])
+    .describe('Names of tags that X-Gw-Tags may set, such as team; usage is counted by them.'),
+})
+
 export const GatewaySection = z.strictObject({
   gateway: Listener.prefault({}).describe('Listeners and what bounds every request.'),
   upstreams: z.array(Upstream).min(1).max(1024).describe('Model servers and hosted APIs.'),
@@ -85,6 +93,7 @@ export const GatewaySection = z.strictObject({
     .describe(
       'Folder in which a stand-alone gateway keeps budgets over restarts; relative to this file.',
     ),
+  usage: Usage.prefault({}).describe('How usage is counted.'),
   telemetry: Telemetry.prefault({}).describe('Log and traces.'),
 })
 

@@ -30,6 +30,7 @@ import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metric
 import { Objectives } from '../../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../../dataplane/telemetry/traces.ts'
 import { Targets } from '../../../dataplane/upstream/target/targets.ts'
+import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { serve } from '../../../dataplane/visit.ts'
 
 const KEY = 'key-simulated'
@@ -99,6 +100,7 @@ export function simulate(
     embeddings,
     classifiers: new Classifiers({ embeddings, deadlines, clock }),
     infra: new InfraCost(0),
+    usage: new UsageBook(),
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),
     tracing: undefined,

@@ -1,0 +1,67 @@
+/** `gw usage`: who used how many tokens, and what they cost. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { commaList } from '../../option-values.ts'
+import { endUsageWith64, printText, printValue } from '../../printing/output.ts'
+
+interface UsageOptions extends PlaceOptions {
+  readonly by: readonly string[]
+  readonly since: number
+  readonly output: 'table' | 'json' | 'csv'
+}
+
+const HOURS_MAX = 744
+
+export const usage = endUsageWith64(
+  addPlace(new Command('usage').description('Show who used how many tokens, and what they cost.'))
+    .addOption(
+      new Option(
+        '--by <columns>',
+        'tenant, key, route, upstream, model, tags, tag:NAME, day, hour; several with commas',
+      )
+        .default(['tenant'], 'tenant')
+        .argParser(commaList),
+    )
+    .addOption(
+      new Option('--since <time>', 'how far back, such as 7d or 12h; at most 31d')
+        .default(168, '7d')
+        .argParser(hoursOf),
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(['table', 'json', 'csv'])
+        .default('table'),
+    )
+    .action(showUsage),
+)
+
+function hoursOf(text: string): number {
+  const [, amount, unit] = /^(\d{1,4})([hdw])$/.exec(text) ?? []
+  const factor = unit === 'h' ? 1 : unit === 'd' ? 24 : 168
+  const hours = Number(amount) * factor
+  if (hours >= 1 && hours <= HOURS_MAX) return hours
+  throw new InvalidArgumentError('Give a duration such as 12h, 7d or 4w, at most 31d.')
+}
+
+async function showUsage(options: UsageOptions, command: Command): Promise<void> {
+  const { by, since, output } = options
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { UsageAnswer, csvOf, joined, printUsage } = await import('../../printing/usage-table.ts')
+  const path = `/usage?by=${encodeURIComponent(by.join(','))}&hours=${since}`
+  const place = await askedPlace(options, command)
+  const answers = await withGateways(place, (gateways) =>
+    Promise.all(
+      gateways.map(async (gateway) => {
+        const { status, body } = await gateway.ask(path)
+        if (status === 400) command.error(`error: ${Object(Object(body).error).message}`)
+        if (status !== 200) throw new Error(`The gateway at ${gateway.name} answered ${status}.`)
+        return UsageAnswer.parse(body)
+      }),
+    ),
+  )
+  const report = joined(answers)
+  if (report === undefined) return
+  if (output === 'json') await printValue(report, 'json')
+  else if (output === 'csv') printText(csvOf(report))
+  else printUsage(report, answers.length)
+}

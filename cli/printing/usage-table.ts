@@ -1,0 +1,114 @@
+/** Usage for people and for spreadsheets; the answers of several pods are one. */
+import { z } from 'zod'
+import { printTable, printText } from './output.ts'
+
+const AMOUNTS = {
+  requests: z.number(),
+  errors: z.number(),
+  input_tokens: z.number(),
+  cached_tokens: z.number(),
+  cache_write_tokens: z.number(),
+  output_tokens: z.number(),
+  reasoning_tokens: z.number(),
+  cost_nano_usd: z.number(),
+  estimated: z.number(),
+}
+type Amount = keyof typeof AMOUNTS
+const NAMES = Object.keys(AMOUNTS) as Amount[]
+
+const Row = z.object({ by: z.record(z.string(), z.string()), ...AMOUNTS })
+export const UsageAnswer = z.object({
+  by: z.array(z.string()),
+  from: z.string(),
+  to: z.string(),
+  kept_from: z.string().optional(),
+  rows: z.array(Row),
+})
+
+type Row = z.output<typeof Row>
+export type UsageAnswer = z.output<typeof UsageAnswer>
+
+/** Pods count apart; the sum of their rows is the gateway's. */
+export function joined(answers: readonly UsageAnswer[]): UsageAnswer | undefined {
+  const [first] = answers
+  if (first === undefined) return undefined
+  const rows = new Map<string, Row>()
+  for (const row of answers.flatMap((answer) => answer.rows)) {
+    const name = JSON.stringify(Object.values(row.by))
+    const sum = rows.get(name)
+    if (sum === undefined) rows.set(name, { ...row })
+    else for (const amount of NAMES) sum[amount] += row[amount]
+  }
+  const sorted = [...rows.values()].sort((one, other) => other.cost_nano_usd - one.cost_nano_usd)
+  // The report is whole from where the last of them begins.
+  const begins = answers.flatMap(({ kept_from }) => kept_from ?? []).sort()
+  return { ...first, kept_from: begins.at(-1), rows: sorted }
+}
+
+export function printUsage({ by, from, to, kept_from, rows }: UsageAnswer, pods: number): void {
+  const head = [...by.map((name) => name.toUpperCase()), ...HEAD]
+  const total = sumOf(rows)
+  const label = ['TOTAL', ...by.slice(1).map(() => '')]
+  printTable(head, [
+    ...rows.map((row) => [...by.map((name) => row.by[name] || '-'), ...cellsOf(row)]),
+    [...label, ...cellsOf(total)],
+  ])
+  const asked = pods > 1 ? `, ${pods} pods` : ''
+  const short = kept_from !== undefined && kept_from > from ? `, counted from ${kept_from}` : ''
+  printText(`\n${from} to ${to}${asked}${short}`)
+}
+
+const HEAD = [
+  'REQUESTS',
+  'ERRORS',
+  'INPUT',
+  'CACHED',
+  'OUTPUT',
+  'REASONING',
+  'COST USD',
+  'ESTIMATED',
+]
+
+function cellsOf(row: Omit<Row, 'by'>): (string | number)[] {
+  return [
+    row.requests,
+    row.errors,
+    row.input_tokens,
+    row.cached_tokens,
+    row.output_tokens,
+    row.reasoning_tokens,
+    usd(row.cost_nano_usd),
+    row.estimated,
+  ]
+}
+
+function sumOf(rows: readonly Row[]): Row {
+  const sums = NAMES.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])
+  return Row.parse({ by: {}, ...Object.fromEntries(sums) })
+}
+
+/** Lines as RFC 4180 has them. A cell that a spreadsheet would run as a formula begins with an apostrophe. */
+export function csvOf({ by, rows }: UsageAnswer): string {
+  const names = NAMES.filter((name) => name !== 'cost_nano_usd')
+  const lines = [
+    [...by, ...names, 'cost_usd'],
+    ...rows.map((row) => [
+      ...by.map((name) => row.by[name] ?? ''),
+      ...names.map((name) => String(row[name])),
+      usd(row.cost_nano_usd),
+    ]),
+  ]
+  return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
+}
+
+function cell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** Exact: the amount is a whole number of nano-dollars. */
+function usd(nanos: number): string {
+  const digits = String(nanos).padStart(10, '0')
+  const decimals = digits.slice(-9).replace(/0{1,7}$/, '')
+  return `${digits.slice(0, -9)}.${decimals}`
+}

@@ -1,0 +1,138 @@
+/** Who used how much, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
+import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
+
+export interface Amounts {
+  /** Requests whose last attempt this was. */
+  requests: number
+  /** Those of them that failed. */
+  errors: number
+  input_tokens: number
+  /** Parts of the input. */
+  cached_tokens: number
+  cache_write_tokens: number
+  output_tokens: number
+  /** A part of the output. */
+  reasoning_tokens: number
+  cost_nano_usd: number
+  /** Attempts whose upstream did not say what it used. */
+  estimated: number
+}
+
+export interface Row extends Amounts {
+  /** UTC, such as 2026-11-22T08. */
+  readonly hour: string
+  readonly tenant: string
+  readonly key: string
+  readonly route: string
+  readonly upstream: string
+  readonly model: string
+  /** `team=blue,feature=search`, in the order of the configuration. */
+  readonly tags: string
+}
+
+/** A tenant may make as many rows in an hour; then its tags count together, and at last its keys. */
+const TENANT_ROWS_MAX = 500
+const HOUR_ROWS_MAX = 5_000
+/** Beyond either the oldest hours are forgotten. */
+const ROWS_MAX = 100_000
+const HOURS_MAX = 31 * 24
+const OTHER = 'other'
+
+/** The models of upstreams, by their names. */
+type Models = ReadonlyMap<string, { readonly model: string }>
+
+export class UsageBook {
+  readonly #hours = new Map<string, Hour>()
+  #rows = 0
+
+  /** Adds what the attempts of a request used, and the request itself. */
+  add(trace: Trace, models: Models): void {
+    const { attempts, tenant } = trace
+    if (tenant === undefined) return
+    const last = attempts.length - 1
+    for (let index = 0; index <= last; index++) {
+      const attempt = attempts[index]
+      if (attempt === undefined) continue
+      const { usage, upstream } = attempt
+      if (usage === undefined && index < last) continue
+      const row = this.#rowOf(trace, tenant, upstream, models.get(upstream)?.model ?? '')
+      if (usage !== undefined) addUsage(row, usage)
+      if (index < last) continue
+      row.requests++
+      if (trace.status >= 400) row.errors++
+    }
+  }
+
+  /** The hours from one to another, both included; as they are now. */
+  *between(from: string, to: string): Generator<Row> {
+    for (const [name, hour] of this.#hours) {
+      if (name >= from && name <= to) yield* hour.rows.values()
+    }
+  }
+
+  /** The first hour that is known; undefined before the first request. */
+  get since(): string | undefined {
+    return [...this.#hours.keys()].sort()[0]
+  }
+
+  #rowOf(trace: Trace, tenant: string, upstream: string, model: string): Row {
+    const name = trace.time.slice(0, 13)
+    const hour = this.#hours.get(name) ?? this.#begin(name)
+    const { key = '', route, tags = '' } = trace
+    const own = `${tenant}\n${key}\n${route}\n${upstream}\n${model}\n${tags}`
+    const found = hour.rows.get(own)
+    if (found !== undefined) return found
+    const mine = hour.tenants.get(tenant) ?? 0
+    const isFull = mine >= TENANT_ROWS_MAX || hour.rows.size >= HOUR_ROWS_MAX
+    if (isFull && tags !== '' && tags !== OTHER)
+      return this.#rowOf({ ...trace, tags: OTHER }, tenant, upstream, model)
+    if (isFull && key !== OTHER)
+      return this.#rowOf({ ...trace, key: OTHER, tags }, tenant, upstream, model)
+    const row = { hour: name, tenant, key, route, upstream, model, tags, ...NOTHING }
+    hour.rows.set(own, row)
+    hour.tenants.set(tenant, mine + 1)
+    this.#rows++
+    return row
+  }
+
+  #begin(name: string): Hour {
+    const hour: Hour = { rows: new Map(), tenants: new Map() }
+    this.#hours.set(name, hour)
+    while (this.#hours.size > HOURS_MAX || (this.#rows > ROWS_MAX && this.#hours.size > 1))
+      this.#forget(this.since ?? '')
+    return hour
+  }
+
+  #forget(name: string): void {
+    this.#rows -= this.#hours.get(name)?.rows.size ?? 0
+    this.#hours.delete(name)
+  }
+}
+
+interface Hour {
+  readonly rows: Map<string, Row>
+  /** How many of them each tenant has. */
+  readonly tenants: Map<string, number>
+}
+
+const NOTHING: Amounts = {
+  requests: 0,
+  errors: 0,
+  input_tokens: 0,
+  cached_tokens: 0,
+  cache_write_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  cost_nano_usd: 0,
+  estimated: 0,
+}
+
+function addUsage(row: Amounts, usage: AttemptUsage): void {
+  row.input_tokens += usage.input_tokens
+  row.cached_tokens += usage.cached_tokens
+  row.cache_write_tokens += usage.cache_write_tokens
+  row.output_tokens += usage.output_tokens
+  row.reasoning_tokens += usage.reasoning_tokens
+  row.cost_nano_usd += usage.cost_nano_usd
+  if (usage.estimated) row.estimated++
+}

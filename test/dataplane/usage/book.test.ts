@@ -1,0 +1,125 @@
+/** Rows of usage: what they add up, how they are grouped, and that they stay within their bounds. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
+import { UsageBook } from '../../../dataplane/usage/book.ts'
+import { reportOf } from '../../../dataplane/usage/report.ts'
+import { tagsOf } from '../../../dataplane/usage/tags.ts'
+import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
+
+const NOW = Date.parse('2026-11-21T12:30:00Z')
+
+function aBook(requests: readonly Partial<Trace>[]): UsageBook {
+  const book = new UsageBook()
+  for (const fields of requests) book.add(aTrace(fields), snapshot.upstreams)
+  return book
+}
+
+const served = (cost_nano_usd: number, fields: Partial<AttemptTrace> = {}) => ({
+  attempts: [anAttempt({ usage: { ...USAGE, cost_nano_usd }, ...fields })],
+})
+
+function rowsOf(book: UsageBook, by: string, hours?: string) {
+  const report = reportOf(book, { by, hours }, NOW)
+  assert.ok(typeof report !== 'string', String(report))
+  return report.rows
+}
+
+test('a request counts once, at its last attempt, and each attempt with what it used', () => {
+  const first = anAttempt({ outcome: 'reset', usage: { ...USAGE, estimated: true } })
+  const second = anAttempt({ upstream: 'eu', usage: USAGE })
+  const failed = { status: 502, attempts: [anAttempt({ outcome: 'reset' })] }
+  const rows = rowsOf(aBook([{ attempts: [first, second] }, failed]), 'upstream,model')
+  assert.deepEqual(
+    rows.map(({ by, requests, errors, input_tokens, estimated }) => [
+      by,
+      requests,
+      errors,
+      input_tokens,
+      estimated,
+    ]),
+    [
+      [{ upstream: 'local', model: 'llama' }, 1, 1, 812, 1],
+      [{ upstream: 'eu', model: 'gpt-4o-mini' }, 1, 0, 812, 0],
+    ],
+  )
+})
+
+test('rows are grouped by what is asked for, the dearest first, in the hours that are asked for', () => {
+  const book = aBook([
+    { ...served(5), tags: 'team=blue,feature=a' },
+    { ...served(7), tags: 'team=red', tenant: 'other' },
+    { ...served(9), tags: 'team=blue', time: '2026-11-20T23:59:59.999Z' },
+  ])
+  const costs = (by: string, hours?: string) =>
+    rowsOf(book, by, hours).map(({ by: of, cost_nano_usd }) => [
+      Object.values(of).join(' '),
+      cost_nano_usd,
+    ])
+  assert.deepEqual(costs('tenant'), [
+    ['acme', 14],
+    ['other', 7],
+  ])
+  assert.deepEqual(costs('tag:team,day'), [
+    ['blue 2026-11-20', 9],
+    ['red 2026-11-21', 7],
+    ['blue 2026-11-21', 5],
+  ])
+  assert.deepEqual(costs('tenant', '12'), [
+    ['other', 7],
+    ['acme', 5],
+  ])
+  assert.deepEqual(costs('tag:feature', '1'), [
+    ['', 7],
+    ['a', 5],
+  ])
+})
+
+test('what makes no sense is answered with a sentence', () => {
+  const book = aBook([])
+  for (const by of ['', 'prompt', 'tenant,', 'tag:', Array(9).fill('key').join()])
+    assert.match(String(reportOf(book, { by }, NOW)), /^Group by/)
+  for (const hours of ['0', '745', 'x', '1.5'])
+    assert.match(String(reportOf(book, { hours }, NOW)), /^Give a number/)
+})
+
+test('beyond the rows of an hour tags and then keys count together, and no amount is lost', () => {
+  const book = new UsageBook()
+  for (let request = 0; request < 3000; request++) {
+    const fields = { ...served(1), tags: `team=t${request}`, key: `k${request % 900}` }
+    book.add(aTrace(fields), snapshot.upstreams)
+  }
+  const rows = rowsOf(book, 'key,tags')
+  assert.ok(rows.length <= 502, String(rows.length))
+  assert.equal(
+    rows.reduce((sum, row) => sum + row.cost_nano_usd, 0),
+    3000,
+  )
+  assert.ok(rows.some(({ by }) => by.tags === 'other' && by.key === 'other'))
+})
+
+test('the oldest hours go when there are too many', () => {
+  const book = new UsageBook()
+  const start = Date.parse('2026-01-01T00:00:00Z')
+  for (let hour = 0; hour < 800; hour++)
+    book.add(aTrace({ time: new Date(start + hour * 3_600_000).toISOString() }), snapshot.upstreams)
+  assert.equal(book.since, new Date(start + 56 * 3_600_000).toISOString().slice(0, 13))
+})
+
+const DECLARED = ['team', 'feature']
+for (const [header, tags] of [
+  [undefined, ''],
+  ['team=blue', 'team=blue'],
+  ['feature=a.b/c:d@e-f, team = blue ', 'team=blue,feature=a.b/c:d@e-f'],
+  ['other=x,team=blue', 'team=blue'],
+  ['team=a=b', 'team=invalid'],
+  ['team=', 'team=invalid'],
+  ['team=é', 'team=invalid'],
+  [`team=${'x'.repeat(65)}`, 'team=invalid'],
+  ['team', ''],
+  [`team=blue,${'x'.repeat(2000)}`, ''],
+] as const) {
+  test(`the tags of ${JSON.stringify(header?.slice(0, 40))} are ${JSON.stringify(tags)}`, () => {
+    assert.equal(tagsOf(header, DECLARED), tags)
+  })
+}
