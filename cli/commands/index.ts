@@ -12,6 +12,7 @@ import { status } from './running/status.ts'
 import { tokens } from './running/tokens.ts'
 import { trace } from './running/trace.ts'
 import { upstream } from './running/upstream.ts'
+import { vector } from './running/vector.ts'
 import { simulate } from './simulate.ts'
 import { auth } from './tenants/auth.ts'
 import { keys } from './tenants/keys.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   explain,
   trace,
   upstream,
+  vector,
   guardrail,
   tokens,
   gateway,

@@ -1,4 +1,4 @@
-/** The services beside the models in a gateway's status: guardrails, and the classifiers that judge by meaning. */
+/** The services beside the models in a gateway's status: guardrails, vector stores, and the classifiers that judge by meaning. */
 import { z } from 'zod'
 import { BREAKER, breakerLines } from './breakers-text.ts'
 import { printLine, printTable } from './output.ts'
@@ -7,6 +7,15 @@ export const GuardrailStatus = z.looseObject({
   name: z.string(),
   stage: z.string(),
   on_error: z.string(),
+  ...BREAKER,
+})
+
+export const VectorStoreStatus = z.looseObject({
+  name: z.string(),
+  provider: z.string(),
+  collection: z.string(),
+  embedding: z.looseObject({ upstream: z.string() }).optional(),
+  tenant_field: z.string().optional(),
   ...BREAKER,
 })
 
@@ -27,6 +36,23 @@ export function printGuardrails(guardrails: readonly z.output<typeof GuardrailSt
     guardrails.map(({ name, stage, on_error, breaker }) => [name, stage, on_error, breaker]),
   )
   for (const line of breakerLines(guardrails)) printLine(line)
+}
+
+export function printVectorStores(stores: readonly z.output<typeof VectorStoreStatus>[]): void {
+  if (stores.length === 0) return
+  printLine('')
+  printTable(
+    ['VECTOR STORE', 'PROVIDER', 'COLLECTION', 'VECTORS FROM', 'TENANTS BY', 'BREAKER'],
+    stores.map(({ name, provider, collection, embedding, tenant_field, breaker }) => [
+      name,
+      provider,
+      collection,
+      embedding?.upstream ?? '-',
+      tenant_field ?? 'shared',
+      breaker,
+    ]),
+  )
+  for (const line of breakerLines(stores)) printLine(line)
 }
 
 export function printClassifiers(classifiers: readonly z.output<typeof ClassifierStatus>[]): void {

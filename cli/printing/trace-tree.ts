@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { paint, printLine } from './output.ts'
 import { Judgements, judgementsOf } from './trace-judgements.ts'
+import { Passages, searchesOf } from './trace-passages.ts'
 
 const Attempt = z.looseObject({
   upstream: z.string(),
@@ -39,6 +40,7 @@ export const TraceAnswer = z.looseObject({
   attempts: z.array(Attempt).default([]),
   passed_over: z.array(z.looseObject({ upstream: z.string(), why: z.string() })).nullish(),
   ...Judgements,
+  ...Passages,
   prompt_tokens: z.number().nullish(),
   completion_tokens: z.number().nullish(),
   usage_estimated: z.boolean().nullish(),
@@ -75,7 +77,12 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
     ...idsOf(trace),
     {
       text: `${asked}${strategy ? ` (${strategy})` : ''}${stream ? ', stream' : ''}`,
-      below: [...judgementsOf(trace), ...passedOver(trace), ...attemptsOf(trace)],
+      below: [
+        ...judgementsOf(trace),
+        ...searchesOf(trace),
+        ...passedOver(trace),
+        ...attemptsOf(trace),
+      ],
     },
     ending(trace),
   ]

@@ -7,6 +7,8 @@ import {
   GuardrailStatus,
   printClassifiers,
   printGuardrails,
+  printVectorStores,
+  VectorStoreStatus,
 } from '../printing/auxiliaries.ts'
 import { BREAKER, breakerLines } from '../printing/breakers-text.ts'
 import { paint, printLine, printTable } from '../printing/output.ts'
@@ -52,6 +54,7 @@ const Status = z.looseObject({
   store: z.unknown(),
   upstreams: z.array(Upstream).default([]),
   guardrails: z.array(GuardrailStatus).default([]),
+  vector_stores: z.array(VectorStoreStatus).default([]),
   classifiers: z.array(ClassifierStatus).default([]),
   objectives: z.array(z.looseObject({})).default([]),
   issuers: z.array(Issuer).default([]),
@@ -78,6 +81,7 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
         breaker,
       ]),
       guardrails: guardrails.map(({ name, breaker }) => [name, breaker]),
+      vector_stores: seen.vector_stores.map(({ name, breaker }) => [name, breaker]),
       classifiers: classifiers.map(({ route, ready }) => [route, ready]),
       objectives: objectives.map(({ breached }) => breached),
     },
@@ -115,6 +119,7 @@ function print(admin: string, seen: Status): void {
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   printIssuers(seen)
   printGuardrails(seen.guardrails)
+  printVectorStores(seen.vector_stores)
   printClassifiers(seen.classifiers)
   const [first] = objectives
   if (first === undefined) return

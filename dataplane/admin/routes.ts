@@ -13,6 +13,7 @@ import { testGuardrail } from './trials/guardrail-test.ts'
 import { rehearse } from './trials/rehearsal.ts'
 import { verifyTokens } from './trials/token-verification.ts'
 import { testUpstreams } from './trials/upstream-test.ts'
+import { testVectorStore } from './trials/vector-store-test.ts'
 
 export interface AdminRequest {
   readonly params: Readonly<Record<string, string>>
@@ -148,6 +149,17 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       const name = query.upstream ?? ''
       const verified = await verifyTokens({ name, sample: query.sample }, gateway)
       return verified === undefined ? missing(`There is no upstream "${name}".`) : ok(verified)
+    },
+  },
+  {
+    method: 'POST',
+    path: '/vector-stores/test',
+    summary:
+      'The passages that a vector store finds, `?store=NAME`, on the body `{"query": TEXT, "tenant": NAME}`.',
+    run: async ({ query, body }, { gateway }) => {
+      const name = query.store ?? ''
+      const found = await testVectorStore(name, body, gateway)
+      return found === undefined ? missing(`There is no vector store "${name}".`) : ok(found)
     },
   },
   {

@@ -8,6 +8,7 @@ import type { Activation } from '../process/activation.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
 import type { Target } from '../upstream/target/targets.ts'
+import type { AskedStore } from '../vector-stores/asked-store.ts'
 
 export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
   const { snapshot } = gateway.active
@@ -27,6 +28,7 @@ export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     upstreams: upstreamsOf(gateway),
     ...(!gateway.issuers.isEmpty && { issuers: gateway.issuers.list() }),
     guardrails: gateway.guards.list().map((guard) => guardrailStatus(guard, gateway.clock)),
+    vector_stores: gateway.retrievals.stores.map((store) => storeStatus(store, gateway.clock)),
     classifiers: gateway.classifiers.list(),
     objectives: gateway.objectives.list(),
   }
@@ -36,10 +38,15 @@ function sum({ metrics }: Gateway, family: 'inFlight' | 'streamsOpen'): number {
   return [...metrics[family].entries()].reduce((total, [, cell]) => total + cell.value, 0)
 }
 
-function upstreamsOf({ active, clock }: Gateway) {
+function upstreamsOf({ active, embeddings, clock }: Gateway) {
   const seen = new Map<string, unknown>()
   for (const { targets } of active.lanes.values()) {
     for (const target of targets) seen.set(target.name, upstreamStatus(target, clock))
+  }
+  // Those that only make vectors stand in no route.
+  for (const name of active.snapshot.upstreams.keys()) {
+    const target = seen.has(name) ? undefined : embeddings.upstream(name)
+    if (target !== undefined) seen.set(name, upstreamStatus(target, clock))
   }
   return [...seen.values()]
 }
@@ -82,6 +89,23 @@ export function guardrailStatus({ section, auxiliary }: Guard, clock: Clock) {
   const endpoint = origin + pathname.replace(/\/+$/, '')
   const breaker = auxiliary.breaker.peek(clock.now())
   return { name, endpoint, protocol, stage, on_error, breaker, ...breakerFacts(auxiliary, clock) }
+}
+
+/** The address goes without user, password and parameters. */
+export function storeStatus({ section, auxiliary }: AskedStore, clock: Clock) {
+  const { name, provider, collection, embedding, tenant_field, shared } = section
+  const { protocol, host, pathname } = new URL(section.endpoint)
+  const breaker = auxiliary.breaker.peek(clock.now())
+  return {
+    name,
+    provider,
+    endpoint: `${protocol}//${host}${pathname.replace(/\/+$/, '')}`,
+    collection,
+    embedding,
+    ...(shared ? { shared } : { tenant_field }),
+    breaker,
+    ...breakerFacts(auxiliary, clock),
+  }
 }
 
 /** Why a breaker is not closed, and until when it is open. */

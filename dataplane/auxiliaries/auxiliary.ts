@@ -1,7 +1,7 @@
 /** One service beside the models: bounded in time, counted, and refused at once while it keeps failing. */
 import type { Clock } from '../base/clock.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { Breaker, type BreakerState } from '../upstream/target/breaker.ts'
+import { Breaker } from '../upstream/target/breaker.ts'
 
 export interface AuxiliaryWorld {
   readonly clock: Clock
@@ -76,11 +76,6 @@ export class Auxiliary {
       const { kind, name } = this.#name
       metrics.auxiliarySeconds.at(kind, name).observe((clock.now() - began) / 1000)
     }
-  }
-
-  /** `closed` while it is asked; `open` while it is not; `half_open` once it is tried again. */
-  get state(): BreakerState {
-    return this.breaker.peek(this.#world.clock.now())
   }
 
   count(outcome: string): void {

@@ -76,6 +76,11 @@ export class Embeddings {
     return vector
   }
 
+  /** An upstream of the active configuration, in no route. */
+  upstream(name: string): Target | undefined {
+    return this.#world.targets.named(name)
+  }
+
   #find({ upstream, model }: VectorSource, inputType: string) {
     const from = this.#world.targets.named(upstream)
     if (from === undefined) {

@@ -8,13 +8,13 @@ import { belongsTo } from './payload.ts'
 
 export class AskedStore {
   readonly section: StoreSection
+  readonly auxiliary: Auxiliary
   readonly #store: VectorStore
-  readonly #auxiliary: Auxiliary
 
   constructor(section: StoreSection, whole: Section, world: AuxiliaryWorld) {
     this.section = section
     this.#store = VECTOR_STORES[section.provider](section, whole)
-    this.#auxiliary = new Auxiliary({ kind: 'vector_store', name: section.name }, world)
+    this.auxiliary = new Auxiliary({ kind: 'vector_store', name: section.name }, world)
   }
 
   /** Nearest first, and no more than asked for. Throws AuxiliaryError. */
@@ -24,14 +24,9 @@ export class AskedStore {
     client: AbortSignal | undefined,
   ): Promise<readonly Found[]> {
     const question = (signal: AbortSignal) => this.#ask(search, signal)
-    const found = await this.#auxiliary.ask(question, { timeoutMs, signal: client })
-    this.#auxiliary.count('ok')
+    const found = await this.auxiliary.ask(question, { timeoutMs, signal: client })
+    this.auxiliary.count('ok')
     return found
-  }
-
-  /** As the status shows it. */
-  get state(): string {
-    return this.#auxiliary.state
   }
 
   close(): void {

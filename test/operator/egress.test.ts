@@ -73,13 +73,20 @@ test('a name that may be either opens both, and an address itself', () => {
   ])
 })
 
+const STORE = { collection: 'docs', embedding: { upstream: 'local' }, shared: true }
+
 test('everything that the configuration names is reached: Redis, webhooks, stores', () => {
   const rules = rulesOf({
     ...at('http://llama.models.svc:8000'),
     rate_limits: { backend: 'redis', redis: { url: 'redis://cache.data.svc:6379' } },
     alerts: { webhook_url: 'https://hooks.example.co.uk:8443/x' },
+    vector_stores: [
+      { ...STORE, name: 'a', provider: 'qdrant', endpoint: 'http://qdrant.vectors.svc:6333' },
+      { ...STORE, name: 'b', provider: 'pgvector', endpoint: 'postgres://u@db.sql.svc/docs' },
+    ],
   })
-  assert.deepEqual(rules[0], { to: [space('data'), space('models')] })
+  const named = ['data', 'models', 'sql', 'vectors'].map(space)
+  assert.deepEqual(rules[0], { to: named })
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 8443, protocol: 'TCP' }])
 })
 

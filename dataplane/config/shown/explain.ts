@@ -28,7 +28,7 @@ function explainRoute(section: Section, route: RouteSection): string {
     ...explainClocks(section, route),
     ...explainWindow(section, route),
     ...explainCost(section, route),
-    ...explainAuxiliaries(route),
+    ...explainAuxiliaries(section, route),
   ]
   return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
@@ -131,11 +131,25 @@ function explainCost({ upstreams, pricing }: Section, route: RouteSection): stri
   return [`cost of ${SAMPLE_TOKENS} prompt and ${SAMPLE_TOKENS} answer tokens: ${costs.join(', ')}`]
 }
 
-function explainAuxiliaries({ retrieval, guardrails }: RouteSection): string[] {
+function explainAuxiliaries(section: Section, { retrieval, guardrails }: RouteSection): string[] {
   return [
-    ...(retrieval.length === 0 ? [] : [`retrieval added to the prompt: ${retrieval.join(', ')}`]),
+    ...retrieval.flatMap((name) => explainRetrieval(section, name)),
     ...(guardrails.length === 0 ? [] : [`judged by guardrails: ${guardrails.join(', ')}`]),
   ]
+}
+
+function explainRetrieval({ retrieval, vector_stores }: Section, name: string): string[] {
+  const one = retrieval.find((entry) => entry.name === name)
+  if (one === undefined) return []
+  const storeName = one.store ?? name
+  const store = vector_stores.find((entry) => entry.name === storeName) ?? vector_stores[0]
+  const whose =
+    store?.tenant_field === undefined ? '' : `, those of the tenant by ${store.tenant_field}`
+  const most = one.max_context_tokens
+  const bound = most === undefined ? '' : `, at most ${most} tokens`
+  const otherwise = one.on_error === 'skip' ? 'else it answers without' : 'else 503'
+  const from = store === undefined ? '' : ` of ${store.name} (${store.provider})`
+  return [`retrieval ${name}: up to ${one.top_k} passages${from}${whose}${bound}; ${otherwise}`]
 }
 
 function upstreamsOf({ upstreams, primary, fallback, semantic }: RouteSection): string[] {

@@ -1,5 +1,6 @@
 /** Passages of a vector store stand before the question, as data, for every API of conversations. */
 import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
 import { after, before, beforeEach, test } from 'node:test'
 import {
   errorOf,
@@ -9,6 +10,8 @@ import {
   USAGE,
   whole,
 } from '../../helpers/fake-upstream.ts'
+import { gw } from '../../helpers/gw-here.ts'
+import { until } from '../../helpers/until.ts'
 import { startQdrant } from '../../helpers/vector-stores/qdrant-server.ts'
 import { embedding, wordVector } from '../../helpers/vector-stores/word-vectors.ts'
 
@@ -225,4 +228,64 @@ test('a route without retrieval gets the bytes of the client', async () => {
   await ask('plain', 'refunds')
   assert.equal(messagesSent().length, 1)
   assert.equal(embedder.asked.length, 0)
+})
+
+const vector = async (...args: string[]) =>
+  await gw('vector', 'test', '--admin', front.process.adminUrl, ...args)
+
+test('gw vector test shows the passages of a question, and why there are none', async () => {
+  const found = await vector('--store', 'docs', '--query', 'refunds', '--tenant', 'acme')
+  assert.equal(found.code, 0, found.stderr)
+  const [head, first] = found.stdout.split('\n')
+  assert.match(head ?? '', /^docs \(qdrant, docs\): 2 passages of tenant acme in \d+ ms$/)
+  assert.match(
+    first ?? '',
+    /^ {2}0\.\d{3} {2}refunds, handbook\.md: Refunds are paid within 14 days\.$/,
+  )
+  const unasked = await vector('--store', 'docs')
+  assert.match(unasked.stdout, /0 passages of tenant test[\s\S]*--tenant/)
+  const shared = await vector('--store', 'all', '-o', 'json')
+  assert.equal(JSON.parse(shared.stdout).passages.length, 3)
+  const failed = await vector('--store', 'gone')
+  assert.equal(failed.code, 1)
+  assert.match(failed.stdout, /no answer in \d+ ms\n {2}it answered with 404: Not found/)
+  const unknown = await vector('--store', 'other')
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /There is no vector store "other"/)
+})
+
+test('gw status, trace and explain show stores and searches, and no credential', async () => {
+  const { adminUrl } = front.process
+  const status = await gw('status', '--admin', adminUrl)
+  assert.match(status.stdout, /VECTOR STORE +PROVIDER +COLLECTION/)
+  assert.match(status.stdout, /docs +qdrant +docs +embedder +metadata\.tenant +closed/)
+  assert.match(status.stdout, /\nembedder +openai/)
+  const heard = await ask('short', 'refunds are paid')
+  const id = String(heard.headers['x-request-id'])
+  const trace = await gw('trace', 'get', id, '--admin', adminUrl, '--format', 'tree')
+  assert.match(trace.stdout, /retrieval short in docs: ok in \d+ ms/)
+  assert.match(trace.stdout, /passages: 1 of 2, 8 tokens/)
+  assert.match(trace.stdout, /docs shipping \(handbook\.md\): .* left out by max_context_tokens/)
+  const explained = { stdout: (await front.admin('/explain?model=short')).text }
+  const line =
+    /retrieval short: up to 5 passages of docs \(qdrant\), those of the tenant by metadata\.tenant, at most 10 tokens; else 503/
+  assert.match(explained.stdout, line)
+  for (const { stdout } of [status, trace, explained])
+    assert.doesNotMatch(stdout, /qdrant-credential/)
+  assert.doesNotMatch(JSON.stringify(await front.admin('/config')), /qdrant-credential/)
+  assert.doesNotMatch(front.process.output(), /qdrant-credential/)
+})
+
+test('a reload asks the stores of the new configuration', async () => {
+  const { configFile, adminUrl } = front.process
+  const before = await readFile(configFile, 'utf8')
+  const text = before.replace(/collection(["':\s]+)gone/, 'collection$1docs')
+  assert.notEqual(text, before)
+  await writeFile(configFile, text)
+  await until('the new configuration is in force', async () => {
+    const { vector_stores } = await front.admin('/status')
+    return vector_stores.every(({ collection }: { collection: string }) => collection === 'docs')
+  })
+  assert.equal((await ask('missing', 'refunds')).status, 200)
+  assert.equal((await gw('status', '--admin', adminUrl)).code, 0)
 })

@@ -1,0 +1,33 @@
+/** `gw vector`: the passages that vector stores find. */
+import { Command } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+
+interface TestOptions extends PlaceOptions {
+  readonly store: string
+  readonly query?: string
+  readonly tenant?: string
+  readonly output: Format
+}
+
+const test = addPlace(
+  new Command('test')
+    .description(
+      'Let the gateway embed a question and ask a vector store; ends with 1 if it fails.',
+    )
+    .requiredOption('--store <name>', 'name of the vector store')
+    .option('--query <text>', 'the question')
+    .option('--tenant <name>', 'the tenant that asks; default: test'),
+)
+  .addOption(formatOption())
+  .action(testStore)
+
+export const vector = endUsageWith64(
+  new Command('vector').description('Test vector stores.').addCommand(test),
+)
+
+async function testStore(options: TestOptions, command: Command): Promise<void> {
+  const { store, query, tenant, output } = options
+  const { testVectorStore } = await import('../../trials/vector-store.ts')
+  await testVectorStore({ store, query, tenant, output }, await askedPlace(options, command))
+}

@@ -1,0 +1,72 @@
+/** `gw vector test`: lets the gateway ask a vector store for passages. */
+import { z } from 'zod'
+import { withGateways } from '../asking/asked-gateways.ts'
+import type { Place } from '../asking/place.ts'
+import { EXIT, type Format, printLine, printRemark, printValue } from '../printing/output.ts'
+
+const Answer = z.looseObject({
+  name: z.string(),
+  provider: z.string(),
+  collection: z.string(),
+  tenant: z.string().optional(),
+  query: z.string(),
+  ok: z.boolean(),
+  ms: z.number(),
+  passages: z
+    .array(
+      z.looseObject({
+        id: z.string(),
+        score: z.number(),
+        source: z.string().optional(),
+        text: z.string(),
+      }),
+    )
+    .default([]),
+  without_text: z.number().default(0),
+  failure: z.string().optional(),
+})
+type Answer = z.output<typeof Answer>
+
+const Refusal = z.object({ error: z.object({ message: z.string() }) })
+const TIMEOUT_MS = 150_000
+
+export interface VectorTest {
+  readonly store: string
+  readonly query: string | undefined
+  readonly tenant: string | undefined
+  readonly output: Format
+}
+
+export async function testVectorStore({ store, query, tenant, output }: VectorTest, place: Place) {
+  const { status, body, gateway } = await withGateways(place, async ([first]) => {
+    const text = JSON.stringify({ query, tenant })
+    const asking = { method: 'POST', body: text, timeoutMs: TIMEOUT_MS } as const
+    const path = `/vector-stores/test?store=${encodeURIComponent(store)}`
+    return { gateway: first.name, ...(await first.ask(path, asking)) }
+  })
+  if (status === 404) {
+    process.exitCode = EXIT.no
+    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+  }
+  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
+  const answer = Answer.parse(body)
+  if (!answer.ok) process.exitCode = EXIT.no
+  if (output !== 'table') return await printValue(body, output)
+  for (const line of linesOf(answer, tenant)) printLine(line)
+}
+
+function linesOf(answer: Answer, asked: string | undefined): string[] {
+  const { name, provider, collection, tenant, ok, ms, passages, without_text, failure } = answer
+  const whose = tenant === undefined ? '' : ` of tenant ${tenant}`
+  const found = ok ? `${passages.length} passages${whose}` : 'no answer'
+  const head = `${name} (${provider}, ${collection}): ${found} in ${Math.round(ms)} ms`
+  if (failure !== undefined) return [head, `  ${failure}`]
+  const lines = passages.map(({ id, score, source, text }) => {
+    const from = source === undefined ? '' : `, ${source}`
+    return `  ${score.toFixed(3)}  ${id}${from}: ${text.replace(/\s+/g, ' ')}`
+  })
+  if (without_text > 0) lines.push(`  ${without_text} without a text; see text_field`)
+  if (passages.length === 0 && tenant !== undefined && asked === undefined)
+    lines.push('  name a tenant that has passages with --tenant')
+  return [head, ...lines]
+}
