@@ -13,7 +13,7 @@ import { type Admission, admit } from './stages/admit.ts'
 import { assemble } from './stages/assemble.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
 import { classify } from './stages/classify.ts'
-import { type Guarded, guard } from './stages/guard.ts'
+import { cleared, type Guarded, guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
@@ -119,7 +119,9 @@ export async function serve(
     // Most routes have no guardrail and no retrieval, and wait for none.
     const { guardrails, retrieval, semantic } = admission.route.section
     const isGuarded = guardrails.length > 0
-    const guarded = isGuarded ? await judged(applicant, admission, visit) : { request, inspector }
+    const guarded: Guarded = isGuarded
+      ? await judged(applicant, admission, visit)
+      : { request, inspector }
     const informed =
       retrieval.length === 0 || guarded.request.operation !== 'chat'
         ? guarded.request
@@ -137,7 +139,11 @@ export async function serve(
       presence,
       witness,
     }
-    const reply = await attempt(asked, admission, gateway)
+    const { verdict } = guarded
+    const reply =
+      verdict === undefined
+        ? await attempt(asked, admission, gateway)
+        : await cleared(verdict, presence, () => attempt(asked, admission, gateway))
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
   } finally {
@@ -187,7 +193,8 @@ function judged(
   visit: Visit,
 ): Promise<Guarded> {
   const note = (judgement: GuardrailTrace) => noteJudgement(judgement, visit)
-  return guard(request, call.id, admission, { guards: visit.gateway.guards, note })
+  const asked = { requestId: call.id, presence: visit.response.presence }
+  return guard(request, asked, admission, { guards: visit.gateway.guards, note })
 }
 
 async function difficultyOf(

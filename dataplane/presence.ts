@@ -2,8 +2,8 @@
 
 /** Work for a client: a pause before a repeat, an attempt, or the relay of a stream. */
 export interface Work {
-  /** The client has left. Called at most once. */
-  leave(): void
+  /** The client has left, or the request has been refused meanwhile: then with the error. Called at most once. */
+  leave(why?: Error): void
 }
 
 /** idle: no work is under way. busy: one piece of work is. over: the client has left, or the process is ending. */
@@ -31,11 +31,11 @@ export class Presence {
     if (this.#state === 'busy') this.#state = 'idle'
   }
 
-  /** The client has left, or the process ends the request. */
-  end(): void {
+  /** The client has left, or the process ends the request: because it is refused, where there is an error. */
+  end(why?: Error): void {
     const work = this.#work
     this.#work = undefined
     this.#state = 'over'
-    work?.leave()
+    work?.leave(why)
   }
 }

@@ -14,6 +14,8 @@ export interface Subject {
   readonly tenant: string
   readonly key: string
   readonly model: string
+  /** Ends the questions when the client leaves. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export type Verdict =

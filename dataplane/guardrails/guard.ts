@@ -90,9 +90,8 @@ export class Guard {
   async ask(side: Side, texts: readonly Said[], subject: Subject): Promise<Verdict> {
     const protocol = PROTOCOLS[this.section.protocol]
     const { path, body } = protocol.write(side, texts, subject)
-    return await this.#sidecar.ask(path, body, (answer) =>
-      protocol.read(side, answer, texts.length),
-    )
+    const read = (answer: unknown) => protocol.read(side, answer, texts.length)
+    return await this.#sidecar.ask(path, body, read, side === 'input' ? subject.signal : undefined)
   }
 
   close(): void {
@@ -101,6 +100,8 @@ export class Guard {
 
   #without(texts: readonly Said[], error: AuxiliaryError): readonly string[] {
     const { name, on_error } = this.section
+    if (error.outcome === 'left')
+      throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     if (on_error === 'allow') return texts.map(({ text }) => text)
     throw new GatewayError(
       'ERR_GW_AUXILIARY_UNAVAILABLE',

@@ -38,14 +38,19 @@ export class Sidecar {
   }
 
   /** The answer as `read` reads it; undefined where it makes no sense. Throws AuxiliaryError. */
-  async ask<T>(path: string, body: object, read: (answer: unknown) => T | undefined): Promise<T> {
+  async ask<T>(
+    path: string,
+    body: object,
+    read: (answer: unknown) => T | undefined,
+    leaving?: AbortSignal,
+  ): Promise<T> {
     const { timeoutMs } = this.#place
     const question = async (signal: AbortSignal) => {
       const answer = read(await this.#post(path, JSON.stringify(body), signal))
       if (answer === undefined) throw new AuxiliaryError('error', 'its answer makes no sense')
       return answer
     }
-    return await this.auxiliary.ask(question, { timeoutMs })
+    return await this.auxiliary.ask(question, { timeoutMs, signal: leaving })
   }
 
   count(outcome: string): void {

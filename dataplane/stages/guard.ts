@@ -1,27 +1,101 @@
 /** May its words go on, and those of its answer? The route's guardrails judge both. */
-import type { Note } from '../guardrails/guard.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { Subject } from '../guardrails/contract.ts'
+import type { Guard, Note } from '../guardrails/guard.ts'
 import type { Guards } from '../guardrails/guards.ts'
 import { judgeInput } from '../guardrails/input.ts'
 import { outputInspector } from '../guardrails/output.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Inspector } from '../inspection/contract.ts'
+import type { Presence } from '../presence.ts'
 import type { Admission } from './admit.ts'
+import type { Reply } from './relay.ts'
 
 export interface Guarded {
   /** As it may go on. */
   readonly request: ModelRequest
   readonly inspector: Inspector | undefined
+  /** Present where guardrails are still asked while the request goes on. */
+  readonly verdict?: PendingVerdict | undefined
+}
+
+/** The verdict of guardrails that are asked beside an attempt. */
+interface PendingVerdict {
+  /** Rejects with the error that the client gets. */
+  readonly passed: Promise<unknown>
+  /** The client has left, so that no verdict is wanted. */
+  readonly leave: () => void
+}
+
+interface Asked {
+  readonly requestId: string
+  readonly presence: Presence
 }
 
 export async function guard(
   request: ModelRequest,
-  requestId: string,
+  { requestId, presence }: Asked,
   { caller, route }: Pick<Admission, 'caller' | 'route'>,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
 ): Promise<Guarded> {
   const chosen = guards.of(route.section)
   const { tenant, key } = caller
-  const subject = { requestId, tenant, key: key.record.id, model: route.name }
+  const leaving = new AbortController()
+  const leave = () => leaving.abort()
+  const { signal } = leaving
+  const subject = { requestId, tenant, key: key.record.id, model: route.name, signal }
   const inspector = outputInspector(chosen, subject, note)
-  return { request: await judgeInput(request, chosen, subject, note), inspector }
+  const inOrder = chosen.filter(({ section }) => !section.parallel)
+  presence.begin({ leave })
+  const judged = await judgeInput(request, inOrder, subject, note)
+  presence.done()
+  if (signal.aborted) throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
+  const beside = chosen.filter(({ section }) => section.parallel)
+  if (beside.length === 0) return { request: judged, inspector }
+  const passed = judgeBeside(judged, beside, subject, note)
+  // It may be over before anything waits for it.
+  passed.catch(() => undefined)
+  return { request: judged, inspector, verdict: { passed, leave } }
+}
+
+/** None of them changes the request, so that all are asked at once. */
+async function judgeBeside(
+  request: ModelRequest,
+  guards: readonly Guard[],
+  subject: Subject,
+  note: Note,
+): Promise<void> {
+  await Promise.all(guards.map((one) => judgeInput(request, [one], subject, note)))
+}
+
+/**
+ * The reply of an attempt that runs while the verdict is pending; nothing of it goes on before that. A block ends the
+ * attempt, and is the answer even where the attempt has failed. Throws what guardrails and attempts throw.
+ */
+export async function cleared(
+  { passed, leave }: PendingVerdict,
+  presence: Presence,
+  attempt: () => Promise<Reply>,
+): Promise<Reply> {
+  passed.catch((error: Error) => presence.end(error))
+  // A verdict that is there already spares the upstream the request.
+  await undefined
+  let reply: Reply
+  try {
+    reply = await attempt()
+  } catch (error) {
+    if (presence.state === 'over') leave()
+    await passed
+    throw error
+  }
+  if (reply.kind === 'stream') reply.stream.hold()
+  presence.begin({ leave })
+  try {
+    await passed
+  } catch (error) {
+    if (reply.kind === 'stream') reply.stream.abort('the request was refused')
+    throw error
+  }
+  presence.done()
+  return reply
 }

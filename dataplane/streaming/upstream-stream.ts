@@ -20,6 +20,8 @@ export interface Sink {
 export interface OpenedStream {
   /** Commits: what was held goes out, the rest follows as it comes. */
   flowTo(sink: Sink): void
+  /** The sink is not known yet: the upstream waits until then. */
+  hold(): void
   /** More may be written. */
   drained(): void
   abort(reason: string): void
@@ -91,8 +93,16 @@ export class UpstreamStream implements OpenedStream {
 
   flowTo(sink: Sink): void {
     this.#sink = sink
+    const wasHeld = this.#isFull
+    this.#isFull = false
     if (this.#held.length > 0) this.#write(this.#held.take())
+    if (wasHeld && !this.#isFull) this.drained()
     if (this.#ended !== undefined) sink.finish(this.#ended.failure)
+  }
+
+  hold(): void {
+    this.#isFull = true
+    this.#exchange.pause()
   }
 
   drained(): void {

@@ -129,7 +129,7 @@ for (const [what, begins, status] of [
   test(`at the end of the process a request ${what}, and what is under way for it ends`, async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { heard, done, gateway, trace } = served(({ response }) => {
-      response.presence.begin({ leave: resolve })
+      response.presence.begin({ leave: () => resolve() })
       if (begins) response.commit({ drained() {} })
       return promise
     })

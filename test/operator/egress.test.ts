@@ -90,6 +90,20 @@ test('everything that the configuration names is reached: Redis, webhooks, store
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 8443, protocol: 'TCP' }])
 })
 
+test('sidecars of guardrails are reached, in the namespace or outside', () => {
+  const guardrail = (name: string, endpoint: string) => ({ name, endpoint })
+  const rules = rulesOf({
+    ...at('http://llama.models.svc:8000'),
+    guardrails: [
+      guardrail('pii', 'http://presidio.privacy.svc:9000'),
+      guardrail('here', 'http://words:9000'),
+      guardrail('hosted', 'https://guard.example.co.uk:9443/v1'),
+    ],
+  })
+  assert.deepEqual(rules[0], { to: [space('ai'), space('models'), space('privacy')] })
+  assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 9443, protocol: 'TCP' }])
+})
+
 test('an address that only the pods can read leaves all but link-local addresses open', () => {
   const redis = { url: '${secret:redis/url}' }
   for (const gw of [at('${env:URL}'), { rate_limits: { backend: 'redis', redis } }]) {

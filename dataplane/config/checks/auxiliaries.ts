@@ -87,7 +87,20 @@ const tokenDefaultFitsWindow: Check = (section) =>
     return [refuse(at('routes', index, 'max_tokens_default'), message, `Write under ${largest}.`)]
   })
 
+const parallelOnlyJudges: Check = ({ guardrails }) =>
+  guardrails.flatMap(({ parallel, redact, stage }, index) => {
+    const path = at('guardrails', index, 'parallel')
+    if (parallel && stage === 'output') {
+      const message = 'parallel cannot take effect: answers are judged when they are there'
+      return [refuse(path, message, 'Remove it, or write stage: input.')]
+    }
+    if (!parallel || !redact) return []
+    const message = 'the upstream would get the request before its words are changed'
+    return [refuse(path, message, 'Remove parallel, or write redact: false.')]
+  })
+
 export const auxiliaryChecks = [
+  parallelOnlyJudges,
   routeSectionsExist,
   retrievalHasStore,
   storeEmbeddingsExist,

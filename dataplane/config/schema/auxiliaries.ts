@@ -72,6 +72,10 @@ export const Guardrail = z.strictObject({
   stage: z.enum(['input', 'output', 'both']).default('input').describe('Side that it judges.'),
   timeout_ms: count(600_000).default(1000).describe('Deadline in milliseconds.'),
   on_error: z.enum(['allow', 'block']).default('block').describe('Decision if it does not answer.'),
+  parallel: z
+    .boolean()
+    .default(false)
+    .describe('Judge requests while an upstream is asked; nothing is sent before the verdict.'),
   redact: z.boolean().default(false).describe('Whether its changed text replaces the original.'),
   headers: headers().optional().describe('Headers sent to the sidecar.'),
 })

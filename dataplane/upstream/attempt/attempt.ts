@@ -78,12 +78,12 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     this.#parts.target.state.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
   }
 
-  /** The client left: the upstream learns it at once, and the attempt has not failed. */
-  leave(): void {
+  /** The client left, or the request is refused: the upstream learns it at once, and the attempt has not failed. */
+  leave(why?: Error): void {
     const underWay = this.#stream ?? this.#exchange
-    underWay.abort('the client left')
+    underWay.abort(why === undefined ? 'the client left' : 'the request was refused')
     this.#judge('neutral')
-    this.#resolve({ kind: 'left' })
+    this.#resolve(why === undefined ? { kind: 'left' } : { kind: 'refused', error: why })
   }
 
   /** The upstream's id of the request, once the head of its answer is there. */

@@ -13,7 +13,7 @@ export type Outcome =
   | { readonly kind: 'stream'; readonly stream: OpenedStream }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'left' }
-  /** An inspector has refused the answer. */
+  /** An inspector has refused the answer, or a guardrail the request. */
   | { readonly kind: 'refused'; readonly error: Error }
 
 /** The parts of the gateway that an attempt runs on. */

@@ -56,6 +56,30 @@ const APPLIED: Row[] = [
     fix: 'embedding model',
   },
   {
+    name: 'a parallel guardrail that changes words',
+    yaml: `  upstreams:
+    - {name: a, provider: openai, model: m, context_window: 8192}
+  routes:
+    - {name: r, strategy: single, primary: a, guardrails: [g]}
+  guardrails:
+    - {name: g, endpoint: 'http://127.0.0.1:9000', parallel: true, redact: true} # here`,
+    path: 'gw.guardrails[0].parallel',
+    says: 'before its words are changed',
+    fix: 'redact: false',
+  },
+  {
+    name: 'a parallel guardrail for answers',
+    yaml: `  upstreams:
+    - {name: a, provider: openai, model: m, context_window: 8192}
+  routes:
+    - {name: r, strategy: single, primary: a, guardrails: [g]}
+  guardrails:
+    - {name: g, endpoint: 'http://127.0.0.1:9000', parallel: true, stage: output} # here`,
+    path: 'gw.guardrails[0].parallel',
+    says: 'answers are judged when they are there',
+    fix: 'stage: input',
+  },
+  {
     name: 'an unknown guardrail',
     yaml: route('strategy: single\nprimary: a\nguardrails: [pii] # here'),
     path: 'gw.routes[0].guardrails[0]',

@@ -15,6 +15,10 @@ class Driven implements OpenedStream {
     this.sink = sink
   }
 
+  hold(): void {
+    this.heard.push('hold')
+  }
+
   drained(): void {
     this.heard.push('drained')
   }
