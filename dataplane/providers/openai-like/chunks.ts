@@ -73,7 +73,8 @@ function withoutVerdicts(chunk: Chunk): Chunk | undefined {
 }
 
 export function isFinished({ finish_reason: reason }: Chunk): boolean {
-  return reason !== undefined && reason !== null
+  // Some runtimes write an empty one until the end.
+  return reason !== undefined && reason !== null && reason !== ''
 }
 
 function renamed(chunk: Chunk, text: string): Piece {

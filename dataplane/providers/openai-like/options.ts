@@ -1,5 +1,5 @@
 /** The differences of a runtime that speaks OpenAI's wire. */
-import type { ChatBody, EmbeddingsRequest } from '../../inner-form.ts'
+import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../inner-form.ts'
 import type { ProviderSettings } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { ResponsesOptions } from '../native/responses.ts'
@@ -72,6 +72,14 @@ export interface CompletionsOptions {
   readonly hints?: readonly string[]
   /** Members that are no client's to set. */
   readonly own?: readonly string[]
+  /** The only members understood, where others are refused: those are left out. */
+  readonly allow?: readonly string[]
+  /** Members that must have other values there; `undefined` removes one. */
+  readonly rewrite?: (body: CompletionsBody) => Readonly<Record<string, unknown>>
+  /** The prompts that it takes; absent: texts and lists of tokens, one or several. */
+  readonly prompts?: 'texts' | 'one text'
+  /** Whether its streams have an empty finish reason until the end; clients would read one. */
+  readonly emptyReasons?: boolean
   /** Its usage is that of one choice: of the first in a whole answer, of each at its end in a stream. */
   readonly usagePerChoice?: boolean
 }

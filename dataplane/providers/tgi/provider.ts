@@ -1,6 +1,6 @@
 /** Hugging Face's Text Generation Inference. */
 
-import type { ChatBody, ChatMessage } from '../../inner-form.ts'
+import type { ChatBody, ChatMessage, CompletionsBody } from '../../inner-form.ts'
 import { isRecord, recordOf } from '../../json/values.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
@@ -32,15 +32,28 @@ export const tgi = openAiLike(facts, {
   hints: hintsExcept('seed'),
   rewrite: asTyped,
   repair: { newIds: true, finishReasons: { stop_sequence: 'stop', eos_token: 'stop' } },
+  completions: {
+    cannot: ['best_of', 'echo', 'logit_bias', 'logprobs', 'n', 'presence_penalty', 'suffix'],
+    hints: hintsExcept('seed'),
+    prompts: 'texts',
+    emptyReasons: true,
+    rewrite: typedAlike,
+  },
   recognisers: RECOGNISERS,
 })
 
 /** Its types are strict where OpenAI's are wide. */
-function asTyped(body: ChatBody): Record<string, unknown> {
-  const { stop, top_p: topP, response_format: format } = body
+function typedAlike({ stop, top_p: topP }: ChatBody | CompletionsBody): Record<string, unknown> {
   return {
     ...(typeof stop === 'string' && { stop: [stop] }),
     ...(typeof topP === 'number' && topP >= 1 && { top_p: undefined }),
+  }
+}
+
+function asTyped(body: ChatBody): Record<string, unknown> {
+  const { response_format: format } = body
+  return {
+    ...typedAlike(body),
     ...(isRecord(format) && { response_format: grammar(format) }),
     ...(body.messages.some(saysAndCalls) && { messages: body.messages.map(onlyCalls) }),
   }

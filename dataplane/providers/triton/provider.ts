@@ -1,6 +1,6 @@
 /** The OpenAI frontend of Triton with TensorRT-LLM. */
 
-import type { ChatBody } from '../../inner-form.ts'
+import type { ChatBody, CompletionsBody } from '../../inner-form.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
@@ -33,6 +33,23 @@ const UNDERSTOOD = [
 ]
 /** Refused there, or without effect. */
 const CANNOT = [...HOSTED_MEMBERS, 'n', 'logit_bias', 'parallel_tool_calls', 'response_format']
+/** The same for legacy completions. */
+const UNDERSTOOD_OF_TEXT = [
+  'prompt',
+  'model',
+  'frequency_penalty',
+  'ignore_eos',
+  'max_tokens',
+  'min_tokens',
+  'presence_penalty',
+  'seed',
+  'stop',
+  'stream',
+  'stream_options',
+  'temperature',
+  'top_p',
+  'user',
+]
 /** Its own default is 16 tokens. */
 const MAX_TOKENS_DEFAULT = 4_096
 
@@ -55,6 +72,12 @@ export const triton = openAiLike(facts, {
     finishReasons: { 1: 'stop', 2: 'stop', 3: 'length' },
     lengthAtBound: { withoutBound: MAX_TOKENS_DEFAULT },
   },
+  completions: {
+    cannot: ['best_of', 'echo', 'logit_bias', 'logprobs', 'n', 'suffix'],
+    allow: UNDERSTOOD_OF_TEXT,
+    prompts: 'one text',
+    rewrite: evenly,
+  },
   recognisers: RECOGNISERS,
 })
 
@@ -63,6 +86,10 @@ function explicit(body: ChatBody): Record<string, unknown> {
     // It would silently force the first of them.
     throw unsupported(facts.name, 'tool_choice', 'name one tool in tool_choice, or send auto')
   }
-  // Its own default is 0.7.
-  return (body.temperature ?? null) === null ? { temperature: 1 } : {}
+  return evenly(body)
+}
+
+/** Its own default is 0.7. */
+function evenly({ temperature }: ChatBody | CompletionsBody): Record<string, unknown> {
+  return (temperature ?? null) === null ? { temperature: 1 } : {}
 }

@@ -16,7 +16,7 @@ import type { CompletionsOptions, OpenAiLike } from '../options.ts'
 
 /** The options by which answers are read. */
 export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers'> &
-  Pick<CompletionsOptions, 'usagePerChoice'>
+  Pick<CompletionsOptions, 'emptyReasons' | 'usagePerChoice'>
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 /** Legacy completions in OpenAI's own wire: bytes pass, and only what has to changes. */
-import type { CompletionsRequest } from '../../../inner-form.ts'
+import type { CompletionsBody, CompletionsRequest } from '../../../inner-form.ts'
 import { editMembers } from '../../../json/edit.ts'
 import type {
   Headers,
@@ -7,7 +7,7 @@ import type {
   ProviderSettings,
   UpstreamRequest,
 } from '../../contract.ts'
-import { refuseUnsupported } from '../../unsupported.ts'
+import { refuseUnsupported, unsupported } from '../../unsupported.ts'
 import type { CompletionsOptions, OpenAiLike } from '../options.ts'
 import { askUsage, inWire, leaveOut } from '../request.ts'
 import { decodeCompletion, readCompletion } from './answer.ts'
@@ -28,6 +28,7 @@ export function completionsOf(
   return {
     encode(request, settings, maxTokens) {
       refuseUnsupported(provider, request.body, own.cannot)
+      refusePrompts(provider, request.body, own.prompts)
       const model = options.model?.(settings) ?? settings.model
       const { usageUnasked } = variant?.isFor(settings) ? variant.options : options
       const isUsageAsked = request.stream && !usageUnasked
@@ -47,6 +48,18 @@ export function completionsOf(
   }
 }
 
+/** Throws `unsupported` for prompts that the runtime would not read, or only in part. */
+function refusePrompts(
+  provider: string,
+  { prompt }: CompletionsBody,
+  taken: CompletionsOptions['prompts'],
+): void {
+  if (taken === undefined || typeof prompt === 'string') return
+  if (taken === 'texts' && Array.isArray(prompt) && typeof prompt[0] === 'string') return
+  const fix = taken === 'texts' ? 'send texts instead of lists of tokens' : 'send one text'
+  throw unsupported(provider, 'prompt', fix)
+}
+
 interface Encoding extends CompletionsOptions {
   readonly model: string
   readonly isUsageAsked: boolean
@@ -64,6 +77,8 @@ function encodeBody(
   if (isUsageAsked) askUsage(edits, body)
   if (maxTokens !== undefined && (body.max_tokens ?? null) === null)
     edits.set('max_tokens', String(maxTokens))
+  for (const [name, value] of Object.entries(options.rewrite?.(body) ?? {}))
+    edits.set(name, value === undefined ? undefined : JSON.stringify(value))
   const leftOut = leaveOut(edits, spans, request.omitted, options)
   return { body: editMembers(bytes, spans, edits), leftOut }
 }

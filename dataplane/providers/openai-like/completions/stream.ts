@@ -70,10 +70,17 @@ export function openTextWireReader(request: CompletionsRequest, options: Reading
   const endings = new Endings(request)
   const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
   const isPlain = counter === undefined && request.choices === 1
+  const { skim, ...plain } = reader
   return {
-    ...reader,
-    read(event) {
-      const meaning = reader.read(event)
+    ...plain,
+    ...(skim && !options.emptyReasons && { skim }),
+    read(raw) {
+      const event = options.emptyReasons ? { ...raw, data: withReason(raw.data) } : raw
+      const read = reader.read(event)
+      const meaning =
+        event.data !== raw.data && read.out === 'same'
+          ? { ...read, out: `data: ${event.data}\n\n` }
+          : read
       if (meaning.done) {
         const failure = endings.failure()
         if (failure !== undefined) return { ...meaning, out: '', done: false, failure }
@@ -96,6 +103,13 @@ export function openTextWireReader(request: CompletionsRequest, options: Reading
     return { ...meaning, out: counter.withoutUsage(chunk), ...(usage && { usage }) }
   }
 }
+
+/** A quote inside of a text is escaped, so these bytes are a member. */
+function withReason(data: string): string {
+  return data.replaceAll(EMPTY_REASON, '"finish_reason":null')
+}
+
+const EMPTY_REASON = '"finish_reason":""'
 
 /** Nothing, or a verdict on content: clients read the first choice of every event without asking whether it is there. */
 function isEmpty(data: string, { out, usage }: WireMeaning): boolean {
