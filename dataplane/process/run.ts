@@ -20,7 +20,7 @@ import type { Gateway } from '../gateway.ts'
 import { Issuers } from '../identity/issuers.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
-import { StateError } from '../store/memory/journal.ts'
+import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
 import { createLog, standardOutput } from '../telemetry/log.ts'
@@ -186,7 +186,9 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
   const tag = randomBytes(6).toString('hex')
+  const usage = new UsageBook()
   const opened = await openStore(section, {
+    usage,
     clock,
     deadlines,
     metrics,
@@ -230,7 +232,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     ...openServices(section, { clock, deadlines, metrics, targets }),
     issuers,
     infra: new InfraCost(clock.wall()),
-    usage: new UsageBook(),
+    usage,
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     tracing: undefined,

@@ -2,6 +2,7 @@
 import type { Section } from '../config/schema/index.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
+import { UsageJournal, type UsageJournalOptions } from './memory/usage-journal.ts'
 import type { OpenStore, StoreContext } from './opened.ts'
 import type { RedisContext } from './shared/open-redis.ts'
 
@@ -27,7 +28,10 @@ function openMemory({ clock }: StoreContext): OpenStore {
   }
 }
 
-function openDisk(stateDir: string, { clock, deadlines, metrics, log }: StoreContext): OpenStore {
+function openDisk(
+  stateDir: string,
+  { clock, deadlines, metrics, log, usage }: StoreContext,
+): OpenStore {
   const onFailure = (error: Error | undefined) => {
     metrics.storeFailing.at().value = error === undefined ? 0 : 1
     if (error === undefined) log.event('info', 'store', 'Counters are written to state_dir again.')
@@ -35,12 +39,25 @@ function openDisk(stateDir: string, { clock, deadlines, metrics, log }: StoreCon
   }
   const store = new DiskStore({ stateDir, clock, onFailure })
   deadlines.add(store)
+  const journal = openUsage(store, { stateDir, book: usage, clock, onFailure })
+  deadlines.add(journal)
   return {
     store,
     status: () => ({ backend: 'memory', state_dir: stateDir }),
     start: () => Promise.resolve(),
     async close() {
       store.close()
+      journal.close()
     },
+  }
+}
+
+/** Unlocks the folder where it cannot be used after all. */
+function openUsage(store: DiskStore, options: UsageJournalOptions): UsageJournal {
+  try {
+    return new UsageJournal(options)
+  } catch (error) {
+    store.close()
+    throw error
   }
 }

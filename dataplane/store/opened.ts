@@ -2,6 +2,7 @@
 import type { Clock, Deadlines } from '../base/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { UsageBook } from '../usage/book.ts'
 import type { Store } from './contract.ts'
 
 export interface StoreContext {
@@ -9,6 +10,8 @@ export interface StoreContext {
   readonly deadlines: Deadlines
   readonly metrics: Metrics
   readonly log: Log
+  /** Kept where counters are kept. */
+  readonly usage: UsageBook
 }
 
 export interface OpenStore {

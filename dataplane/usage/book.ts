@@ -42,8 +42,15 @@ const OTHER = 'other'
 type Models = ReadonlyMap<string, { readonly model: string }>
 
 export class UsageBook {
+  /** Rows that have changed since somebody wrote them down; absent where they are not. */
+  changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
   #rows = 0
+
+  /** Takes back rows that were written down. */
+  restore(rows: Iterable<Row>): void {
+    for (const row of rows) this.#insert(nameOf(row), row)
+  }
 
   /** Adds what the attempts of a request used, and the request itself. */
   add(trace: Trace, models: Models): void {
@@ -57,6 +64,7 @@ export class UsageBook {
       if (usage === undefined && index < last) continue
       const row = this.#rowOf(trace, tenant, upstream, models.get(upstream)?.model ?? '')
       if (usage !== undefined) addUsage(row, usage)
+      this.changed?.add(row)
       if (index < last) continue
       row.requests++
       if (trace.status >= 400) row.errors++
@@ -79,7 +87,7 @@ export class UsageBook {
     const name = trace.time.slice(0, 13)
     const hour = this.#hours.get(name) ?? this.#begin(name)
     const { key = '', route, tags = '' } = trace
-    const own = `${tenant}\n${key}\n${route}\n${upstream}\n${model}\n${tags}`
+    const own = nameOf({ tenant, key, route, upstream, model, tags })
     const found = hour.rows.get(own)
     if (found !== undefined) return found
     const mine = hour.tenants.get(tenant) ?? 0
@@ -89,10 +97,15 @@ export class UsageBook {
     if (isFull && key !== OTHER)
       return this.#rowOf({ ...trace, key: OTHER, tags }, tenant, upstream, model)
     const row = { hour: name, tenant, key, route, upstream, model, tags, ...NOTHING }
-    hour.rows.set(own, row)
-    hour.tenants.set(tenant, mine + 1)
-    this.#rows++
+    this.#insert(own, row)
     return row
+  }
+
+  #insert(own: string, row: Row): void {
+    const { rows, tenants } = this.#hours.get(row.hour) ?? this.#begin(row.hour)
+    rows.set(own, row)
+    tenants.set(row.tenant, (tenants.get(row.tenant) ?? 0) + 1)
+    this.#rows++
   }
 
   #begin(name: string): Hour {
@@ -107,6 +120,12 @@ export class UsageBook {
     this.#rows -= this.#hours.get(name)?.rows.size ?? 0
     this.#hours.delete(name)
   }
+}
+
+type Named = Pick<Row, 'tenant' | 'key' | 'route' | 'upstream' | 'model' | 'tags'>
+
+function nameOf({ tenant, key, route, upstream, model, tags }: Named): string {
+  return `${tenant}\n${key}\n${route}\n${upstream}\n${model}\n${tags}`
 }
 
 interface Hour {

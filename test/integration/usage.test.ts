@@ -1,5 +1,8 @@
 /** Books of usage: rows, budgets, metrics and the upstream's own count agree, through failures. */
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import {
   type FakeUpstream,
@@ -114,4 +117,22 @@ test('gw usage shows them as a table, as JSON, and for spreadsheets', async () =
   assert.notEqual(wrong.code, 0)
   assert.match(wrong.stderr, /Group by at most 8/)
   assert.equal((await gw('usage', '--since', '9y', '--admin', adminUrl)).code, 64)
+})
+
+test('with state_dir the rows outlive the process', async () => {
+  const state_dir = await mkdtemp(join(tmpdir(), 'gw-usage-'))
+  const requests = []
+  for (let life = 0; life < 2; life++) {
+    const other = await startFront({
+      upstreams: [{ name: 'one', endpoint: one.url }],
+      routes: [{ name: 'chat', strategy: 'single', primary: 'one' }],
+      state_dir,
+    })
+    assert.equal((await other.chat()).status, 200)
+    const { rows } = await other.admin('/usage')
+    requests.push(rows[0].requests)
+    await other.process.stop()
+  }
+  await rm(state_dir, { recursive: true })
+  assert.deepEqual(requests, [1, 2])
 })

@@ -7,6 +7,7 @@ import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { openRedis } from '../../../dataplane/store/shared/open-redis.ts'
 import type { Log } from '../../../dataplane/telemetry/log.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { aClock, NOON } from '../../helpers/clock.ts'
 import { type RedisServer, startRedis } from '../../helpers/redis-server.ts'
 import { atTime } from '../../helpers/store/script-time.ts'
@@ -43,6 +44,7 @@ function opened(clock: Clock) {
     fail_open: true,
   }
   return openRedis(section, {
+    usage: new UsageBook(),
     clock,
     deadlines: new Deadlines(clock),
     metrics: createMetrics(),

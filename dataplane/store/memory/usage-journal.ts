@@ -1,0 +1,108 @@
+/** The rows of usage in `state_dir`, which outlive the process. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Clock, Deadline } from '../../base/clock.ts'
+import type { Row, UsageBook } from '../../usage/book.ts'
+import { openDatabase } from './database.ts'
+
+/** A kill loses at most this. */
+const FLUSH_MS = 1000
+/** How long a failed write waits for its repetition. */
+const RETRY_MS = 5000
+/** Rows of one write: a few milliseconds. */
+const ROWS_MAX = 1000
+
+const NAMES = ['hour', 'tenant', 'key', 'route', 'upstream', 'model', 'tags'] as const
+const AMOUNTS = [
+  'requests',
+  'errors',
+  'input_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'cost_nano_usd',
+  'estimated',
+] as const
+
+const TABLE = `CREATE TABLE IF NOT EXISTS rows (
+  ${NAMES.map((name) => `${name} TEXT NOT NULL`).join(', ')},
+  ${AMOUNTS.map((amount) => `${amount} INTEGER NOT NULL`).join(', ')},
+  PRIMARY KEY (${NAMES.join(', ')})) STRICT, WITHOUT ROWID`
+
+/** Totals, so that a write which is repeated changes nothing. */
+const UPSERT = `INSERT OR REPLACE INTO rows VALUES (${[...NAMES, ...AMOUNTS].map(() => '?').join(', ')})`
+
+export interface UsageJournalOptions {
+  readonly stateDir: string
+  readonly book: UsageBook
+  readonly clock: Clock
+  /** Called when writing begins to fail, and with undefined when it succeeds again. */
+  readonly onFailure: (error: Error | undefined) => void
+}
+
+/** A deadline: its maker adds it to the process's, and closes it in the end. */
+export class UsageJournal implements Deadline {
+  due: number
+  seat = -1
+  readonly #database: DatabaseSync
+  readonly #upsert: StatementSync
+  readonly #options: UsageJournalOptions
+  readonly #changed = new Set<Row>()
+  #failing = false
+
+  /** Throws a StateError when the folder cannot be used. */
+  constructor(options: UsageJournalOptions) {
+    const { stateDir, book, clock } = options
+    const file = { name: 'usage.sqlite', format: 1, table: TABLE, holds: 'usage' }
+    this.#options = options
+    this.#database = openDatabase(stateDir, file)
+    this.#upsert = this.#database.prepare(UPSERT)
+    // The table holds what its statements have written.
+    const rows = this.#database.prepare('SELECT * FROM rows ORDER BY hour').all()
+    book.restore(rows as unknown as Row[])
+    book.changed = this.#changed
+    this.due = clock.now() + FLUSH_MS
+  }
+
+  expire(now: number): void {
+    const isWritten = this.#flush()
+    this.due = now + (isWritten ? FLUSH_MS : RETRY_MS)
+  }
+
+  /** Writes everything that is left, and unlocks the file. */
+  close(): void {
+    while (this.#changed.size > 0 && this.#flush());
+    this.#database.close()
+  }
+
+  #flush(): boolean {
+    if (this.#changed.size === 0) return true
+    try {
+      this.#write([...this.#changed.values().take(ROWS_MAX)])
+      if (this.#failing) this.#options.onFailure(undefined)
+      this.#failing = false
+      return true
+    } catch (error) {
+      if (!this.#failing) this.#options.onFailure(error as Error)
+      this.#failing = true
+      return false
+    }
+  }
+
+  #write(rows: readonly Row[]): void {
+    const database = this.#database
+    database.exec('BEGIN')
+    try {
+      for (const row of rows)
+        this.#upsert.run(...NAMES.map((name) => row[name]), ...AMOUNTS.map((name) => row[name]))
+      const { since } = this.#options.book
+      // Hours that the book has forgotten.
+      if (since !== undefined) database.prepare('DELETE FROM rows WHERE hour < ?').run(since)
+      database.exec('COMMIT')
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK')
+      throw error
+    }
+    for (const row of rows) this.#changed.delete(row)
+  }
+}
