@@ -96,8 +96,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'GET',
     path: '/usage',
     summary:
-      'Tokens and cost of the last 31 days, as far as this process knows them: `?by=tenant,model` or any of `key`, `route`, `upstream`, ' +
-      '`tags`, `tag:NAME`, `day`, `hour`; `&hours=N`.',
+      'Tokens and cost of the last 31 days, as far as this process knows them: `?by=tenant,model` or any of `key`, ' +
+      '`route`, `upstream`, `tags`, `tag:NAME`, `day`, `hour`; `&hours=N`.',
     run: ({ query }, { gateway }) => usageOf(query, gateway),
   },
   {
