@@ -10,7 +10,7 @@ import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
 import { shownPassage } from './retrieval/passages.ts'
 import { type Admission, admit } from './stages/admit.ts'
-import { assemble } from './stages/assemble.ts'
+import { type Assembled, assemble } from './stages/assemble.ts'
 import { attempt, type Witness } from './stages/attempt.ts'
 import { classify } from './stages/classify.ts'
 import { cleared, type Guarded, guard } from './stages/guard.ts'
@@ -108,6 +108,8 @@ export async function serve(
   const admission = decided instanceof Promise ? await decided : decided
   noteAdmission(admission, visit)
   trace.max_tokens = request.maxTokens ?? admission.maxTokens
+  trace.counted_tokens = admission.counted
+  trace.counted_exact = admission.isExact
   try {
     if (request.stream)
       response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
@@ -122,15 +124,15 @@ export async function serve(
     const guarded: Guarded = isGuarded
       ? await judged(applicant, admission, visit)
       : { request, inspector }
-    const informed =
+    const assembly =
       retrieval.length === 0 || guarded.request.operation !== 'chat'
-        ? guarded.request
+        ? undefined
         : await assembled(guarded.request, admission, visit)
     // The client's own words are judged, not the passages beside them.
     const isJudged = semantic !== undefined
     const difficulty = isJudged ? await difficultyOf(guarded.request, admission, visit) : undefined
     const asked = {
-      request: informed,
+      request: assembly?.request ?? guarded.request,
       inspector: guarded.inspector,
       difficulty,
       dialect,
@@ -139,11 +141,12 @@ export async function serve(
       presence,
       witness,
     }
+    const terms = assembly === undefined ? admission : { ...admission, fits: assembly.fits }
     const { verdict } = guarded
     const reply =
       verdict === undefined
-        ? await attempt(asked, admission, gateway)
-        : await cleared(verdict, presence, () => attempt(asked, admission, gateway))
+        ? await attempt(asked, terms, gateway)
+        : await cleared(verdict, presence, () => attempt(asked, terms, gateway))
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
   } finally {
@@ -222,8 +225,8 @@ const PASSAGES_MAX = 100
 async function assembled(
   request: ChatRequest,
   admission: Admission,
-  { call, gateway, trace, response }: Visit,
-): Promise<ChatRequest> {
+  { active, call, gateway, trace, response }: Visit,
+): Promise<Assembled> {
   const searches: RetrievalTrace[] = []
   trace.retrieval = searches
   const made = await assemble(request, admission, {
@@ -232,9 +235,11 @@ async function assembled(
     presence: response.presence,
     requestId: call.id,
     note: (search) => searches.push(search),
+    reserved: active.snapshot.section.context?.reserve_completion_tokens ?? 0,
   })
   trace.passages = made.passages.slice(0, PASSAGES_MAX).map(shownPassage)
-  return made.request
+  trace.context = made.context
+  return made
 }
 
 function noteUsage(charges: readonly Charge[], trace: Trace): void {

@@ -5,6 +5,7 @@ import { apply } from './documents/apply.ts'
 import { config } from './documents/config.ts'
 import { diff } from './documents/diff.ts'
 import { run } from './run.ts'
+import { context } from './running/context.ts'
 import { explain } from './running/explain.ts'
 import { gateway } from './running/gateway.ts'
 import { guardrail } from './running/guardrail.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   usage,
   explain,
   trace,
+  context,
   upstream,
   vector,
   guardrail,

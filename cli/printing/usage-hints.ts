@@ -1,9 +1,6 @@
 /** Hints about wrong usage: where a misplaced command stands, and which option does not exist. */
 import type { Command } from 'commander'
 
-/** Named where people look for them, and not there yet. */
-const NOT_YET = ['context']
-
 /** The error as it is shown; `words` is what was typed behind the name of the tool. */
 export function withHint(text: string, command: Command, words: readonly string[]): string {
   const unknown = /unknown command '([^']+)'/.exec(text)?.[1]
@@ -17,9 +14,6 @@ export function withHint(text: string, command: Command, words: readonly string[
 }
 
 function hintAtCommand(text: string, unknown: string, program: Command): string {
-  if (program.parent === null && NOT_YET.includes(unknown)) {
-    return `error: \`${program.name()} ${unknown}\` is not supported yet by this release\n`
-  }
   const places = program.commands.flatMap((group) =>
     group.commands
       .filter((command) => command.name() === unknown)

@@ -4,7 +4,9 @@ import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
+import type { Trace } from '../telemetry/traces.ts'
 import { reportOf } from '../usage/report.ts'
+import { contextOf } from './context.ts'
 import { explanationOf } from './explanation.ts'
 import { keysListed } from './keys-listing.ts'
 import { replaceConfiguration } from './replacement.ts'
@@ -114,6 +116,14 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   },
   {
     method: 'GET',
+    path: '/context/:request_id',
+    summary:
+      'The context of one request: its count, the room in the window, the passages that were kept and left out.',
+    run: ({ params }, { gateway }) =>
+      traceOf(gateway, params.request_id ?? '', (trace) => contextOf(trace, gateway)),
+  },
+  {
+    method: 'GET',
     path: '/explain',
     summary:
       'What will happen to a request; `?model=NAME` for one route or alias, with the `verdict` on the next request; ' +
@@ -202,9 +212,13 @@ function usageOf(query: AdminRequest['query'], { usage, clock }: Gateway): Admin
   return { status: 400, body: { error: { message: report } } }
 }
 
-function traceOf(gateway: Gateway, id: string): AdminResponse {
+function traceOf(
+  gateway: Gateway,
+  id: string,
+  shown: (trace: Trace) => unknown = (trace) => trace,
+): AdminResponse {
   const trace = gateway.traces.get(id)
-  if (trace !== undefined) return ok(trace)
+  if (trace !== undefined) return ok(shown(trace))
   return missing(`There is no trace of request "${id}"; the last ${gateway.traces.size} are kept.`)
 }
 

@@ -36,8 +36,10 @@ export interface Admission {
   readonly yields: boolean
   /** The prices it is charged at; a reload changes those of later requests. */
   readonly prices: PriceList
-  /** The estimated tokens of the prompt; 0 where they were counted exactly, or not at all. */
-  readonly estimate: number
+  /** The tokens of the prompt; undefined where they were not counted. */
+  readonly counted: number | undefined
+  /** Whether `counted` is exact, and no estimate. */
+  readonly isExact: boolean | undefined
   /** Its lease in the store. */
   readonly lease: Lease
   /** How the tenant stands, by header name. */
@@ -96,7 +98,8 @@ function admission(
     fits: fitting(request, quote, lane),
     yields: limits.rules.yields(caller.tenant),
     prices: limits.prices,
-    estimate: quote.exact ? 0 : quote.prompt,
+    counted: quote.tokens === undefined ? undefined : quote.prompt,
+    isExact: quote.tokens === undefined ? undefined : quote.exact,
     lease,
     limitHeaders,
     inFlight,

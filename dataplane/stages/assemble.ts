@@ -1,12 +1,14 @@
 /** What should the model know? Passages that the route's retrieval finds for the question are put before it. */
 import type { ChatRequest } from '../inner-form.ts'
 import type { Presence } from '../presence.ts'
-import { messageOf, withMessage } from '../retrieval/inserted.ts'
+import { withMessage } from '../retrieval/inserted.ts'
 import { type FoundPassage, type Library, lookUp, type Note } from '../retrieval/look-up.ts'
 import { dropLowest, keptOf, type Passage } from '../retrieval/passages.ts'
 import { questionOf } from '../retrieval/question.ts'
 import type { Retrievals, Retriever } from '../retrieval/retrievals.ts'
+import { fitted, roomFor } from '../retrieval/room.ts'
 import { messageTokens, textTokens } from '../retrieval/token-counts.ts'
+import type { ContextTrace } from '../telemetry/traces.ts'
 import type { Target } from '../upstream/target/targets.ts'
 import type { Admission } from './admit.ts'
 
@@ -14,6 +16,10 @@ export interface Assembled {
   readonly request: ChatRequest
   /** All that were found, kept or not. */
   readonly passages: readonly Passage[]
+  /** Absent where nothing was found. */
+  readonly context?: ContextTrace
+  /** Whether prompt, passages and answer fit the target's context window. */
+  readonly fits: Admission['fits']
 }
 
 export interface Assembling {
@@ -22,9 +28,14 @@ export interface Assembling {
   readonly presence: Presence
   readonly requestId: string
   readonly note: Note
+  /** Tokens that no passage may take: `context.reserve_completion_tokens`. */
+  readonly reserved: number
 }
 
-type Terms = Pick<Admission, 'caller' | 'route' | 'lane' | 'meter' | 'totalAt'>
+type Terms = Pick<
+  Admission,
+  'caller' | 'route' | 'lane' | 'fits' | 'maxTokens' | 'meter' | 'totalAt'
+>
 
 /** Throws ERR_GW_AUXILIARY_UNAVAILABLE where a store gives no answer and is not to be skipped. */
 export async function assemble(
@@ -33,7 +44,8 @@ export async function assemble(
   assembling: Assembling,
 ): Promise<Assembled> {
   const question = questionOf(request.body)
-  if (question === undefined) return { request, passages: [] }
+  const { fits, meter } = terms
+  if (question === undefined) return { request, passages: [], fits }
   const retrievers = assembling.retrievals.of(terms.route.section)
   const found = await find(question.text, retrievers, terms, assembling)
   const { targets } = terms.lane
@@ -44,11 +56,20 @@ export async function assemble(
     if (most !== undefined) dropLowest(passages, most, 'max_context_tokens')
   }
   const passages = lists.flat()
-  const kept = keptOf(passages)
-  if (kept.length === 0) return { request, passages }
-  const message = messageOf(kept)
-  terms.meter.addedTokens += await messageTokens(String(message.content), request, targets)
-  return { request: withMessage(request, message, question.at), passages }
+  if (keptOf(passages).length === 0) return { request, passages, fits }
+  const needed = request.maxTokens ?? terms.maxTokens ?? 1
+  const room = await roomFor(request, targets, { needed, reserved: assembling.reserved })
+  const made = await fitted(passages, room.left, (text) => messageTokens(text, request, targets))
+  const added = made?.tokens ?? 0
+  const context = { ...room.context, added }
+  if (made === undefined) return { request, passages, context, fits }
+  meter.addedTokens += added
+  return {
+    request: withMessage(request, made.message, question.at),
+    passages,
+    context,
+    fits: (target) => fits(target) && room.holds(target, added),
+  }
 }
 
 async function find(

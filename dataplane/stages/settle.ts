@@ -7,7 +7,7 @@ import type { Admission } from './admit.ts'
 
 export type Settled = Pick<
   Admission,
-  'lease' | 'route' | 'lane' | 'estimate' | 'inFlight' | 'meter' | 'prices'
+  'lease' | 'route' | 'lane' | 'counted' | 'isExact' | 'inFlight' | 'meter' | 'prices'
 >
 
 /** The use of one attempt. */
@@ -21,7 +21,7 @@ export interface Charge {
 /** Returns what was charged: every attempt that used something. */
 export function settle(
   request: ModelRequest,
-  { lease, route, lane, estimate, inFlight, meter, prices }: Settled,
+  { lease, route, lane, counted, isExact, inFlight, meter, prices }: Settled,
   gateway: Charger,
 ): Charge[] {
   charge(lease, gateway)
@@ -30,7 +30,9 @@ export function settle(
   return meter.charges(request).map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
-    if (estimate > 0 && !usage.estimated) lane.learnt?.note(request, estimate, usage.promptTokens)
+    // Passages are no part of what was estimated.
+    if (isExact === false && counted !== undefined && !usage.estimated)
+      lane.learnt?.note(request, counted, usage.promptTokens - meter.addedTokens)
     const nanos = costOf(usage, prices.get(attempt.model))
     if (nanos > 0) {
       cost.at(route.name, attempt.upstream).value += nanos / 1e9

@@ -74,6 +74,21 @@ export interface RetrievalTrace {
   readonly reason?: string
 }
 
+/** The room for passages in the largest context window of the route, in tokens. */
+export interface ContextTrace {
+  /** Null where no window is known. */
+  readonly window: number | null
+  /** Kept for the answer. */
+  readonly reserved: number
+  readonly prompt: number
+  /** Whether the prompt was counted, and not estimated. */
+  readonly exact: boolean
+  /** Left for passages. */
+  readonly room: number | null
+  /** Taken by the message with passages. */
+  readonly added: number
+}
+
 /** Stages fill it in. Every field is listed here, also those that few requests have. */
 export class Trace {
   readonly request_id: string
@@ -118,6 +133,10 @@ export class Trace {
   /** Searches of vector stores, and the passages that they found. */
   retrieval: readonly RetrievalTrace[] | undefined = undefined
   passages: readonly ShownPassage[] | undefined = undefined
+  context: ContextTrace | undefined = undefined
+  /** Tokens of the prompt as the gateway counted or estimated them; absent where it had no need to. */
+  counted_tokens: number | undefined = undefined
+  counted_exact: boolean | undefined = undefined
   prompt_tokens: number | undefined = undefined
   completion_tokens: number | undefined = undefined
   usage_estimated: boolean | undefined = undefined

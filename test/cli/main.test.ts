@@ -36,7 +36,6 @@ const misuses = [
   ['an unknown command of a command', ['keys', 'creat'], /\(Did you mean create\?\)/],
   ['a command that stands elsewhere', ['validate'], /\(Did you mean gw config validate\?\)/],
   ['a command that stands twice', ['test'], /gw keys test, or gw auth test, or gw limits test/],
-  ['a command to come', ['context', 'inspect'], /^error: `gw context` is not supported yet/],
   [
     'a misspelt option that is required',
     ['config', 'validate', '--fil', 'x'],

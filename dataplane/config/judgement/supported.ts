@@ -16,7 +16,6 @@ interface Row {
 }
 
 const NOT_SUPPORTED_YET: readonly Row[] = [
-  { field: 'context' },
   { field: 'upstreams.*.provider', values: SUPPORTED_PROVIDERS },
 ]
 

@@ -5,7 +5,6 @@ import { refuseUnsupported } from '../../../dataplane/config/judgement/supported
 import { PROVIDER_NAMES, PROVIDERS } from '../../../dataplane/providers/index.ts'
 
 const REFUSED: [string, unknown][] = [
-  ['context', { context: { reserve_completion_tokens: 1 } }],
   ...PROVIDER_NAMES.filter((name) => !PROVIDERS.has(name)).map((provider): [string, unknown] => [
     'provider',
     { upstreams: [{ provider }] },

@@ -1,0 +1,47 @@
+/** `gw context`: the context that requests were sent with. */
+import { Command } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { EXIT, endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+
+interface InspectOptions extends PlaceOptions {
+  readonly requestId: string
+  readonly output: Format
+}
+
+const inspect = addPlace(
+  new Command('inspect')
+    .description(
+      'Show what a prompt was counted as, the room in its window, and the passages that were kept and left out.',
+    )
+    .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
+)
+  .addOption(formatOption())
+  .action(inspectContext)
+
+export const context = endUsageWith64(
+  new Command('context')
+    .description('Inspect the context that requests were sent with.')
+    .addCommand(inspect),
+)
+
+async function inspectContext(options: InspectOptions, command: Command): Promise<void> {
+  const { requestId: id, output } = options
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  // Pods do not know of each other, so all are asked.
+  const found = await withGateways(await askedPlace(options, command), async (gateways) => {
+    const answers = await Promise.all(
+      gateways.map((gateway) => gateway.ask(`/context/${encodeURIComponent(id)}`)),
+    )
+    return answers.find(({ status }) => status === 200)
+  })
+  const { printRemark, printValue } = await import('../../printing/output.ts')
+  if (found === undefined) {
+    process.exitCode = EXIT.no
+    return printRemark(
+      `error: No gateway that runs now knows request "${id.slice(0, 100)}"; only the last ones are kept.`,
+    )
+  }
+  if (output !== 'table') return await printValue(found.body, output)
+  const { ContextAnswer, printContext } = await import('../../trials/context-answer.ts')
+  printContext(ContextAnswer.parse(found.body))
+}

@@ -1,0 +1,72 @@
+/** The context of a request as the admin API reports it: counts, the room in the window, passages. */
+import { z } from 'zod'
+import { printLine, printTable } from '../printing/output.ts'
+
+const Count = z.number().nullish()
+
+export const ContextAnswer = z.looseObject({
+  request_id: z.string(),
+  route: z.string(),
+  upstream: z.string(),
+  status: z.number(),
+  prompt: z.looseObject({ tokens: Count, counted: z.string().nullish() }),
+  max_tokens: Count,
+  window: Count,
+  reserved: Count,
+  room: Count,
+  added: z.number(),
+  used: z.looseObject({ prompt_tokens: Count, completion_tokens: Count }),
+  searches: z.array(z.looseObject({ name: z.string(), store: z.string(), outcome: z.string() })),
+  passages: z.array(
+    z.looseObject({
+      store: z.string(),
+      id: z.string(),
+      score: z.number(),
+      tokens: z.number(),
+      kept: z.boolean(),
+      reason: z.string().nullish(),
+    }),
+  ),
+})
+
+type ContextAnswer = z.output<typeof ContextAnswer>
+
+export function printContext(answer: ContextAnswer): void {
+  const { prompt, window, reserved, room, used, searches, passages } = answer
+  const facts: [string, string][] = [
+    ['request', `${answer.request_id}, ${answer.status}`],
+    ['route', `${answer.route}, upstream ${answer.upstream}`],
+    ['prompt', countedText(prompt)],
+    ['max_tokens', String(answer.max_tokens ?? 'not given')],
+    ['window', windowText(window, reserved)],
+    ['passages', `${answer.added} tokens of ${room ?? 'any number'} that were left for them`],
+    ['used', `${used.prompt_tokens ?? '-'} prompt, ${used.completion_tokens ?? '-'} completion`],
+  ]
+  for (const [label, value] of facts) printLine(`${label.padEnd(10)}  ${value}`)
+  for (const { name, store, outcome } of searches)
+    printLine(`searched    ${name} in ${store}: ${outcome}`)
+  if (passages.length === 0) return
+  printLine('')
+  printTable(
+    ['STORE', 'PASSAGE', 'SCORE', 'TOKENS', 'KEPT', 'WHY'],
+    passages.map((one) => [
+      one.store,
+      one.id,
+      one.score.toFixed(3),
+      one.tokens,
+      one.kept ? 'yes' : 'no',
+      one.reason ?? '',
+    ]),
+  )
+}
+
+function countedText({ tokens, counted }: ContextAnswer['prompt']): string {
+  return tokens === undefined || tokens === null
+    ? 'not counted: no budget, and it fits every window'
+    : `${tokens} tokens (${counted ?? 'estimate'})`
+}
+
+function windowText(window: ContextAnswer['window'], reserved: ContextAnswer['reserved']): string {
+  const size = window === undefined || window === null ? 'not known' : `${window} tokens`
+  return reserved === undefined || reserved === null ? size : `${size}, ${reserved} for the answer`
+}
