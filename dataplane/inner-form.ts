@@ -63,6 +63,8 @@ interface RequestFacts {
   readonly edits?: ReadonlyMap<string, string | undefined>
   /** Sealed parts are left out: only the account that made them can open them. */
   readonly isUnsealed?: boolean
+  /** The model is not asked to think, because it cannot. */
+  readonly isUnthinking?: boolean
   /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */
   readonly isRewritten?: boolean
   /** Members of `bytes` that are not to be sent; `body` is without them already. */

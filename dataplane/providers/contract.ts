@@ -195,7 +195,7 @@ export interface WireMeaning {
 }
 
 /** Another form in which the same upstream may take the request. */
-export type Concession = 'translated' | 'unsealed'
+export type Concession = 'translated' | 'unsealed' | 'unthinking'
 
 /**
  * Why an attempt failed, in the classes that decide what happens next:

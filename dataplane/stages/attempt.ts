@@ -186,15 +186,16 @@ async function writeOtherwise(
   await recall(request, dialect.reading)
   if (presence.state === 'over') return undefined
   try {
-    return encodeFor(unsealed(request, way.conceded), encodingFor(target, way))
+    return encodeFor(inForms(request, way.conceded), encodingFor(target, way))
   } catch (error) {
     if (error instanceof Unsupported) return undefined
     throw error
   }
 }
 
-function unsealed(request: ModelRequest, { forms }: Conceded): ModelRequest {
-  return forms.includes('unsealed') ? { ...request, isUnsealed: true } : request
+function inForms(request: ModelRequest, { forms }: Conceded): ModelRequest {
+  const [isUnsealed, isUnthinking] = [forms.includes('unsealed'), forms.includes('unthinking')]
+  return isUnsealed || isUnthinking ? { ...request, isUnsealed, isUnthinking } : request
 }
 
 /** undefined where the target cannot do what is asked: it is passed over. */

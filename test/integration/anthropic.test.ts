@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI from 'openai'
-import { type Reply, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { failing, type Reply, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import {
   type AnswerCase,
   CANONICAL,
@@ -236,4 +236,43 @@ test('what cannot be translated is refused at once and holds no place', async ()
   assert.equal(messages.asked.length, 0)
   assert.equal(await front.value('gw_upstream_in_flight{upstream="narrow"}'), 0)
   assert.equal((await front.chat({ model: 'narrow' })).status, 200)
+})
+
+const FOREIGN = failing(400, {
+  type: 'invalid_request_error',
+  message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
+})
+const THOUGHT = { type: 'thinking', thinking: 'Hm', signature: 's' }
+
+test('thinking that another account signed is taken out, for clients of either API', async () => {
+  const call = { id: 'toolu_1', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const history = [
+    question.messages[0],
+    { role: 'assistant', tool_calls: [call], thinking_blocks: [THOUGHT] },
+    { role: 'tool', tool_call_id: 'toolu_1', content: '{}' },
+  ]
+  const toolUse = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: '{}' }
+  const native = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: [THOUGHT, toolUse] },
+    { role: 'user', content: [result] },
+  ]
+  for (const [path, body] of [
+    ['chat/completions', { messages: history, reasoning_effort: 'low' }],
+    ['messages', { messages: native, max_tokens: 4096, thinking: { type: 'adaptive' } }],
+  ] as const) {
+    messages.asked.length = 0
+    messages.script.push(FOREIGN, answering('texts and tools'))
+    const answer = await fetch(`${front.process.url}/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chat', ...body }),
+    })
+    assert.equal(answer.status, 200, await answer.text())
+    const [first, second] = messages.asked.map((one) => JSON.stringify(one.body))
+    assert.match(first ?? '', /"signature":"s"/)
+    assert.doesNotMatch(second ?? '', /signature|"thinking"/)
+    assert.match(second ?? '', /toolu_1/)
+  }
 })

@@ -20,28 +20,38 @@ export function passedBody(request: ChatRequest, { model }: ProviderSettings): B
   const { bytes, spans } = request
   const edits = new Map<string, string | undefined>()
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
-  const messages = bytes.includes(SIGNATURE) ? signedMessages(request) : undefined
+  const { isUnsealed } = request
+  const isThinking = isUnsealed || bytes.includes(SIGNATURE)
+  const messages = isThinking ? without(isUnsealed ? isThought : isUnsigned, request) : undefined
   if (messages !== undefined) edits.set('messages', messages)
+  // A turn that goes on behind calls of tools may only go on thinking with the thinking before them.
+  if (isUnsealed && spans.has('thinking')) edits.set('thinking', undefined)
   return editMembers(bytes, spans, edits)
 }
 
-/**
- * Thinking of another provider has no signature, and the API refuses it. Undefined where it has no such block.
- */
-function signedMessages({ bytes, spans }: ChatRequest): string | undefined {
+type Test = (block: unknown) => boolean
+
+/** The messages without some of their blocks; undefined where they have no such block. */
+function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | undefined {
   const span = spans.get('messages')
   if (span === undefined) return undefined
   const messages = listOf(parsed(bytes.toString('utf8', span.start, span.end))).map(recordOf)
-  if (!messages.some(({ content }) => listOf(content).some(isUnsigned))) return undefined
+  if (!messages.some(({ content }) => listOf(content).some(isLeftOut))) return undefined
   const kept = messages.map((message) => {
     const { content } = message
     return Array.isArray(content)
-      ? { ...message, content: content.filter((block) => !isUnsigned(block)) }
+      ? { ...message, content: content.filter((block) => !isLeftOut(block)) }
       : message
   })
   return JSON.stringify(kept.filter(({ content }) => !Array.isArray(content) || content.length > 0))
 }
 
+function isThought(block: unknown): boolean {
+  const { type } = recordOf(block)
+  return type === 'thinking' || type === 'redacted_thinking'
+}
+
+/** Thinking of another provider has no signature, and the API refuses it. */
 function isUnsigned(block: unknown): boolean {
   const { type, signature } = recordOf(block)
   return type === 'thinking' && signature === ''

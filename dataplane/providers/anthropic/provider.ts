@@ -9,6 +9,7 @@ import { facts } from './facts.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
 import { leftOutOf, messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
+import { withConcession } from './thoughts.ts'
 
 /** Later versions refuse more of what clients send. */
 const API_VERSION = '2023-06-01'
@@ -52,7 +53,8 @@ export const anthropic: Provider = {
       sameWire: sameWire(RECOGNISERS),
     },
   },
-  classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
+  classify: (status, headers, body) =>
+    withConcession(classifyAnswer(RECOGNISERS, status, headers, body)),
 }
 
 function translatedBody(

@@ -58,7 +58,7 @@ export function messagesRequest(
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound ?? MAX_TOKENS_DEFAULT
-  const thoughtsOf = thoughtsFor(settings.model)
+  const thoughtsOf = thoughtsFor(settings.model, request)
   const { effort, thinking } = thinkingOf(body, settings.model, maxTokens, thoughtsOf)
   const format = formatOf(body)
   const system = systemOf(body.messages, wantsJson(body) ? JSON_INSTRUCTION : undefined)

@@ -2,8 +2,9 @@
  * Signed and unreadable thinking, which the API wants back before the calls of tools that followed it. It travels to the
  * client and back within the message, so that any replica has it; what a client drops is remembered here for a while.
  */
-import type { ChatMessage, Thought, ToolCall } from '../../inner-form.ts'
+import type { ChatMessage, ChatRequest, Thought, ToolCall } from '../../inner-form.ts'
 import { listOf, recordOf, textOf } from '../../json/values.ts'
+import type { Failure } from '../contract.ts'
 import { Remembered } from '../remembered.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -25,7 +26,8 @@ export function keepThoughts(
 }
 
 /** For a history that goes to this model: no other accepts what it has signed. */
-export function thoughtsFor(model: string): ThoughtsOf {
+export function thoughtsFor(model: string, { isUnsealed }: ChatRequest): ThoughtsOf {
+  if (isUnsealed) return NO_THOUGHTS
   return (message) => {
     const kept = remembered.get(textOf(recordOf(listOf(message.tool_calls)[0]).id) ?? '') ?? []
     const maker = kept[0]?.model
@@ -45,6 +47,14 @@ export function thoughtIn(block: Json, vouching = textOf(block.model)): Thought[
   if (type === 'thinking' && signature)
     return [{ type, thinking: textOf(block.thinking) ?? '', signature, ...model }]
   return type === 'redacted_thinking' && data ? [{ type, data, ...model }] : []
+}
+
+/** Another account or family of models signed it, which takes the request without it. */
+const FOREIGN = /invalid `?signature`? in `?thinking`? block/i
+
+export function withConcession(failure: Failure): Failure {
+  const isForeign = failure.class === 'client' && FOREIGN.test(failure.message)
+  return isForeign ? { ...failure, concession: 'unsealed' } : failure
 }
 
 /** Puts together the thinking of a stream, and remembers it once its first call begins. */

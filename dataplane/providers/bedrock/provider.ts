@@ -1,4 +1,5 @@
 /** Amazon Bedrock's Converse API. */
+import { withConcession } from '../anthropic/thoughts.ts'
 import type { Provider, ProviderSettings } from '../contract.ts'
 import { membersLeftOut } from '../unsupported.ts'
 import { readAnswer } from './answer.ts'
@@ -46,7 +47,7 @@ export const bedrock: Provider = {
       decode: readEmbeddings,
     },
   },
-  classify,
+  classify: (status, headers, body) => withConcession(classify(status, headers, body)),
   openCredentials: credentialSource,
   sign: (final, settings) => signerOf(settings, final.origin)?.sign(final) ?? {},
 }

@@ -47,13 +47,14 @@ const TIERS: Readonly<Record<string, string>> = {
 }
 
 export function converseRequest(
-  { body }: ChatRequest,
+  request: ChatRequest,
   model: string,
   bound: number | undefined,
 ): Json {
+  const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
-  const thoughtsOf = thoughtsFor(model)
+  const thoughtsOf = thoughtsFor(model, request)
   const { sampling, effort, fields, wantsThoughts } = traitsOf(body, model, maxTokens, thoughtsOf)
   const { toolConfig, choice } = toolsOf(body, model)
   const inference = {

@@ -28,7 +28,7 @@ export const ollama: Provider = {
         path: '/api/chat',
         headers: headersOf(settings, request.stream ? LINES.mediaType : 'application/json'),
         body: JSON.stringify(chatRequest(request, settings, maxTokens)),
-        leftOut: leftOutOf(request.body),
+        leftOut: leftOutOf(request),
       }),
       decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
       openStream: (request, origin) => openAnswerStream(request, origin, RECOGNISERS),
@@ -43,7 +43,11 @@ export const ollama: Provider = {
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),
     },
   },
-  classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
+  classify(status, headers, body) {
+    const failure = classifyAnswer(RECOGNISERS, status, headers, body)
+    const isThoughtless = status === 400 && failure.message.endsWith('does not support thinking')
+    return isThoughtless ? { ...failure, concession: 'unthinking' } : failure
+  },
 }
 
 function headersOf({ credential }: ProviderSettings, accept: string): Headers {

@@ -57,7 +57,7 @@ const EFFORTS: Readonly<Record<string, unknown>> = {
 }
 
 export function chatRequest(
-  { body, stream }: ChatRequest,
+  { body, stream, isUnthinking }: ChatRequest,
   { model, contextWindow }: ProviderSettings,
   bound: number | undefined,
 ): Json {
@@ -65,7 +65,7 @@ export function chatRequest(
   const tools = toolsOf(body)
   const options = optionsOf(body, bound, contextWindow)
   const format = formatOf(body)
-  const think = rowOf(EFFORTS, body.reasoning_effort)
+  const think = isUnthinking ? undefined : rowOf(EFFORTS, body.reasoning_effort)
   return {
     model,
     messages: messagesOf(body.messages),
@@ -83,8 +83,9 @@ export function chatRequest(
 }
 
 /** Of `tool_choice` only the names have an effect: nothing forces the model to call. */
-export function leftOutOf(body: ChatBody): string[] {
-  const names = membersLeftOut(body, TAKEN, CANNOT)
+export function leftOutOf({ body, isUnthinking }: ChatRequest): string[] {
+  const unasked = isUnthinking ? ['reasoning_effort'] : []
+  const names = [...membersLeftOut(body, TAKEN, CANNOT), ...unasked]
   const isObeyed = body.tool_choice === 'auto' || body.tool_choice === 'none'
   return isObeyed ? names.filter((name) => name !== 'tool_choice') : names
 }

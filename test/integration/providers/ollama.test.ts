@@ -59,3 +59,19 @@ test('where one call is wanted, one is passed on', async () => {
   const streamed = await client.chat.completions.stream(asked).finalChatCompletion()
   assert.equal(streamed.choices[0]?.message.tool_calls?.length, 1)
 })
+
+test('a model that cannot think is asked again without thinking', async () => {
+  api.asked.splice(0)
+  api.script.push((outgoing) => {
+    outgoing.writeHead(400, { 'content-type': 'application/json' })
+    outgoing.end('{"error":"\\"upstream-m\\" does not support thinking"}')
+  })
+  const messages = [{ role: 'user' as const, content: 'Hi' }]
+  const asked = { model: 'chat', messages, reasoning_effort: 'low' as const }
+  const { choices } = await client.chat.completions.create(asked)
+  assert.equal(choices[0]?.message.content, 'You said: Hi')
+  assert.deepEqual(
+    api.asked.map(({ body }) => body.think),
+    ['low', undefined],
+  )
+})
