@@ -116,7 +116,7 @@ async function openPool(section: StoreSection, whole: Section): Promise<Pool> {
     database: decodeURIComponent(url.pathname.slice(1)) || user,
     // Set, so that neither the environment nor a file of the host says otherwise.
     password: section.api_key ?? decodeURIComponent(url.password),
-    ssl: sslOf(url, whole),
+    ssl: sslOf(url, host, whole),
     stream: () => new CheckedSocket(),
     max: CONNECTIONS,
     connectionTimeoutMillis: section.timeout_ms,
@@ -129,9 +129,11 @@ async function openPool(section: StoreSection, whole: Section): Promise<Pool> {
 }
 
 /** Certificates are always verified; `sslmode` absent or `disable` is a connection without TLS. */
-function sslOf(url: URL, { tls }: Section) {
+function sslOf(url: URL, host: string, { tls }: Section) {
   const mode = url.searchParams.get('sslmode') ?? 'disable'
-  return mode === 'disable' ? false : { secureContext: secureContextOf(tls) }
+  if (mode === 'disable') return false
+  // Without the host, the certificate of an address would be compared with "localhost".
+  return { secureContext: secureContextOf(tls), rejectUnauthorized: true, host }
 }
 
 /** Connects to addresses that may be dialled alone. */

@@ -1,7 +1,7 @@
 /** A real Postgres with pgvector in a folder of the test. */
 import { execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,8 +12,9 @@ import type { StoredPassage } from './chroma-server.ts'
 import { storePackages } from './programs.ts'
 
 export interface PostgresServer {
-  /** A connection string without the password. */
+  /** A connection string without the password, which every connection needs. */
   readonly url: string
+  readonly password: string
   ask(text: string, values?: readonly unknown[]): Promise<readonly object[]>
   /** Replaces the table. */
   fill(table: string, passages: readonly StoredPassage[]): Promise<void>
@@ -22,6 +23,7 @@ export interface PostgresServer {
 
 /** Postgres refuses to run as root. */
 const ANYBODY = 65_534
+const PASSWORD = 'postgres-password-of-the-test'
 const AS: SpawnOptions = process.getuid?.() === 0 ? { uid: ANYBODY, gid: ANYBODY } : {}
 
 export async function startPostgres(): Promise<PostgresServer> {
@@ -30,7 +32,15 @@ export async function startPostgres(): Promise<PostgresServer> {
   const data = join(folder, 'data')
   await mkdir(data, { mode: 0o700 })
   if (AS.uid !== undefined) for (const one of [folder, data]) await chown(one, ANYBODY, ANYBODY)
-  const quick = ['--auth=trust', '--username=postgres', '--no-sync', '--no-instructions']
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, PASSWORD, { mode: 0o644 })
+  const quick = [
+    '--auth=scram-sha-256',
+    `--pwfile=${passwordFile}`,
+    '--username=postgres',
+    '--no-sync',
+    '--no-instructions',
+  ]
   const options = { ...AS, cwd: folder }
   await promisify(execFile)(join(programs, 'initdb'), [...quick, '-D', data], options)
   const port = await freePort()
@@ -42,7 +52,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   )
   const exited = once(child, 'exit')
   const connect = async () => {
-    const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' })
+    const place = { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' }
+    const client = new Client({ ...place, password: PASSWORD })
     client.on('error', () => {})
     await client.connect()
     return client
@@ -57,6 +68,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await ask('CREATE EXTENSION vector')
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    password: PASSWORD,
     ask,
     async fill(table, passages) {
       const [first] = passages

@@ -34,25 +34,41 @@ const KEYS = {
   globex: aKey({ id: 'g', tenant: 'globex' }),
 }
 const shared = { collection: 'docs', embedding: { upstream: 'embedder' }, timeout_ms: 10_000 }
+const api_key = '${env:POSTGRES_PASSWORD}'
 const STORES = [
   { name: 'chroma', provider: 'chroma', endpoint: chroma.url, tenant_field: 'tenant' },
-  { name: 'pgvector', provider: 'pgvector', endpoint: postgres.url, tenant_field: 'tenant' },
-  { name: 'member', provider: 'pgvector', endpoint: postgres.url, tenant_field: 'metadata.tenant' },
+  {
+    name: 'pgvector',
+    provider: 'pgvector',
+    endpoint: postgres.url,
+    api_key,
+    tenant_field: 'tenant',
+  },
+  {
+    name: 'member',
+    provider: 'pgvector',
+    endpoint: postgres.url,
+    api_key,
+    tenant_field: 'metadata.tenant',
+  },
   { name: 'qdrant', provider: 'qdrant', endpoint: qdrant.url, tenant_field: 'metadata.tenant' },
 ]
+const LOCKED = { ...STORES[1], name: 'locked', api_key: '${env:WRONG_PASSWORD}' }
 const GONE = { ...STORES[1], name: 'gone', collection: 'public.gone' }
-const names = [...STORES.map(({ name }) => name), 'gone']
-const front = await startFront({
+const names = [...STORES.map(({ name }) => name), 'gone', 'locked']
+const configuration = {
   api_keys: Object.values(KEYS).map(({ record }) => record),
   rate_limits: { default: { requests_per_minute: 1_000_000, concurrent_requests: 64 } },
   upstreams: [
     { name: 'up', endpoint: upstream.url },
     { name: 'embedder', endpoint: embedder.url },
   ],
-  vector_stores: [...STORES, GONE].map((store) => ({ ...shared, ...store })),
+  vector_stores: [...STORES, GONE, LOCKED].map((store) => ({ ...shared, ...store })),
   retrieval: names.map((name) => ({ name, top_k: 3 })),
   routes: names.map((name) => ({ name, strategy: 'single', primary: 'up', retrieval: [name] })),
-})
+}
+const env = { POSTGRES_PASSWORD: postgres.password, WRONG_PASSWORD: 'wrong-password' }
+const front = await startFront(configuration, { env })
 after(async () => {
   await front.process.stop()
   const all = [upstream.close(), embedder.close(), qdrant.close()]
@@ -127,6 +143,20 @@ test('in 1,000 questions of two tenants, no passage is of the other one', async 
   context.diagnostic('1,000 questions, 0 passages of the other tenant')
 })
 
+test('a wrong password is a 503, and stands nowhere', async () => {
+  const refused = await ask('acme', 'locked', 'shipping')
+  assert.equal(refused.status, 503)
+  const traces = JSON.stringify(await front.admin('/traces?limit=1'))
+  assert.match(traces, /password authentication failed/)
+  const shown = [
+    refused.text,
+    traces,
+    front.process.output(),
+    JSON.stringify(await front.admin('/status')),
+  ]
+  for (const text of shown) assert.doesNotMatch(text, /wrong-password|postgres-password/)
+})
+
 test('a table that is missing is a 503, and is found once it is there', async () => {
   const missing = await ask('acme', 'gone', 'shipping')
   assert.equal(missing.status, 503)
@@ -149,5 +179,5 @@ test('connections to Postgres are kept, and bounded for each store', async () =>
     "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'gw'",
   )
   const { open } = row as { readonly open: number }
-  assert.ok(open > 0 && open <= 16, `${open} connections`)
+  assert.ok(open > 0 && open <= 24, `${open} connections`)
 })
