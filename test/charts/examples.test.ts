@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { CHART, readChart } from '../helpers/kubernetes/chart.ts'
 
 const TOOL = join(import.meta.dirname, '../../cli/main.ts')
-const examples = readdirSync(join(CHART, 'examples'))
+const examples = readdirSync(join(CHART, 'examples')).filter((name) => name.endsWith('.yaml'))
 const kindOf = (file: string) => parse(readChart(`examples/${file}`)).kind
 
 /** What a file alone cannot know: keys that are resources, and what is only there where the gateway runs. */
