@@ -2,7 +2,7 @@
 import { anthropicCountTokens, anthropicMessages } from './anthropic-messages/api.ts'
 import type { Api } from './contract.ts'
 import { echoHeaders } from './health/echo-headers.ts'
-import { healthz, readyz } from './health/health.ts'
+import { healthz, readyz, root } from './health/health.ts'
 import { openAiChat } from './openai-chat/api.ts'
 import { openAiCompletions } from './openai-completions/api.ts'
 import { openAiEmbeddings } from './openai-embeddings/api.ts'
@@ -22,4 +22,5 @@ export const APIS: readonly Api[] = [
   echoHeaders,
   healthz,
   readyz,
+  root,
 ]

@@ -123,7 +123,7 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
   ['bad JSON before an unknown model', { body: '{"model":"x"' }, 400, 'ERR_GW_INVALID_REQUEST'],
   ['an unknown model', { body: CHAT_BODY.replace('chat', 'x') }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
   ['an unknown path', { path: '/v2/chat' }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
-  ['the root', { path: '/', method: 'GET' }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
+  ['a POST to the root', { path: '/', method: 'POST' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   [
     'the admin API at the client port',
     { path: '/config', method: 'GET' },

@@ -88,6 +88,7 @@ test('during the drain delay it is not ready, serves on, and closes what it answ
   const readiness = await fetch(`${front.process.url}/readyz`)
   assert.equal(readiness.status, 503)
   assert.equal(readiness.headers.get('connection'), 'close')
+  assert.equal((await fetch(`${front.process.url}/`)).status, 503)
   assert.equal((await front.admin('/status')).state, 'draining')
   upstream.reply = whole()
   const fresh = await front.chat()

@@ -1,4 +1,4 @@
-/** GET /healthz and /readyz: for load balancers and the kubelet, without a key. */
+/** GET /healthz, /readyz and /: for load balancers and the kubelet, without a key. */
 import type { Api } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
 
@@ -24,3 +24,6 @@ export const readyz: Api = {
     else response.send(200, 'application/json', '{"status":"ready"}')
   },
 }
+
+/** Several load balancers probe this path unless another one is written. */
+export const root: Api = { ...readyz, path: '/', summary: 'The same as `/readyz`.' }

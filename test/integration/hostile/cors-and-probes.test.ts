@@ -18,6 +18,9 @@ const BAD_TYPE = { 'content-type': 'text/plain' }
 const PROBES: readonly [string, string, string][] = [
   ['GET', '/healthz', '{"status":"ok"}'],
   ['GET', '/readyz', '{"status":"ready"}'],
+  ['GET', '/', '{"status":"ready"}'],
+  ['HEAD', '/', ''],
+  ['GET', '/?from=balancer', '{"status":"ready"}'],
   ['HEAD', '/healthz', ''],
   ['HEAD', '/readyz', ''],
   ['GET', '/healthz?from=balancer', '{"status":"ok"}'],
