@@ -46,7 +46,8 @@ const selfHosted = PROVIDER_SPELLINGS.filter((letters) => {
 const credential: Rule = {
   rule: "self.matches('^[$][{](env|secret):[^{}]+[}]$')",
   message:
-    'must be one reference: ${secret:NAME/KEY} or ${env:NAME}; no file is read in a cluster, and no credential stands here',
+    'must be one reference: ${secret:NAME/KEY} or ${env:NAME}; no file is read in a cluster, and no credential stands here. ' +
+    'If it was one: did Flux substitute it? Annotate the resource kustomize.toolkit.fluxcd.io/substitute: disabled',
 }
 
 const upstreamRules: readonly Rule[] = [
@@ -204,7 +205,8 @@ const DRESS: Readonly<Record<string, Tree>> = {
   upstreams: listMap('name'),
   'upstreams[]': rules(...upstreamRules),
   'upstreams[].provider': rules(provider),
-  'upstreams[].api_key': { maxLength: 1024, ...rules(credential) },
+  // An empty one is for the rule to refuse, which says why.
+  'upstreams[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
   'upstreams[].headers': { maxProperties: 64 },
   'upstreams[].tokenizer': rules(tokenizer),
   routes: listMap('name'),
@@ -227,7 +229,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'auth.jwt[].routes_from.map': { maxProperties: 1024 },
   'auth.jwt[].jwks.keys[]': { maxProperties: 32 },
   vector_stores: listMap('name'),
-  'vector_stores[].api_key': { maxLength: 1024, ...rules(credential) },
+  'vector_stores[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
   retrieval: listMap('name'),
   guardrails: listMap('name'),
   'guardrails[].headers': { maxProperties: 64 },

@@ -31,6 +31,13 @@ for (const file of examples.filter((name) => kindOf(name) === 'GatewayConfig')) 
   })
 }
 
+test('Flux leaves every example as it is', () => {
+  for (const file of examples) {
+    const { annotations } = parse(readChart(`examples/${file}`)).metadata
+    assert.equal(annotations['kustomize.toolkit.fluxcd.io/substitute'], 'disabled', file)
+  }
+})
+
 test('the README of the chart lists every example', () => {
   for (const file of examples)
     assert.ok(readChart('README.md').includes(`(examples/${file})`), file)

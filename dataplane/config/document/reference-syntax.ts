@@ -67,3 +67,8 @@ export function isReference(text: string): boolean {
   const pieces = splitReferences(text)
   return pieces.length === 1 && pieces[0] !== undefined && 'reference' in pieces[0]
 }
+
+/** Flux takes a reference for a variable that it does not know, and leaves an empty text. */
+export const EMPTIED_FIX =
+  'Write a value. Did Flux substitute it? Annotate the resource kustomize.toolkit.fluxcd.io/substitute: disabled, ' +
+  'or write $${...} for ${...}.'

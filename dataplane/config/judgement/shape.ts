@@ -2,6 +2,7 @@
 
 import type { z } from 'zod'
 import { valueBelow } from '../../json/values.ts'
+import { EMPTIED_FIX } from '../document/reference-syntax.ts'
 import { GatewayConfig } from '../schema/index.ts'
 import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
 import { Suggestions } from './nearest.ts'
@@ -213,6 +214,7 @@ function boundOf(issue: { origin: string; inclusive?: boolean }, bound: number, 
 }
 
 function outOfBounds(path: Path, value: unknown, bound: string): Finding {
+  if (value === '') return refuse(path, 'is empty', EMPTIED_FIX)
   const isSized = Array.isArray(value) || typeof value === 'string'
   const message = `${Array.isArray(value) ? 'the list' : show(value)} is out of bounds`
   return refuse(path, message, isSized ? `Give it ${bound}.` : `Write a number of ${bound}.`)

@@ -113,6 +113,20 @@ const PROVIDERS: Row[] = [
     fix: 'cohere',
   },
   {
+    name: 'a credential that a pipeline has emptied',
+    yaml: upstream('provider: openai\napi_key: "" # here'),
+    path: 'gw.upstreams[0].api_key',
+    says: 'is empty',
+    fix: 'Did Flux substitute it?',
+  },
+  {
+    name: 'a header of which a pipeline has left the scheme',
+    yaml: upstream('provider: openai\nheaders:\n  Authorization: "Bearer " # here'),
+    path: 'gw.upstreams[0].headers.Authorization',
+    says: 'holds no credential',
+    fix: 'Did Flux substitute it?',
+  },
+  {
     name: 'a literal credential',
     yaml: upstream('provider: openai\napi_key: sk-secret # here'),
     path: 'gw.upstreams[0].api_key',

@@ -46,6 +46,14 @@ const ROWS: Row[] = [
     fix: 'List upstreams',
   },
   {
+    name: 'a header that is empty',
+    yaml: `  upstreams:
+    - {name: a, provider: vllm, model: m, endpoint: "http://a:1", headers: {x-team: ""}} # here`,
+    path: 'gw.upstreams[0].headers.x-team',
+    says: 'is empty',
+    fix: 'Did Flux substitute it?',
+  },
+  {
     name: 'a short keep-alive',
     yaml: '  gateway:\n    keepalive_seconds: 30 # here',
     path: 'gw.gateway.keepalive_seconds',

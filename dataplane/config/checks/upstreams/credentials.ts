@@ -2,7 +2,7 @@
 
 import { isRecord, listBelow, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
-import { isReference, splitReferences } from '../../document/reference-syntax.ts'
+import { EMPTIED_FIX, isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
@@ -34,7 +34,18 @@ const credentialHeadersAreReferences: Check = (_section, { written }) =>
       CREDENTIAL_HEADERS.has(name.toLowerCase()) &&
       typeof value === 'string' &&
       !value.includes('${')
-        ? [literal([...path, name])]
+        ? [isEmptied(value) ? emptied([...path, name]) : literal([...path, name])]
+        : [],
+    )
+  })
+
+/** It is sent as it is, and an upstream may say no more than that a credential is missing. */
+const headersHaveValues: Check = (_section, { written }) =>
+  headerPaths(written).flatMap((path) => {
+    const headers = valueBelow(written, ...path)
+    return Object.entries(isRecord(headers) ? headers : {}).flatMap(([name, value]) =>
+      value === '' && !CREDENTIAL_HEADERS.has(name.toLowerCase())
+        ? [warn([...path, name], 'is empty', EMPTIED_FIX)]
         : [],
     )
   })
@@ -98,6 +109,7 @@ function isKeyDocument(upstream: UpstreamSection): boolean {
 export const credentialChecks = [
   apiKeysAreReferences,
   credentialHeadersAreReferences,
+  headersHaveValues,
   passwordsAreReferences,
   apiKeysAreOneLine,
 ]
@@ -109,6 +121,15 @@ function headerPaths(written: unknown): Path[] {
     at('alerts', 'headers'),
     at('telemetry', 'otlp_headers'),
   ]
+}
+
+/** Nothing, or the scheme alone: what is left of `Bearer ${env:KEY}`. */
+function isEmptied(value: string): boolean {
+  return /^([A-Za-z]+ +)?$/.test(value)
+}
+
+function emptied(path: Path): Finding {
+  return refuse(path, 'holds no credential', EMPTIED_FIX)
 }
 
 function literal(path: Path): Finding {
