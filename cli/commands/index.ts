@@ -4,6 +4,7 @@ import { completion } from './completion.ts'
 import { apply } from './documents/apply.ts'
 import { config } from './documents/config.ts'
 import { diff } from './documents/diff.ts'
+import { expose } from './documents/expose.ts'
 import { run } from './run.ts'
 import { context } from './running/context.ts'
 import { explain } from './running/explain.ts'
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   config,
   diff,
   apply,
+  expose,
   status,
   keys,
   auth,

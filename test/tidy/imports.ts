@@ -84,7 +84,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'package.json',
     ],
   ],
-  ['charts/', ['charts/', 'operator/rbac.ts']],
+  ['charts/', ['charts/', 'operator/rbac.ts', 'dataplane/json/values.ts']],
   [
     'cli/',
     [
@@ -98,6 +98,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/kube/objects.ts',
       'operator/workload/names.ts',
       'operator/workload/rolls.ts',
+      'operator/workload/route.ts',
       'dataplane/admin/place.ts',
       'dataplane/config/',
       'dataplane/json/',

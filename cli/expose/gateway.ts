@@ -1,0 +1,40 @@
+/** How a gateway is reached, as its file says. */
+import { WorkloadSpec } from '../../crds/workload.ts'
+import { parseDocument } from '../../dataplane/config/document/document.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { Written } from '../apply/document.ts'
+import { printRemark } from '../printing/output.ts'
+
+export interface Reached {
+  readonly name?: string
+  readonly namespace?: string
+  readonly port?: number
+  readonly hostnames: readonly string[]
+  /** The Gateway of `spec.route`; the operator makes its HTTPRoute. */
+  readonly parent?: { readonly name: string; readonly namespace?: string }
+}
+
+/** Undefined, and said so, where the file holds no gateway. */
+export function reachedBy({ name: file, text }: Written): Reached | undefined {
+  const { document } = parseDocument(text, file)
+  const tree = document?.tree
+  const spec = WorkloadSpec.safeParse(valueBelow(tree, 'spec') ?? {})
+  if (document === undefined || !spec.success) {
+    printRemark(`refused: ${file}: ask gw config validate what is wrong with it`)
+    return undefined
+  }
+  const { service, route } = spec.data
+  const [parent] = route?.parentRefs ?? []
+  const plain = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  const name = plain(valueBelow(tree, 'metadata', 'name'))
+  const namespace = plain(valueBelow(tree, 'metadata', 'namespace'))
+  return {
+    ...(name && { name }),
+    ...(namespace && { namespace }),
+    port: service.port,
+    hostnames: route?.hostnames ?? [],
+    ...(parent && {
+      parent: { name: parent.name, ...(parent.namespace && { namespace: parent.namespace }) },
+    }),
+  }
+}

@@ -1,0 +1,41 @@
+/** The HTTPRoute of a gateway: only the gateway bounds the time of a request and repeats one. */
+import type { WorkloadSpec } from '../../crds/workload.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { metadataOf } from './names.ts'
+import type { WorkloadSettings } from './settings.ts'
+
+const GROUP = 'gateway.networking.k8s.io'
+export const HTTP_ROUTE = { apiVersion: `${GROUP}/v1`, kind: 'HTTPRoute' } as const
+
+export function httpRouteOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
+  const { route, service } = spec
+  if (route === undefined) return undefined
+  const { name } = gateway.metadata
+  return {
+    ...HTTP_ROUTE,
+    metadata: { ...metadataOf(gateway, name), annotations: route.annotations },
+    spec: routeTo({ name, port: service.port }, route),
+  }
+}
+
+/** From some Gateways to a Service. As the API server writes it, so that nothing differs from what it stores. */
+export function routeTo(
+  service: { readonly name: string; readonly port: number },
+  { parentRefs, hostnames }: Pick<NonNullable<WorkloadSpec['route']>, 'parentRefs' | 'hostnames'>,
+) {
+  return {
+    parentRefs: parentRefs.map(({ group = GROUP, kind = 'Gateway', ...parent }) => ({
+      group,
+      kind,
+      ...parent,
+    })),
+    ...(hostnames.length === 0 ? {} : { hostnames }),
+    rules: [
+      {
+        matches: [{ path: { type: 'PathPrefix', value: '/v1' } }],
+        backendRefs: [{ group: '', kind: 'Service', ...service, weight: 1 }],
+        timeouts: { request: '0s', backendRequest: '0s' },
+      },
+    ],
+  }
+}
