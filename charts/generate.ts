@@ -1,9 +1,10 @@
-/** Writes what the chart takes from the code: resource types, the operator's rights, the dashboard, the table of values. */
+/** Writes the parts of the chart that come from the code: resource types, rights, dashboard, schema for kustomize, values. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { type Grant, ITS_CONFIGURATION, policyRules } from '../operator/rbac.ts'
 import { makeDashboard } from './dashboard.ts'
+import { makeMergeSchema } from './kustomize.ts'
 import { readValues, type Value } from './values.ts'
 
 const CHART = join(import.meta.dirname, 'gw')
@@ -46,11 +47,25 @@ function templated(manifest: string): string {
 function writeRules(): void {
   const part = (where: Grant['where']) =>
     `{{- define "gw.rules.${where}" }}\n${stringify(policyRules(where), { lineWidth: 0 })}{{- end }}\n`
-  const parts = [part('watched'), part('own'), part('webhook-own'), part('webhook-cluster')]
+  const parts = [
+    part('watched'),
+    part('http-routes'),
+    part('own'),
+    part('webhook-own'),
+    part('webhook-cluster'),
+  ]
   const text = `{{/* ${MADE} */}}\n${parts.join('\n')}`
   writeFileSync(
     join(CHART, 'templates/_rules.tpl'),
     text.replaceAll(ITS_CONFIGURATION, '{{ include "gw.clusterName" . }}'),
+  )
+}
+
+function writeMergeSchema(): void {
+  const definition = parse(readFileSync(join(MANIFESTS, 'gatewayconfigs.yaml'), 'utf8'))
+  writeFileSync(
+    join(CHART, 'gitops/kustomize/openapi.generated.json'),
+    `${JSON.stringify(makeMergeSchema(definition), null, 2)}\n`,
   )
 }
 
@@ -82,4 +97,5 @@ function row({ path, initial, meaning }: Value): string {
 writeDefinitions()
 writeRules()
 writeDashboard()
+writeMergeSchema()
 writeTable()
