@@ -25,6 +25,19 @@ export const Condition = z.object({
 
 export type Condition = z.output<typeof Condition>
 
+/** Before an operator has looked: tools that wait for objects take one without a status for one that is ready. */
+export const INITIAL_STATUS = {
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'Unknown',
+      reason: 'Pending',
+      message: 'Waiting for the operator.',
+      lastTransitionTime: '1970-01-01T00:00:00Z',
+    },
+  ],
+}
+
 /** Conditions of a GatewayConfig, and the reasons that each may have. */
 export const CONDITIONS = {
   /** Schema and checks passed for this generation. */
@@ -64,6 +77,26 @@ export const CONDITIONS = {
   ],
   /** The summary: the first of the others that does not hold gives its reason. StoreAway: requests are refused. */
   Ready: ['Ready', 'Pending', 'StoreAway'],
+  /** Only with spec.route: the Gateways take the route. Other reasons are those of their controllers. */
+  Exposed: [
+    'Exposed',
+    'Pending',
+    'NotServed',
+    'Conflict',
+    'NotAccepted',
+    'NotAllowedByListeners',
+    'NoMatchingListenerHostname',
+    'NoMatchingParent',
+    'UnsupportedValue',
+    'RefNotPermitted',
+    'InvalidKind',
+    'BackendNotFound',
+    'UnsupportedProtocol',
+  ],
+  /** Only True, where no waiting helps: the configuration is not Accepted. */
+  Stalled: ['Invalid', 'CompilationTimedOut'],
+  /** Only True, while pods are replaced. */
+  Reconciling: ['RolloutInProgress'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type ConditionType = keyof typeof CONDITIONS

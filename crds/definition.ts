@@ -3,6 +3,7 @@
 import type { Tree } from '../dataplane/config/document/tree.ts'
 import { API_VERSION } from '../dataplane/config/schema/index.ts'
 import { isRecord } from '../dataplane/json/values.ts'
+import { INITIAL_STATUS } from './conditions.ts'
 import type { Rule } from './fields.ts'
 import { GatewayStatus, NAME_RULE } from './gateway-config.ts'
 import { GatewayKeySpec, GatewayKeyStatus, KEY_KIND, KEY_TRANSITIONS } from './gateway-key.ts'
@@ -65,6 +66,7 @@ export function makeGatewayConfigDefinition(): Tree {
       gw: { ...makeGatewaySection(), description: 'The configuration of the gateway.' },
       status: {
         ...makeStructural(GatewayStatus, own),
+        default: INITIAL_STATUS,
         description: 'Written by the operator: what every pod enforces.',
       },
     },
@@ -143,6 +145,7 @@ export function makeGatewayKeyDefinition(): Tree {
       }),
       status: {
         ...makeStructural(GatewayKeyStatus, own),
+        default: INITIAL_STATUS,
         description: 'Written by the operator.',
       },
     },

@@ -1,5 +1,6 @@
 /** `spec`: the Kubernetes shape of the data plane. It has no effect outside a cluster. */
 import { z } from 'zod'
+import { Route, Service } from './exposure.ts'
 import { annotations, countOrShare, label, labels, line, namedList, ruled } from './fields.ts'
 import {
   Affinity,
@@ -12,6 +13,7 @@ import {
   Variable,
   VariableSource,
 } from './kubernetes.ts'
+import { Volume } from './volumes.ts'
 
 const REPLICAS_MAX = 1000
 
@@ -29,6 +31,12 @@ const Autoscaling = ruled(
       .max(100)
       .optional()
       .describe('Share of the requested CPU, over all pods; 70 if absent.'),
+    targetStreamsPerPod: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .optional()
+      .describe('Open streams of a pod, on average; needs an adapter for custom metrics.'),
   }),
   {
     rule: "(has(self.mode) && self.mode == 'External') || has(self.maxReplicas)",
@@ -38,9 +46,10 @@ const Autoscaling = ruled(
   {
     rule:
       "!(has(self.mode) && self.mode == 'External') || " +
-      '!(has(self.minReplicas) || has(self.maxReplicas) || has(self.targetCPUUtilizationPercentage))',
+      '!(has(self.minReplicas) || has(self.maxReplicas) || ' +
+      'has(self.targetCPUUtilizationPercentage) || has(self.targetStreamsPerPod))',
     message:
-      'mode: External leaves the number to something else; remove minReplicas, maxReplicas and targetCPUUtilizationPercentage',
+      'mode: External leaves the number to something else; remove minReplicas, maxReplicas and the targets',
     holds: ({ mode, ...numbers }) =>
       mode !== 'External' || Object.values(numbers).every((number) => number === undefined),
   },
@@ -50,15 +59,6 @@ const Autoscaling = ruled(
     holds: ({ minReplicas = 1, maxReplicas = REPLICAS_MAX }) => minReplicas <= maxReplicas,
   },
 )
-
-const Service = z.strictObject({
-  type: z
-    .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
-    .default('ClusterIP')
-    .describe('How the gateway is reached from outside the cluster, if at all.'),
-  port: z.int().min(1).max(65535).default(80).describe('Port that clients call.'),
-  annotations: annotations().default({}).describe('For the load balancer of the cloud.'),
-})
 
 const PodDisruptionBudget = ruled(
   z.strictObject({
@@ -131,12 +131,24 @@ export const WorkloadSpec = z.strictObject({
     'CPU and memory of a pod; one event loop uses one CPU. If absent: requests cpu 500m and memory 256Mi, limits memory 1Gi.',
   ),
   service: Service.prefault({}).describe('The address that clients use.'),
+  route: Route.optional().describe(
+    'An HTTPRoute of the Gateway API to this gateway, which cuts no stream off; none if absent.',
+  ),
+  serviceAccount: z
+    .strictObject({
+      annotations: annotations()
+        .default({})
+        .describe('For the identity that a cloud gives to its pods.'),
+    })
+    .prefault({})
+    .describe('The account of the pods, which has no rights in the cluster.'),
   envFrom: z
     .array(VariableSource)
     .max(32)
     .default([])
     .describe('Secrets and ConfigMaps whose entries ${env:NAME} can name.'),
   env: namedList(Variable, 128).default([]).describe('Variables that ${env:NAME} can name.'),
+  volumes: namedList(Volume, 16).default([]).describe('Folders that pods mount, read-only.'),
   drainTimeoutSeconds: z
     .int()
     .min(1)
@@ -157,6 +169,7 @@ export const WorkloadSpec = z.strictObject({
     .max(16)
     .default([])
     .describe('How pods are spread over zones and nodes.'),
+  priorityClassName: line().min(1).optional().describe('PriorityClass of the pods.'),
   podAnnotations: annotations().default({}).describe('Added to every pod.'),
   podLabels: labels().default({}).describe('Added to every pod; the own ones win.'),
   paused: z

@@ -8,6 +8,7 @@ import { PodOwners } from './delivery/pod-owners.ts'
 import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
 import { CLUSTER_NETWORK, type PodNetwork } from './delivery/targets.ts'
+import { Discovery } from './discovery.ts'
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
 import { Events } from './kube/events.ts'
@@ -32,6 +33,8 @@ export interface ControllerOptions {
   readonly identity: string
   readonly release: Release
   readonly rolloutsMax: number
+  /** Whether this operator has the rights for routes of the Gateway API. */
+  readonly mayRoute?: boolean
   /** Absent: the cluster's. */
   readonly network?: PodNetwork
   readonly log: Log
@@ -39,6 +42,8 @@ export interface ControllerOptions {
   readonly timings?: {
     readonly pusher?: PusherOptions['timings']
     readonly gateway?: Partial<GatewayTimings>
+    /** How often the operator asks what the cluster serves. */
+    readonly discoveryMs?: number
   }
 }
 
@@ -82,12 +87,14 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     events,
     wallClock: Date.now,
   })
+  const addAll = () => {
+    for (const gateway of world.stores.gatewayConfigs.list()) gateways.add(keyOf(gateway))
+  }
+  const discovery = makeDiscovery(options, parts, addAll)
   const signing = new SigningKeeper({
     api,
     place: { namespace: options.namespace, name: SIGNING_SECRET_NAME },
-    onChange() {
-      for (const gateway of world.stores.gatewayConfigs.list()) gateways.add(keyOf(gateway))
-    },
+    onChange: addAll,
     onError: (error) => options.log.event('error', 'signing_key', messageOf(error)),
   })
   const pusher = makePusher(options, parts.transport, (gateway) => gateways.add(gateway))
@@ -101,6 +108,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     release: options.release,
     network: options.network ?? CLUSTER_NETWORK,
     signingKeys: () => signing.keys,
+    platform: () => discovery.platform,
     onCompiled(gateway) {
       const isGone = world.stores.gatewayConfigs.get(gateway) === undefined
       for (const key of world.keysOf.get(gateway)) {
@@ -115,7 +123,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
   let isStopped = false
   return {
     async lead() {
-      await Promise.all([signing.obtain(), world.synced()])
+      await Promise.all([signing.obtain(), discovery.obtain(), world.synced()])
       if (isStopped) return
       gateways.start()
       keys.start()
@@ -124,10 +132,29 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
       isStopped = true
       signing.stop()
       issuerKeys.stop()
+      discovery.stop()
       await Promise.all([gateways.stop(), keys.stop()])
       pusher.close()
     },
   }
+}
+
+function makeDiscovery(
+  { log, mayRoute = false, timings }: ControllerOptions,
+  { api, world }: ControllerParts,
+  addAll: () => void,
+): Discovery {
+  const discovery: Discovery = new Discovery({
+    api,
+    mayRoute,
+    lookMs: timings?.discoveryMs,
+    onChange() {
+      world.watchRoutes(discovery.platform.hasHttpRoutes)
+      addAll()
+    },
+    onError: (error) => log.event('warn', 'discovery', messageOf(error)),
+  })
+  return discovery
 }
 
 function makeEvents({ log, identity }: ControllerOptions, api: ApiClient): Events {
@@ -204,6 +231,7 @@ function feed({ stores }: World, gateways: WorkQueue, keys: WorkQueue): void {
     stores.budgets,
     stores.networkPolicies,
     stores.autoscalers,
+    stores.httpRoutes,
   ]
   for (const store of children) {
     store.onChange((before, after) => addBoth(gateways, gatewayOfChild, [before, after]))

@@ -7,10 +7,11 @@ export interface Grant {
   readonly subresource?: string
   readonly verbs: readonly Verb[]
   /**
-   * `watched`: in the namespaces of gateways. `own`: in the operator's namespace alone. `webhook-own` and
-   * `webhook-cluster`: only where the admission webhook is on; of the latter's object there is one in no namespace.
+   * `watched`: in the namespaces of gateways; `http-routes`: there, if the operator writes routes. `own`: in the operator's
+   * namespace alone. `webhook-own` and `webhook-cluster`: only where the admission webhook is on; of the latter's object
+   * there is one in no namespace.
    */
-  readonly where: 'watched' | 'own' | 'webhook-own' | 'webhook-cluster'
+  readonly where: 'watched' | 'http-routes' | 'own' | 'webhook-own' | 'webhook-cluster'
   /** Only objects of these names. RBAC cannot bind `create` to a name. */
   readonly names?: readonly string[]
   /** No call of ours asks for it; an admission plugin does. */
@@ -41,13 +42,14 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.gatewayKeys, verbs: ['list', 'watch'], where: 'watched' },
   { resource: RESOURCES.gatewayKeys, subresource: 'status', verbs: ['patch'], where: 'watched' },
   { resource: RESOURCES.deployments, verbs: CHILD, where: 'watched' },
-  { resource: RESOURCES.services, verbs: CHILD, where: 'watched' },
+  { resource: RESOURCES.services, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.endpointSlices, verbs: ['list', 'watch'], where: 'watched' },
   { resource: RESOURCES.serviceAccounts, verbs: CHILD, where: 'watched' },
   { resource: RESOURCES.configMaps, verbs: [...CHILD, 'update'], where: 'watched' },
   { resource: RESOURCES.budgets, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.networkPolicies, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.autoscalers, verbs: OPTIONAL_CHILD, where: 'watched' },
+  { resource: RESOURCES.httpRoutes, verbs: OPTIONAL_CHILD, where: 'http-routes' },
   // Patched is one annotation, which has the kubelet renew the mounts of the pod.
   { resource: RESOURCES.pods, verbs: ['list', 'watch', 'patch'], where: 'watched' },
   // The owners decide which pods with a gateway's label belong to it.

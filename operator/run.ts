@@ -21,6 +21,7 @@ Usage: node operator/main.ts [options]
   --image IMAGE             image of the data plane                 (GW_DATA_PLANE_IMAGE)
   --max-concurrent-rollouts N
                             gateways that roll at once after an upgrade of the operator (1)
+  --http-routes             write routes of the Gateway API for gateways that ask for one
   --health-port PORT        /healthz, /readyz and /metrics          (8081; 0: any free one)
   --webhook-port PORT       serve an admission webhook over HTTPS   (absent: none; 0: any free one)
   --webhook-host A,B        names and addresses by which the API server reaches it
@@ -44,6 +45,7 @@ function readArguments(env: Environment) {
       'watch-namespaces': { type: 'string' },
       image: { type: 'string' },
       'max-concurrent-rollouts': { type: 'string' },
+      'http-routes': { type: 'boolean' },
       'health-port': { type: 'string' },
       'webhook-port': { type: 'string' },
       'webhook-host': { type: 'string' },
@@ -64,6 +66,7 @@ function readArguments(env: Environment) {
       1,
     ),
     healthPort: wholeNumber('--health-port', values['health-port'] ?? '8081', 0),
+    mayRoute: values['http-routes'] === true,
     webhook: webhookOf(values),
     kubeconfig: values.kubeconfig,
     context: values.context,
@@ -136,6 +139,7 @@ export async function run(
       operatorNamespace: namespace,
     },
     rolloutsMax: wanted.rolloutsMax,
+    mayRoute: wanted.mayRoute,
     ...(network && { network }),
     log,
     telemetry,

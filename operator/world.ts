@@ -39,7 +39,11 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   // For these kinds the generation tells whether an object was changed.
   budgets: { labelSelector: OURS, metadataOnly: true },
   networkPolicies: { labelSelector: OURS, metadataOnly: true },
+  httpRoutes: { labelSelector: OURS },
 }
+
+/** Not every cluster serves these, so that nothing waits for them. */
+const OPTIONAL: readonly Watched[] = ['httpRoutes']
 
 /** Each of these may hold a MiB; a page is read as one text. */
 const LARGE: readonly Resource[] = [RESOURCES.gatewayConfigs, RESOURCES.configMaps]
@@ -52,8 +56,11 @@ export class World {
   readonly podsOf: Index
   readonly endpointSlicesOf: Index
   readonly #reflectors: Reflector[]
+  readonly #options: WorldOptions
+  #routes: readonly Reflector[] = []
 
   constructor(options: WorldOptions) {
+    this.#options = options
     const kinds = Object.keys(SELECTIONS) as Watched[]
     // Every kind is there: the keys are those of the record above.
     this.stores = Object.fromEntries(kinds.map((kind) => [kind, new ObjectStore()])) as Record<
@@ -63,21 +70,21 @@ export class World {
     this.keysOf = this.stores.gatewayKeys.indexBy((key) => [gatewayOf(key)])
     this.podsOf = this.stores.pods.indexBy((pod) => [gatewayOfChild(pod)])
     this.endpointSlicesOf = this.stores.endpointSlices.indexBy((slice) => [gatewayOfChild(slice)])
-    const namespaces = options.namespaces.length === 0 ? [undefined] : options.namespaces
-    this.#reflectors = kinds.flatMap((kind) => {
-      // Several reflectors would replace each other's objects in one store.
-      const parts = namespaces.map((namespace) => ({
-        namespace,
-        store: this.#part(kind, namespaces),
-      }))
-      return parts.map(({ namespace, store }) =>
-        reflectorOf(RESOURCES[kind], store, { ...SELECTIONS[kind], namespace }, options),
-      )
-    })
+    this.#reflectors = kinds
+      .filter((kind) => !OPTIONAL.includes(kind))
+      .flatMap((kind) => this.#reflectorsOf(kind))
   }
 
   start(): void {
     for (const reflector of this.#reflectors) reflector.start()
+  }
+
+  /** Routes of the Gateway API are watched while the cluster serves them. */
+  watchRoutes(isServed: boolean): void {
+    if (isServed === this.#routes.length > 0) return
+    for (const reflector of this.#routes) void reflector.stop()
+    this.#routes = isServed ? this.#reflectorsOf('httpRoutes') : []
+    for (const reflector of this.#routes) reflector.start()
   }
 
   async synced(): Promise<void> {
@@ -94,7 +101,19 @@ export class World {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()))
+    const all = [...this.#reflectors, ...this.#routes]
+    await Promise.all(all.map((reflector) => reflector.stop()))
+  }
+
+  #reflectorsOf(kind: Watched): Reflector[] {
+    const { namespaces } = this.#options
+    const parts = namespaces.length === 0 ? [undefined] : namespaces
+    return parts.map((namespace) => {
+      // Several reflectors would replace each other's objects in one store.
+      const store = this.#part(kind, parts)
+      const selection = { ...SELECTIONS[kind], namespace }
+      return reflectorOf(RESOURCES[kind], store, selection, this.#options)
+    })
   }
 
   /** With one namespace or all of them the store itself; with several a part that is copied into it. */

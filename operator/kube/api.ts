@@ -1,5 +1,4 @@
 /** The verbs of the API server that the operator uses, with deadlines, patience and a fence for writers. */
-
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
@@ -78,9 +77,8 @@ export class ApiClient {
 
   async get(resource: Resource, place: ObjectPlace): Promise<KubeObject | undefined> {
     this.#ask('get', resource, place)
-    const request = { method: 'GET', path: pathOf(resource, place) } as const
     try {
-      return objectOf(await this.#send('get', request))
+      return objectOf(await this.#send('get', { method: 'GET', path: pathOf(resource, place) }))
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return undefined
       throw error
@@ -89,9 +87,7 @@ export class ApiClient {
 
   /** The public keys of the issuer of ServiceAccounts, which every ServiceAccount may read. */
   async issuerKeys(): Promise<unknown> {
-    const headers = { accept: 'application/jwk-set+json, application/json' }
-    const answer = await this.#send('get', { method: 'GET', path: '/openid/v1/jwks', headers })
-    return JSON.parse(answer.body.toString())
+    return await this.read('/openid/v1/jwks', 'application/jwk-set+json, application/json')
   }
 
   async list(
@@ -114,6 +110,12 @@ export class ApiClient {
       resourceVersion,
       next: typeof next === 'string' && next !== '' ? next : undefined,
     }
+  }
+
+  /** The document at a path that belongs to no object. */
+  async read(path: string, accept = JSON_TYPE): Promise<unknown> {
+    const { body } = await this.#send('get', { method: 'GET', path, headers: { accept } })
+    return JSON.parse(body.toString())
   }
 
   /** The stream of changes after a version; its lines are the reader's to parse. */
@@ -152,7 +154,8 @@ export class ApiClient {
     this.#mayWrite()
     this.#ask('create', resource, { namespace })
     const path = `${pathOf(resource, { namespace })}?fieldManager=${manager}&fieldValidation=Strict`
-    return objectOf(await this.#send('create', { method: 'POST', path, body: jsonOf(object) }))
+    const body = JSON.stringify(object)
+    return objectOf(await this.#send('create', { method: 'POST', path, body }))
   }
 
   /** Fails with 409 where the stored object is not of the `resourceVersion` that is sent. */
@@ -162,7 +165,8 @@ export class ApiClient {
     this.#ask('update', resource, { namespace })
     const place = pathOf(resource, { namespace, name })
     const path = `${place}?fieldManager=${manager}&fieldValidation=Strict`
-    return objectOf(await this.#send('update', { method: 'PUT', path, body: jsonOf(object) }))
+    const body = JSON.stringify(object)
+    return objectOf(await this.#send('update', { method: 'PUT', path, body }))
   }
 
   /** Server-side apply of exactly these fields; fields of ours that are not sent are removed. */
@@ -181,7 +185,11 @@ export class ApiClient {
     const forced = merges ? '' : `&force=${force}`
     const query = `fieldManager=${manager}${forced}&fieldValidation=Strict`
     const path = `${place}?${query}${dryRun ? '&dryRun=All' : ''}`
-    const body = jsonOf({ apiVersion: apiVersionOf(resource), kind: resource.kind, ...object })
+    const body = JSON.stringify({
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      ...object,
+    })
     const type = merges ? 'application/merge-patch+json' : 'application/apply-patch+yaml'
     const headers = { 'content-type': type }
     return objectOf(await this.#send('patch', { method: 'PATCH', path, headers, body }))
@@ -286,8 +294,4 @@ function queryOf(selection: Selection, more: Readonly<Record<string, string | un
   const query = new URLSearchParams()
   for (const [name, value] of fields) if (value !== undefined) query.set(name, value)
   return query.toString()
-}
-
-function jsonOf(object: KubeObject): string {
-  return JSON.stringify(object)
 }

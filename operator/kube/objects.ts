@@ -54,6 +54,7 @@ export const RESOURCES = {
   budgets: resource('policy', 'v1', 'poddisruptionbudgets', 'PodDisruptionBudget'),
   networkPolicies: resource('networking.k8s.io', 'v1', 'networkpolicies', 'NetworkPolicy'),
   autoscalers: resource('autoscaling', 'v2', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler'),
+  httpRoutes: resource('gateway.networking.k8s.io', 'v1', 'httproutes', 'HTTPRoute'),
   leases: resource('coordination.k8s.io', 'v1', 'leases', 'Lease'),
   events: resource('events.k8s.io', 'v1', 'events', 'Event'),
   webhookConfigurations: resource(

@@ -9,6 +9,7 @@ import type { PodOwners } from '../delivery/pod-owners.ts'
 import type { Pusher } from '../delivery/pusher.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
 import { type PodNetwork, targetsOf } from '../delivery/targets.ts'
+import type { Platform } from '../discovery.ts'
 import { type KubeObject, keyOf, splitKey } from '../kube/objects.ts'
 import type { ReconcileResult } from '../kube/queue.ts'
 import { messageOf } from '../log.ts'
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   readonly owners: PodOwners
   readonly signingKeys: () => SigningKeys
   readonly release: Release
+  /** Throws while the cluster has not said what it serves. */
+  readonly platform: () => Platform
   readonly random: () => number
   readonly network: PodNetwork
   /** The gateway was compiled anew: keys may have another verdict. */
@@ -43,6 +46,8 @@ export interface GatewayTimings {
   /** A configuration that every pod has taken is kept as the last good one after this time. */
   readonly soakMs: number
 }
+
+const SERVICE_LABEL = 'kubernetes.io/service-name'
 
 const TIMINGS: GatewayTimings = { resyncMs: 600_000, soakMs: 5000 }
 
@@ -120,13 +125,13 @@ export class GatewayReconciler {
   }
 
   async #shape(gateway: KubeObject, compiled: Compiled, stored: Stored): Promise<Workload> {
-    const { workload, config, release, signingKeys } = this.#options
+    const { workload, config, release, signingKeys, platform } = this.#options
     const { configuration } = stored
     const { spec } = compiled
     if (configuration === undefined || spec === undefined) return { kind: 'applied' }
     const needs = joinNeeds(configuration.needs, config.needsOfLastKnownGood(gateway))
     const drainSeconds = drainSecondsOf(spec, needs.requestTimeoutSeconds)
-    const settings = { gateway, spec, needs, drainSeconds, release }
+    const settings = { gateway, spec, needs, drainSeconds, release, platform: platform() }
     return await workload.reconcile(settings, signingKeys().trusted)
   }
 
@@ -157,6 +162,7 @@ export class GatewayReconciler {
       podObjects: await this.#podsOf(gateway).catch(() => []),
       ...this.#options.workload.liveOf(gateway),
       endpoints: this.#endpointsOf(key),
+      hasHttpRoutes: this.#options.platform().hasHttpRoutes,
       workload,
     })
     const { namespace = '' } = gateway.metadata
@@ -168,7 +174,11 @@ export class GatewayReconciler {
   #endpointsOf(key: string): number | undefined {
     const { world, network } = this.#options
     if (!network.hasServices) return undefined
-    const slices = world.endpointSlicesOf.get(key)
+    const { name } = splitKey(key)
+    // The Service of the metrics has endpoints, too.
+    const slices = world.endpointSlicesOf
+      .get(key)
+      .filter(({ metadata }) => (metadata.labels?.[SERVICE_LABEL] ?? name) === name)
     return slices.reduce((sum, { ready }) => sum + Number(ready ?? 0), 0)
   }
 
@@ -198,7 +208,10 @@ export class GatewayReconciler {
   #resyncMs(workload: Workload): number {
     if (workload.kind === 'waiting') return 2000
     // The obstacle is not watched.
-    const everyMs = workload.kind === 'conflict' ? 15_000 : this.#timings.resyncMs
+    const isObstructed =
+      workload.kind === 'conflict' ||
+      (workload.kind === 'applied' && workload.routeConflict !== undefined)
+    const everyMs = isObstructed ? 15_000 : this.#timings.resyncMs
     return everyMs * (0.9 + this.#options.random() / 5)
   }
 

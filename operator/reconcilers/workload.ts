@@ -22,11 +22,11 @@ import type { World } from '../world.ts'
 import { LiveObjects } from './live-objects.ts'
 
 export type WorkloadOutcome =
-  | { readonly kind: 'applied' }
+  | { readonly kind: 'applied'; readonly routeConflict?: string }
   /** An object of that name belongs to another owner. */
   | { readonly kind: 'conflict'; readonly message: string }
   /** Others roll first. */
-  | { readonly kind: 'waiting'; readonly message: string }
+  | { readonly kind: 'waiting'; readonly message: string; readonly routeConflict?: string }
 
 export interface WorkloadOptions {
   readonly api: ApiClient
@@ -46,13 +46,15 @@ export class WorkloadReconciler {
     this.#objects = new LiveObjects(options.world)
   }
 
-  /** Deployment and Service, as the API server had them last. */
+  /** Deployment, Service and HTTPRoute, as the API server had them last. */
   liveOf(gateway: KubeObject): {
     readonly deployment: KubeObject | undefined
     readonly service: KubeObject | undefined
+    readonly httpRoute: KubeObject | undefined
   } {
     const of = (resource: Resource) => this.#objects.of(resource, keyOf(gateway))
-    return { deployment: of(RESOURCES.deployments), service: of(RESOURCES.services) }
+    const { deployments, services, httpRoutes } = RESOURCES
+    return { deployment: of(deployments), service: of(services), httpRoute: of(httpRoutes) }
   }
 
   async reconcile(
@@ -63,6 +65,7 @@ export class WorkloadReconciler {
     const { deployment } = this.liveOf(gateway)
     const children = childrenOf(settings, trusted, deployment)
     let isWaiting = false
+    let routeConflict: string | undefined
     const refusals: unknown[] = []
     for (const child of children) {
       if (child.resource === RESOURCES.deployments && this.#mustWait(gateway, child, deployment)) {
@@ -71,7 +74,10 @@ export class WorkloadReconciler {
       }
       try {
         const conflict = await this.#reconcileChild(gateway, child)
-        if (conflict !== undefined) return { kind: 'conflict', message: conflict }
+        if (child.resource === RESOURCES.httpRoutes) routeConflict = conflict
+        if (conflict !== undefined && child.isSpare === undefined) {
+          return { kind: 'conflict', message: conflict }
+        }
       } catch (error) {
         // One object that is refused takes no other with it.
         if (!isRefusal(error)) throw error
@@ -79,9 +85,10 @@ export class WorkloadReconciler {
       }
     }
     if (refusals.length > 0) throw refusals[0]
-    if (!isWaiting) return { kind: 'applied' }
+    const more = routeConflict === undefined ? {} : { routeConflict }
+    if (!isWaiting) return { kind: 'applied', ...more }
     const message = `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out.`
-    return { kind: 'waiting', message }
+    return { kind: 'waiting', message, ...more }
   }
 
   forget(key: string): void {

@@ -3,6 +3,7 @@ import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
 import { ACCEPTED } from './accepted.ts'
 import { DEGRADED } from './degraded.ts'
+import { EXPOSED, wantsRoute } from './exposed.ts'
 import { type ConditionState, no, type StatusFacts, yes } from './facts.ts'
 import { judge } from './policies.ts'
 import { PROGRAMMED } from './programmed.ts'
@@ -10,18 +11,33 @@ import { RESOLVED_REFS } from './references.ts'
 import { storeTrouble } from './store-trouble.ts'
 import { WORKLOAD_AVAILABLE } from './workload-available.ts'
 
-type Judgements = Readonly<Record<Exclude<ConditionType, 'Ready'>, ConditionState>>
+type Always = Exclude<ConditionType, 'Ready' | 'Exposed' | 'Stalled' | 'Reconciling'>
+
+interface Judgements extends Readonly<Record<Always, ConditionState>> {
+  readonly Exposed?: ConditionState
+}
 
 export function conditionsOf(facts: StatusFacts): Condition[] {
-  const judgements = {
+  const judgements: Judgements = {
     Accepted: judge(ACCEPTED, facts),
     ResolvedRefs: judge(RESOLVED_REFS, facts),
     WorkloadAvailable: judge(WORKLOAD_AVAILABLE, facts),
     Programmed: judge(PROGRAMMED, facts),
     Degraded: judge(DEGRADED, facts),
+    ...(wantsRoute(facts) && { Exposed: judge(EXPOSED, facts) }),
   }
-  const all = { ...judgements, Ready: judgeReady(judgements, facts) }
+  const all = { ...judgements, Ready: judgeReady(judgements, facts), ...progressOf(judgements) }
   return Object.entries(all).map(([type, judgement]) => conditionOf(facts, type, judgement))
+}
+
+/** For pipelines that wait (kstatus): whether waiting helps. Both are absent where there is nothing to wait for. */
+function progressOf({ Accepted, WorkloadAvailable }: Judgements): {
+  readonly Stalled?: ConditionState
+  readonly Reconciling?: ConditionState
+} {
+  if (Accepted.status === 'False') return { Stalled: yes(Accepted.reason, Accepted.message) }
+  const { reason, message } = WorkloadAvailable
+  return reason === 'RolloutInProgress' ? { Reconciling: yes(reason, message) } : {}
 }
 
 /** The time moves only when the status does; otherwise each write would cause the next one. */
@@ -39,8 +55,14 @@ function conditionOf(facts: StatusFacts, type: string, judgement: ConditionState
 }
 
 function judgeReady(judgements: Judgements, { pods }: StatusFacts): ConditionState {
-  const { Accepted, WorkloadAvailable, Programmed, ResolvedRefs, Degraded } = judgements
-  const needed = [Accepted, WorkloadAvailable, Programmed, ResolvedRefs]
+  const { Accepted, WorkloadAvailable, Programmed, ResolvedRefs, Exposed, Degraded } = judgements
+  const needed = [
+    Accepted,
+    WorkloadAvailable,
+    Programmed,
+    ResolvedRefs,
+    ...(Exposed ? [Exposed] : []),
+  ]
   const failing =
     needed.find(({ status }) => status === 'False') ??
     needed.find(({ status }) => status === 'Unknown')

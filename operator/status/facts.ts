@@ -22,6 +22,9 @@ export interface StatusFacts {
   readonly podObjects: readonly KubeObject[]
   readonly deployment: KubeObject | undefined
   readonly service: KubeObject | undefined
+  readonly httpRoute: KubeObject | undefined
+  /** Whether the operator can make one. */
+  readonly hasHttpRoutes: boolean
   /** Pods that clients of the Service reach; absent where that is unknown. */
   readonly endpoints: number | undefined
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }

@@ -12,6 +12,7 @@ import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { PodState } from '../delivery/pusher.ts'
 import { GATEWAY_LABEL } from '../workload/names.ts'
 import { conditionsOf } from './conditions.ts'
+import { exposedAddress } from './exposed.ts'
 import { enforces, type StatusFacts } from './facts.ts'
 import { heldBack } from './trouble.ts'
 
@@ -20,15 +21,15 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const conditions = conditionsOf(facts)
   const { configuration, keys } = documents
   const count = (member: string) => Number(valueBelow(deployment, 'status', member) ?? 0)
-  const isProgrammed = conditions.some(({ type, status }) => {
-    return type === 'Programmed' && status === 'True'
-  })
+  const holds = (wanted: string) =>
+    conditions.some(({ type, status }) => type === wanted && status === 'True')
+  const isProgrammed = holds('Programmed')
   const isSame = before.programmedAt !== undefined && before.activeHash === configuration?.hash
   const programmedAt = isProgrammed && !isSame ? facts.now : before.programmedAt
   return withoutAbsent({
     observedGeneration: gateway.metadata.generation ?? 0,
     conditions,
-    address: addressOf(facts),
+    address: (holds('Exposed') ? exposedAddress(facts) : undefined) ?? addressOf(facts),
     replicas: count('replicas'),
     readyReplicas: count('readyReplicas'),
     programmedReplicas: pods.filter((pod) => enforces(pod, configuration?.hash)).length,
@@ -58,7 +59,8 @@ function addressOf({ gateway, service }: StatusFacts): string | undefined {
 
 function portOf(service: unknown): unknown {
   const ports = valueBelow(service, 'spec', 'ports')
-  return Array.isArray(ports) && isRecord(ports[0]) ? ports[0].port : undefined
+  const all = Array.isArray(ports) ? ports.filter(isRecord) : []
+  return (all.find(({ name }) => name === 'http') ?? all[0])?.port
 }
 
 function problemsOf(findings: readonly Finding[]): StatusProblem[] {

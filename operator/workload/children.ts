@@ -2,7 +2,8 @@
 import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
 import { desiredDeployment } from './made-with.ts'
 import { metadataOf, names } from './names.ts'
-import { networkPolicyOf, serviceAccountOf, serviceOf } from './network.ts'
+import { metricsServiceOf, networkPolicyOf, serviceAccountOf, serviceOf } from './network.ts'
+import { httpRouteOf } from './route.ts'
 import { autoscalerOf, disruptionBudgetOf } from './scale.ts'
 import type { WorkloadSettings } from './settings.ts'
 
@@ -11,6 +12,8 @@ export interface Child {
   readonly name: string
   /** Absent: there should be none. */
   readonly desired: KubeObject | undefined
+  /** The gateway serves without it: an object of another owner in its place is left alone. */
+  readonly isSpare?: true
 }
 
 export function childrenOf(
@@ -27,10 +30,26 @@ export function childrenOf(
       desired: trustOf(settings, trusted),
     },
     { resource: RESOURCES.services, name, desired: serviceOf(settings) },
+    {
+      resource: RESOURCES.services,
+      name: names.metrics(name),
+      desired: metricsServiceOf(settings),
+      isSpare: true,
+    },
     { resource: RESOURCES.networkPolicies, name, desired: networkPolicyOf(settings) },
     { resource: RESOURCES.budgets, name, desired: disruptionBudgetOf(settings) },
     { resource: RESOURCES.deployments, name, desired: desiredDeployment(settings, deployment) },
     { resource: RESOURCES.autoscalers, name, desired: autoscalerOf(settings) },
+    ...(settings.platform?.hasHttpRoutes === true
+      ? [
+          {
+            resource: RESOURCES.httpRoutes,
+            name,
+            desired: httpRouteOf(settings),
+            isSpare: true as const,
+          },
+        ]
+      : []),
   ]
 }
 

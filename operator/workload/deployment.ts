@@ -65,9 +65,9 @@ function templateOf(settings: WorkloadSettings) {
       terminationGracePeriodSeconds: DRAIN_DELAY_SECONDS + drainSeconds + DRAIN_MARGIN_SECONDS,
       securityContext: {
         runAsNonRoot: true,
-        runAsUser: USER,
-        runAsGroup: USER,
-        fsGroup: USER,
+        ...(settings.platform?.assignsUsers === true
+          ? {}
+          : { runAsUser: USER, runAsGroup: USER, fsGroup: USER }),
         seccompProfile: { type: 'RuntimeDefault' },
       },
       ...placement(settings),
@@ -77,20 +77,25 @@ function templateOf(settings: WorkloadSettings) {
   }
 }
 
+const OVER = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']
+
 function placement({ spec, gateway }: WorkloadSettings) {
-  const spread = {
+  const over = (topologyKey: string) => ({
     maxSkew: 1,
-    topologyKey: 'kubernetes.io/hostname',
+    topologyKey,
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
-  }
+    // The pods that a roll replaces do not count, so that it ends spread.
+    matchLabelKeys: ['pod-template-hash'],
+  })
   const constraints = spec.topologySpreadConstraints
   return {
     ...(spec.imagePullSecrets.length === 0 ? {} : { imagePullSecrets: spec.imagePullSecrets }),
-    ...(Object.keys(spec.nodeSelector).length === 0 ? {} : { nodeSelector: spec.nodeSelector }),
+    ...(spec.priorityClassName && { priorityClassName: spec.priorityClassName }),
+    nodeSelector: { 'kubernetes.io/os': 'linux', ...spec.nodeSelector },
     ...(spec.tolerations.length === 0 ? {} : { tolerations: spec.tolerations }),
     ...(spec.affinity === undefined ? {} : { affinity: spec.affinity }),
-    topologySpreadConstraints: constraints.length === 0 ? [spread] : constraints,
+    topologySpreadConstraints: constraints.length === 0 ? OVER.map(over) : constraints,
   }
 }
 
@@ -134,6 +139,11 @@ function containerOf(settings: WorkloadSettings) {
         mountPath: `${FOLDERS.secrets}/${secret}`,
         readOnly: true,
       })),
+      ...spec.volumes.map(({ name, mountPath }) => ({
+        name: userVolume(name),
+        mountPath,
+        readOnly: true,
+      })),
     ],
   }
 }
@@ -157,7 +167,7 @@ function environmentOf({ gateway, spec, needs, drainSeconds }: WorkloadSettings)
   return [...spec.env.filter(({ name }) => !taken.has(name)), ...ours]
 }
 
-function volumesOf({ gateway, needs }: WorkloadSettings) {
+function volumesOf({ gateway, needs, spec }: WorkloadSettings) {
   const { name } = gateway.metadata
   const configMap = (source: string, items: readonly { key: string; path: string }[]) => ({
     configMap: { name: source, optional: true, items },
@@ -182,7 +192,17 @@ function volumesOf({ gateway, needs }: WorkloadSettings) {
       name: volumeName(secret),
       secret: { secretName: secret, optional: true, defaultMode: 0o440 },
     })),
+    ...spec.volumes.map(({ name, mountPath: _, csi, ...source }) => ({
+      name: userVolume(name),
+      ...source,
+      ...(csi && { csi: { ...csi, readOnly: true } }),
+    })),
   ]
+}
+
+/** Their names are free: none can be that of a volume of ours. */
+function userVolume(name: string): string {
+  return `user-${hashOf(name).slice(0, 12)}`
 }
 
 /** Names of Secrets may be longer than names of volumes, and hold dots. */

@@ -16,6 +16,7 @@ const COUNTED: readonly Resource[] = [
   RESOURCES.deployments,
   RESOURCES.budgets,
   RESOURCES.networkPolicies,
+  RESOURCES.httpRoutes,
 ]
 
 /** An autoscaler sets this, and `kubectl rollout restart` writes one of these. */

@@ -23,6 +23,7 @@ export const names = {
   config: (gateway: string) => `${gateway}-config`,
   lastKnownGood: (gateway: string) => `${gateway}-lkg`,
   trust: (gateway: string) => `${gateway}-trust`,
+  metrics: (gateway: string) => `${gateway}-metrics`,
 } as const
 
 export function labelsOf(gateway: string): Record<string, string> {

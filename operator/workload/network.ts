@@ -2,29 +2,62 @@
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { egressOf } from './egress.ts'
-import { GATEWAY_LABEL, metadataOf } from './names.ts'
+import { GATEWAY_LABEL, metadataOf, names } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'
 
+const METRICS_PORT = 9090
+
 export function serviceOf({ gateway, spec }: WorkloadSettings): KubeObject {
-  const { type, port, annotations } = spec.service
+  const { type, port, annotations, ...more } = spec.service
   return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { ...metadataOf(gateway, gateway.metadata.name), annotations },
     spec: {
       type,
+      ...more,
       selector: { [GATEWAY_LABEL]: gateway.metadata.name },
       // By name: while pods with two ports exist, each is called at its own.
-      ports: [{ name: 'http', port, targetPort: 'http', protocol: 'TCP' }],
+      ports: [
+        { name: 'http', port, targetPort: 'http', protocol: 'TCP' },
+        ...(isInside(spec) ? [metricsPort(port)] : []),
+      ],
     },
   }
 }
 
-export function serviceAccountOf({ gateway }: WorkloadSettings): KubeObject {
+/** A Service that is reached from outside shows no metrics there; this one has the port instead. */
+export function metricsServiceOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
+  if (isInside(spec)) return undefined
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: metadataOf(gateway, names.metrics(gateway.metadata.name)),
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: 'None',
+      selector: { [GATEWAY_LABEL]: gateway.metadata.name },
+      ports: [metricsPort(0)],
+    },
+  }
+}
+
+function isInside({ service }: WorkloadSettings['spec']): boolean {
+  return service.type === 'ClusterIP'
+}
+
+/** Readers of metrics find pods by the ports of a Service; a port of clients has the first choice. */
+function metricsPort(taken: number) {
+  const port = taken === METRICS_PORT ? METRICS_PORT + 1 : METRICS_PORT
+  return { name: 'metrics', port, targetPort: 'metrics', protocol: 'TCP' }
+}
+
+export function serviceAccountOf({ gateway, spec }: WorkloadSettings): KubeObject {
+  const { annotations } = spec.serviceAccount
   return {
     apiVersion: 'v1',
     kind: 'ServiceAccount',
-    metadata: metadataOf(gateway, gateway.metadata.name),
+    metadata: { ...metadataOf(gateway, gateway.metadata.name), annotations },
     automountServiceAccountToken: false,
   }
 }

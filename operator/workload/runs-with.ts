@@ -10,7 +10,12 @@ export const RUNS_WITH_ANNOTATION = 'inference.gw/runs-with'
 /** Annotations and labels of pods count: what a cluster injects by them runs in the same pod. */
 const FIELDS = ['image', 'env', 'envFrom', 'podAnnotations', 'podLabels', 'networkPolicy'] as const
 
+const LATER = ['volumes', 'serviceAccount'] as const
+
 /** Secrets that only the last good configuration names stay mounted while this is what it was for that one. */
 export function runsWith(gateway: KubeObject): string {
-  return hashOf(FIELDS.map((field) => valueBelow(gateway, 'spec', field) ?? null)).slice(0, 16)
+  const of = (field: string) => valueBelow(gateway, 'spec', field)
+  // Added later: where none is written, the hash stays what it was.
+  const later = LATER.map(of).filter((value) => value !== undefined)
+  return hashOf([...FIELDS.map((field) => of(field) ?? null), ...later]).slice(0, 16)
 }

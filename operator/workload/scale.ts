@@ -23,11 +23,18 @@ export function disruptionBudgetOf({ gateway, spec }: WorkloadSettings): KubeObj
   }
 }
 
+/** Requests take long, so that a pod too few is dear and a pod too many is not. */
+const BEHAVIOR = {
+  scaleDown: {
+    stabilizationWindowSeconds: 300,
+    policies: [{ type: 'Pods', value: 1, periodSeconds: 120 }],
+  },
+}
+
 export function autoscalerOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
   const { autoscaling } = spec
   if (autoscaling === undefined || autoscaling.mode === 'External') return undefined
   const { name } = gateway.metadata
-  const percent = autoscaling.targetCPUUtilizationPercentage ?? CPU_PERCENT
   return {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
@@ -36,12 +43,24 @@ export function autoscalerOf({ gateway, spec }: WorkloadSettings): KubeObject | 
       scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
       minReplicas: autoscaling.minReplicas ?? 1,
       maxReplicas: autoscaling.maxReplicas ?? autoscaling.minReplicas ?? 1,
-      metrics: [
-        {
-          type: 'Resource',
-          resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: percent } },
-        },
-      ],
+      metrics: metricsOf(autoscaling),
+      behavior: BEHAVIOR,
     },
   }
+}
+
+/** The metric that asks for most pods wins: thousands of streams may wait at little CPU. */
+function metricsOf({
+  targetCPUUtilizationPercentage: percent = CPU_PERCENT,
+  targetStreamsPerPod: streams,
+}: NonNullable<WorkloadSettings['spec']['autoscaling']>): object[] {
+  const cpu = { name: 'cpu', target: { type: 'Utilization', averageUtilization: percent } }
+  const open = {
+    metric: { name: 'gw_streams_open' },
+    target: { type: 'AverageValue', averageValue: String(streams) },
+  }
+  return [
+    ...(streams === undefined ? [] : [{ type: 'Pods', pods: open }]),
+    { type: 'Resource', resource: cpu },
+  ]
 }

@@ -1,6 +1,7 @@
 /** The settings that shape the pods of a gateway: the user's wishes, the configuration's needs, the release's defaults. */
 import type { WorkloadSpec } from '../../crds/workload.ts'
 import type { Needs } from '../compile/needs.ts'
+import type { Platform } from '../discovery.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
 export interface WorkloadSettings {
@@ -9,6 +10,8 @@ export interface WorkloadSettings {
   readonly needs: Needs
   readonly drainSeconds: number
   readonly release: Release
+  /** Absent: Kubernetes alone. */
+  readonly platform?: Platform
 }
 
 /** The parts that this release of the operator brings along. */

@@ -184,11 +184,16 @@ test('the operator takes over and changes nothing that others made', async () =>
   await store({ ...aConfigMap('team-config', { name: 'team-config', namespace: 'ai' }) })
   const taken = asOperator(aConfigMap('team-config', owned('team-config', 'team')))
   assert.match(await refusalOf(taken), /belong to a GatewayConfig/)
-  await store(aConfigMap('one-config', owned('one-config', 'one')))
   const other = aConfigMap('one-config', owned('one-config', 'one', uid.replace('1', '2')))
   const replace = ['replace', '-f', '-', `--as=${OPERATOR}`]
-  const moved = cluster.kubectl(replace, { stdin: JSON.stringify(other) })
-  assert.match(await refusalOf(moved), /of one GatewayConfig to no other/)
+  let answer = ''
+  // Its owner does not exist, so that it may be collected before it is replaced.
+  await until('the object is there to be replaced', async () => {
+    await store(aConfigMap('one-config', owned('one-config', 'one')))
+    answer = await refusalOf(cluster.kubectl(replace, { stdin: JSON.stringify(other) }))
+    return !answer.includes('NotFound')
+  })
+  assert.match(answer, /of one GatewayConfig to no other/)
   const budget = {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
@@ -233,6 +238,9 @@ test('the pods that the operator asks for have no token, nothing of the node, an
         { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } },
       ],
     },
+    {
+      volumes: [{ name: 'a', csi: { driver: 'x', nodePublishSecretRef: { name: 'theirs' } } }],
+    },
     { containers: [{ ...container, securityContext: { privileged: true } }] },
   ]
   for (const pod of cases) {
@@ -242,7 +250,13 @@ test('the pods that the operator asks for have no token, nothing of the node, an
       JSON.stringify(pod),
     )
   }
-  await asOperator(deploymentOf({ volumes: [{ name: 'tmp', emptyDir: {} }] }))
+  const token = { serviceAccountToken: { path: 't', audience: 'sts.example.com' } }
+  const volumes = [
+    { name: 'tmp', emptyDir: {} },
+    { name: 'identity', csi: { driver: 'x', readOnly: true } },
+    { name: 'token', projected: { sources: [token] } },
+  ]
+  await asOperator(deploymentOf({ volumes }))
 })
 
 test('of pods the operator changes annotations where they are a gateway’s, and nothing else', async () => {

@@ -47,9 +47,12 @@ export interface ControlPlane {
   serviceAccount(account: ServiceAccount): Promise<string>
   /** Makes both kinds of resource known, and waits until they can be used. */
   installDefinitions(): Promise<void>
+  /** Makes HTTPRoute, Gateway and ReferenceGrant of the Gateway API known. */
+  installGatewayApi(): Promise<void>
   stop(): Promise<void>
 }
 
+const GATEWAY_API = join(import.meta.dirname, '../fixtures/kubernetes/gateway-api.json')
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
 
 /** A port that was free a moment ago may be somebody else's by now; then all of it is started once more, on others. */
@@ -159,6 +162,11 @@ async function assemble(
     installDefinitions: async () => {
       await kubectl(['apply', '--server-side', '-f', DEFINITIONS])
       await untilEstablished(kubectl)
+    },
+    installGatewayApi: async () => {
+      await kubectl(['apply', '--server-side', '-f', GATEWAY_API])
+      const wait = ['wait', '--for=condition=Established', '--timeout=120s', '-f', GATEWAY_API]
+      await kubectl(wait)
     },
     stop,
   }

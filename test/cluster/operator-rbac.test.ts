@@ -30,9 +30,10 @@ const lines: string[] = []
 before(async () => {
   cluster = await startControlPlane()
   await cluster.installDefinitions()
+  await cluster.installGatewayApi()
   await cluster.kubectl(['create', 'namespace', 'ai'])
   const account = { namespace: NAMESPACE, name: 'gw-operator' }
-  const wide = [...rulesOf('watched'), ...rulesOf('webhook-cluster')]
+  const wide = [...rulesOf('watched'), ...rulesOf('http-routes'), ...rulesOf('webhook-cluster')]
   await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
   const own = [...rulesOf('own'), ...rulesOf('webhook-own')]
   const kubeconfig = await cluster.serviceAccount({ ...account, rules: own })
@@ -48,6 +49,7 @@ before(async () => {
     identity: 'test',
     release: { image: 'gw:test', version: 'test', operatorNamespace: NAMESPACE },
     rolloutsMax: 1,
+    mayRoute: true,
     network: LOCAL_PODS,
     log,
     telemetry,
@@ -108,20 +110,16 @@ async function apply(...documents: readonly object[]): Promise<void> {
 test('its own rights suffice for a life of a gateway, and none is left over', async () => {
   const { record } = aKey({ id: 'one' })
   const autoscaling = { minReplicas: 1, maxReplicas: 2 }
-  await apply(aGateway({ spec: { autoscaling } }), aGatewayKey('one', { hash: record.hash }))
-  await untilCondition(cluster, 'production', ['Ready', 'True'])
+  const front = { service: { type: 'NodePort' }, route: { parentRefs: [{ name: 'public' }] } }
+  const gateway = aGateway({ spec: { autoscaling, ...front } })
+  await apply(gateway, aGatewayKey('one', { hash: record.hash }))
+  await untilCondition(cluster, 'production', ['Programmed', 'True'])
   await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=120s'])
   const bare = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
   await apply(aGateway({ gw: { aliases: { x: 'chat' } }, spec: { replicas: 1, ...bare } }))
-  for (const kind of ['hpa', 'pdb', 'netpol']) {
-    await cluster.kubectl([
-      'wait',
-      '--for=delete',
-      `${kind}/production`,
-      '-n',
-      'ai',
-      '--timeout=120s',
-    ])
+  const going = ['hpa', 'pdb', 'netpol', 'httproute'].map((kind) => `${kind}/production`)
+  for (const object of [...going, 'service/production-metrics']) {
+    await cluster.kubectl(['wait', '--for=delete', object, '-n', 'ai', '--timeout=120s'])
   }
   await untilCondition(cluster, 'production', ['Ready', 'True'])
   const hosted = { name: 'hosted', provider: 'openai', model: 'm', api_key: '${secret:later/key}' }
@@ -139,7 +137,13 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
 })
 
 test('nothing is granted by a wildcard, and no Secret outside its own namespace', () => {
-  for (const where of ['watched', 'own', 'webhook-own', 'webhook-cluster'] as const) {
+  for (const where of [
+    'watched',
+    'http-routes',
+    'own',
+    'webhook-own',
+    'webhook-cluster',
+  ] as const) {
     for (const rule of policyRules(where)) {
       const words = [...rule.apiGroups, ...rule.resources, ...rule.verbs]
       assert.ok(!words.some((word) => word.includes('*')), JSON.stringify(rule))

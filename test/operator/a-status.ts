@@ -67,6 +67,8 @@ export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
     podObjects: [],
     deployment,
     service: { metadata: { name: 'production' }, spec: { ports: [{ port: 80 }] } },
+    httpRoute: undefined,
+    hasHttpRoutes: false,
     endpoints: 2,
     workload: { kind: 'applied' },
     ...facts,

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
-import { isRecord } from '../../dataplane/json/values.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { WorkloadReconciler } from '../../operator/reconcilers/workload.ts'
@@ -79,7 +79,8 @@ function serviceAt(settings: WorkloadSettings, port: number): KubeObject {
   assert.ok(child?.desired)
   const { spec, ...rest } = child.desired
   assert.ok(isRecord(spec))
-  const ports = [{ name: 'http', port, targetPort: 'http', protocol: 'TCP' }]
+  const metrics = { name: 'metrics', port: 9090, targetPort: 'metrics', protocol: 'TCP' }
+  const ports = [{ name: 'http', port, targetPort: 'http', protocol: 'TCP' }, metrics]
   return { ...rest, spec: { ...spec, ports } }
 }
 
@@ -93,9 +94,10 @@ test('a port that somebody wrote over ours is replaced before ours is applied', 
     services.map(({ what }) => what),
     ['merge services/production', 'PATCH services/production'],
   )
-  const ports = [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }]
+  const { metadata: own, spec: wanted } = serviceAt(settings, 80)
+  const ports = valueBelow(wanted, 'ports')
   const spec = { ports, selector: { 'inference.gw/gateway': 'production' } }
-  const { labels } = serviceAt(settings, 80).metadata
+  const { labels } = own
   const metadata = { name: 'production', namespace: 'ai', labels }
   assert.deepEqual(services[0]?.body, {
     apiVersion: 'v1',
@@ -117,6 +119,25 @@ test('an object that is refused takes no other with it, and is told of', async (
   await assert.rejects(reconcilerOf().reconcile(settings, {}), /services\/production: 422/)
   assert.ok(names().includes('PATCH deployments/production'))
   assert.ok(names().includes('PATCH poddisruptionbudgets/production'))
+})
+
+test('a route of another owner stays, and everything else is applied', async () => {
+  const parentRefs = [{ name: 'public' }]
+  const settings = {
+    ...settingsOf(aGateway({ spec: { route: { parentRefs } } })),
+    platform: { assignsUsers: false, hasHttpRoutes: true },
+  }
+  const client = api.client()
+  const world = new World({ api: client, namespaces: [], random: () => 0.5 })
+  const metadata = { name: 'production', namespace: 'ai', uid: 'foreign' }
+  world.stores.httpRoutes.put({ metadata })
+  const reconciler = new WorkloadReconciler({ api: client, world, rolloutsMax: 1 })
+  const outcome = await reconciler.reconcile(settings, {})
+  assert.ok(outcome.kind === 'applied' && outcome.routeConflict?.startsWith('HTTPRoute production'))
+  assert.ok(names().includes('PATCH deployments/production'))
+  assert.ok(!names().some((what) => what.includes('httproutes')))
+  await reconciler.reconcile({ ...settings, spec: WorkloadSpec.parse({}) }, {})
+  assert.ok(!names().some((what) => what.includes('httproutes')))
 })
 
 test('a Deployment is what the apply returned until the watch has it', async () => {

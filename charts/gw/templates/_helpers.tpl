@@ -49,12 +49,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* Not empty on OpenShift, which gives each namespace a range of users and refuses pods that name another one. */}}
+{{- define "gw.assignsUsers" -}}
+{{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" }}yes{{ end -}}
+{{- end -}}
+
 {{/* What restricted Pod Security asks of a pod, and of a container. */}}
 {{- define "gw.podSecurity" -}}
 runAsNonRoot: true
+{{- if not (include "gw.assignsUsers" .) }}
 runAsUser: 65532
 runAsGroup: 65532
 fsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -64,8 +71,10 @@ allowPrivilegeEscalation: false
 privileged: false
 readOnlyRootFilesystem: true
 runAsNonRoot: true
+{{- if not (include "gw.assignsUsers" .) }}
 runAsUser: 65532
 runAsGroup: 65532
+{{- end }}
 capabilities:
   drop: [ALL]
 seccompProfile:

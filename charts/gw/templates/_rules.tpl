@@ -46,7 +46,13 @@
     - ""
   resources:
     - services
-  verbs: *a1
+  verbs: &a2
+    - get
+    - list
+    - watch
+    - create
+    - patch
+    - delete
 - apiGroups:
     - discovery.k8s.io
   resources:
@@ -74,13 +80,7 @@
     - policy
   resources:
     - poddisruptionbudgets
-  verbs: &a2
-    - get
-    - list
-    - watch
-    - create
-    - patch
-    - delete
+  verbs: *a2
 - apiGroups:
     - networking.k8s.io
   resources:
@@ -111,6 +111,20 @@
     - events
   verbs:
     - create
+{{- end }}
+
+{{- define "gw.rules.http-routes" }}
+- apiGroups:
+    - gateway.networking.k8s.io
+  resources:
+    - httproutes
+  verbs:
+    - get
+    - list
+    - watch
+    - create
+    - patch
+    - delete
 {{- end }}
 
 {{- define "gw.rules.own" }}

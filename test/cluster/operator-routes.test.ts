@@ -1,0 +1,230 @@
+/** Gateways on clusters that serve more than Kubernetes: routes of the Gateway API, and users that OpenShift assigns. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { openCluster } from '../../operator/kube/cluster.ts'
+import { createLog } from '../../operator/log.ts'
+import { type Operator, startOperator } from '../../operator/program.ts'
+import { createTelemetry } from '../../operator/telemetry.ts'
+import { gw } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { LOCAL_PODS } from './local-pods.ts'
+import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
+import { aGateway } from './operator-rig.ts'
+
+const route = {
+  parentRefs: [{ name: 'public', namespace: 'edge', sectionName: 'https' }],
+  hostnames: ['models.example.com'],
+}
+const ROUTE = '/apis/gateway.networking.k8s.io/v1/namespaces/ai/httproutes/production'
+const DEPLOYMENT = '/apis/apps/v1/namespaces/ai/deployments/production'
+
+let cluster: ControlPlane
+let operator: Operator
+
+before(async () => {
+  cluster = await startControlPlane()
+  await cluster.installDefinitions()
+  for (const name of ['ai', 'gw-system']) await cluster.kubectl(['create', 'namespace', name])
+  operator = startOperator({
+    cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
+    namespace: 'gw-system',
+    watchNamespaces: [],
+    identity: 'test',
+    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
+    rolloutsMax: 1,
+    mayRoute: true,
+    network: LOCAL_PODS,
+    log: createLog(() => undefined, Date.now),
+    telemetry: createTelemetry(),
+    timings: { discoveryMs: 500 },
+  })
+})
+
+after(async () => {
+  await operator?.stop()
+  await cluster?.stop()
+})
+
+async function apply(document: object): Promise<void> {
+  const stdin = JSON.stringify(document)
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
+}
+
+/** What the controller of a Gateway would write. */
+async function answer(status: 'True' | 'False', reason: string): Promise<void> {
+  const now = new Date().toISOString().replace(/\.\d+/, '')
+  const parents = [
+    {
+      parentRef: { group: 'gateway.networking.k8s.io', kind: 'Gateway', ...route.parentRefs[0] },
+      controllerName: 'example.com/test',
+      conditions: [
+        {
+          type: 'Accepted',
+          status,
+          reason,
+          message: `It is ${reason}.`,
+          observedGeneration: valueBelow(await cluster.read(ROUTE), 'metadata', 'generation'),
+          lastTransitionTime: now,
+        },
+      ],
+    },
+  ]
+  const patch = JSON.stringify({ status: { parents } })
+  const what = ['httproute', 'production', '-n', 'ai', '--subresource=status', '--type=merge']
+  await cluster.kubectl(['patch', ...what, '-p', patch])
+}
+
+test('before any operator has looked, a gateway waits', async () => {
+  const alone = { ...aGateway(), metadata: { name: 'elsewhere', namespace: 'kube-public' } }
+  const text = await cluster.kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], {
+    stdin: JSON.stringify(alone),
+  })
+  const [condition] = JSON.parse(text).status.conditions
+  assert.deepEqual(
+    [condition.type, condition.status, condition.reason],
+    ['Ready', 'Unknown', 'Pending'],
+  )
+})
+
+test('a route is made when the kind appears, and stays as it is', async () => {
+  await apply(aGateway({ spec: { route } }))
+  await untilCondition(cluster, 'production', ['Exposed', 'False', 'NotServed'])
+  await cluster.installGatewayApi()
+  await untilCondition(cluster, 'production', ['Exposed', 'Unknown', 'Pending'])
+  const made = await cluster.read(ROUTE)
+  const rules = valueBelow(made, 'spec', 'rules')
+  assert.ok(Array.isArray(rules))
+  assert.deepEqual(rules[0].timeouts, { request: '0s', backendRequest: '0s' })
+  assert.equal(valueBelow(made, 'metadata', 'generation'), 1)
+})
+
+test('the API server takes what gw expose prints, with the types of those projects', async () => {
+  const types = join(import.meta.dirname, '../fixtures/kubernetes/fronts.json')
+  await cluster.kubectl(['apply', '--server-side', '-f', types])
+  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', types])
+  for (const front of ['istio', 'envoy-gateway', 'alb', 'agc', 'nginx']) {
+    const { code, stdout, stderr } = await gw('expose', '--for', front)
+    assert.equal(code, 0, stderr)
+    await cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], { stdin: stdout })
+  }
+})
+
+test('the condition follows the controller of the Gateway, and the address with it', async () => {
+  await answer('False', 'NotAllowedByListeners')
+  await untilCondition(cluster, 'production', ['Exposed', 'False', 'NotAllowedByListeners'])
+  await answer('True', 'Accepted')
+  const status = await untilCondition(cluster, 'production', ['Exposed', 'True'])
+  assert.equal(status.address, 'https://models.example.com')
+})
+
+test('a route that somebody changed is put right', async () => {
+  const patch = JSON.stringify({ spec: { hostnames: ['other.example.com'] } })
+  await cluster.kubectl([
+    'patch',
+    'httproute',
+    'production',
+    '-n',
+    'ai',
+    '--type=merge',
+    '-p',
+    patch,
+  ])
+  await until('the host name is back', async () => {
+    const names = valueBelow(await cluster.read(ROUTE), 'spec', 'hostnames')
+    return JSON.stringify(names) === JSON.stringify(route.hostnames)
+  })
+})
+
+test('without spec.route it goes; a route of another owner is a conflict and stays', async () => {
+  await apply(aGateway())
+  await cluster.kubectl([
+    'wait',
+    '--for=delete',
+    'httproute/production',
+    '-n',
+    'ai',
+    '--timeout=120s',
+  ])
+  await until('the condition is gone', async () => {
+    return conditionIn(await statusOf(cluster, 'production'), 'Exposed') === undefined
+  })
+  const foreign = {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { name: 'production', namespace: 'ai' },
+    spec: { hostnames: ['foreign.example.com'] },
+  }
+  await apply(foreign)
+  await apply(aGateway({ spec: { route } }))
+  await untilCondition(cluster, 'production', ['Exposed', 'False', 'Conflict'])
+  const names = valueBelow(await cluster.read(ROUTE), 'spec', 'hostnames')
+  assert.deepEqual(names, ['foreign.example.com'])
+})
+
+test('a Service inside has a port for readers of metrics, and an autoscaler is written once', async () => {
+  const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
+  await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))
+  const path = '/apis/autoscaling/v2/namespaces/ai/horizontalpodautoscalers/production'
+  await until('there is an autoscaler', async () => (await cluster.read(path)) !== undefined)
+  const versionOf = async () => valueBelow(await cluster.read(path), 'metadata', 'managedFields')
+  const first = await versionOf()
+  // Two reconciles later.
+  for (const alias of ['x', 'y']) {
+    await apply(aGateway({ gw: { aliases: { [alias]: 'chat' } }, spec: { autoscaling } }))
+    const generation = valueBelow(
+      await cluster.read('/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/production'),
+      'metadata',
+      'generation',
+    )
+    await until('the edit has been judged', async () => {
+      return (await statusOf(cluster, 'production')).observedGeneration === generation
+    })
+  }
+  const ours = (fields: unknown) =>
+    (Array.isArray(fields) ? fields : []).filter(({ manager }) => manager === 'gw-operator')
+  assert.deepEqual(ours(await versionOf()), ours(first))
+  const ports = valueBelow(
+    await cluster.read('/api/v1/namespaces/ai/services/production'),
+    'spec',
+    'ports',
+  )
+  assert.ok(Array.isArray(ports))
+  assert.deepEqual(
+    ports.map(({ name }) => name),
+    ['http', 'metrics'],
+  )
+})
+
+test('where the cluster assigns users, pods name none', async () => {
+  assert.match(JSON.stringify(await cluster.read(DEPLOYMENT)), /"runAsUser"/)
+  await apply({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'securitycontextconstraints.security.openshift.io' },
+    spec: {
+      group: 'security.openshift.io',
+      names: {
+        kind: 'SecurityContextConstraints',
+        plural: 'securitycontextconstraints',
+        singular: 'securitycontextconstraints',
+      },
+      scope: 'Cluster',
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+          },
+        },
+      ],
+    },
+  })
+  await until('the pods name no user', async () => {
+    return !/"(runAsUser|runAsGroup|fsGroup)"/.test(JSON.stringify(await cluster.read(DEPLOYMENT)))
+  })
+})
