@@ -80,6 +80,7 @@ after(async () => {
 })
 
 const RENEWED = 'patch core/pods'
+const ROUTES_WATCHED = 'watch gateway.networking.k8s.io/httproutes'
 const PUBLISHED = 'patch admissionregistration.k8s.io/validatingwebhookconfigurations'
 
 /** The shape that `serviceAccount` takes is looser than ours. */
@@ -127,6 +128,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   await apply(aGateway({ gw, spec: { replicas: 1, ...bare } }))
   await until('it has the mounts renewed for a Secret that is not there', () => asked.has(RENEWED))
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
+  await until('routes are watched', () => asked.has(ROUTES_WATCHED), 60)
   await until('it says whom to trust', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
   recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)
