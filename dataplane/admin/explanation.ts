@@ -7,6 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
+import { OPERATIONS } from './hypothesis.ts'
 import { guardrailStatus, upstreamStatus } from './status.ts'
 import { verdictOn } from './verdict.ts'
 
@@ -18,6 +19,8 @@ export interface Question {
   readonly key_hash?: string
   readonly prompt_tokens?: string
   readonly max_tokens?: string
+  /** The API that is asked; absent: chat. */
+  readonly operation?: string
 }
 
 /** More than any context window has. */
@@ -33,8 +36,10 @@ export async function explanationOf(question: Question, gateway: Gateway) {
   const maxTokens = tokensOf(question.max_tokens)
   if (promptTokens === null || maxTokens === null)
     return { wrong: `Give prompt_tokens and max_tokens as whole numbers from 1 to ${TOKENS_MAX}.` }
+  const operation = OPERATIONS.find((name) => name === (question.operation ?? 'chat'))
+  if (operation === undefined) return { wrong: `Give operation as ${OPERATIONS.join(', ')}.` }
   const isKeyGiven = key_hash !== undefined
-  const asked = { key, isKeyGiven, tenant, promptTokens, maxTokens }
+  const asked = { key, isKeyGiven, tenant, promptTokens, maxTokens, operation }
   const verdict = model === undefined ? undefined : await verdictOn({ model, ...asked }, gateway)
   if (model !== undefined && route === undefined)
     return { missing: `There is no route or alias "${model.slice(0, 100)}".`, verdict }

@@ -1,11 +1,18 @@
 /** A request that no client sent: its caller and its size. */
 
 import { chatReading } from '../apis/openai-chat/reading.ts'
+import { completionsReading } from '../apis/openai-completions/reading.ts'
+import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
 import { GatewayError } from '../base/errors.ts'
 import { parseRequest } from '../body/request.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
-import type { ChatRequest } from '../inner-form.ts'
+import type {
+  ChatRequest,
+  CompletionsRequest,
+  EmbeddingsRequest,
+  ModelRequest,
+} from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { promptTokensMax } from '../tokens/count.ts'
 
@@ -18,7 +25,13 @@ export interface Hypothesis {
   readonly tenant: string | undefined
   readonly promptTokens: number | undefined
   readonly maxTokens: number | undefined
+  /** The API that is asked. */
+  readonly operation: AskedOperation
 }
+
+/** APIs for clients by the names that questions use. Responses and messages are conversations. */
+export const OPERATIONS = ['chat', 'responses', 'messages', 'completions', 'embeddings'] as const
+export type AskedOperation = (typeof OPERATIONS)[number]
 
 /** As many characters are counted for a token, and as many tokens for the template of a message. */
 const CHARACTERS_PER_TOKEN = 4
@@ -41,7 +54,46 @@ function anyKey(tenant: string): KeyEntry {
 }
 
 /** Throws ERR_GW_REQUEST_TOO_LARGE. A long prompt has only its length: no stage reads it. */
-export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
+export function requestOf(asked: Hypothesis, bytesMax: number): ModelRequest {
+  const { model, operation, maxTokens } = asked
+  if (operation === 'embeddings') {
+    const bytes = Buffer.from(JSON.stringify({ model, input: 'hi' }))
+    return ofLength(parseRequest(bytes, embeddingsReading, 0), asked, bytesMax)
+  }
+  if (operation === 'completions') {
+    const bytes = Buffer.from(JSON.stringify({ model, prompt: 'hi', max_tokens: maxTokens }))
+    return ofLength(parseRequest(bytes, completionsReading, 0), asked, bytesMax)
+  }
+  return conversationOf(asked, bytesMax)
+}
+
+/** The same with a text of as many tokens. */
+function ofLength(
+  small: EmbeddingsRequest | CompletionsRequest,
+  { promptTokens }: Hypothesis,
+  bytesMax: number,
+): ModelRequest {
+  if (promptTokens === undefined) return small
+  const characters = promptTokens * CHARACTERS_PER_TOKEN
+  boundBytes(small.bytes.length + characters, promptTokens, bytesMax)
+  const text = 'x'.repeat(characters)
+  const sized = {
+    bytes: Buffer.alloc(small.bytes.length + characters),
+    inputTokens: { sum: promptTokens, longest: promptTokens, longestAt: 0 },
+    promptTokensMax: promptTokens,
+  }
+  return small.operation === 'embeddings'
+    ? { ...small, ...sized, body: { ...small.body, input: text } }
+    : { ...small, ...sized, body: { ...small.body, prompt: text } }
+}
+
+function boundBytes(length: number, promptTokens: number | undefined, bytesMax: number): void {
+  if (length <= bytesMax) return
+  const message = `A prompt of ${promptTokens} tokens is about ${length} bytes; max_request_bytes is ${bytesMax}.`
+  throw new GatewayError('ERR_GW_REQUEST_TOO_LARGE', message, { facts: { limit: bytesMax } })
+}
+
+function conversationOf(asked: Hypothesis, bytesMax: number): ChatRequest {
   const { model, promptTokens, maxTokens } = asked
   const characters = Math.max(2, ((promptTokens ?? 0) - TOKENS_PER_MESSAGE) * CHARACTERS_PER_TOKEN)
   const messages = [{ role: 'user', content: 'hi' }]
@@ -50,10 +102,7 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ChatRequest {
   const small = parseRequest(Buffer.from(text), chatReading, 0)
   if (characters === 2) return small
   const length = small.bytes.length + characters - 2
-  if (length > bytesMax) {
-    const message = `A prompt of ${promptTokens} tokens is about ${length} bytes; max_request_bytes is ${bytesMax}.`
-    throw new GatewayError('ERR_GW_REQUEST_TOO_LARGE', message, { facts: { limit: bytesMax } })
-  }
+  boundBytes(length, promptTokens, bytesMax)
   const content = 'x'.repeat(characters)
   const body = { ...small.body, messages: [{ role: 'user', content }] }
   const bytes = Buffer.alloc(length)

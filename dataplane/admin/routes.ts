@@ -127,7 +127,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/explain',
     summary:
       'What will happen to a request; `?model=NAME` for one route or alias, with the `verdict` on the next request; ' +
-      '`&tenant=NAME` or `&key_hash=HEX` for whose, `&prompt_tokens=N`, `&max_tokens=N` for how large.',
+      '`&tenant=NAME` or `&key_hash=HEX` for whose, `&prompt_tokens=N`, `&max_tokens=N` for how large, ' +
+      '`&operation=NAME` for the API: chat, responses, messages, completions or embeddings.',
     run: ({ query }, { gateway }) => explained(gateway, query),
   },
   {

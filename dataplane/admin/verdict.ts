@@ -6,6 +6,7 @@ import type { Active, Gateway } from '../gateway.ts'
 import { downgradeOffer, offerOf, type Wish } from '../limits/decision.ts'
 import { forecast } from '../limits/forecast.ts'
 import { refusalError } from '../limits/refusal.ts'
+import { fitting, requireOperation } from '../stages/admit.ts'
 import { match, permit } from '../stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
 import { quoteOf } from '../tokens/quote.ts'
@@ -52,6 +53,7 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const route = match(asked.model, caller, active.snapshot)
   const isLimited = caller.tenant !== ''
   const rules = limits.rules.of(caller.tenant)
+  requireOperation(request, route, laneOf(route, active))
   const budgeted = isLimited && rules.budget !== undefined ? route : undefined
   const quote = await quoteOf(request, laneOf(route, active), budgeted)
   const wish: Wish = { request, caller, route, quote, limits }
@@ -81,7 +83,7 @@ function served(wish: Wish, active: Active, gateway: Planner): Served {
   // A copy: a lane counts its requests, and this is not a request.
   const lane = { ...laneOf(route, active) }
   const yields = limits.rules.yields(caller.tenant)
-  const { fits } = quote
+  const fits = fitting(request, quote, lane)
   const journey = new Journey({ request, route, lane, fits, yields }, gateway)
   const next = nextAttempt(journey)
   const now = gateway.clock.now()

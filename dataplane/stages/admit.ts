@@ -112,7 +112,7 @@ function totalOf({ stream }: ModelRequest, route: Route, receivedAt: number, now
   return stream ? total : Math.min(total, now + route.silenceMs)
 }
 
-function fitting(
+export function fitting(
   { operation }: ModelRequest,
   { fitsAll, fits }: Quote,
   { targets }: Lane,
@@ -129,7 +129,11 @@ function suitingOf(operation: Operation, targets: readonly Target[]): Admission[
 }
 
 /** Throws ERR_GW_INVALID_REQUEST where no upstream of the route can do what is asked. */
-function requireOperation({ operation }: ModelRequest, route: Route, { targets }: Lane): void {
+export function requireOperation(
+  { operation }: ModelRequest,
+  route: Route,
+  { targets }: Lane,
+): void {
   if (targets.length === 0 || targets.some(({ settings }) => serves(settings.provider, operation)))
     return
   const names = new Set(targets.map(({ settings }) => settings.provider.name))

@@ -43,6 +43,7 @@ const gateway = await startLimited(
       up('second'),
       up('narrow', { max_queue_depth: 1 }),
       { name: 'cheap', endpoint: cheap.url },
+      { name: 'talker', provider: 'anthropic', endpoint: cheap.url },
       {
         name: 'broken',
         endpoint: broken.url,
@@ -63,6 +64,8 @@ const gateway = await startLimited(
       single('chat', 'up'),
       single('narrow'),
       single('cheap'),
+      single('talker'),
+      { name: 'mixed', strategy: 'round_robin', upstreams: ['talker', 'up'] },
       single('broken'),
       single('ill'),
       { name: 'turns', strategy: 'round_robin', upstreams: ['up', 'second', 'cheap'] },
@@ -329,3 +332,31 @@ test('a size that is no number is refused', async () => {
 async function ask(tenant: string, more = '') {
   return await gateway.as(tenant).admin(`/explain?model=chat&tenant=${tenant}${more}`)
 }
+
+for (const [route, operation, status, says] of [
+  ['talker', 'messages', 200, /by upstream talker/],
+  ['talker', 'embeddings', 400, /has no upstream for embeddings \(anthropic has none\)/],
+  ['mixed', 'completions', 200, /by upstream up$/],
+  ['mixed', 'responses', 200, /by upstream (talker|up)$/],
+] as const) {
+  test(`${operation} on a route are explained as ${status}`, async () => {
+    const asked = ['--admin', process.adminUrl, '--route', route, '--operation', operation]
+    const { code, stdout } = await gw('explain', ...asked, '-o', 'json')
+    const { verdict } = JSON.parse(stdout)
+    assert.equal(verdict.status, status)
+    assert.match(verdict.message, says)
+    assert.equal(code, status === 200 ? 0 : 1)
+  })
+}
+
+test('embeddings of a text that is too long for the window are explained as 400', async () => {
+  const query = new URLSearchParams({ model: 'chat', operation: 'embeddings' })
+  query.set('prompt_tokens', String(WINDOW * 2))
+  const { verdict } = await gateway.as('free').admin(`/explain?${query}`)
+  assert.equal(verdict.code, 'ERR_GW_CONTEXT_OVERFLOW')
+})
+
+test('an API that does not exist is refused with the names of those that do', async () => {
+  const refused = await gateway.as('free').admin('/explain?model=chat&operation=painting')
+  assert.match(refused.error.message, /chat, responses, messages, completions, embeddings/)
+})

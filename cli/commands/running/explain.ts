@@ -22,6 +22,7 @@ interface ExplainOptions extends PlaceOptions {
   readonly tenant?: string
   readonly promptTokens?: number
   readonly maxTokens?: number
+  readonly operation?: string
   readonly output: Format
 }
 
@@ -38,6 +39,15 @@ export const explain = endUsageWith64(
     .addOption(new Option('--tenant <name>', 'tenant of the caller').conflicts('key'))
     .option('--prompt-tokens <n>', 'tokens of its prompt', wholeNumber(1, TOKENS_MAX))
     .option('--max-tokens <n>', 'its `max_tokens`', wholeNumber(1, TOKENS_MAX))
+    .addOption(
+      new Option('--operation <name>', 'API that is asked (default: chat)').choices([
+        'chat',
+        'responses',
+        'messages',
+        'completions',
+        'embeddings',
+      ]),
+    )
     .addOption(formatOption())
     .action(explainRequest),
 )
@@ -70,13 +80,15 @@ async function explainRequest(options: ExplainOptions, command: Command): Promis
   if (verdict !== undefined) printLine(`\n${wordsOf(verdict)}`)
 }
 
-function queryOf({ route, key, tenant, promptTokens, maxTokens }: ExplainOptions) {
+function queryOf(options: ExplainOptions) {
+  const { route, key, tenant, promptTokens, maxTokens, operation } = options
   return new URLSearchParams({
     model: route,
     ...(key !== undefined && { key_hash: hash('sha256', key) }),
     ...(tenant !== undefined && { tenant }),
     ...(promptTokens !== undefined && { prompt_tokens: String(promptTokens) }),
     ...(maxTokens !== undefined && { max_tokens: String(maxTokens) }),
+    ...(operation !== undefined && { operation }),
   })
 }
 
