@@ -1,5 +1,6 @@
 /** An upstream that names its encoding: prompts are counted as its model does, where an estimate would be wrong. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { errorOf, startFront, startUpstream } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
@@ -14,8 +15,16 @@ const upstream = (name: string, tokenizer?: object) => ({
   ...(tokenizer && { tokenizer }),
 })
 const front = await startFront({
-  upstreams: [upstream('estimated'), upstream('exact', { encoding: 'o200k_base' })],
-  routes: ['estimated', 'exact'].map((name) => ({ name, strategy: 'single', primary: name })),
+  upstreams: [
+    upstream('estimated'),
+    upstream('exact', { encoding: 'o200k_base' }),
+    upstream('file', { file: join(import.meta.dirname, '../fixtures/tokenizers/bytes.json') }),
+  ],
+  routes: ['estimated', 'exact', 'file'].map((name) => ({
+    name,
+    strategy: 'single',
+    primary: name,
+  })),
 })
 after(() => Promise.all([front.process.stop(), fake.close()]))
 
@@ -32,4 +41,16 @@ test('a prompt that is estimated too long is served where it is counted', async 
   })
   const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
   assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
+})
+
+test('a prompt that is estimated to fit is refused where a tokenizer.json counts more', async () => {
+  const messages = [{ role: 'user', content: ' hello'.repeat(WINDOW / 4) }]
+  assert.equal((await front.chat({ model: 'estimated', messages })).status, 200)
+  await until('the prompt is counted', async () => {
+    const counted = await front.chat({ model: 'file', messages })
+    return errorOf(counted).code === 'ERR_GW_CONTEXT_OVERFLOW'
+  })
+  const { upstreams } = await front.admin('/status')
+  const tokens = upstreams.map((one: { tokens: { counted: string } }) => one.tokens.counted)
+  assert.deepEqual(tokens, ['estimate', 'exact', 'exact'])
 })

@@ -21,8 +21,12 @@ export class ThreadCounter implements Counter {
   readonly #tokenizer: TokenizerName
   readonly #thread: Thread
   readonly #textsOf: typeof promptTexts | typeof templateTexts
+  /** Whether the thread has its tables, or requests wait for them. */
+  #isReady: boolean
 
-  constructor(tokenizer: TokenizerName, thread: Thread = THREAD) {
+  /** `isAwaited`: a request waits while the tables load; else it is estimated meanwhile. */
+  constructor(tokenizer: TokenizerName, thread: Thread = THREAD, isAwaited = true) {
+    this.#isReady = isAwaited
     this.#tokenizer = tokenizer
     this.#thread = thread
     const file = fileOf(tokenizer)
@@ -37,6 +41,10 @@ export class ThreadCounter implements Counter {
   count(request: ModelRequest): PromptCount | Promise<PromptCount> {
     if (request.operation !== 'chat' || request.bytes.length > COUNTED_BYTES_MAX)
       return ESTIMATE.count(request)
+    if (!this.#isReady) {
+      this.#load()
+      return ESTIMATE.count(request)
+    }
     const found = this.#textsOf(request.body)
     const exact = !('hasMedia' in found && found.hasMedia)
     return this.#thread
@@ -44,6 +52,12 @@ export class ThreadCounter implements Counter {
       .then((tokens) =>
         tokens === undefined ? ESTIMATE.count(request) : { tokens: tokens + found.extra, exact },
       )
+  }
+
+  #load(): void {
+    void this.#thread.count(this.#tokenizer, []).then((tokens) => {
+      this.#isReady ||= tokens !== undefined
+    })
   }
 }
 
@@ -60,7 +74,7 @@ export function counterOf({ section }: Pick<UpstreamSettings, 'section'>, runtim
 }
 
 function threadCounter(tokenizer: TokenizerName, isWritten: boolean): Counter {
-  const counter = COUNTERS.get(tokenizer) ?? new ThreadCounter(tokenizer)
+  const counter = COUNTERS.get(tokenizer) ?? new ThreadCounter(tokenizer, THREAD, isWritten)
   // The tables take a moment to load; the first request need not wait for them.
   if (isWritten && !COUNTERS.has(tokenizer)) void THREAD.count(tokenizer, [])
   COUNTERS.set(tokenizer, counter)

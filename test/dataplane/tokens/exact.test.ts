@@ -105,6 +105,18 @@ test('a prompt beyond a mebibyte, and inputs of embeddings, are estimated at onc
   assert.equal(counted.exact, false)
 })
 
+test('a request waits for tables only where the configuration names them', async () => {
+  const loading = Promise.withResolvers<number>()
+  const late = { count: () => loading.promise }
+  const chosen = new ThreadCounter('o200k_base', late, false)
+  const first = chosen.count(aRequest())
+  assert.ok(!(first instanceof Promise) && !first.exact)
+  loading.resolve(3)
+  await loading.promise
+  assert.equal((await chosen.count(aRequest())).exact, true)
+  assert.ok(new ThreadCounter('o200k_base', late).count(aRequest()) instanceof Promise)
+})
+
 test('a thread that breaks costs exactness, and the next question begins another', async () => {
   const broken = new TokenThread(new URL('data:text/javascript,throw new Error("broken")'))
   const estimated = new ThreadCounter('o200k_base', broken)
