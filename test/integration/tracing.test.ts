@@ -219,5 +219,5 @@ test('SIGTERM: a collector that hangs keeps the process no longer than the drain
   const begun = performance.now()
   other.process.signal('SIGTERM')
   assert.deepEqual(await other.process.exited, { code: 0, signal: null })
-  assert.ok(performance.now() - begun < 10_000)
+  assert.ok(performance.now() - begun < 30_000)
 })
