@@ -122,6 +122,19 @@ test('the operator is told its namespaces, the image of the pods, and how many m
   assert.deepEqual(args.slice(0, 2), ['operator', '--max-concurrent-rollouts=2'])
 })
 
+test('where OpenShift assigns users, no pod of the chart names one', async () => {
+  const named = /"(runAsUser|runAsGroup|fsGroup)":/
+  const flags = ['--api-versions=security.openshift.io/v1']
+  const plain = podsOf(await render('defaults')).map(({ spec }) => spec)
+  assert.match(JSON.stringify(plain), named)
+  for (const set of VALUE_SETS) {
+    const objects = objectsOf(await renderText(set, 'helm', flags))
+    const pods = podsOf(objects).map(({ spec }) => spec)
+    assert.doesNotMatch(JSON.stringify(pods), named, set)
+    assert.match(JSON.stringify(pods), /"runAsNonRoot":true/, set)
+  }
+})
+
 test('the resource types are kept by value, and left out by value', async () => {
   const policyOf = async (set: string) =>
     (await render(set))

@@ -68,7 +68,7 @@ before(async () => {
         parts,
       ),
     onAsked: (one) => asked.add(nameOf(one)),
-    timings: { gateway: { soakMs: 200 } },
+    timings: { gateway: { soakMs: 200 }, discoveryMs: 500 },
   })
   kubelet = await startProcessKubelet(cluster)
 })
@@ -115,6 +115,8 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   const gateway = aGateway({ spec: { autoscaling, ...front } })
   await apply(gateway, aGatewayKey('one', { hash: record.hash }))
   await untilCondition(cluster, 'production', ['Programmed', 'True'])
+  const made = ['wait', '--for=create', 'httproute/production', '-n', 'ai', '--timeout=120s']
+  await cluster.kubectl(made)
   await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=120s'])
   const bare = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
   await apply(aGateway({ gw: { aliases: { x: 'chat' } }, spec: { replicas: 1, ...bare } }))
