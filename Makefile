@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image sbom manifests check generate bench bench-peers new-provider new-api
+  test-e2e cluster-up cluster-down results image sbom manifests check generate bench bench-peers test-clients new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ test-runtimes: ready ## run the tests with runtimes that are too large for the o
 
 test-image: ready ## build the image twice on a stand-in base, compare, and run it
 	@npm run --silent test:image
+
+test-clients: ready ## put published clients and agents before a gateway and write dataplane/docs/clients.md; the first run brings 2 GB
+	@npm run --silent test:clients
 
 image: ready ## build the image; IMAGE=NAME BASE_IMAGE=NAME[@sha256:DIGEST] OUTPUT=FILE.tar RELEASE=1 ALLOW_TAG=1
 	@node_modules/.bin/node test/helpers/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(RELEASE),--release) $(if $(ALLOW_TAG),--allow-tag)

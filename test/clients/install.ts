@@ -1,0 +1,61 @@
+/** Brings the pinned clients: an environment of Python for each group, and one folder of npm packages. */
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { VERSIONS } from './rows.ts'
+
+const run = promisify(execFile)
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-test', 'clients')
+const INSTALL_MS_MAX = 900_000
+
+/** The interpreter of a group. */
+export async function pythonOf(group: string): Promise<string> {
+  const wanted = VERSIONS.python[group] ?? []
+  // An environment names its folder in its programs, so that it is made where it stays.
+  const folder = join(CACHE, `python-${group}-${digestOf(wanted)}`)
+  const done = join(folder, 'installed')
+  if (!existsSync(done)) {
+    await rm(folder, { recursive: true, force: true })
+    await run('python3', ['-m', 'venv', folder])
+    const options = { timeout: INSTALL_MS_MAX }
+    await run(join(folder, 'bin/pip'), ['install', '--quiet', ...wanted], options)
+    await writeFile(done, '')
+  }
+  return join(folder, 'bin/python')
+}
+
+/** The folder with `node_modules`, and the drivers beside it, where they find their packages. */
+export async function nodeFolder(): Promise<string> {
+  const folder = join(CACHE, `node-${digestOf(VERSIONS.node)}`)
+  if (!existsSync(folder)) {
+    const partial = `${folder}.${process.pid}`
+    await mkdir(partial, { recursive: true })
+    const manifest = { private: true, dependencies: VERSIONS.node }
+    await writeFile(join(partial, 'package.json'), JSON.stringify(manifest))
+    // Versions of several years stand side by side, so their wishes for peers do not agree.
+    const flags = ['--legacy-peer-deps', '--no-audit', '--no-fund', '--loglevel=error']
+    await run('npm', ['install', ...flags], { cwd: partial, timeout: INSTALL_MS_MAX })
+    await rename(partial, folder)
+  }
+  await cp(join(import.meta.dirname, 'node'), folder, { recursive: true })
+  return folder
+}
+
+/** Built where there is Go. */
+export async function goProgram(): Promise<string> {
+  const finder = join(import.meta.dirname, '../helpers/kubernetes/programs/go.sh')
+  const { stdout } = await run('bash', [finder])
+  await mkdir(CACHE, { recursive: true })
+  const program = join(CACHE, 'go-client')
+  const source = join(import.meta.dirname, 'go/main.go')
+  await run(stdout.trim(), ['build', '-o', program, source], { timeout: INSTALL_MS_MAX })
+  return program
+}
+
+function digestOf(wanted: unknown): string {
+  return hash('sha256', JSON.stringify(wanted)).slice(0, 12)
+}

@@ -1,0 +1,83 @@
+/** The page that says which clients were tried, and how they fared. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { aligned } from '../helpers/results.ts'
+import type { Verdict } from './judge.ts'
+import { CASES, type Case } from './rig.ts'
+import { ROWS, type Row, versionOf } from './rows.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+export const PAGE = join(ROOT, 'dataplane/docs/clients.md')
+
+const TITLES: Readonly<Record<Case, string>> = {
+  whole: 'whole',
+  stream: 'stream',
+  tools: 'tools',
+  shape: 'schema',
+  bad: '400',
+  unknown: '401',
+  spent: '402',
+  scope: '403',
+  missing: '404',
+  busy: '429',
+  cut: 'cut',
+  slow: 'slow',
+  leave: 'leaves',
+}
+
+const HEAD = `# Clients that were tried
+
+\`make test-clients\` wrote this page: each client as it is published, with its defaults, in front of one gateway and one scripted model.
+A tick says that the case went well, "-" that the client has no such thing; a remark says what it did instead. A row that is older
+than the others was not tried with them.
+
+| case | goes well when |
+| --- | --- |
+| whole, stream | the answer arrives, and so does the usage of the stream |
+| tools, schema | the client calls a tool and reads the answer to its result; an answer keeps to a schema |
+| 400 to 404 | the client reports the error and does not ask again |
+| 429 | the client waits for as long as it is asked to, and is served |
+| cut | a stream that breaks off is an error |
+| slow | a model that is silent for longer than two heartbeats is waited for |
+| leaves | the model server notices within a second that the client has left |
+`
+
+const COLUMNS = ['client', 'version', 'API', ...CASES.map((one) => TITLES[one]), 'gateway', 'tried']
+const NOT_TRIED = 'not tried'
+
+/** Rows that were not tried this time keep what stood there, with the date of that. */
+export function writePage(tried: ReadonlyMap<Row, Partial<Record<Case, Verdict>>>): void {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const date = new Date().toISOString().slice(0, 10)
+  const known = new Map(shownRows().map((row) => [row.slice(0, 3).join(), row]))
+  const rows = ROWS.map((row) => {
+    const lead = leading(row)
+    const results = tried.get(row)
+    if (results === undefined) return known.get(lead.join()) ?? [...lead, NOT_TRIED]
+    return [...lead, ...CASES.map((one) => cell(results[one])), version, date]
+  })
+  const full = rows.map((row) => COLUMNS.map((_, column) => row[column] ?? ''))
+  writeFileSync(PAGE, `${HEAD}\n${aligned([COLUMNS, ...full])}\n`)
+}
+
+/** The rows of the page as it stands. */
+export function shownRows(): string[][] {
+  const lines = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : []
+  const cells = lines
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').slice(1, -1))
+    .map((row) => row.map((one) => one.trim()))
+  return cells.slice(cells.findIndex(([first]) => first === 'client') + 2)
+}
+
+/** The cells by which a row is known: what a test compares with the pinned versions. */
+export function leading(row: Row): readonly string[] {
+  return [row.client, versionOf(row), row.api]
+}
+
+function cell(verdict: Verdict | undefined): string {
+  if (verdict === undefined) return '-'
+  const { good, remark } = verdict
+  if (remark === undefined) return good ? '✓' : 'fails'
+  return remark.replaceAll(/[|\s]+/g, ' ').slice(0, 60)
+}
