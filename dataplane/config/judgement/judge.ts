@@ -11,7 +11,6 @@ import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path, showPath } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'
 import { explainIssues } from './shape.ts'
-import { refuseUnsupported } from './supported.ts'
 
 export interface Judgement {
   /** Present when the schema accepts the tree; findings may still refuse it. */
@@ -60,10 +59,9 @@ function judgeTrees(trees: Trees, options: TreeOptions): Judgement {
   const { now, place = 'file', suggestions = new Suggestions() } = options
   const { most = FINDINGS_MAX, isExpected, hasOtherKeys } = options
   const context = { written: trees.written, now, place, suggestions, hasOtherKeys }
-  const unsupported = refuseUnsupported(trees.written)
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {
-    const findings = [...unsupported, ...check(parsed.data.gw, context)]
+    const findings = check(parsed.data.gw, context)
     return { configuration: parsed.data, findings: firstFindings(findings, most) }
   }
   const { issues } = parsed.error
@@ -71,7 +69,7 @@ function judgeTrees(trees: Trees, options: TreeOptions): Judgement {
   const faults = explainIssues(issues, trees.written, explanation)
   // Where so much is wrong with single values, what is said of several is worth less than it costs.
   const saved = issues.length > most ? [] : checkSalvage(trees, context)
-  return { findings: [...faults, ...firstFindings([...unsupported, ...saved], most)] }
+  return { findings: [...faults, ...firstFindings(saved, most)] }
 }
 
 /** Checks what the schema refused, as far as that says something about what was written. */

@@ -8,7 +8,6 @@ import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
 import { Suggestions } from './nearest.ts'
 import { andMore, FINDINGS_MAX, type Finding, type Path, refuse } from './problems.ts'
 import { SERVICES_ADVICE, serviceAdvice } from './services.ts'
-import { supportedAt } from './supported.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -73,7 +72,7 @@ function explainIssue(issue: Issue, shown: unknown, words: Words): Finding {
     case 'invalid_type':
       return wrongType(path, value, issue.expected, meaning)
     case 'invalid_value':
-      return advised(wrongValue(path, value, allowedBy(issue.values, path), suggestions), value)
+      return advised(wrongValue(path, value, issue.values.map(String), suggestions), value)
     case 'too_small':
       return outOfBounds(path, value, boundOf(issue, Number(issue.minimum), 'least'))
     case 'too_big':
@@ -93,10 +92,6 @@ function advised(finding: Finding, value: unknown): Finding {
   const isUpstreams = finding.path[1] === 'upstreams' && finding.path.at(-1) === 'provider'
   if (!isUpstreams || typeof value !== 'string') return finding
   return { ...finding, fix: serviceAdvice(value) ?? `${finding.fix} ${SERVICES_ADVICE}` }
-}
-
-function allowedBy(values: readonly unknown[], path: Path): readonly string[] {
-  return supportedAt(path, values.map(String))
 }
 
 function wrongForm(path: Path, value: unknown, rule: string, meaning: string | undefined): Finding {
@@ -126,7 +121,7 @@ function sentenceOf(issue: Issue): string {
 }
 
 function missing(path: Path, issue: Issue, meaning: string | undefined): Finding {
-  const choices = issue.code === 'invalid_value' ? allowedBy(issue.values, path).join(', ') : ''
+  const choices = issue.code === 'invalid_value' ? issue.values.map(String).join(', ') : ''
   const oneOf = choices === '' ? '' : `, one of: ${choices}`
   const fix = `Add the field ${String(path.at(-1))}${oneOf}. ${meaning ?? ''}`.trimEnd()
   return refuse(path, 'required field is missing', fix)
