@@ -10,6 +10,7 @@ import { context } from './running/context.ts'
 import { explain } from './running/explain.ts'
 import { gateway } from './running/gateway.ts'
 import { guardrail } from './running/guardrail.ts'
+import { models } from './running/models.ts'
 import { status } from './running/status.ts'
 import { tokens } from './running/tokens.ts'
 import { trace } from './running/trace.ts'
@@ -29,6 +30,7 @@ export const COMMANDS: readonly Command[] = [
   apply,
   expose,
   status,
+  models,
   keys,
   auth,
   limits,

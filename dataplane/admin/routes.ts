@@ -9,6 +9,7 @@ import { reportOf } from '../usage/report.ts'
 import { contextOf } from './context.ts'
 import { explanationOf } from './explanation.ts'
 import { keysListed } from './keys-listing.ts'
+import { modelsOf } from './models.ts'
 import { replaceConfiguration } from './replacement.ts'
 import { statusOf } from './status.ts'
 import { testGuardrail } from './trials/guardrail-test.ts'
@@ -85,6 +86,14 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       '`?only=limits`: 409 if more than limits, budgets, prices and keys differ. ' +
       '`?dry_run=true`: only says what differs.',
     run: ({ body, query }, { activation }) => replaceConfiguration(body, query, activation),
+  },
+  {
+    method: 'GET',
+    path: '/models',
+    summary:
+      'The names that clients may send: routes, aliases and patterns, with strategy, context window, and which ' +
+      'upstreams are eligible now.',
+    run: (_request, { gateway }) => ok({ models: modelsOf(gateway) }),
   },
   {
     method: 'GET',

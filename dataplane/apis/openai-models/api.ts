@@ -6,7 +6,7 @@ import { shownName } from '../../base/shown-text.ts'
 import type { Caller } from '../../call.ts'
 import type { Route } from '../../config/snapshot.ts'
 import { mayUse } from '../../stages/match.ts'
-import type { Lane } from '../../upstream/target/targets.ts'
+import { windowOf } from '../../upstream/target/targets.ts'
 import { describeLimits, identify } from '../../visit.ts'
 import type { Api, Visit } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
@@ -85,11 +85,4 @@ function modelOf(id: string, route: Route, { active, gateway }: Visit) {
       max_input_tokens: window,
     }),
   }
-}
-
-/** The largest among its upstreams; undefined where one is not known. */
-function windowOf(lane: Lane | undefined): number | undefined {
-  const windows = lane?.targets.map(({ contextWindow }) => contextWindow) ?? []
-  const known = windows.filter((window) => window !== undefined)
-  return known.length === 0 || known.length < windows.length ? undefined : Math.max(...known)
 }

@@ -107,6 +107,13 @@ export interface Lane {
   readonly learnt?: Learnt
 }
 
+/** The largest context window among its upstreams; undefined where one is not known. */
+export function windowOf(lane: Lane | undefined): number | undefined {
+  const windows = lane?.targets.map(({ contextWindow }) => contextWindow) ?? []
+  const known = windows.filter((window) => window !== undefined)
+  return known.length === 0 || known.length < windows.length ? undefined : Math.max(...known)
+}
+
 export class Targets {
   readonly #world: World
   #states = new Map<string, TargetState>()

@@ -1,0 +1,75 @@
+/** The names that clients may send, from every gateway that is asked, as one list. */
+import { z } from 'zod'
+import { withGateways } from '../asking/asked-gateways.ts'
+import type { Place } from '../asking/place.ts'
+import { narrowTable } from '../printing/narrow-table.ts'
+import { printLine } from '../printing/output.ts'
+
+const Upstream = z.object({ name: z.string(), eligible: z.boolean() })
+
+const Model = z.looseObject({
+  name: z.string(),
+  kind: z.string(),
+  route: z.string(),
+  strategy: z.string(),
+  context_window: z.number().optional(),
+  upstreams: z.array(Upstream),
+})
+
+export type Model = z.output<typeof Model>
+
+const Models = z.object({ models: z.array(Model) })
+
+export async function askModels(place: Place): Promise<Model[]> {
+  const answers = await withGateways(place, (gateways) =>
+    Promise.all(
+      gateways.map(async ({ name, ask }) => {
+        const { status, body } = await ask('/models')
+        if (status === 200) return Models.parse(body).models
+        throw new Error(
+          `The gateway at ${name} answered with ${status}; is it older than this tool?`,
+        )
+      }),
+    ),
+  )
+  return joined(answers)
+}
+
+/** Pods judge upstreams apart: one is eligible where each pod that has it says so. */
+export function joined(answers: readonly (readonly Model[])[]): Model[] {
+  const all = new Map<string, Model>()
+  for (const model of answers.flat()) {
+    const seen = all.get(model.name)
+    if (seen === undefined) {
+      all.set(model.name, model)
+      continue
+    }
+    const out = new Set(model.upstreams.filter((one) => !one.eligible).map((one) => one.name))
+    const upstreams = seen.upstreams.map((one) =>
+      out.has(one.name) ? { ...one, eligible: false } : one,
+    )
+    all.set(model.name, { ...seen, upstreams })
+  }
+  return [...all.values()]
+}
+
+export function printModels(models: readonly Model[]): void {
+  const head = ['NAME', 'KIND', 'ROUTE', 'STRATEGY', 'WINDOW', 'UPSTREAMS', 'ELIGIBLE']
+  const rows = models.map(({ name, kind, route, strategy, context_window, upstreams }) => [
+    name,
+    kind,
+    kind === 'route' ? undefined : route,
+    strategy,
+    context_window,
+    upstreams.map((one) => one.name).join(', '),
+    eligibleOf(upstreams),
+  ])
+  for (const line of narrowTable(head, rows)) printLine(line)
+}
+
+/** The names of those that are eligible where some are and some are not. */
+function eligibleOf(upstreams: Model['upstreams']): string {
+  const names = upstreams.filter(({ eligible }) => eligible).map(({ name }) => name)
+  if (names.length === 0) return 'no'
+  return names.length === upstreams.length ? 'yes' : names.join(', ')
+}

@@ -1,0 +1,31 @@
+/** The body of GET /models: the names that clients may send, and where requests with them go now. */
+import { isPattern } from '../config/model-names.ts'
+import type { Gateway } from '../gateway.ts'
+import { windowOf } from '../upstream/target/targets.ts'
+
+export function modelsOf({ active, clock }: Gateway) {
+  const { routes, section } = active.snapshot
+  const names = [
+    ...[...routes.keys()].map((name) => ({ name, kind: 'route', route: name })),
+    ...Object.entries(section.aliases).map(([name, route]) => ({
+      name,
+      kind: isPattern(name) ? 'pattern' : 'alias',
+      route,
+    })),
+  ]
+  const now = clock.now()
+  return names.map(({ name, kind, route }) => {
+    const lane = active.lanes.get(route)
+    return {
+      name,
+      kind,
+      route,
+      strategy: routes.get(route)?.strategy.name,
+      context_window: windowOf(lane),
+      upstreams: (lane?.targets ?? []).map((target) => ({
+        name: target.name,
+        eligible: target.standing(now, false) === 'ready',
+      })),
+    }
+  })
+}
