@@ -23,15 +23,17 @@ const routeSectionsExist: Check = ({ routes, retrieval, guardrails }, { suggesti
   ])
 }
 
-const retrievalHasStore: Check = ({ retrieval, vector_stores }, { suggestions }) => {
+/** A retrieval that no route asks needs no store yet: it is warned of as unused. */
+const retrievalHasStore: Check = ({ retrieval, routes, vector_stores }, { suggestions }) => {
   const stores = new Set(vector_stores.map(({ name }) => name))
+  const asked = new Set(routes.flatMap((route) => route.retrieval))
   return retrieval.flatMap(({ name, store }, index) => {
     const path = at('retrieval', index)
     if (store !== undefined) {
       const place = [...path, 'store']
       return unknownName(store, place, 'vector store', { known: stores, suggestions })
     }
-    if (stores.has(name) || stores.size === 1) return []
+    if (stores.has(name) || stores.size === 1 || !asked.has(name)) return []
     const message =
       stores.size === 0 ? 'there is no vector store' : 'several vector stores, and none is named'
     const fix = stores.size === 0 ? 'Add vector_stores: with one.' : `Add store:. ${oneOf(stores)}`

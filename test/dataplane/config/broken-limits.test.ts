@@ -118,7 +118,7 @@ const LIMITS: Row[] = [
   },
   {
     name: 'retrieval without a store',
-    yaml: '  retrieval:\n    - name: docs # here',
+    yaml: '  retrieval:\n    - name: docs # here\n  routes:\n    - {name: r, strategy: single, primary: a, retrieval: [docs]}',
     path: 'gw.retrieval[0].store',
     says: 'there is no vector store',
     fix: 'Add vector_stores',

@@ -115,6 +115,14 @@ testWarnings([
     fix: 'Name it in a route',
   },
   {
+    name: 'a retrieval without a store that no route names',
+    yaml: `  retrieval:
+    - {name: docs, top_k: 5, max_context_tokens: 2000, overflow_strategy: truncate_lowest_score} # here`,
+    path: 'gw.retrieval[0].name',
+    says: 'not used by any route',
+    fix: 'Name it in a route',
+  },
+  {
     name: 'a password in a connection string',
     yaml: withStore({ ...PGVECTOR, endpoint: '"postgres://u:secret@h/d" # here' }),
     path: 'gw.vector_stores[0].endpoint',
@@ -129,4 +137,13 @@ test('a store that is asked and keeps its tenants apart is accepted', () => {
     const errors = problems.filter(({ severity }) => severity === 'error')
     assert.deepEqual(errors, [])
   }
+})
+
+test('a retrieval that no route names needs no store yet', () => {
+  const { problems, configuration } = load(aDocument('  retrieval:\n    - {name: docs, top_k: 5}'))
+  assert.deepEqual(
+    problems.filter(({ severity }) => severity === 'error'),
+    [],
+  )
+  assert.ok(configuration !== undefined)
 })
