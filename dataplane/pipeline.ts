@@ -103,11 +103,12 @@ export async function serve(
   const { active, gateway, trace, response } = visit
   const { call, request } = applicant
   trace.stream = request.stream
+  trace.max_tokens = request.maxTokens
   const decided = admit(applicant, active, gateway)
   // A store in this process answers at once; only a shared one is waited for.
   const admission = decided instanceof Promise ? await decided : decided
   noteAdmission(admission, visit)
-  trace.max_tokens = request.maxTokens ?? admission.maxTokens
+  trace.max_tokens ??= admission.maxTokens
   trace.counted_tokens = admission.counted
   trace.counted_exact = admission.isExact
   try {

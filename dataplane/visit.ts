@@ -132,6 +132,11 @@ function refuse(error: unknown, { response, trace, gateway }: Visit): void {
   const refusal = error instanceof GatewayError ? error : internal(error, gateway, trace.request_id)
   trace.code = refusal.code
   trace.message = typeof refusal.cause === 'string' ? refusal.cause : refusal.message
+  const { counted } = refusal.details
+  if (counted !== undefined) {
+    trace.counted_tokens = counted.tokens
+    trace.counted_exact = counted.exact
+  }
   // A client that disconnects is not counted as refused.
   if (!response.left) gateway.metrics.refused.at(refusal.code).value++
   response.refuse(refusal)

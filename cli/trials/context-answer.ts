@@ -9,6 +9,7 @@ export const ContextAnswer = z.looseObject({
   route: z.string(),
   upstream: z.string(),
   status: z.number(),
+  code: z.string().nullish(),
   prompt: z.looseObject({ tokens: Count, counted: z.string().nullish() }),
   max_tokens: Count,
   window: Count,
@@ -32,14 +33,17 @@ export const ContextAnswer = z.looseObject({
 type ContextAnswer = z.output<typeof ContextAnswer>
 
 export function printContext(answer: ContextAnswer): void {
-  const { prompt, window, reserved, room, used, searches, passages } = answer
+  const { window, reserved, used, searches, passages } = answer
   const facts: [string, string][] = [
-    ['request', `${answer.request_id}, ${answer.status}`],
+    [
+      'request',
+      [answer.request_id, answer.status, ...(answer.code ? [answer.code] : [])].join(', '),
+    ],
     ['route', `${answer.route}, upstream ${answer.upstream}`],
-    ['prompt', countedText(prompt)],
+    ['prompt', countedText(answer)],
     ['max_tokens', String(answer.max_tokens ?? 'not given')],
     ['window', windowText(window, reserved)],
-    ['passages', `${answer.added} tokens of ${room ?? 'any number'} that were left for them`],
+    ['passages', passagesText(answer)],
     ['used', `${used.prompt_tokens ?? '-'} prompt, ${used.completion_tokens ?? '-'} completion`],
   ]
   for (const [label, value] of facts) printLine(`${label.padEnd(10)}  ${value}`)
@@ -60,10 +64,15 @@ export function printContext(answer: ContextAnswer): void {
   )
 }
 
-function countedText({ tokens, counted }: ContextAnswer['prompt']): string {
-  return tokens === undefined || tokens === null
-    ? 'not counted: no budget, and it fits every window'
-    : `${tokens} tokens (${counted ?? 'estimate'})`
+function countedText({ code, prompt: { tokens, counted } }: ContextAnswer): string {
+  if (typeof tokens === 'number') return `${tokens} tokens (${counted ?? 'estimate'})`
+  // A refusal may have come before any count.
+  return code ? 'not counted' : 'not counted: no budget, and it fits every window'
+}
+
+function passagesText({ added, room, searches }: ContextAnswer): string {
+  if (searches.length === 0 && typeof room !== 'number') return 'not looked up'
+  return `${added} tokens of ${room ?? 'any number'} that were left for them`
 }
 
 function windowText(window: ContextAnswer['window'], reserved: ContextAnswer['reserved']): string {

@@ -162,6 +162,8 @@ export interface ErrorDetails {
   /** Methods that the path takes, where another one was used. */
   readonly allow?: string
   readonly learnt?: Learnt | undefined
+  /** The count of the prompt that decided, for the trace. */
+  readonly counted?: { readonly tokens: number; readonly exact: boolean }
   readonly cause?: unknown
 }
 

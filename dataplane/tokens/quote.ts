@@ -83,7 +83,7 @@ function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Q
   // A route without upstreams has no window that would be too small.
   if (!fitsAll && !targets.some(hasRoom)) {
     const largest = largestOf(targets)
-    throw overflow(windowOf(largest), tokens.at(largest), own ?? 0, request)
+    throw overflow(request, largest, tokens, own ?? 0)
   }
   // It is not sent upstream: a limit that the client did not ask for would cut the answers of models that reason.
   const reserved = isUnbounded ? answerReserved(largestWindow(lane)) : 0
@@ -140,18 +140,21 @@ export function windowOf(target: Target): number {
 }
 
 function overflow(
-  window: number,
-  prompt: number,
-  answer: number,
   request: ModelRequest,
+  largest: Target,
+  tokens: PromptTokens,
+  answer: number,
 ): GatewayError {
+  const window = windowOf(largest)
   if (request.operation !== 'chat') return inputOverflow(window, answer, request)
+  const prompt = tokens.at(largest)
   const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
   const advice = 'shorten the messages or lower max_tokens'
   const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param: 'messages',
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: window },
+    counted: { tokens: prompt, exact: tokens.areExact([largest]) },
   })
 }
 
@@ -173,5 +176,6 @@ function inputOverflow(
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param,
     facts: { prompt_tokens: longest, max_tokens: answer, context_window: window },
+    counted: { tokens: longest, exact: false },
   })
 }

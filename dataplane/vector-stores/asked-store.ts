@@ -41,7 +41,8 @@ export class AskedStore {
     // The store has filtered already; one that does not filter must not be believed.
     const isForeign = ({ payload }: Found) =>
       field !== undefined && !belongsTo(payload, field, search.tenant)
-    if (found.some(isForeign)) throw new Error('it answered with passages of another tenant')
+    if (found.some(isForeign))
+      throw new Error(`it answered with a passage whose "${field}" is not the tenant that asked`)
     return found.filter(({ score }) => Number.isFinite(score)).slice(0, search.limit)
   }
 

@@ -85,6 +85,21 @@ test('a prompt that overflows alone is refused with the numbers, and nothing is 
   assert.equal(qdrant.asked.length, before)
 })
 
+test('an overflow is shown with the count that refused it, and with the limit that was asked for', async () => {
+  const content = 'refunds are paid '.repeat(200)
+  const heard = await ask(content, { max_tokens: 50 })
+  const { prompt_tokens } = errorOf(heard)
+  const id = heard.headers['x-request-id']
+  const { stdout } = await inspect(id, '-o', 'json')
+  assert.partialDeepStrictEqual(JSON.parse(stdout), {
+    status: 400,
+    prompt: { tokens: prompt_tokens, counted: 'estimate' },
+    max_tokens: 50,
+    window: 700,
+  })
+  assert.match((await inspect(id)).stdout, /passages +not looked up/)
+})
+
 test('a limit of the answer that needs the window leaves no room for passages', async () => {
   const heard = await ask('refunds', { max_tokens: 680 })
   assert.equal(heard.status, 200)
