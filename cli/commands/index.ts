@@ -13,6 +13,7 @@ import { guardrail } from './running/guardrail.ts'
 import { models } from './running/models.ts'
 import { status } from './running/status.ts'
 import { tokens } from './running/tokens.ts'
+import { top } from './running/top.ts'
 import { trace } from './running/trace.ts'
 import { upstream } from './running/upstream.ts'
 import { vector } from './running/vector.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   expose,
   status,
   models,
+  top,
   keys,
   auth,
   limits,

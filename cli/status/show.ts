@@ -1,8 +1,7 @@
 /** Shows a status once, or again whenever it has changed. */
-import { constants } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Place } from '../asking/place.ts'
 import { EXIT, type Format, printLine, printValue } from '../printing/output.ts'
+import { untilSignal } from '../until-signal.ts'
 import { clusterStatus } from './cluster.ts'
 import type { Seen } from './seen.ts'
 import { standAloneStatus } from './stand-alone.ts'
@@ -24,14 +23,11 @@ export async function showOnce({ place, isWide, output }: Showing): Promise<void
 
 /** Shows changes until a signal; a gateway that does not answer for a moment is reported and asked again. */
 export async function showChanges({ place, isWide, output }: Showing): Promise<void> {
-  const leaving = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => leaving.abort(signal))
-  }
   let last: string | undefined
-  // The first answer decides whether there is anything to watch.
-  let seen: Seen | Error = await statusOf(place, isWide)
-  for (;;) {
+  await untilSignal(LOOK_MS, async () => {
+    const asked = statusOf(place, isWide)
+    // The first answer decides whether there is anything to watch.
+    const seen = await (last === undefined ? asked : asked.catch((error: Error) => error))
     const essence = seen instanceof Error ? seen.message : JSON.stringify(seen.essence)
     if (essence !== last) {
       if (last !== undefined && output === 'table') printLine('')
@@ -39,12 +35,7 @@ export async function showChanges({ place, isWide, output }: Showing): Promise<v
       else await show(seen, output)
     }
     last = essence
-    await delay(LOOK_MS, undefined, { signal: leaving.signal }).catch(() => undefined)
-    if (leaving.signal.aborted) break
-    seen = await statusOf(place, isWide).catch((error: Error) => error)
-  }
-  // As a shell says that a signal has ended a program.
-  process.exitCode = 128 + constants.signals[leaving.signal.reason as NodeJS.Signals]
+  })
 }
 
 async function statusOf(place: Place, isWide: boolean): Promise<Seen> {

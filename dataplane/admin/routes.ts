@@ -6,6 +6,7 @@ import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import { reportOf } from '../usage/report.ts'
+import { activityOf } from './activity.ts'
 import { contextOf } from './context.ts'
 import { explanationOf } from './explanation.ts'
 import { keysListed } from './keys-listing.ts'
@@ -94,6 +95,14 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'The names that clients may send: routes, aliases and patterns, with strategy, context window, and which ' +
       'upstreams are eligible now.',
     run: (_request, { gateway }) => ok({ models: modelsOf(gateway) }),
+  },
+  {
+    method: 'GET',
+    path: '/activity',
+    summary:
+      'Counters of routes and tenants: requests, errors, in flight, tokens, times to first token. Two reads make ' +
+      'rates, over the difference of their `at_ms`.',
+    run: (_request, { gateway }) => ok(activityOf(gateway)),
   },
   {
     method: 'GET',

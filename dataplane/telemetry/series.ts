@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 
 /** Buckets in seconds, from a fast local answer to a long generation. */
-const BUCKETS = [
+export const BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ]
 

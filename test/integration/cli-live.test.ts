@@ -1,8 +1,12 @@
-/** The commands for the daily work at a running gateway: `gw models`. */
+/** The commands for the daily work at a running gateway: `gw models` and `gw top`. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
-import { startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { failing, startFront, startUpstream, streaming, whole } from '../helpers/fake-upstream.ts'
+import { collectOutput } from '../helpers/gateway-process.ts'
+import { TOOL } from '../helpers/gw.ts'
 import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 
@@ -64,4 +68,62 @@ test('gw models says the same to programs, and which upstream is out', async () 
   assert.equal(table.find(([name]) => name === 'other')?.at(-1), 'no')
   two.healthy = true
   await until('the probes succeed', async () => !(await isOut()))
+})
+
+test('gw top shows rates of routes and tenants from requests that go on meanwhile', async () => {
+  const { promise: hold, resolve: release } = Promise.withResolvers<void>()
+  two.script.push(streaming({ hold }))
+  const held = front.ask({ model: 'other', stream: true })
+  await until('a stream is open', async () => (await front.admin('/status')).streams_open === 1)
+  one.reply = streaming()
+  let isOver = false
+  const going = (async () => {
+    while (!isOver) {
+      one.script.push(streaming(), failing(400))
+      await front.ask({ stream: true }).over
+      await front.ask({}).over
+    }
+  })()
+  let json = await ask('top', '--interval', '200ms', '-o', 'json')
+  await until('answers, errors and first tokens are in one interval', async () => {
+    json = await ask('top', '--interval', '200ms', '-o', 'json')
+    const [{ errors_per_second, ttft_p95_seconds }] = JSON.parse(json.stdout).routes
+    return errors_per_second > 0 && ttft_p95_seconds > 0
+  })
+  const table = await ask('top', '--once', '--interval', '200ms')
+  isOver = true
+  await going
+  release()
+  await held.over
+  one.script.length = 0
+  one.reply = whole()
+  assert.equal(json.code, 0, json.stderr)
+  const { routes, tenants, gateways } = JSON.parse(json.stdout)
+  assert.equal(gateways, 1)
+  const [chat, other] = routes
+  assert.deepEqual([chat.route, other.route, other.in_flight], ['chat', 'other', 1])
+  assert.ok(chat.requests_per_second > chat.errors_per_second, json.stdout)
+  assert.ok(chat.tokens_per_second > 0, json.stdout)
+  assert.deepEqual([other.requests_per_second, other.ttft_p95_seconds], [0, undefined])
+  const [acme] = tenants
+  assert.ok(acme.tokens_per_second > 0 && acme.errors_per_second > 0, json.stdout)
+  assert.match(
+    table.stdout,
+    /^ROUTE +REQUESTS\/S +ERRORS\/S +IN FLIGHT +TTFT P95 +TOKENS\/S\nchat /,
+  )
+  assert.match(table.stdout, /^other +0\.0 +0\.0 +1 +- +0$/m)
+  assert.match(table.stdout, new RegExp(`^${acme.tenant} +\\d`, 'm'))
+})
+
+test('gw top on a terminal goes on until Ctrl-C, and ends as Ctrl-C ends programs', async () => {
+  // The program of util-linux gives the tool a terminal, and passes on its exit code.
+  const command = `${process.execPath} ${TOOL} top --admin ${adminUrl} --interval 50ms`
+  const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'])
+  const output = collectOutput(terminal)
+  const ended = once(terminal, 'close')
+  await until('the third screen', () => output().split('\u001b[J').length > 3)
+  terminal.stdin.write('\u0003')
+  const [code] = await ended
+  assert.equal(code, 130)
+  assert.match(output(), /^chat +0\.0 +0\.0 +0 +- +0\r?$/m)
 })

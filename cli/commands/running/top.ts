@@ -1,0 +1,35 @@
+/** `gw top`: how busy routes and tenants are. */
+import { Command, Option } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { durationMs } from '../../option-values.ts'
+import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+
+interface TopOptions extends PlaceOptions {
+  readonly once?: true
+  readonly interval: number
+  readonly output: Format
+}
+
+export const top = endUsageWith64(
+  addPlace(
+    new Command('top').description(
+      'Show requests, errors and tokens per second of routes and tenants, until Ctrl-C.',
+    ),
+  )
+    .option('--once', 'show them once; so it is, too, where the output is no terminal')
+    .addOption(
+      new Option('--interval <time>', 'time between two reads, which the rates are taken over')
+        .default(2000, '2s')
+        .argParser(durationMs),
+    )
+    .addOption(formatOption())
+    .action(showTop),
+)
+
+async function showTop(options: TopOptions, command: Command): Promise<void> {
+  const { once, interval: intervalMs, output } = options
+  const place = await askedPlace(options, command)
+  const { showLive, showOnce } = await import('../../top/show.ts')
+  const isLive = !once && process.stdout.isTTY === true
+  await (isLive ? showLive : showOnce)({ place, intervalMs, output })
+}

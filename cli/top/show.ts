@@ -1,0 +1,71 @@
+/** Shows rates once, or again and again on the same screen. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Place } from '../asking/place.ts'
+import { type Format, printLine, printTable, printValue } from '../printing/output.ts'
+import { untilSignal } from '../until-signal.ts'
+import { type Rates, ratesOf, type Top } from './rates.ts'
+import { read } from './reading.ts'
+
+export interface Showing {
+  readonly place: Place
+  readonly intervalMs: number
+  readonly output: Format
+}
+
+/** The table has this many tenants at most; JSON and YAML have all. */
+const TENANTS_SHOWN = 20
+const CLEAR = '\u001b[H\u001b[J'
+
+export async function showOnce({ place, intervalMs, output }: Showing): Promise<void> {
+  const before = await read(place)
+  await delay(intervalMs)
+  await show(ratesOf(before, await read(place)), output)
+}
+
+/** A gateway that does not answer for a moment is reported and asked again. */
+export async function showLive({ place, intervalMs, output }: Showing): Promise<void> {
+  // The first answer decides whether there is anything to watch.
+  let before = await read(place)
+  let isFirst = true
+  await untilSignal(intervalMs, async () => {
+    // The first screen comes at once, and has no rates yet.
+    const after = isFirst ? before : await read(place).catch((error: Error) => error)
+    if (output === 'table') process.stdout.write(CLEAR)
+    isFirst = false
+    if (after instanceof Error) return void process.stderr.write(`error: ${after.message}\n`)
+    await show(ratesOf(before, after), output)
+    before = after
+  })
+}
+
+async function show(top: Top, output: Format): Promise<void> {
+  if (output !== 'table') return await printValue(top, output)
+  const { gateways, asked, routes, tenants } = top
+  if (gateways < asked) printLine(`${gateways} of ${asked} gateways answer\n`)
+  printTable(
+    ['ROUTE', 'REQUESTS/S', 'ERRORS/S', 'IN FLIGHT', 'TTFT P95', 'TOKENS/S'],
+    routes.map(({ route, in_flight, ttft_p95_seconds: p95, ...rates }) => {
+      const { requests, errors, tokens } = textsOf(rates)
+      return [route, requests, errors, in_flight, p95 && `${p95.toFixed(3)} s`, tokens]
+    }),
+  )
+  if (tenants.length === 0) return
+  printLine('')
+  printTable(
+    ['TENANT', 'REQUESTS/S', 'ERRORS/S', 'TOKENS/S'],
+    tenants.slice(0, TENANTS_SHOWN).map(({ tenant, ...rates }) => {
+      const { requests, errors, tokens } = textsOf(rates)
+      return [tenant, requests, errors, tokens]
+    }),
+  )
+  const others = tenants.length - TENANTS_SHOWN
+  if (others > 0) printLine(`and ${others} more tenants`)
+}
+
+function textsOf(rates: Rates) {
+  return {
+    requests: rates.requests_per_second.toFixed(1),
+    errors: rates.errors_per_second.toFixed(1),
+    tokens: rates.tokens_per_second.toFixed(0),
+  }
+}
