@@ -1,7 +1,8 @@
 /** Retrieval, guardrails, alerts and context windows. */
-import { refuse } from '../judgement/problems.ts'
-import type { RouteSection, Section } from '../schema/index.ts'
-import { at, type Check, oneOf } from './contract.ts'
+import { valueBelow } from '../../json/values.ts'
+import { refuse, warn } from '../judgement/problems.ts'
+import { type RouteSection, type Section, TELEMETRY_DEFAULTS } from '../schema/index.ts'
+import { at, type Check, oneOf, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
 
 const routeSectionsExist: Check = ({ routes, retrieval, guardrails }, { suggestions }) => {
@@ -21,6 +22,15 @@ const routeSectionsExist: Check = ({ routes, retrieval, guardrails }, { suggesti
       }),
     ),
   ])
+}
+
+const everyGuardrailIsUsed: Check = ({ routes, guardrails }) => {
+  const used = new Set(routes.flatMap((route) => route.guardrails))
+  return guardrails.flatMap(({ name }, index) => {
+    if (used.has(name)) return []
+    const message = `guardrail ${quoted(name)} is not used by any route`
+    return [warn(at('guardrails', index, 'name'), message, 'Name it in a route, or remove it.')]
+  })
 }
 
 /** A retrieval that no route asks needs no store yet: it is warned of as unused. */
@@ -61,16 +71,26 @@ const alertHeadersAreSent: Check = ({ alerts }) =>
       ]
     : []
 
-const collectorIsThere: Check = ({ telemetry }) =>
-  telemetry.otlp_headers !== undefined && telemetry.otlp_endpoint === undefined
-    ? [
-        refuse(
-          at('telemetry', 'otlp_headers'),
-          'cannot take effect: there is no otlp_endpoint',
-          'Add otlp_endpoint:, or remove otlp_headers.',
-        ),
-      ]
-    : []
+/** Settings of the spans for a collector; the ring of decision traces obeys none of them. */
+const OF_COLLECTORS = [
+  'otlp_headers',
+  'otlp_timeout_ms',
+  'sample_ratio',
+  'slow_ms',
+  'service_name',
+] as const
+
+const collectorIsThere: Check = ({ telemetry }, { written }) => {
+  // An address that is refused stands in the document all the same.
+  if (valueBelow(written, 'gw', 'telemetry', 'otlp_endpoint') !== undefined) return []
+  // A resolved document names every default, and is valid again.
+  return OF_COLLECTORS.filter((field) => telemetry[field] !== TELEMETRY_DEFAULTS[field]).map(
+    (field) => {
+      const fix = `Add otlp_endpoint:, or remove ${field}.`
+      return refuse(at('telemetry', field), 'cannot take effect: there is no otlp_endpoint', fix)
+    },
+  )
+}
 
 const collectorIsABase: Check = ({ telemetry: { otlp_endpoint } }) => {
   const url = otlp_endpoint === undefined ? null : URL.parse(otlp_endpoint)
@@ -104,6 +124,7 @@ const parallelOnlyJudges: Check = ({ guardrails }) =>
 export const auxiliaryChecks = [
   parallelOnlyJudges,
   routeSectionsExist,
+  everyGuardrailIsUsed,
   retrievalHasStore,
   storeEmbeddingsExist,
   alertHeadersAreSent,

@@ -77,7 +77,8 @@ const uniqueIssuerNames: Check = ({ auth }) =>
   )
 
 /** Lists in which naming the same thing twice has no meaning. */
-const noEntryTwice: Check = ({ routes, api_keys }) => [
+const noEntryTwice: Check = ({ routes, api_keys, usage }) => [
+  ...entriesTwice(usage.tags, at('usage', 'tags'), 'tag'),
   ...routes.flatMap((route, index) => [
     ...repeated(
       route.upstreams.map(({ name }, entry) => ({

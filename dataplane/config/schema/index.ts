@@ -48,6 +48,8 @@ const Telemetry = z.strictObject({
   access_log: z.boolean().default(true).describe('One JSON line a request.'),
 })
 
+export const TELEMETRY_DEFAULTS = Telemetry.parse({})
+
 const Usage = z.strictObject({
   tags: z
     .array(name())

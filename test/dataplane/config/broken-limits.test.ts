@@ -131,6 +131,20 @@ const LIMITS: Row[] = [
     fix: 'Add otlp_endpoint',
   },
   {
+    name: 'a share of traces without a collector',
+    yaml: '  telemetry:\n    sample_ratio: 0.5 # here',
+    path: 'gw.telemetry.sample_ratio',
+    says: 'no otlp_endpoint',
+    fix: 'Add otlp_endpoint',
+  },
+  {
+    name: 'a tag twice',
+    yaml: '  usage:\n    tags: [team, team] # here',
+    path: 'gw.usage.tags[1]',
+    says: 'duplicate tag "team"',
+    fix: 'Remove one of the two',
+  },
+  {
     name: 'alert headers without a webhook',
     yaml: '  alerts:\n    headers: {a: b} # here',
     path: 'gw.alerts.headers',

@@ -123,6 +123,13 @@ const ROWS: Row[] = [
     says: 'nothing is repeated',
     fix: 'max_attempts: 2',
   },
+  {
+    name: 'a guardrail that no route names',
+    yaml: '  guardrails:\n    - {name: pii, endpoint: "http://127.0.0.1:9000"} # here',
+    path: 'gw.guardrails[0].name',
+    says: 'guardrail "pii" is not used by any route',
+    fix: 'Name it in a route',
+  },
 ]
 
 testWarnings(ROWS)
