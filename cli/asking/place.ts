@@ -67,12 +67,15 @@ export async function askedPlace(options: PlaceOptions, command: Command): Promi
   return (await foundPlace()) ?? clusterOf(options)
 }
 
+/** No gateway runs on this machine, which may change. */
+export class NothingRuns extends Error {}
+
 /** Throws a sentence where no gateway runs here, or more than one. */
 async function localPlace(): Promise<StandAlone> {
   const found = await foundPlace()
   if (found !== undefined) return found
   const folder = adminFolder(process.env)
-  throw new Error(
+  throw new NothingRuns(
     `No gateway of this user runs on this machine (no socket in ${folder} answers). ` +
       'Start one with `gw run --file FILE`, or give one with --admin or GW_ADMIN, ' +
       'or a cluster with -n and --gateway.',

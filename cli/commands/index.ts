@@ -17,6 +17,7 @@ import { top } from './running/top.ts'
 import { trace } from './running/trace.ts'
 import { upstream } from './running/upstream.ts'
 import { vector } from './running/vector.ts'
+import { wait } from './running/wait.ts'
 import { simulate } from './simulate.ts'
 import { auth } from './tenants/auth.ts'
 import { keys } from './tenants/keys.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   apply,
   expose,
   status,
+  wait,
   models,
   top,
   keys,

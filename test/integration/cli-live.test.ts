@@ -1,10 +1,11 @@
-/** The commands for the daily work at a running gateway: `gw models` and `gw top`. */
+/** The commands for the daily work at a running gateway: `gw models`, `gw top` and `gw wait`. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
 import { failing, startFront, startUpstream, streaming, whole } from '../helpers/fake-upstream.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { collectOutput } from '../helpers/gateway-process.ts'
 import { TOOL } from '../helpers/gw.ts'
 import { gw } from '../helpers/gw-here.ts'
@@ -126,4 +127,21 @@ test('gw top on a terminal goes on until Ctrl-C, and ends as Ctrl-C ends program
   const [code] = await ended
   assert.equal(code, 130)
   assert.match(output(), /^chat +0\.0 +0\.0 +0 +- +0\r?$/m)
+})
+
+test('gw wait ends when the gateway is ready, also one that starts meanwhile', async () => {
+  const running = await ask('wait')
+  assert.deepEqual([running.code, running.stdout], [0, `gateway at ${adminUrl} is ready\n`])
+  const admin_port = await freePort()
+  const admin = `http://127.0.0.1:${admin_port}`
+  const late = await gw('wait', '--admin', admin, '--timeout', '1ms')
+  assert.equal(late.code, 1)
+  assert.match(late.stderr, /^error: Not within 0\.001 s: No gateway answers at /)
+  const waiting = gw('wait', '--admin', admin)
+  const upstreams = [{ name: 'one', endpoint: one.url }]
+  const routes = [{ name: 'chat', strategy: 'single', primary: 'one' }]
+  const second = await startFront({ gateway: { admin_port }, upstreams, routes })
+  const { code, stdout, stderr } = await waiting
+  await second.process.stop()
+  assert.deepEqual([code, stdout], [0, `gateway at ${admin} is ready\n`], stderr)
 })

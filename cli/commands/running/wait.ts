@@ -1,0 +1,65 @@
+/** `gw wait`: until a gateway is ready. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { addPlace, askedPlace, NothingRuns, type PlaceOptions } from '../../asking/place.ts'
+import { durationMs } from '../../option-values.ts'
+import { EXIT, endUsageWith64 } from '../../printing/output.ts'
+
+interface WaitOptions extends PlaceOptions {
+  readonly for: string
+  readonly timeout: number
+}
+
+const CONDITIONS = ['Ready', 'Programmed', 'Accepted']
+const TWO_MINUTES_MS = 120_000
+
+export const wait = endUsageWith64(
+  addPlace(
+    new Command('wait')
+      .description(
+        'Wait until a gateway is ready, or a condition of a GatewayConfig is true; ends with 1 if it takes too long.',
+      )
+      .argument('[gateway]', 'in a cluster: gwc/NAME', nameIn),
+  )
+    .addOption(
+      new Option('--for <condition>', 'what to wait for; Ready is the only one outside a cluster')
+        .choices(CONDITIONS.map((condition) => `condition=${condition}`))
+        .default('condition=Ready'),
+    )
+    .addOption(
+      new Option('--timeout <time>', 'how long to wait')
+        .argParser(durationMs)
+        .default(TWO_MINUTES_MS, '2m'),
+    )
+    .action(waitForGateway),
+)
+
+function nameIn(text: string): string {
+  const name = /^(?:gwc|gatewayconfigs?(?:\.inference\.gw)?)\/([a-z0-9-]+)$/.exec(text)?.[1]
+  if (name !== undefined) return name
+  throw new InvalidArgumentError('Give gwc/NAME.')
+}
+
+async function waitForGateway(
+  name: string | undefined,
+  options: WaitOptions,
+  command: Command,
+): Promise<void> {
+  if (name !== undefined && options.gateway !== undefined) {
+    const message = 'error: gwc/NAME and --gateway both name a gateway; give one'
+    command.error(message, { exitCode: EXIT.usage })
+  }
+  const { waitInCluster, waitStandAlone } = await import('../../status/waiting.ts')
+  const waiting = { condition: options.for.replace('condition=', ''), timeoutMs: options.timeout }
+  const asked = name === undefined ? options : { ...options, gateway: name }
+  const placeNow = () => askedPlace(asked, command)
+  const place = await placeNow().catch((error: Error) => {
+    if (error instanceof NothingRuns) return undefined
+    throw error
+  })
+  if (place?.kind === 'cluster') return await waitInCluster(place, waiting)
+  if (waiting.condition !== 'Ready') {
+    const message = 'error: a gateway outside a cluster has the condition Ready alone'
+    command.error(message, { exitCode: EXIT.usage })
+  }
+  await waitStandAlone(placeNow, waiting)
+}

@@ -1,0 +1,86 @@
+/** Waits until a gateway is ready, or until a condition of a GatewayConfig is true. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { GatewayStatus } from '../../crds/gateway-config.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
+import { withGateways } from '../asking/asked-gateways.ts'
+import { findGateway, withCluster } from '../asking/cluster-access.ts'
+import { type InCluster, NothingRuns, type Place } from '../asking/place.ts'
+import { AnswerIsNo, printLine } from '../printing/output.ts'
+
+export interface Waiting {
+  /** Ready, Programmed or Accepted. */
+  readonly condition: string
+  readonly timeoutMs: number
+}
+
+/** The sentence for success, or why it is too early. */
+type Look = { readonly met: string } | { readonly reason: string }
+
+const LOOK_MS = 500
+const READY_MS = 5000
+
+export async function waitInCluster(place: InCluster, waiting: Waiting): Promise<void> {
+  await withCluster(place, async (access) => {
+    await untilMet(waiting.timeoutMs, async () => {
+      try {
+        return judged(await findGateway(access), waiting.condition)
+      } catch (error) {
+        // It may be made meanwhile.
+        if (error instanceof AnswerIsNo) return { reason: error.message }
+        throw error
+      }
+    })
+  })
+}
+
+/** A gateway that does not run yet, or does not answer, may do so later. */
+export async function waitStandAlone(
+  placeNow: () => Promise<Place>,
+  { timeoutMs }: Waiting,
+): Promise<void> {
+  await untilMet(timeoutMs, async () => {
+    let place: Place
+    try {
+      place = await placeNow()
+    } catch (error) {
+      if (error instanceof NothingRuns) return { reason: error.message }
+      throw error
+    }
+    return await readiness(place).catch((error: Error) => ({ reason: error.message }))
+  })
+}
+
+async function readiness(place: Place): Promise<Look> {
+  return await withGateways(place, async ([gateway]) => {
+    const url = `${await gateway.clientUrl()}/readyz`
+    const answer = await fetch(url, { signal: AbortSignal.timeout(READY_MS) })
+    const text = await answer.text()
+    if (answer.status === 200) return { met: `gateway at ${gateway.name} is ready` }
+    return { reason: `${url} answers with ${answer.status}: ${text.slice(0, 200)}` }
+  })
+}
+
+/** A condition that was judged for an older generation says nothing of this one. */
+export function judged({ metadata, status }: KubeObject, type: string): Look {
+  const { name, generation = 0 } = metadata
+  const { conditions } = GatewayStatus.parse(status ?? {})
+  const found = conditions.find((condition) => condition.type === type)
+  if (found === undefined) return { reason: `"${name}" has no condition ${type} yet` }
+  if (Number(valueBelow(found, 'observedGeneration') ?? 0) < generation)
+    return { reason: `the operator has not looked at generation ${generation} of "${name}"` }
+  if (found.status === 'True')
+    return { met: `gatewayconfig.inference.gw/${name} condition ${type} met` }
+  return { reason: `${type} of "${name}" is ${found.status}, ${found.reason}: ${found.message}` }
+}
+
+async function untilMet(timeoutMs: number, look: () => Promise<Look>): Promise<void> {
+  const end = performance.now() + timeoutMs
+  for (;;) {
+    const seen = await look()
+    if ('met' in seen) return printLine(seen.met)
+    const leftMs = end - performance.now()
+    if (leftMs <= 0) throw new AnswerIsNo(`Not within ${timeoutMs / 1000} s: ${seen.reason}`)
+    await delay(Math.min(LOOK_MS, leftMs))
+  }
+}
