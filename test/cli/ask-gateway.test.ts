@@ -196,6 +196,15 @@ for (const [index, [key, route, expect, expected]] of expectations.entries()) {
   })
 }
 
+test('auth test judges a token of an issuer by a real request alone', async () => {
+  const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
+  const { code, stdout, stderr } = await ask('auth', 'test', '--key', token, '--expect', '401')
+  assert.equal(code, 64, stdout)
+  assert.match(stderr, /token of an issuer.*--url/)
+  assert.ok(!stderr.includes(token))
+  assert.equal((await gw('auth', 'test', '--key', token, '--url', url, '--expect', '401')).code, 0)
+})
+
 test('auth test with --url sends a real request', async () => {
   const test = (key: string, expect: string) =>
     gw('auth', 'test', '--key', key, '--url', url, '--expect', expect)

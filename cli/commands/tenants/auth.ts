@@ -50,8 +50,14 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
   printLine(`${status}: ${why} (${verdict})`)
 }
 
+/** The header of a JSON web token is an object: it begins with `{"`. */
+const TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
+const TOKEN_REMARK =
+  'error: the answer to a token of an issuer is known only from a real request; add --url with the address that clients call'
+
 /** Judges by the gateway's own rules; only the hash of the key is sent. */
 async function judged(key: string, options: TestOptions, command: Command) {
+  if (TOKEN.test(key)) return command.error(TOKEN_REMARK, { exitCode: EXIT.usage })
   const { route } = options
   const query = new URLSearchParams({
     key_hash: hash('sha256', key),
