@@ -2,10 +2,10 @@
  * The inner form: what stands between the client's wire and the upstream's. An API reads requests into it and writes
  * answers out of it; a provider does the reverse. Where both speak the same wire, bytes pass without it.
  */
-import type { Found, Span } from './json/found.ts'
+import type { RequestFacts } from './request-facts.ts'
 
 /** The operations that a client may ask a model for. */
-export type Operation = 'chat' | 'completions' | 'embeddings'
+export type Operation = 'chat' | 'completions' | 'embeddings' | 'rerank'
 
 /** The request, the answer and the stream events of each operation. */
 export interface Forms {
@@ -24,54 +24,16 @@ export interface Forms {
     readonly answer: EmbeddingsAnswer
     readonly event: never
   }
+  readonly rerank: {
+    readonly request: RerankRequest
+    readonly answer: RerankAnswer
+    readonly event: never
+  }
 }
 
 export type ModelRequest = Forms[Operation]['request']
 export type Answer = Forms[Operation]['answer']
 export type AnswerEvent = Forms[Operation]['event']
-
-/** The facts that admission, routing and accounting know of a request of any operation. */
-interface RequestFacts {
-  /** The dialect in which the client wrote `bytes`. */
-  readonly wire: string
-  /** The body as received: what is forwarded, with splices, to an upstream that speaks the same wire. */
-  readonly bytes: Buffer
-  /** The finds of the scan of the bytes. */
-  readonly found: Found
-  /** Where the top-level members' values stand in `bytes`, by name. */
-  readonly spans: ReadonlyMap<string, Span>
-  readonly stream: boolean
-  /** The most tokens one answer may have, where the client says so. */
-  readonly maxTokens: number | undefined
-  /** Answers that were asked for. */
-  readonly choices: number
-  /** The most tokens that the prompt may have. */
-  readonly promptTokensMax: number
-  /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
-  readonly createdSeconds: number
-  /** All its text is ASCII: no character can be a separate token. */
-  readonly sparse: boolean
-  /** Headers of the client for an upstream that speaks the same wire, by lower-case name. */
-  forwarded?: Readonly<Record<string, string>>
-  /** The first part of it that `body` cannot say: only an upstream that speaks the same wire takes the request. */
-  readonly untranslated?: { readonly param: string; readonly message: string }
-  /** Parts of it that `body` leaves out, as the client knows them; an upstream that speaks the same wire sees them. */
-  readonly dropped?: readonly string[] | undefined
-  /** Those of them that no upstream sees. */
-  readonly unsent?: readonly string[] | undefined
-  /** Members of `bytes` that are other ones for an upstream that speaks the same wire, as JSON text; undefined takes one out. */
-  readonly edits?: ReadonlyMap<string, string | undefined>
-  /** Sealed parts are left out: only the account that made them can open them. */
-  readonly isUnsealed?: boolean
-  /** The model is not asked to think, because it cannot. */
-  readonly isUnthinking?: boolean
-  /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */
-  readonly isRewritten?: boolean
-  /** Members of `bytes` that are not to be sent; `body` is without them already. */
-  readonly omitted?: ReadonlySet<string>
-  /** The omitted member that asks for an answer without a limit of tokens; few runtimes know such a value. */
-  readonly unlimited?: { readonly member: string; readonly value: number } | undefined
-}
 
 export interface ChatRequest extends RequestFacts {
   readonly operation: 'chat'
@@ -268,6 +230,47 @@ export interface EmbeddingsAnswer {
   readonly model: string
   /** One vector for each input, in its order, all of one length. */
   readonly vectors: readonly ArrayLike<number>[]
+}
+
+export interface RerankRequest extends RequestFacts {
+  readonly operation: 'rerank'
+  /** As parsed; the tree of a large body is dropped once the request has been sent. */
+  body: RerankBody
+  /** The documents. */
+  readonly items: number
+  /** The most relevant ones that the answer holds. */
+  readonly wanted: number
+  /** The texts of the documents, where the client wants them back. */
+  readonly shown: readonly string[] | undefined
+  /** Those of each document together with the query. */
+  readonly inputTokens: InputTokens
+}
+
+/** The members are those of Cohere's and Jina's rerank. */
+export interface RerankBody {
+  readonly model: string
+  readonly query: string
+  readonly documents: readonly (string | { readonly text: string })[]
+  readonly top_n?: number | null
+  readonly return_documents?: boolean | null
+  /** Longer documents are cut. */
+  readonly max_tokens_per_doc?: number | null
+  readonly [member: string]: unknown
+}
+
+export interface RerankAnswer {
+  readonly id: string
+  readonly model: string
+  /** The most relevant first. */
+  readonly ranking: readonly RankedDocument[]
+  /** The searches that the upstream bills, where it counts them. */
+  readonly searchUnits: number | undefined
+}
+
+export interface RankedDocument {
+  /** Its place in the request. */
+  readonly index: number
+  readonly score: number
 }
 
 /** Tokens that one attempt used. */

@@ -1,5 +1,6 @@
 /** The usage of one request, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
 import type { ModelRequest, Usage } from './inner-form.ts'
+import { isGenerated } from './tokens/count.ts'
 
 /** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
@@ -57,8 +58,7 @@ function estimateOf(
   const answered = contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN)
   return {
     promptTokens,
-    // Vectors are no tokens.
-    completionTokens: operation === 'embeddings' ? 0 : answered,
+    completionTokens: isGenerated(operation) ? answered : 0,
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,

@@ -3,6 +3,7 @@
 import { chatReading } from '../apis/openai-chat/reading.ts'
 import { completionsReading } from '../apis/openai-completions/reading.ts'
 import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
+import { rerankReading } from '../apis/rerank/reading.ts'
 import { GatewayError } from '../base/errors.ts'
 import { parseRequest } from '../body/request.ts'
 import type { Caller } from '../call.ts'
@@ -12,6 +13,7 @@ import type {
   CompletionsRequest,
   EmbeddingsRequest,
   ModelRequest,
+  RerankRequest,
 } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { promptTokensMax } from '../tokens/count.ts'
@@ -30,7 +32,14 @@ export interface Hypothesis {
 }
 
 /** APIs for clients by the names that questions use. Responses and messages are conversations. */
-export const OPERATIONS = ['chat', 'responses', 'messages', 'completions', 'embeddings'] as const
+export const OPERATIONS = [
+  'chat',
+  'responses',
+  'messages',
+  'completions',
+  'embeddings',
+  'rerank',
+] as const
 export type AskedOperation = (typeof OPERATIONS)[number]
 
 /** As many characters are counted for a token, and as many tokens for the template of a message. */
@@ -64,12 +73,16 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ModelRequest {
     const bytes = Buffer.from(JSON.stringify({ model, prompt: 'hi', max_tokens: maxTokens }))
     return ofLength(parseRequest(bytes, completionsReading, 0), asked, bytesMax)
   }
+  if (operation === 'rerank') {
+    const bytes = Buffer.from(JSON.stringify({ model, query: 'hi', documents: ['hi'] }))
+    return ofLength(parseRequest(bytes, rerankReading, 0), asked, bytesMax)
+  }
   return conversationOf(asked, bytesMax)
 }
 
 /** The same with a text of as many tokens. */
 function ofLength(
-  small: EmbeddingsRequest | CompletionsRequest,
+  small: EmbeddingsRequest | CompletionsRequest | RerankRequest,
   { promptTokens }: Hypothesis,
   bytesMax: number,
 ): ModelRequest {
@@ -82,6 +95,8 @@ function ofLength(
     inputTokens: { sum: promptTokens, longest: promptTokens, longestAt: 0 },
     promptTokensMax: promptTokens,
   }
+  if (small.operation === 'rerank')
+    return { ...small, ...sized, body: { ...small.body, documents: [text] } }
   return small.operation === 'embeddings'
     ? { ...small, ...sized, body: { ...small.body, input: text } }
     : { ...small, ...sized, body: { ...small.body, prompt: text } }

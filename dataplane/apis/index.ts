@@ -8,11 +8,14 @@ import { openAiCompletions } from './openai-completions/api.ts'
 import { openAiEmbeddings } from './openai-embeddings/api.ts'
 import { openAiModel, openAiModels } from './openai-models/api.ts'
 import { openAiInputTokens, openAiResponses } from './openai-responses/api.ts'
+import { rerank, rerankV2 } from './rerank/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,
   openAiCompletions,
   openAiEmbeddings,
+  rerank,
+  rerankV2,
   openAiResponses,
   openAiInputTokens,
   anthropicMessages,

@@ -1,7 +1,7 @@
 /** The texts of a request by their places, and the request with other texts there. */
 import { rewritten } from '../body/rewritten.ts'
 import type { ModelRequest } from '../inner-form.ts'
-import { listOf, recordOf } from '../json/values.ts'
+import { isRecord, listOf, recordOf } from '../json/values.ts'
 import type { Said } from './contract.ts'
 
 type Path = readonly (string | number)[]
@@ -11,13 +11,14 @@ export interface PlacedText extends Said {
   readonly path: Path
 }
 
-/** All words that a model reads: messages, results of tools, inputs of embeddings. */
+/** All words that a model reads: messages, results of tools, inputs of embeddings, a query and its documents. */
 export function textsOf(request: ModelRequest): PlacedText[] {
   const body = recordOf(request.body)
   const messages = listOf(body.messages).flatMap((message, index) =>
     messageTexts(recordOf(message), ['messages', index]),
   )
-  const inputs = ['input', 'prompt'].flatMap((member) => inputTexts(body[member], [member]))
+  const members = request.operation === 'rerank' ? ['query', 'documents'] : ['input', 'prompt']
+  const inputs = members.flatMap((member) => inputTexts(body[member], [member]))
   return [...messages, ...inputs]
 }
 
@@ -33,7 +34,11 @@ function messageTexts(message: Readonly<Record<string, unknown>>, path: Path): P
 
 function inputTexts(input: unknown, path: Path): PlacedText[] {
   if (typeof input === 'string') return placed('user', input, path)
-  return listOf(input).flatMap((one, at) => placed('user', one, [...path, at]))
+  return listOf(input).flatMap((one, at) =>
+    isRecord(one)
+      ? placed('user', one.text, [...path, at, 'text'])
+      : placed('user', one, [...path, at]),
+  )
 }
 
 function placed(role: string, text: unknown, path: Path): PlacedText[] {

@@ -12,7 +12,7 @@ import type { AdmitResult, Amount, LeaseId, Rules } from '../store/contract.ts'
 import { PromptTokens } from '../tokens/counter.ts'
 import { type Quote, quoteOf, readAtOnce, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
-import { vectorsOf } from '../upstream/target/vectors.ts'
+import { comparedModel, isCompared } from '../upstream/target/vectors.ts'
 import { serves } from '../wires.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
@@ -198,9 +198,8 @@ export function downgradeOffer(
     serves(target.settings.provider, request.operation)
   const offer = () => {
     if (!lane.targets.some(mayServe)) return undefined
-    // Vectors of another model would spoil an index that has those of the first.
-    if (request.operation === 'embeddings' && !haveSameVectors(lane, lanes.get(wish.route.name)))
-      return undefined
+    // Vectors of another model would spoil an index that has those of the first; scores mean something else.
+    if (!areSame(request, lane, lanes.get(wish.route.name))) return undefined
     const made = quoteOf(request, lane, route, tokens)
     return made instanceof Promise
       ? made.then((one) => offerOf(route, one, wish, lanes))
@@ -210,6 +209,9 @@ export function downgradeOffer(
   return counting === undefined ? offer() : counting.then(offer)
 }
 
-function haveSameVectors(one: Lane, other: Lane | undefined): boolean {
-  return vectorsOf(one.targets) === vectorsOf(other?.targets ?? [])
+/** Whether answers of both compare, where answers are compared. */
+function areSame({ operation }: ModelRequest, one: Lane, other: Lane | undefined): boolean {
+  if (!isCompared(operation)) return true
+  const model = comparedModel(other?.targets ?? [], operation)
+  return comparedModel(one.targets, operation) === model
 }

@@ -17,7 +17,7 @@ import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
 import { type Quote, quoteOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
-import { hasVectors, vectorsOf } from '../upstream/target/vectors.ts'
+import { comparedModel, compares, isCompared } from '../upstream/target/vectors.ts'
 import { serves } from '../wires.ts'
 
 export interface Admission {
@@ -123,9 +123,9 @@ export function fitting(
 }
 
 function suitingOf(operation: Operation, targets: readonly Target[]): Admission['fits'] {
-  if (operation !== 'embeddings') return ({ settings }) => serves(settings.provider, operation)
-  const model = vectorsOf(targets)
-  return (target) => hasVectors(target, model)
+  if (!isCompared(operation)) return ({ settings }) => serves(settings.provider, operation)
+  const model = comparedModel(targets, operation)
+  return (target) => compares(target, operation, model)
 }
 
 /** Throws ERR_GW_INVALID_REQUEST where no upstream of the route can do what is asked. */

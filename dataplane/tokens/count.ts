@@ -1,5 +1,12 @@
 /** How many tokens a prompt has, about: a linear count over its characters, for windows and reservations. */
-import type { ChatBody, ChatMessage, InputTokens, ModelRequest, TextInput } from '../inner-form.ts'
+import type {
+  ChatBody,
+  ChatMessage,
+  InputTokens,
+  ModelRequest,
+  Operation,
+  TextInput,
+} from '../inner-form.ts'
 
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4
@@ -19,6 +26,11 @@ interface MediaPart {
 export function estimatePromptTokens(request: ModelRequest): number {
   if (request.operation !== 'chat') return request.inputTokens.sum
   return Math.ceil(conversationTokens(request.body, counter(request.sparse)))
+}
+
+/** Whether its answers are tokens; vectors and scores are not. */
+export function isGenerated(operation: Operation): boolean {
+  return operation !== 'embeddings' && operation !== 'rerank'
 }
 
 type Count = (text: string) => number
@@ -53,7 +65,11 @@ function holdsTokens(input: TextInput): boolean {
 }
 
 /** The most tokens that texts may have: dense ones have fewer bytes to a token than the estimate says. */
-export function inputTokensMax(input: TextInput, bytes: Buffer, { sum }: InputTokens): number {
+export function inputTokensMax(
+  input: TextInput,
+  bytes: Pick<Buffer, 'length'>,
+  { sum }: InputTokens,
+): number {
   if (holdsTokens(input)) return sum
   return Math.max(sum, Math.ceil(bytes.length / BYTES_PER_TOKEN_MIN))
 }

@@ -3,8 +3,14 @@
 import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { CompletionsRequest, EmbeddingsRequest, ModelRequest } from '../inner-form.ts'
+import type {
+  CompletionsRequest,
+  EmbeddingsRequest,
+  ModelRequest,
+  RerankRequest,
+} from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
+import { isGenerated } from './count.ts'
 import { PromptTokens } from './counter.ts'
 
 export interface Quote {
@@ -48,8 +54,7 @@ export function quoteOf(
   tokens?: PromptTokens,
 ): Quote | Promise<Quote> {
   const { maxTokens: own } = request
-  // Vectors are no tokens.
-  const isAnswered = request.operation !== 'embeddings'
+  const isAnswered = isGenerated(request.operation)
   const written = own === undefined && isAnswered ? budgeted?.section.max_tokens_default : undefined
   // A token has at least one byte: most prompts fit every window without being counted.
   const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane)
@@ -74,7 +79,7 @@ const UNCOUNTED = {
 function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Quote {
   const { maxTokens: own } = request
   const { targets } = lane
-  const isUnbounded = budgeted !== undefined && request.operation !== 'embeddings'
+  const isUnbounded = budgeted !== undefined && isGenerated(request.operation)
   // The route's limit must not send a request past an upstream that has room for its prompt.
   const injected = written === undefined ? undefined : Math.min(written, leastRoom(targets, tokens))
   const least = own ?? (isUnbounded ? 1 : 0)
@@ -161,13 +166,10 @@ function overflow(
 function inputOverflow(
   window: number,
   answer: number,
-  request: EmbeddingsRequest | CompletionsRequest,
+  request: EmbeddingsRequest | CompletionsRequest | RerankRequest,
 ): GatewayError {
   const { longest, longestAt } = request.inputTokens
-  const [name, input] =
-    request.operation === 'embeddings'
-      ? ['input', request.body.input]
-      : ['prompt', request.body.prompt ?? '']
+  const [name, input] = inputOf(request)
   const isAlone = typeof input === 'string' || typeof input[0] === 'number'
   const param = isAlone ? name : `${name}[${longestAt}]`
   const asked = answer === 0 ? '' : ` and ${answer} of max_tokens were asked for`
@@ -178,4 +180,13 @@ function inputOverflow(
     facts: { prompt_tokens: longest, max_tokens: answer, context_window: window },
     counted: { tokens: longest, exact: false },
   })
+}
+
+/** The member that a window has to hold, and its value. */
+function inputOf(
+  request: EmbeddingsRequest | CompletionsRequest | RerankRequest,
+): readonly [name: string, input: string | readonly unknown[]] {
+  if (request.operation === 'embeddings') return ['input', request.body.input]
+  if (request.operation === 'rerank') return ['documents', request.body.documents]
+  return ['prompt', request.body.prompt ?? '']
 }

@@ -89,6 +89,7 @@ export const CAPABILITIES: Readonly<Record<string, Probe>> = {
   'cached tokens': counts('cachedTokens'),
   embeddings: ({ operations }) => operations.embeddings !== undefined,
   completions: ({ operations }) => operations.completions !== undefined,
+  rerank: ({ operations }) => operations.rerank !== undefined,
   health: ({ healthPath }) => healthPath !== undefined,
   'queue gauges': ({ queueGauges }) => queueGauges !== undefined,
   'context window': ({ modelWindows, hosted }) => modelWindows !== undefined || !hosted,

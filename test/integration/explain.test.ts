@@ -336,6 +336,7 @@ async function ask(tenant: string, more = '') {
 for (const [route, operation, status, says] of [
   ['talker', 'messages', 200, /by upstream talker/],
   ['talker', 'embeddings', 400, /has no upstream for embeddings \(anthropic has none\)/],
+  ['talker', 'rerank', 400, /has no upstream for rerank \(anthropic has none\)/],
   ['mixed', 'completions', 200, /by upstream up$/],
   ['mixed', 'responses', 200, /by upstream (talker|up)$/],
 ] as const) {

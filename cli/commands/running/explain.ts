@@ -46,6 +46,7 @@ export const explain = endUsageWith64(
         'messages',
         'completions',
         'embeddings',
+        'rerank',
       ]),
     )
     .addOption(formatOption())

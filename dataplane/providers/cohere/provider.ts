@@ -1,8 +1,9 @@
-/** Cohere's Chat and Embed APIs. */
+/** Cohere's Chat, Embed and Rerank APIs. */
 import type { Headers, Provider, ProviderSettings } from '../contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { bearer } from '../openai-like/provider.ts'
 import { SSE } from '../openai-like/sse.ts'
+import { rerankOf } from '../rerank/operation.ts'
 import { readAnswer } from './answer.ts'
 import { embedLeftOut, embedRequest, readEmbeddings } from './embeddings.ts'
 import { facts } from './facts.ts'
@@ -42,6 +43,7 @@ export const cohere: Provider = {
       }),
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),
     },
+    rerank: rerankOf(RECOGNISERS),
   },
   classify: (status, headers, body) =>
     classifyAnswer(RECOGNISERS, status, withDelay(headers), body),

@@ -1,7 +1,9 @@
 /** vLLM's OpenAI-compatible server. */
+import type { Provider } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { rerankOf } from '../rerank/operation.ts'
 import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
@@ -13,7 +15,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
-export const vllm = openAiLike(facts, {
+const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
   cannot: HOSTED_MEMBERS,
@@ -29,3 +31,8 @@ export const vllm = openAiLike(facts, {
   embeddings: { hints: hintsExcept(), own: ['priority', 'request_id'] },
   recognisers: RECOGNISERS,
 })
+
+export const vllm: Provider = {
+  ...like,
+  operations: { ...like.operations, rerank: rerankOf(RECOGNISERS) },
+}

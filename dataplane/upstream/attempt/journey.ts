@@ -9,7 +9,7 @@ import type { Unsupported } from '../../providers/unsupported.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'
 import { serves } from '../../wires.ts'
 import type { Lane, Target } from '../target/targets.ts'
-import { hasVectors, vectorsOf } from '../target/vectors.ts'
+import { comparedModel, compares, isCompared } from '../target/vectors.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { Plan } from './plan.ts'
@@ -165,8 +165,8 @@ function overOf({ request, lane, fits, yields }: JourneyStart, now: number): Pas
 function whyUnfit(target: Target, operation: Operation, { targets }: Lane): string {
   const { provider } = target.settings
   if (!serves(provider, operation)) return `${provider.name} has no ${operation}`
-  if (operation === 'embeddings' && !hasVectors(target, vectorsOf(targets)))
-    return 'another embedding model'
+  if (isCompared(operation) && !compares(target, operation, comparedModel(targets, operation)))
+    return operation === 'embeddings' ? 'another embedding model' : 'another model'
   return 'context window too small'
 }
 

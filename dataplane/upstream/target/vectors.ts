@@ -1,19 +1,30 @@
-/** Which targets of a route answer with vectors that compare with each other. */
+/** Which targets of a route answer with vectors, or with scores, that compare with each other. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { ModelRequest } from '../../inner-form.ts'
+import type { ModelRequest, Operation } from '../../inner-form.ts'
 import { serves } from '../../wires.ts'
 import type { Target } from './targets.ts'
 
 type Targets = readonly Pick<Target, 'settings'>[]
 
-/** The embedding model of a route: that of the first member with embeddings. Others are never asked for vectors. */
-export function vectorsOf(targets: Targets): string | undefined {
-  const first = targets.find(({ settings }) => serves(settings.provider, 'embeddings'))
-  return first === undefined ? undefined : modelOf(first.settings)
+/** Operations whose answers say something beside others of the same model alone. */
+type Compared = 'embeddings' | 'rerank'
+
+export function isCompared(operation: Operation): operation is Compared {
+  return operation === 'embeddings' || operation === 'rerank'
 }
 
-export function hasVectors({ settings }: Targets[number], model: string | undefined): boolean {
-  return serves(settings.provider, 'embeddings') && modelOf(settings) === model
+/** The model of a route for it: that of the first member with the operation. Members with others are never asked. */
+export function comparedModel(targets: Targets, operation: Compared): string | undefined {
+  const first = targets.find(({ settings }) => serves(settings.provider, operation))
+  return first === undefined ? undefined : modelOf(first.settings, operation)
+}
+
+export function compares(
+  { settings }: Targets[number],
+  operation: Compared,
+  model: string | undefined,
+): boolean {
+  return serves(settings.provider, operation) && modelOf(settings, operation) === model
 }
 
 /** The request as its answer is judged: vectors have the configured length where the client asks for none. */
@@ -22,6 +33,6 @@ export function expected(request: ModelRequest, { section }: UpstreamSettings): 
   return { ...request, dimensions: section.embeddings?.dimensions }
 }
 
-function modelOf({ model, section }: UpstreamSettings): string {
-  return section.embeddings?.model ?? model
+function modelOf({ model, section }: UpstreamSettings, operation: Compared): string {
+  return operation === 'embeddings' ? (section.embeddings?.model ?? model) : model
 }

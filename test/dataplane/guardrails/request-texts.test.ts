@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textsOf, withTexts } from '../../../dataplane/guardrails/request-texts.ts'
-import { aRequest } from '../../helpers/providers/a-request.ts'
+import { aRequest, aRerankRequest } from '../../helpers/providers/a-request.ts'
 
 test('a list is copied once, however many of its texts change, and the request stays as it was', () => {
   const parts = Array.from({ length: 1_000 }, (_, at) => ({ type: 'text', text: `secret ${at}` }))
@@ -39,4 +39,15 @@ test('a request whose texts stay is the same', () => {
     ),
     request,
   )
+})
+
+test('a query and its documents are read, and changed in their places', () => {
+  const request = aRerankRequest({ query: 'Which?', documents: ['one', { text: 'two' }] })
+  const places = textsOf(request)
+  assert.deepEqual(
+    places.map(({ text }) => text),
+    ['Which?', 'one', 'two'],
+  )
+  const { body } = withTexts(request, places, ['Hidden?', 'one', 'x'])
+  assert.deepEqual([body.query, body.documents], ['Hidden?', ['one', { text: 'x' }]])
 })

@@ -7,6 +7,7 @@ import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.t
 import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { openAiCompletionsDialect } from '../../../dataplane/apis/openai-completions/dialect.ts'
 import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddings/dialect.ts'
+import { rerankDialect } from '../../../dataplane/apis/rerank/dialect.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import type {
   ChatBody,
@@ -14,6 +15,7 @@ import type {
   CompletionsRequest,
   EmbeddingsRequest,
   ModelRequest,
+  RerankRequest,
 } from '../../../dataplane/inner-form.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
 import type {
@@ -91,6 +93,18 @@ export function anEmbeddingsRequest(
 /** A client of embeddings and this provider. */
 export function embeddingsWith(provider: Provider): Asked {
   return askedOf(pairOf(openAiEmbeddingsDialect, provider) as Pair)
+}
+
+/** A request for an order of documents, from its members; those not given are valid ones. */
+export function aRerankRequest(members: Readonly<Record<string, unknown>> = {}): RerankRequest {
+  const valid = { model: 'public-name', query: 'Hi', documents: ['one', 'two', 'three'] }
+  const bytes = Buffer.from(JSON.stringify({ ...valid, ...members }))
+  return parseRequest(bytes, rerankDialect.reading, CREATED_SECONDS)
+}
+
+/** A client of rerank and this provider. */
+export function rerankWith(provider: Provider): Asked {
+  return askedOf(pairOf(rerankDialect, provider) as Pair)
 }
 
 /** A client of chat completions and this provider. */

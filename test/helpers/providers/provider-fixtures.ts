@@ -41,6 +41,12 @@ export interface EmbeddingsCase extends AnswerCase {
   readonly inner?: { readonly model: string; readonly vectors: readonly (readonly number[])[] }
 }
 
+/** `rerank/answer.json`: the same, and what the answer is to clients of any other wire. */
+export interface RerankCase extends AnswerCase {
+  /** Absent where the answer is a failure. */
+  readonly inner?: Json
+}
+
 /** `completions/answer.json`: the same, and what the answer is to clients of any other wire. */
 export interface CompletionsCase extends AnswerCase {
   /** Absent where the answer is a failure. */

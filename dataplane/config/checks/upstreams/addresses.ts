@@ -46,9 +46,8 @@ const endpointIsABase: Check = (section) =>
     if (url.search !== '' || url.hash !== '') {
       return [refuse(path, 'holds a query or fragment, which would be lost', fix)]
     }
-    const operation = /\/(chat\/completions|completions|messages|embeddings|models)\/?$/.exec(
-      url.pathname,
-    )
+    const operation =
+      /\/(chat\/completions|completions|messages|embeddings|rerank|models)\/?$/.exec(url.pathname)
     return operation === null
       ? []
       : [refuse(path, `ends with ${operation[0]}, which the gateway appends itself`, fix)]

@@ -1,0 +1,31 @@
+/** The order of documents as Cohere and Jina write it: each of their clients finds its own members. */
+import type { RerankAnswer, RerankRequest, Usage } from '../../inner-form.ts'
+import type { Dialect } from '../dialect.ts'
+import { RERANK, rerankReading } from './reading.ts'
+
+export const rerankDialect: Dialect<'rerank'> = {
+  wire: RERANK,
+  operation: 'rerank',
+  reading: rerankReading,
+  writeAnswer,
+}
+
+function writeAnswer(
+  { id, model, ranking, searchUnits }: RerankAnswer,
+  usage: Usage | undefined,
+  { shown, inputTokens }: RerankRequest,
+): string {
+  // Clients read the usage without asking whether it is there.
+  const tokens = usage?.promptTokens ?? inputTokens.sum
+  return JSON.stringify({
+    id,
+    model,
+    results: ranking.map(({ index, score }) => ({
+      index,
+      relevance_score: score,
+      ...(shown && { document: { text: shown[index] } }),
+    })),
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+    ...(searchUnits !== undefined && { meta: { billed_units: { search_units: searchUnits } } }),
+  })
+}

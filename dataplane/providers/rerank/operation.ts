@@ -1,0 +1,110 @@
+/** The order of documents in the wire that Cohere and the runtimes share. */
+import type {
+  RankedDocument,
+  RerankAnswer,
+  RerankBody,
+  RerankRequest,
+  Usage,
+} from '../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { AnswerOrigin, Decoded, ProviderOperation, ProviderSettings } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { bearer } from '../openai-like/provider.ts'
+import { membersLeftOut } from '../unsupported.ts'
+
+/** The gateway itself puts documents into an answer. */
+const TAKEN = new Set([
+  'documents',
+  'max_tokens_per_doc',
+  'model',
+  'query',
+  'return_documents',
+  'top_n',
+])
+
+export function rerankOf(recognisers: readonly Recogniser[]): ProviderOperation<'rerank'> {
+  return {
+    encode: ({ body }, settings) => ({
+      path: '/rerank',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        ...bearer(settings),
+      },
+      body: JSON.stringify(sentOf(body, settings)),
+      leftOut: membersLeftOut(body, TAKEN, []),
+    }),
+    decode: (body, request, origin) => readAnswer(body, request, origin, recognisers),
+  }
+}
+
+function sentOf(body: RerankBody, { model }: ProviderSettings): object {
+  const { query, top_n: wanted, max_tokens_per_doc: most } = body
+  return {
+    model,
+    query,
+    documents: body.documents.map((one) => (typeof one === 'string' ? one : one.text)),
+    // Zero, which asks for all, is an error at some.
+    ...(wanted && { top_n: wanted }),
+    ...(most && { max_tokens_per_doc: most }),
+  }
+}
+
+function readAnswer(
+  body: Buffer,
+  request: RerankRequest,
+  origin: AnswerOrigin,
+  recognisers: readonly Recogniser[],
+): Decoded<RerankAnswer> {
+  const answer = parsed(body.toString())
+  if (isRecord(answer) && (isError(answer) || typeof answer.message === 'string'))
+    return { kind: 'failure', failure: classifyError(recognisers, answer) }
+  const { id, model, results, usage, meta } = recordOf(answer)
+  const ranking = rankingOf(listOf(results), request)
+  if (typeof ranking === 'string') return { kind: 'failure', failure: malformed(ranking) }
+  const searchUnits = countOf(recordOf(recordOf(meta).billed_units).search_units)
+  const read = {
+    id: textOf(id) ?? origin.id,
+    model: textOf(model) ?? origin.model,
+    ranking,
+    searchUnits,
+  }
+  return { kind: 'answer', answer: read, usage: usageOf(recordOf(usage), recordOf(meta)) }
+}
+
+/** The most relevant first, as many as were asked for; the fault where the results are not such an order. */
+function rankingOf(
+  results: readonly unknown[],
+  { items, wanted }: RerankRequest,
+): readonly RankedDocument[] | string {
+  if (results.length < wanted || results.length > items)
+    return `The upstream answered with ${results.length} results; ${wanted} of ${items} documents were asked for.`
+  const ranking: RankedDocument[] = []
+  const seen = new Set<number>()
+  for (const { index, relevance_score: score } of results.map(recordOf)) {
+    const place = countOf(index)
+    if (place === undefined || place >= items || seen.has(place))
+      return 'The upstream numbered its results wrongly.'
+    if (!Number.isFinite(score)) return 'The upstream left out the score of a document.'
+    seen.add(place)
+    // It is finite, so it is a number.
+    ranking.push({ index: place, score: score as number })
+  }
+  return ranking
+    .sort((one, other) => other.score - one.score || one.index - other.index)
+    .slice(0, wanted)
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function usageOf(usage: Json, meta: Json): Usage | undefined {
+  const promptTokens =
+    countOf(usage.prompt_tokens) ??
+    countOf(usage.total_tokens) ??
+    countOf(recordOf(meta.tokens).input_tokens)
+  if (promptTokens === undefined) return undefined
+  const others = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
+  return { promptTokens, ...others, estimated: false }
+}
