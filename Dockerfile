@@ -18,6 +18,9 @@ RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' 
  && rm -rf node_modules/.bin node_modules/@types node_modules/undici-types node_modules/zod/src node_modules/ajv/lib \
       node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src \
       node_modules/@azure/msal-browser node_modules/bintrees/test node_modules/fastify/test \
+      node_modules/js-yaml/dist/browser node_modules/pino/benchmarks node_modules/pino/docs node_modules/pino/examples \
+      node_modules/pino/test \
+      node_modules/@huggingface/tokenizers/dist/*.cjs node_modules/@huggingface/tokenizers/dist/*.min.mjs \
  && find node_modules/web-streams-polyfill/dist -type f ! -name ponyfill.es2018.js -delete \
  && find node_modules -type d \( -name prebuilds -o -name .github -o -path '*/dist/react-native' -o -path '*/dist/workerd' \) \
       -prune -exec rm -rf {} + \
