@@ -1,8 +1,8 @@
 /** `gw guardrail test`: asks the gateway what a guardrail says of a text. */
 import { z } from 'zod'
-import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import { EXIT, type Format, printLine, printRemark, printValue } from '../printing/output.ts'
+import { type Format, printLine } from '../printing/output.ts'
+import { tryOut } from './trial.ts'
 
 const Answer = z.looseObject({
   name: z.string(),
@@ -18,7 +18,6 @@ const Answer = z.looseObject({
 })
 type Answer = z.output<typeof Answer>
 
-const Refusal = z.object({ error: z.object({ message: z.string() }) })
 const TIMEOUT_MS = 600_000
 
 export interface GuardrailTest {
@@ -29,21 +28,16 @@ export interface GuardrailTest {
 }
 
 export async function testGuardrail({ policy, input, side, output }: GuardrailTest, place: Place) {
-  const { status, body, gateway } = await withGateways(place, async ([first]) => {
-    const text = JSON.stringify({ input, ...(side && { side }) })
-    const asking = { method: 'POST', body: text, timeoutMs: TIMEOUT_MS } as const
-    const path = `/guardrails/test?policy=${encodeURIComponent(policy)}`
-    return { gateway: first.name, ...(await first.ask(path, asking)) }
-  })
-  if (status === 404) {
-    process.exitCode = EXIT.no
-    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+  const body = JSON.stringify({ input, ...(side && { side }) })
+  const trial = {
+    path: `/guardrails/test?policy=${encodeURIComponent(policy)}`,
+    asking: { method: 'POST', body, timeoutMs: TIMEOUT_MS } as const,
+    output,
+    read: (answered: unknown) => Answer.parse(answered),
+    isGood: ({ ok }: Answer) => ok,
+    print: (answer: Answer) => linesOf(answer).forEach(printLine),
   }
-  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
-  const answer = Answer.parse(body)
-  if (!answer.ok) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue(body, output)
-  for (const line of linesOf(answer)) printLine(line)
+  await tryOut(trial, place)
 }
 
 function linesOf({

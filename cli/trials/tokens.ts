@@ -1,16 +1,8 @@
 /** `gw tokens verify`: asks the gateway how far its counts of prompts are from those of an upstream. */
 import { z } from 'zod'
-import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import {
-  EXIT,
-  type Format,
-  printLine,
-  printRemark,
-  printTable,
-  printValue,
-  telling,
-} from '../printing/output.ts'
+import { type Format, printLine, printTable } from '../printing/output.ts'
+import { tryOut } from './trial.ts'
 
 const Answer = z.looseObject({
   upstream: z.string(),
@@ -25,7 +17,6 @@ const Answer = z.looseObject({
 })
 type Answer = z.output<typeof Answer>
 
-const Refusal = z.object({ error: z.object({ message: z.string() }) })
 /** The prompts are asked one after the other. */
 const TIMEOUT_MS = 600_000
 
@@ -36,24 +27,16 @@ export interface TokensVerification {
 }
 
 export async function verifyTokens({ upstream, sample, output }: TokensVerification, place: Place) {
-  const { status, body, gateway } = await withGateways(place, async ([first]) => {
-    const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
-    const path = `/tokens/verify?upstream=${encodeURIComponent(upstream)}&sample=${sample}`
-    const answer = first.ask(path, asking)
-    return {
-      gateway: first.name,
-      ...(await telling(`tokens are counted at ${first.name}`, answer)),
-    }
-  })
-  if (status === 404) {
-    process.exitCode = EXIT.no
-    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+  const trial = {
+    path: `/tokens/verify?upstream=${encodeURIComponent(upstream)}&sample=${sample}`,
+    asking: { method: 'POST', timeoutMs: TIMEOUT_MS } as const,
+    what: 'tokens are counted',
+    output,
+    read: (answered: unknown) => Answer.parse(answered),
+    isGood: ({ ok }: Answer) => ok,
+    print,
   }
-  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
-  const answer = Answer.parse(body)
-  if (!answer.ok) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue(body, output)
-  print(answer)
+  await tryOut(trial, place)
 }
 
 function print({ upstream, exact, by, source, drift, tolerance, samples, failures }: Answer): void {

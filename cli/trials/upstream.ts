@@ -1,17 +1,8 @@
 /** `gw upstream test`: asks the gateway to try its upstreams, and shows what came of it. */
 import { z } from 'zod'
-import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import {
-  EXIT,
-  type Format,
-  paint,
-  printLine,
-  printRemark,
-  printTable,
-  printValue,
-  telling,
-} from '../printing/output.ts'
+import { type Format, paint, printLine, printTable } from '../printing/output.ts'
+import { tryOut } from './trial.ts'
 
 const Step = z.looseObject({
   step: z.string(),
@@ -36,7 +27,6 @@ const Test = z.looseObject({
 type Test = z.output<typeof Test>
 
 const Answer = z.object({ upstreams: z.array(Test) })
-const Refusal = z.object({ error: z.object({ message: z.string() }) })
 
 /** Upstreams are asked in turns, each with its own time. */
 const TIMEOUT_MS = 600_000
@@ -49,24 +39,20 @@ export interface UpstreamTest {
 
 export async function testUpstreams({ name, verbose, output }: UpstreamTest, place: Place) {
   const query = name === undefined ? '' : `?name=${encodeURIComponent(name)}`
-  const { status, body, gateway } = await withGateways(place, async ([first]) => {
-    const asking = { method: 'POST', timeoutMs: TIMEOUT_MS } as const
-    const answer = first.ask(`/upstreams/test${query}`, asking)
-    return {
-      gateway: first.name,
-      ...(await telling(`upstreams are tested at ${first.name}`, answer)),
-    }
-  })
-  if (status === 404) {
-    process.exitCode = EXIT.no
-    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+  const trial = {
+    path: `/upstreams/test${query}`,
+    asking: { method: 'POST', timeoutMs: TIMEOUT_MS } as const,
+    what: 'upstreams are tested',
+    output,
+    read: (answered: unknown) => Answer.parse(answered).upstreams,
+    isGood: (tests: readonly Test[]) => tests.every(({ ok }) => ok),
+    print: verbose ? printAll : printSummary,
   }
-  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
-  const { upstreams } = Answer.parse(body)
-  if (!upstreams.every(({ ok }) => ok)) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue(body, output)
-  if (!verbose) return printSummary(upstreams)
-  for (const [index, test] of upstreams.entries()) {
+  await tryOut(trial, place)
+}
+
+function printAll(tests: readonly Test[]): void {
+  for (const [index, test] of tests.entries()) {
     if (index > 0) printLine('')
     printSteps(test)
   }

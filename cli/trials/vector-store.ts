@@ -1,8 +1,8 @@
 /** `gw vector test`: lets the gateway ask a vector store for passages. */
 import { z } from 'zod'
-import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import { EXIT, type Format, printLine, printRemark, printValue } from '../printing/output.ts'
+import { type Format, printLine } from '../printing/output.ts'
+import { tryOut } from './trial.ts'
 
 const Answer = z.looseObject({
   name: z.string(),
@@ -27,7 +27,6 @@ const Answer = z.looseObject({
 })
 type Answer = z.output<typeof Answer>
 
-const Refusal = z.object({ error: z.object({ message: z.string() }) })
 const TIMEOUT_MS = 150_000
 
 export interface VectorTest {
@@ -38,21 +37,16 @@ export interface VectorTest {
 }
 
 export async function testVectorStore({ store, query, tenant, output }: VectorTest, place: Place) {
-  const { status, body, gateway } = await withGateways(place, async ([first]) => {
-    const text = JSON.stringify({ query, tenant })
-    const asking = { method: 'POST', body: text, timeoutMs: TIMEOUT_MS } as const
-    const path = `/vector-stores/test?store=${encodeURIComponent(store)}`
-    return { gateway: first.name, ...(await first.ask(path, asking)) }
-  })
-  if (status === 404) {
-    process.exitCode = EXIT.no
-    return printRemark(`error: ${Refusal.parse(body).error.message}`)
+  const body = JSON.stringify({ query, tenant })
+  const trial = {
+    path: `/vector-stores/test?store=${encodeURIComponent(store)}`,
+    asking: { method: 'POST', body, timeoutMs: TIMEOUT_MS } as const,
+    output,
+    read: (answered: unknown) => Answer.parse(answered),
+    isGood: ({ ok }: Answer) => ok,
+    print: (answer: Answer) => linesOf(answer, tenant).forEach(printLine),
   }
-  if (status !== 200) throw new Error(`The gateway at ${gateway} answered with ${status}.`)
-  const answer = Answer.parse(body)
-  if (!answer.ok) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue(body, output)
-  for (const line of linesOf(answer, tenant)) printLine(line)
+  await tryOut(trial, place)
 }
 
 function linesOf(answer: Answer, asked: string | undefined): string[] {

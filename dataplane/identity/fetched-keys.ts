@@ -2,9 +2,9 @@
 import type { Section } from '../config/schema/index.ts'
 import { openPool } from '../upstream/connection/client.ts'
 import { readBounded } from '../upstream/target/bounded-body.ts'
+import { FETCH_MS_MAX } from './key-set.ts'
 
 const CONNECT_TIMEOUT_SECONDS = 3
-const FETCH_MS_MAX = 5_000
 const BYTES_MAX = 1_048_576
 
 export async function fetchKeys(

@@ -23,7 +23,7 @@ const RENEW_JITTER = 0.2
 const APART_MS = 30_000
 /** After its last good fetch a set is good for this long. */
 const KEPT_MS = 24 * 3_600_000
-const FETCH_MS_MAX = 5_000
+export const FETCH_MS_MAX = 5_000
 const KEYS_MAX = 100
 const FAULT_LENGTH_MAX = 300
 const PUBLIC_TYPES: readonly unknown[] = ['RSA', 'EC', 'OKP']

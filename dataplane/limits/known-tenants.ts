@@ -10,7 +10,8 @@ export function* knownTenants({ limits, keys }: Naming): Generator<string> {
 }
 
 export function knowsTenant(tenant: string, naming: Naming): boolean {
-  if (naming.limits.rules.named.has(tenant)) return true
-  for (const known of knownTenants(naming)) if (known === tenant) return true
-  return false
+  const { limits, keys } = naming
+  return (
+    limits.rules.named.has(tenant) || keys.values().some(({ record }) => record.tenant === tenant)
+  )
 }

@@ -73,7 +73,6 @@ export class Activation {
     gateway.objectives.follow(snapshot.section)
     leadServices(gateway, snapshot.section)
     this.#tracers.follow(gateway)
-    gateway.issuers.follow(snapshot.section)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

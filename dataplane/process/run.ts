@@ -17,7 +17,6 @@ import { readConfigurationApart } from '../config/load-apart.ts'
 import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
-import { Issuers } from '../identity/issuers.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { StateError } from '../store/memory/database.ts'
@@ -211,8 +210,6 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   deadlines.add(leases)
   deadlines.add(webhook)
   deadlines.add(objectives)
-  const issuers = new Issuers({ clock, random, log, metrics, schedule })
-  issuers.follow(section)
   const targets = new Targets({ clock, random, metrics, log, readText, env })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
@@ -229,8 +226,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     refusals: new KnownRefusals(),
     bodies: new Bodies(processMemory()),
     webhook,
-    ...openServices(section, { clock, deadlines, metrics, targets }),
-    issuers,
+    ...openServices(section, { clock, deadlines, log, metrics, random, schedule, targets }),
     infra: new InfraCost(clock.wall()),
     usage,
     objectives,

@@ -1,19 +1,19 @@
 /** The services beside the models: opened with the process, and led by each configuration that it takes. */
 import { Embeddings } from '../auxiliaries/embeddings.ts'
-import type { Clock, Deadlines } from '../base/clock.ts'
+import type { Deadlines } from '../base/clock.ts'
 import { readText } from '../config/document/source.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { Gateway } from '../gateway.ts'
 import { Guards } from '../guardrails/guards.ts'
+import { Issuers, type IssuersWorld } from '../identity/issuers.ts'
 import { Retrievals } from '../retrieval/retrievals.ts'
 import { Classifiers } from '../semantic/classifiers.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Targets } from '../upstream/target/targets.ts'
 
-type Services = Pick<Gateway, 'guards' | 'retrievals' | 'embeddings' | 'classifiers'>
+type Services = Pick<Gateway, 'guards' | 'issuers' | 'retrievals' | 'embeddings' | 'classifiers'>
 
-interface World {
-  readonly clock: Clock
+interface World extends Omit<IssuersWorld, 'metrics'> {
   readonly deadlines: Deadlines
   readonly metrics: Metrics
   readonly targets: Targets
@@ -24,6 +24,7 @@ export function openServices(section: Section, world: World): Services {
   const embeddings = new Embeddings(world)
   const services: Services = {
     guards: new Guards({ clock, metrics }),
+    issuers: new Issuers(world),
     retrievals: new Retrievals({ clock, metrics, readText }),
     embeddings,
     classifiers: new Classifiers({ embeddings, deadlines, clock }),
@@ -33,10 +34,11 @@ export function openServices(section: Section, world: World): Services {
 }
 
 export function leadServices(
-  { guards, retrievals, classifiers }: Services,
+  { guards, issuers, retrievals, classifiers }: Services,
   section: Section,
 ): void {
   guards.follow(section)
+  issuers.follow(section)
   retrievals.follow(section)
   classifiers.follow(section)
 }

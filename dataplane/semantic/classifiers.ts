@@ -7,7 +7,7 @@ import { builtinScore, questionOf } from '../strategies/difficulty.ts'
 import { Exemplars, type ExemplarWorld, INPUT_TYPE } from './exemplars.ts'
 import { scoreOf } from './similarity.ts'
 
-/** How hard a prompt is, and who says so. */
+/** How hard a prompt is, and the classifier that found it. */
 export interface Difficulty {
   readonly classifier: 'builtin' | 'embedding'
   readonly score: number
@@ -83,7 +83,7 @@ export class Classifiers {
     })
   }
 
-  /** Why there is none, where there is none. */
+  /** The score, or the reason that it is missing. */
   async #scoreOf(
     request: ModelRequest,
     { source, sides, failure }: Exemplars,
