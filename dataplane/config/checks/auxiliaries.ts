@@ -1,8 +1,9 @@
 /** Retrieval, guardrails, alerts and context windows. */
 import { valueBelow } from '../../json/values.ts'
+import { knownWindow } from '../../providers/windows.ts'
 import { refuse, warn } from '../judgement/problems.ts'
 import { type RouteSection, type Section, TELEMETRY_DEFAULTS } from '../schema/index.ts'
-import { at, type Check, oneOf, quoted } from './contract.ts'
+import { at, type Check, listed, oneOf, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
 
 const routeSectionsExist: Check = ({ routes, retrieval, guardrails }, { suggestions }) => {
@@ -109,6 +110,22 @@ const tokenDefaultFitsWindow: Check = (section) =>
     return [refuse(at('routes', index, 'max_tokens_default'), message, `Write under ${largest}.`)]
   })
 
+/** Where passages get no room, retrieval is asked for nothing. */
+const reserveLeavesRoom: Check = (section) => {
+  const reserved = section.context?.reserve_completion_tokens ?? 0
+  const crowded = section.routes.flatMap((route) => {
+    const largest = route.retrieval.length === 0 ? undefined : largestWindow(section, route)
+    return largest === undefined || reserved < largest ? [] : [{ name: route.name, largest }]
+  })
+  const [first] = crowded
+  if (first === undefined) return []
+  const message =
+    `leaves passages no room on ${listed(crowded.slice(0, 5).map(({ name }) => name))}: ` +
+    `the largest context window is ${first.largest}`
+  const fix = `Write less than ${first.largest}, as much as an answer needs.`
+  return [warn(at('context', 'reserve_completion_tokens'), message, fix)]
+}
+
 const parallelOnlyJudges: Check = ({ guardrails }) =>
   guardrails.flatMap(({ parallel, redact, stage }, index) => {
     const path = at('guardrails', index, 'parallel')
@@ -131,6 +148,7 @@ export const auxiliaryChecks = [
   collectorIsThere,
   collectorIsABase,
   tokenDefaultFitsWindow,
+  reserveLeavesRoom,
 ]
 
 /** The largest window among the route's upstreams; nothing while one of them is not known. */
@@ -140,9 +158,7 @@ function largestWindow({ upstreams }: Section, route: RouteSection): number | un
     route.primary,
     ...route.fallback,
   ])
-  const windows = upstreams
-    .filter(({ name }) => names.has(name))
-    .map(({ context_window }) => context_window)
+  const windows = upstreams.filter(({ name }) => names.has(name)).map(knownWindow)
   const known = windows.filter((window) => window !== undefined)
   return known.length === 0 || known.length < windows.length ? undefined : Math.max(...known)
 }

@@ -9,6 +9,8 @@ import type { RunMode } from '../schema/listener.ts'
 export interface CheckContext {
   /** The canonical document with references unresolved and no defaults: what the user wrote. */
   readonly written: unknown
+  /** The path under which the user wrote a canonical one: messages name places of the file. */
+  readonly sourceOf: (path: Path) => Path
   /** Milliseconds since the epoch; absent: nothing is judged by time. */
   readonly now?: number | undefined
   /** Compares unknown names with those of this document, within a budget. */

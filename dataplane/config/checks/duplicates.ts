@@ -1,84 +1,98 @@
 /** Names that must be unique and are not. */
 import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
-import { at, type Check, quoted } from './contract.ts'
+import { at, type Check, type CheckContext, quoted } from './contract.ts'
 
 interface Named {
   readonly name: string
   readonly path: Path
 }
 
-const uniqueUpstreamNames: Check = ({ upstreams }) =>
+const uniqueUpstreamNames: Check = ({ upstreams }, context) =>
   repeated(
     upstreams.map(({ name }, index) => ({ name, path: at('upstreams', index, 'name') })),
     'upstream name',
+    context,
   )
 
-const uniqueRouteNames: Check = ({ routes }) =>
+const uniqueRouteNames: Check = ({ routes }, context) =>
   repeated(
     routes.map(({ name }, index) => ({ name, path: at('routes', index, 'name') })),
     'route name',
+    context,
   )
 
-const uniqueKeyIds: Check = ({ api_keys }) =>
+const uniqueKeyIds: Check = ({ api_keys }, context) =>
   repeated(
     api_keys.map(({ id }, index) => ({ name: id, path: at('api_keys', index, 'id') })),
     'key id',
+    context,
   )
 
-const uniqueKeyHashes: Check = ({ api_keys }) =>
+const uniqueKeyHashes: Check = ({ api_keys }, context) =>
   repeated(
     api_keys.map(({ hash }, index) => ({ name: hash, path: at('api_keys', index, 'hash') })),
     'key hash',
+    context,
   )
 
-const uniqueLimitTenants: Check = ({ rate_limits }) =>
+const uniqueLimitTenants: Check = ({ rate_limits }, context) =>
   repeated(
     (rate_limits?.tenants ?? []).map(({ tenant }, index) => ({
       name: tenant,
       path: at('rate_limits', 'tenants', index, 'tenant'),
     })),
     'tenant rule',
+    context,
   )
 
-const uniqueBudgetTenants: Check = ({ budgets }) =>
+const uniqueBudgetTenants: Check = ({ budgets }, context) =>
   repeated(
     budgets.map(({ tenant }, index) => ({ name: tenant, path: at('budgets', index, 'tenant') })),
     'tenant budget',
+    context,
   )
 
-const uniquePrices: Check = ({ pricing }) =>
+const uniquePrices: Check = ({ pricing }, context) =>
   repeated(
     (pricing?.models ?? []).map(({ model }, index) => ({
       name: model,
       path: at('pricing', 'models', index, 'model'),
     })),
     'price of model',
+    context,
   )
 
-const uniqueAuxiliaryNames: Check = ({ vector_stores, retrieval, guardrails }) => [
+const uniqueAuxiliaryNames: Check = ({ vector_stores, retrieval, guardrails }, context) => [
   ...repeated(
     vector_stores.map(({ name }, index) => ({ name, path: at('vector_stores', index, 'name') })),
     'vector store name',
+    context,
   ),
   ...repeated(
     retrieval.map(({ name }, index) => ({ name, path: at('retrieval', index, 'name') })),
     'retrieval name',
+    context,
   ),
   ...repeated(
     guardrails.map(({ name }, index) => ({ name, path: at('guardrails', index, 'name') })),
     'guardrail name',
+    context,
   ),
 ]
 
-const uniqueIssuerNames: Check = ({ auth }) =>
+const uniqueIssuerNames: Check = ({ auth }, context) =>
   repeated(
     auth.jwt.map(({ name }, index) => ({ name, path: at('auth', 'jwt', index, 'name') })),
     'issuer name',
+    context,
   )
 
 /** Lists in which naming the same thing twice has no meaning. */
-const noEntryTwice: Check = ({ routes, api_keys, usage }) => [
-  ...entriesTwice(usage.tags, at('usage', 'tags'), 'tag'),
+const noEntryTwice: Check = ({ upstreams, routes, api_keys, usage }, context) => [
+  ...upstreams.flatMap(({ native = [] }, index) =>
+    entriesTwice(native, at('upstreams', index, 'native'), 'native API', context),
+  ),
+  ...entriesTwice(usage.tags, at('usage', 'tags'), 'tag', context),
   ...routes.flatMap((route, index) => [
     ...repeated(
       route.upstreams.map(({ name }, entry) => ({
@@ -86,14 +100,15 @@ const noEntryTwice: Check = ({ routes, api_keys, usage }) => [
         path: at('routes', index, 'upstreams', entry, 'name'),
       })),
       'upstream of the route',
+      context,
     ),
-    ...entriesTwice(route.fallback, at('routes', index, 'fallback'), 'fallback'),
-    ...entriesTwice(route.retrieval, at('routes', index, 'retrieval'), 'retrieval'),
-    ...entriesTwice(route.guardrails, at('routes', index, 'guardrails'), 'guardrail'),
+    ...entriesTwice(route.fallback, at('routes', index, 'fallback'), 'fallback', context),
+    ...entriesTwice(route.retrieval, at('routes', index, 'retrieval'), 'retrieval', context),
+    ...entriesTwice(route.guardrails, at('routes', index, 'guardrails'), 'guardrail', context),
   ]),
   ...api_keys.flatMap((key, index) => [
-    ...entriesTwice(key.routes, at('api_keys', index, 'routes'), 'route of the key'),
-    ...entriesTwice(key.scopes, at('api_keys', index, 'scopes'), 'scope of the key'),
+    ...entriesTwice(key.routes, at('api_keys', index, 'routes'), 'route of the key', context),
+    ...entriesTwice(key.scopes, at('api_keys', index, 'scopes'), 'scope of the key', context),
   ]),
 ]
 
@@ -110,14 +125,19 @@ export const duplicateChecks = [
   noEntryTwice,
 ]
 
-function entriesTwice(names: readonly string[], path: Path, what: string): Finding[] {
-  return repeated(
-    names.map((name, index) => ({ name, path: [...path, index] })),
-    what,
-  )
+type Sources = Pick<CheckContext, 'sourceOf'>
+
+function entriesTwice(
+  names: readonly string[],
+  path: Path,
+  what: string,
+  sources: Sources,
+): Finding[] {
+  const entries = names.map((name, index) => ({ name, path: [...path, index] }))
+  return repeated(entries, what, sources)
 }
 
-function repeated(entries: readonly Named[], what: string): Finding[] {
+function repeated(entries: readonly Named[], what: string, { sourceOf }: Sources): Finding[] {
   const first = new Map<string, Path>()
   return entries.flatMap(({ name, path }) => {
     const earlier = first.get(name)
@@ -125,7 +145,7 @@ function repeated(entries: readonly Named[], what: string): Finding[] {
       first.set(name, path)
       return []
     }
-    const message = `duplicate ${what} ${quoted(name)}; first at ${showPath(earlier)}`
+    const message = `duplicate ${what} ${quoted(name)}; first at ${showPath(sourceOf(earlier))}`
     return [refuse(path, message, 'Remove one of the two, or give it another name.')]
   })
 }

@@ -43,6 +43,7 @@ export function judge(
     { resolved, written },
     {
       ...options,
+      sourceOf,
       ...(isExpected && { isExpected: (path) => isExpected(showPath(sourceOf(path))) }),
     },
   )
@@ -50,15 +51,15 @@ export function judge(
   return { ...judgement, findings: findings.map(atSource) }
 }
 
-interface TreeOptions extends Omit<JudgeOptions, 'isExpected'> {
+interface TreeOptions extends Omit<JudgeOptions, 'isExpected'>, Pick<CheckContext, 'sourceOf'> {
   /** By canonical path. */
   readonly isExpected?: (path: Path) => boolean
 }
 
 function judgeTrees(trees: Trees, options: TreeOptions): Judgement {
   const { now, place = 'file', suggestions = new Suggestions() } = options
-  const { most = FINDINGS_MAX, isExpected, hasOtherKeys } = options
-  const context = { written: trees.written, now, place, suggestions, hasOtherKeys }
+  const { most = FINDINGS_MAX, isExpected, hasOtherKeys, sourceOf } = options
+  const context = { written: trees.written, sourceOf, now, place, suggestions, hasOtherKeys }
   const parsed = GatewayConfig.safeParse(trees.resolved)
   if (parsed.success) {
     const findings = check(parsed.data.gw, context)

@@ -1,12 +1,12 @@
 /** The schema's verdict in our words: every issue becomes a finding with a way out. */
 
 import type { z } from 'zod'
-import { valueBelow } from '../../json/values.ts'
+import { isRecord, valueBelow } from '../../json/values.ts'
 import { EMPTIED_FIX } from '../document/reference-syntax.ts'
 import { GatewayConfig } from '../schema/index.ts'
 import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
 import { Suggestions } from './nearest.ts'
-import { andMore, FINDINGS_MAX, type Finding, type Path, refuse } from './problems.ts'
+import { andMore, FINDINGS_MAX, type Finding, type Path, refuse, showPath } from './problems.ts'
 import { SERVICES_ADVICE, serviceAdvice } from './services.ts'
 
 type Issue = z.core.$ZodIssue
@@ -31,6 +31,7 @@ export function explainIssues(
   const facts = issues
     .flatMap(singly)
     .filter((issue) => isExpected === undefined || !isExpected(placeOf(issue)))
+    .filter((issue) => !isOfMisplaced(issue, shown))
   const findings = facts
     .slice(0, most)
     .map((issue) => explainIssue(issue, shown, { schema, suggestions }))
@@ -127,7 +128,29 @@ function missing(path: Path, issue: Issue, meaning: string | undefined): Finding
   return refuse(path, 'required field is missing', fix)
 }
 
+const INFRA_COST = 'infra_cost_per_hour_usd'
+
+function isPrice(path: Path): boolean {
+  return path.length === 4 && showPath(path.slice(0, 3)) === 'gw.pricing.models'
+}
+
+/** An entry that was meant for the place beside the list lacks nothing. */
+function isOfMisplaced(issue: Issue, shown: unknown): boolean {
+  const place = placeOf(issue)
+  const entry = isPrice(place.slice(0, -1)) ? valueBelow(shown, ...place.slice(0, -1)) : undefined
+  return isRecord(entry) && Object.keys(entry).every((key) => key === INFRA_COST)
+    ? place.at(-1) !== INFRA_COST
+    : false
+}
+
+function misplacedCost(parent: Path): Finding {
+  const message = `${INFRA_COST} is no part of a price: it stands beside the list`
+  const fix = `Write pricing: as a map, with models: (the list) and ${INFRA_COST}: (one number).`
+  return { ...refuse([...parent, INFRA_COST], message, fix), atKey: true }
+}
+
 function unknownField(parent: Path, key: string, { schema, suggestions }: Words): Finding {
+  if (key === INFRA_COST && isPrice(parent)) return misplacedCost(parent)
   const fields = fieldsAt(schema, parent)
   const suggestion = suggestions.didYouMean(key, fields)
   const isOutside = parent.length === 0 || (parent.length === 1 && parent[0] === 'spec')

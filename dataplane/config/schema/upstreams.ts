@@ -134,7 +134,7 @@ export const Upstream = z.strictObject({
     ),
   native: z
     .array(z.enum(NATIVE_APIS))
-    .max(NATIVE_APIS.length)
+    .max(16)
     .optional()
     .describe(
       "Clients' APIs that the upstream speaks itself: their bytes pass. Others are translated. " +

@@ -104,8 +104,22 @@ const LIMITS: Row[] = [
     name: 'two prices of a model',
     yaml: '  pricing:\n    - {model: m, input: 1, output: 1}\n    - {model: m, input: 2, output: 2} # here',
     path: 'gw.pricing[1].model',
-    says: 'duplicate price of model "m"',
+    says: 'duplicate price of model "m"; first at gw.pricing[0].model',
     fix: 'Remove one',
+  },
+  {
+    name: 'the cost of machines inside of a price',
+    yaml: '  pricing:\n    - {model: m, input: 1, output: 1, infra_cost_per_hour_usd: 3} # here',
+    path: 'gw.pricing[0].infra_cost_per_hour_usd',
+    says: 'stands beside the list',
+    fix: 'with models: (the list)',
+  },
+  {
+    name: 'the cost of machines as an entry of the price list',
+    yaml: '  pricing:\n    - {model: m, input: 1, output: 1}\n    - infra_cost_per_hour_usd: 3 # here',
+    path: 'gw.pricing[1].infra_cost_per_hour_usd',
+    says: 'stands beside the list',
+    fix: 'with models: (the list)',
   },
   {
     name: 'two tiers of a price for the same length',

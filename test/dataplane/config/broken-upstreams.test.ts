@@ -53,6 +53,13 @@ const PROVIDERS: Row[] = [
     fix: 'eu-central-1',
   },
   {
+    name: 'a native API that is listed twice',
+    yaml: upstream('native:\n  - responses\n  - messages\n  - responses # here'),
+    path: 'gw.upstreams[0].native[2]',
+    says: 'duplicate native API "responses"; first at gw.upstreams[0].native[0]',
+    fix: 'Remove one',
+  },
+  {
     name: 'an API that requests are not passed to',
     yaml: upstream('provider: cohere\napi_key: ${env:KEY}\nnative:\n  - responses # here'),
     path: 'gw.upstreams[0].native[0]',

@@ -11,6 +11,18 @@ function fallbackRoute(fields: string): string {
 
 const ROWS: Row[] = [
   {
+    name: 'a reserve for answers that leaves passages no room',
+    yaml: `  vector_stores:
+    - {name: s, provider: qdrant, endpoint: "http://q", collection: c, embedding: {upstream: a, model: e}, shared: true}
+  retrieval: [{name: docs}]
+  context: {reserve_completion_tokens: 8192} # here
+  routes:
+    - {name: r, strategy: single, primary: a, retrieval: [docs]}`,
+    path: 'gw.context.reserve_completion_tokens',
+    says: 'leaves passages no room on "r": the largest context window is 8192',
+    fix: 'less than 8192',
+  },
+  {
     name: 'an upstream timeout above the gateway',
     yaml: `  upstreams:\n    - {name: a, ${UPSTREAM}, timeout_seconds: 601} # here\n    - {name: b, ${UPSTREAM}}`,
     path: 'gw.upstreams[0].timeout_seconds',

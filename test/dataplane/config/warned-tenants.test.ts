@@ -54,6 +54,13 @@ const ROWS: Row[] = [
     fix: 'Add max_tokens_default',
   },
   {
+    name: 'a budget over several routes without a default of tokens, once',
+    yaml: '  budgets: [{tenant: t, tokens_per_day: 5}]\n  routes:\n    - {name: r, strategy: single, primary: a} # here\n    - {name: s, strategy: single, primary: b}',
+    path: 'gw.routes[0]',
+    says: 'a budget applies to "r", "s", which have no max_tokens_default',
+    fix: 'Add max_tokens_default',
+  },
+  {
     name: 'a tenant that no key belongs to',
     yaml: '  budgets: [{tenant: tt, tokens_per_day: 5}] # here',
     path: 'gw.budgets[0].tenant',

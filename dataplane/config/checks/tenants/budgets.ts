@@ -1,9 +1,12 @@
 /** Budgets of tenants. */
 import { ANSWER_TOKENS_RESERVED } from '../../../budgets/reserve.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
-import { at, type Check, quoted } from '../contract.ts'
+import { at, type Check, listed, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'
 import { routesByTenant } from './prices.ts'
+
+/** Names in a warning about many routes. */
+const ROUTES_NAMED = 5
 
 const budgetHasCap: Check = ({ budgets }) =>
   budgets.flatMap(({ tenant, tokens_per_day, spend_per_month_usd }, index) =>
@@ -81,22 +84,27 @@ const budgetsSurviveRestart: Check = ({ budgets, rate_limits, state_dir }) =>
       ]
     : []
 
+/** One warning for all routes: a tenant with a budget may use hundreds. */
 const budgetRoutesHaveTokenDefault: Check = (section) => {
   const routesOf = routesByTenant(section)
   const budgeted = new Set(section.budgets.flatMap(({ tenant }) => routesOf(tenant)))
-  return section.routes.flatMap((route, index) =>
-    budgeted.has(route) && route.max_tokens_default === undefined
-      ? [
-          warn(
-            at('routes', index),
-            `a budget applies to ${quoted(route.name)}, which has no max_tokens_default: where a client gives no ` +
-              `limit, ${ANSWER_TOKENS_RESERVED} tokens (at most half of the context window) are reserved and none is ` +
-              'sent upstream, so an answer may overshoot the budget by what it outgrows them',
-            'Add max_tokens_default: with the most tokens that an answer needs; it is sent to the upstream then.',
-          ),
-        ]
-      : [],
+  const unbounded = section.routes.filter(
+    (route) => budgeted.has(route) && route.max_tokens_default === undefined,
   )
+  const [first] = unbounded
+  if (first === undefined) return []
+  const names = unbounded.slice(0, ROUTES_NAMED).map(({ name }) => name)
+  const others = unbounded.length - names.length
+  const which = `${listed(names)}${others > 0 ? ` and ${others} more` : ''}`
+  return [
+    warn(
+      at('routes', section.routes.indexOf(first)),
+      `a budget applies to ${which}, which ${unbounded.length > 1 ? 'have' : 'has'} no max_tokens_default: where a ` +
+        `client gives no limit, ${ANSWER_TOKENS_RESERVED} tokens (at most half of the context window) are reserved and ` +
+        'none is sent upstream, so an answer may overshoot the budget by what it outgrows them',
+      'Add max_tokens_default: with the most tokens that an answer needs; it is sent to the upstream then.',
+    ),
+  ]
 }
 
 export const budgetChecks = [
