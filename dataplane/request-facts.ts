@@ -32,6 +32,10 @@ export interface RequestFacts {
   readonly unsent?: readonly string[] | undefined
   /** Members of `bytes` that are other ones for an upstream that speaks the same wire, as JSON text; undefined takes one out. */
   readonly edits?: ReadonlyMap<string, string | undefined>
+  /** The path below the wire's own that is asked for; absent: the wire's own. */
+  readonly below?: string
+  /** The only upstreams that take it, by name: they keep what it goes on from, or what is to be kept of it. */
+  readonly keepers?: ReadonlySet<string>
   /** Sealed parts are left out: only the account that made them can open them. */
   readonly isUnsealed?: boolean
   /** The model is not asked to think, because it cannot. */

@@ -5,6 +5,7 @@ import type {
   AnswerOrigin,
   Concession,
   Failure,
+  NativeWire,
   Passed,
   Provider,
   ProviderOperation,
@@ -31,6 +32,8 @@ export interface Pair {
   openStream(request: ModelRequest, origin: AnswerOrigin): WireReader | undefined
   /** The form in which the upstream may take a request that it has answered with this failure. */
   concession?(failure: Failure): Concession | undefined
+  readonly counts?: string
+  readonly kept?: NativeWire['kept']
 }
 
 /** Pairs by operation of a provider, then by dialect: a handful for the life of the process. */
@@ -58,6 +61,7 @@ export function pairOf(
           decode: sameWire.decode,
           openStream: (request: ModelRequest) => sameWire.openStream?.(request),
           ...(sameWire.concession && { concession: sameWire.concession }),
+          ...(sameWire.counts && { counts: sameWire.counts }),
         }
       : translation(dialect, operation, provider)
   pairs.set(dialect, pair)
@@ -87,6 +91,8 @@ function nativePair(dialect: Dialect, operation: ProviderOperation): Pair | unde
       return new PassingReader(reader, passing.open(request))
     },
     ...(native.concession && { concession: native.concession }),
+    ...(native.counts && { counts: native.counts }),
+    ...(native.kept && { kept: native.kept }),
   }
   madeNative.set(native, pair)
   return pair

@@ -7,7 +7,7 @@ import type { ClientWire } from './dialect.ts'
 
 export interface Api {
   /** Where GET is answered, HEAD is too. */
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly summary: string
   /** Probes: not recorded. */

@@ -7,7 +7,12 @@ import { openAiChat } from './openai-chat/api.ts'
 import { openAiCompletions } from './openai-completions/api.ts'
 import { openAiEmbeddings } from './openai-embeddings/api.ts'
 import { openAiModel, openAiModels } from './openai-models/api.ts'
-import { openAiInputTokens, openAiResponses } from './openai-responses/api.ts'
+import { openAiCompaction, openAiInputTokens, openAiResponses } from './openai-responses/api.ts'
+import {
+  keptResponse,
+  keptResponseCancelled,
+  keptResponseDeleted,
+} from './openai-responses/kept/api.ts'
 import { rerank, rerankV2 } from './rerank/api.ts'
 
 export const APIS: readonly Api[] = [
@@ -18,6 +23,10 @@ export const APIS: readonly Api[] = [
   rerankV2,
   openAiResponses,
   openAiInputTokens,
+  openAiCompaction,
+  keptResponse,
+  keptResponseCancelled,
+  keptResponseDeleted,
   anthropicMessages,
   anthropicCountTokens,
   openAiModels,

@@ -11,8 +11,9 @@ import { openAiWire } from './openai/wire.ts'
 import { wireOfClient } from './wire-of-client.ts'
 
 const PATH_SHOWN_MAX = 100
-const STORED = '/v1/responses/'
-const OFFERED = APIS.filter(({ method }) => method === 'POST').map(({ path }) => path)
+const OFFERED = APIS.filter(({ method, path }) => method === 'POST' && !path.endsWith('*')).map(
+  ({ path }) => path,
+)
 
 export const UNKNOWN: Api = {
   method: 'GET',
@@ -38,7 +39,7 @@ export const UNKNOWN: Api = {
         { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
       )
     }
-    throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(`${method} ${shown}`, path))
+    throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(`${method} ${shown}`))
   },
 }
 
@@ -46,9 +47,7 @@ function isBelow(path: string, top: string): boolean {
   return path === top || path.startsWith(`${top}/`)
 }
 
-function messageOf(asked: string, path: string): string {
-  if (path.startsWith(STORED))
-    return `${asked} is not there: this gateway does not store responses.`
+function messageOf(asked: string): string {
   const offers = OFFERED.join(', ')
   return `${asked} is not offered by this gateway; it offers POST ${offers}. The base URL of an SDK ends in /v1.`
 }

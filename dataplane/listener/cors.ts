@@ -3,7 +3,7 @@ import type { Section } from '../config/schema/index.ts'
 
 type Cors = Section['gateway']['cors']
 
-export const ALLOWED_METHODS: readonly string[] = ['GET', 'POST', 'OPTIONS']
+export const ALLOWED_METHODS: readonly string[] = ['GET', 'POST', 'DELETE', 'OPTIONS']
 const EXPOSED =
   'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-Upstream-Request-Id, X-Gw-RateLimit-Limit, ' +
   'X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, X-Gw-Budget-Tokens-Remaining, ' +

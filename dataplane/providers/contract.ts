@@ -73,6 +73,8 @@ export interface SameWire<O extends Operation = Operation> {
   openStream?(request: Forms[O]['request']): WireReader
   /** The form in which the upstream may take a request that it has answered with this failure. */
   concession?(failure: Failure): Concession | undefined
+  /** The path below that of a request which counts its tokens; absent: it has no such path. */
+  readonly counts?: string
 }
 
 /** A client's wire that the upstream speaks beside its own. */
@@ -84,6 +86,11 @@ export interface NativeWire<O extends Operation = Operation> extends SameWire<O>
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
+  /** How answers are asked for that the upstream keeps, by their path below the wire's own; absent: it keeps none. */
+  readonly kept?: (
+    settings: ProviderSettings,
+    path: string,
+  ) => Pick<UpstreamRequest, 'path' | 'headers'>
 }
 
 export interface UpstreamRequest {

@@ -113,11 +113,15 @@ function totalOf({ stream }: ModelRequest, route: Route, receivedAt: number, now
 }
 
 export function fitting(
-  { operation }: ModelRequest,
+  { operation, keepers }: ModelRequest,
   { fitsAll, fits }: Quote,
   { targets }: Lane,
 ): Admission['fits'] {
-  const suits = suitingOf(operation, targets)
+  const serving = suitingOf(operation, targets)
+  const suits =
+    keepers === undefined
+      ? serving
+      : (target: Target) => keepers.has(target.name) && serving(target)
   if (fitsAll && targets.every(suits)) return fitsAnywhere
   return (target) => suits(target) && fits(target)
 }

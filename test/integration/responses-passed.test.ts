@@ -271,23 +271,6 @@ test('what a chat completion cannot say goes to an upstream with responses, or i
   assert.equal(error.status, 502)
 })
 
-test('state is refused by name also where the upstream keeps some', async () => {
-  for (const [param, value] of Object.entries({
-    previous_response_id: 'resp_1',
-    conversation: 'conv_1',
-    background: true,
-    store: true,
-    prompt: { id: 'p' },
-  })) {
-    const error = await refusal(
-      client.responses.create({ model: 'own', input: 'hi', [param]: value }),
-    )
-    assert.equal(error.status, 400)
-    assert.equal(error.param, param)
-  }
-  assert.equal(own.asked.length, 0)
-})
-
 test('tools that the upstream would run are taken out and named', async () => {
   const fn = { type: 'function', name: 'f', parameters: {}, strict: false } as const
   const { response } = await client.responses

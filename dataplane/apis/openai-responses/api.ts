@@ -1,19 +1,17 @@
-/** POST /v1/responses, and the count of tokens that it would read. */
+/** POST /v1/responses, the count of tokens that it would read, and the conversation made compact. */
 import { handle } from '../../pipeline.ts'
 import type { Api } from '../contract.ts'
 import { countWork } from '../count-tokens.ts'
-import { openAiWire } from '../openai/wire.ts'
-import { openAiResponsesDialect } from './dialect.ts'
-
-/** Clients lose the code of a failure behind which the connection breaks. */
-const wire = { ...openAiWire, endsCleanly: true }
+import { compactDialect, openAiResponsesDialect } from './dialect.ts'
+import { respond, stateless } from './kept/work.ts'
+import { responsesWire as wire } from './wire.ts'
 
 export const openAiResponses: Api = {
   method: 'POST',
   path: '/v1/responses',
-  summary: 'A response through a route; nothing is stored.',
+  summary: 'A response through a route; the gateway stores none.',
   wire,
-  run: (visit) => handle(visit, openAiResponsesDialect),
+  run: (visit) => handle(visit, openAiResponsesDialect, respond),
 }
 
 export const openAiInputTokens: Api = {
@@ -26,6 +24,14 @@ export const openAiInputTokens: Api = {
     handle(
       visit,
       openAiResponsesDialect,
-      countWork((input_tokens) => ({ object: 'response.input_tokens', input_tokens })),
+      stateless(countWork((input_tokens) => ({ object: 'response.input_tokens', input_tokens }))),
     ),
+}
+
+export const openAiCompaction: Api = {
+  method: 'POST',
+  path: '/v1/responses/compact',
+  summary: 'A long conversation made compact, by an upstream that can.',
+  wire,
+  run: (visit) => handle(visit, compactDialect, respond),
 }

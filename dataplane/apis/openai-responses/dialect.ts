@@ -2,7 +2,7 @@
 import type { Dialect } from '../dialect.ts'
 import { writeAnswer } from './answer.ts'
 import { passing } from './passing.ts'
-import { OPENAI_RESPONSES, responsesReading } from './request/reading.ts'
+import { compactReading, OPENAI_RESPONSES, responsesReading } from './request/reading.ts'
 import { sessionOf } from './session.ts'
 import { ResponseWriter } from './writer.ts'
 
@@ -15,4 +15,9 @@ export const openAiResponsesDialect: Dialect<'chat'> = {
   passing,
   writeAnswer,
   openWriter: (request) => new ResponseWriter(request),
+}
+
+export const compactDialect: Dialect<'chat'> = {
+  ...openAiResponsesDialect,
+  reading: compactReading,
 }

@@ -5,7 +5,7 @@
 import type { ChatRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
-import { isRecord, listOf, parsed, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { WireEvent } from '../../providers/contract.ts'
 import type { Passing, StreamPasser } from '../dialect.ts'
 import { type Session, sessionOf } from './session.ts'
@@ -24,9 +24,17 @@ const OF_A_PART =
 
 export const passing: Passing<ChatRequest> = {
   answer(body, request) {
+    // A conversation that was made compact is no response.
+    if (request.below !== undefined) return body
     const bytes = Buffer.from(body)
-    const changes = new Map([['id', JSON.stringify(sessionOf(request).id)]])
-    return editMembers(bytes, scanMembers(bytes), changes)
+    const session = sessionOf(request)
+    // Most answers are passed unread.
+    const isKept = session.state !== undefined
+    const shown = isKept ? session.shown(recordOf(parsed(bytes.toString()))) : { id: session.id }
+    const changes = Object.entries(shown).map(
+      ([name, value]) => [name, JSON.stringify(value)] as const,
+    )
+    return editMembers(bytes, scanMembers(bytes), new Map(changes))
   },
   open: (request) => new ResponsePasser(sessionOf(request)),
 }
@@ -73,7 +81,8 @@ class ResponsePasser implements StreamPasser {
   /** With the client's id of the response, and with the places that some servers leave out. */
   #placed(type: string, members: Json): Json {
     const { response, item, item_id: id } = members
-    if (isRecord(response)) return { ...members, response: { ...response, id: this.#session.id } }
+    if (isRecord(response))
+      return { ...members, response: { ...response, ...this.#session.shown(response) } }
     if (type === 'response.output_item.added') this.#items.push(isRecord(item) ? item.id : id)
     if (type === 'response.output_item.done') {
       this.#done.push(item)

@@ -5,9 +5,10 @@
 import { randomBytes } from 'node:crypto'
 import type { GatewayError } from '../../base/errors.ts'
 import type { ChatRequest } from '../../inner-form.ts'
-import { isRecord, recordOf } from '../../json/values.ts'
+import { isRecord, recordOf, textOf } from '../../json/values.ts'
 import type { StreamVoice } from '../dialect.ts'
-import type { ResponsesBody } from './request/shape.ts'
+import { openAiWire } from '../openai/wire.ts'
+import type { ResponsesBody, StateUse } from './request/shape.ts'
 import type { Tools } from './request/tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -15,6 +16,7 @@ type Json = Readonly<Record<string, unknown>>
 interface Parts {
   readonly asked: ResponsesBody
   readonly tools: Tools
+  readonly state: StateUse | undefined
   readonly createdSeconds: number
 }
 
@@ -43,13 +45,17 @@ export class Session implements StreamVoice {
   readonly tools: Tools
   /** Items that are complete, for the last event. */
   output: readonly Json[] = []
-  readonly id = mintedId('resp')
+  id = mintedId('resp')
+  /** The use of responses that are kept; undefined for nearly all requests. */
+  readonly state: StateUse | undefined
+  #sealed: ((id: string) => string) | undefined
   readonly #asked: Json
   readonly #createdSeconds: number
   #next = 0
 
-  constructor({ asked, tools, createdSeconds }: Parts) {
+  constructor({ asked, tools, state, createdSeconds }: Parts) {
     this.tools = tools
+    this.state = state
     this.#createdSeconds = createdSeconds
     this.#asked = echoed(asked)
   }
@@ -64,7 +70,23 @@ export class Session implements StreamVoice {
     return this.#next++
   }
 
+  /** An upstream keeps the response: the client's id is made of the upstream's. */
+  keep(sealed: (id: string) => string): void {
+    this.#sealed = sealed
+  }
+
+  /** The members of a response of the upstream, by the ids that the client knows. */
+  shown(response: Json): Json {
+    const { id, previous_response_id: previous } = response
+    const raw = textOf(id)
+    if (this.#sealed !== undefined && raw !== undefined) this.id = this.#sealed(raw)
+    const before = previous == null ? {} : { previous_response_id: this.state?.previous ?? null }
+    return { id: this.id, ...before }
+  }
+
   ping(): string {
+    // The id is the upstream's to give, and a beginning has one.
+    if (this.#sealed !== undefined && this.#next === 0) return openAiWire.heartbeat
     return this.#next === 0 ? this.begun() : this.event('keepalive', {})
   }
 
@@ -127,7 +149,7 @@ function echoed(asked: ResponsesBody): Json {
     metadata: isRecord(asked.metadata) ? asked.metadata : {},
     model: asked.model,
     parallel_tool_calls: asked.parallel_tool_calls ?? true,
-    previous_response_id: null,
+    previous_response_id: asked.previous_response_id ?? null,
     prompt_cache_key: asked.prompt_cache_key ?? null,
     reasoning: { effort, summary },
     safety_identifier: asked.safety_identifier ?? null,

@@ -64,6 +64,7 @@ export function sameWire(
     wire: WIRE,
     decode: (body) => readPassed(body, recognisers),
     openStream: () => openPassed(recognisers),
+    counts: '/count_tokens',
   }
 }
 

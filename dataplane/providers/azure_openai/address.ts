@@ -37,7 +37,7 @@ export function pathOf(
   const { apiVersion } = settings
   const query = apiVersion === undefined ? '' : `?api-version=${encodeURIComponent(apiVersion)}`
   // Its body names the deployment, in both forms.
-  if (path === RESPONSES) return path + query
+  if (path.startsWith(RESPONSES)) return path + query
   const deployment = encodeURIComponent(deploymentOf(settings))
   return isDated(settings) ? `/deployments/${deployment}${path}${query}` : path + query
 }

@@ -33,7 +33,7 @@ export const azure_openai: Provider = {
     path: pathOf,
     authentication,
     recognisers: RECOGNISERS,
-    responses: { seals: true },
+    responses: { seals: true, keeps: true },
     completions: {},
     embeddings: { takesTokens: true },
   }),

@@ -1,5 +1,5 @@
 /** Reads responses that pass to the client as they are: what they mean, and what they used. */
-import type { Usage } from '../../inner-form.ts'
+import type { ChatRequest, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { Failure, Passed, WireMeaning, WireReader } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -14,14 +14,21 @@ const OF_CHAT: Failure = {
   ...malformed('The upstream answered with a chat completion where a response was asked for.'),
   concession: 'translated',
 }
+const PENDING: readonly unknown[] = ['queued', 'in_progress']
+const BYTES_PER_TOKEN = 4
 const CALLS: readonly unknown[] = ['function_call', 'custom_tool_call']
 
-export function readResponse(body: Buffer, recognisers: readonly Recogniser[]): Passed {
+export function readResponse(
+  body: Buffer,
+  request: ChatRequest,
+  recognisers: readonly Recogniser[],
+): Passed {
   const answer = parsed(body.toString())
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a response.'))
   if (Array.isArray(answer.choices)) return failed(OF_CHAT)
-  const usage = usageOf(answer.usage)
+  const isPending = PENDING.includes(answer.status)
+  const usage = usageOf(answer.usage) ?? (isPending ? mostOf(request) : undefined)
   if (answer.error || answer.status === 'failed')
     return failed(classifyError([CLIENTS, ...recognisers], answer), usage)
   if (!Array.isArray(answer.output))
@@ -96,5 +103,16 @@ function usageOf(usage: unknown): Usage | undefined {
     ...(cacheWriteTokens && { cacheWriteTokens }),
     reasoningTokens: countOf(recordOf(output_tokens_details).reasoning_tokens) ?? 0,
     estimated: false,
+  }
+}
+
+/** The tokens that a response may use which goes on without its client: nothing is heard of what it has used. */
+function mostOf({ bytes, promptTokensMax, maxTokens = 0 }: ChatRequest): Usage {
+  return {
+    promptTokens: Math.min(Math.ceil(bytes.length / BYTES_PER_TOKEN), promptTokensMax),
+    completionTokens: maxTokens,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
   }
 }

@@ -5,6 +5,7 @@ import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { Concession, Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'
+import { Unsupported } from '../unsupported.ts'
 import { isNoPath } from './concessions.ts'
 import { openResponse, readResponse } from './responses-answer.ts'
 
@@ -20,6 +21,8 @@ export interface ResponsesOptions {
   readonly own?: readonly string[]
   /** Whether it seals reasoning for itself, and opens what it has sealed. */
   readonly seals?: boolean
+  /** Whether it keeps responses, and makes long conversations compact. */
+  readonly keeps?: boolean
   readonly recognisers: readonly Recogniser[]
 }
 
@@ -36,14 +39,25 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
   return {
     api: 'responses',
     wire: WIRE,
-    encode: (request, settings, maxTokens) => ({
-      path: options.path(settings, PATH),
-      headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-      body: bodyOf(request, options.model(settings), maxTokens, options),
-    }),
-    decode: (body) => readResponse(body, options.recognisers),
+    encode(request, settings, maxTokens) {
+      const { below = '', untranslated } = request
+      if (untranslated !== undefined && below !== '' && options.keeps !== true)
+        throw new Unsupported(untranslated.message, [untranslated.param])
+      return {
+        path: options.path(settings, PATH + below),
+        headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
+        body: bodyOf(request, options.model(settings), maxTokens, options),
+      }
+    },
+    decode: (body, request) => readResponse(body, request, options.recognisers),
     openStream: () => openResponse(options.recognisers),
     concession,
+    ...(options.keeps && {
+      kept: (settings, path) => ({
+        path: options.path(settings, PATH + path),
+        headers: headersOf(settings).whole,
+      }),
+    }),
   }
 }
 
@@ -61,7 +75,7 @@ function bodyOf(
   const { bytes, spans, body } = request
   const edits = new Map(request.edits)
   if (body.model !== model) edits.set('model', JSON.stringify(model))
-  if (request.maxTokens === undefined && maxTokens !== undefined)
+  if (request.maxTokens === undefined && maxTokens !== undefined && request.below === undefined)
     edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name)) edits.set(name, undefined)

@@ -46,7 +46,7 @@ export interface OpenAiLike {
   /** Its legacy completions; absent where it has none. */
   readonly completions?: CompletionsOptions
   /** Its own Responses API, where it is asked by that. */
-  readonly responses?: Pick<ResponsesOptions, 'own' | 'seals'>
+  readonly responses?: Pick<ResponsesOptions, 'own' | 'seals' | 'keeps'>
   /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */
   readonly path?: (settings: ProviderSettings, path: string) => string
   readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>

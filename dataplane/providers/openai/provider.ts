@@ -17,7 +17,7 @@ export const openai = openAiLike(facts, {
     ...bearer(dialect),
     ...(dialect.project !== undefined && { 'openai-project': dialect.project }),
   }),
-  responses: { seals: true },
+  responses: { seals: true, keeps: true },
   completions: {},
   embeddings: { takesTokens: true },
   recognisers: RECOGNISERS,

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Route } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
-import type { ModelRequest, Operation } from '../../inner-form.ts'
+import type { ModelRequest } from '../../inner-form.ts'
 import type { Presence } from '../../presence.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { Unsupported } from '../../providers/unsupported.ts'
@@ -151,19 +151,19 @@ function orderOf(
 }
 
 function overOf({ request, lane, fits, yields }: JourneyStart, now: number): PassedOver[] {
-  const { operation } = request
   const over: PassedOver[] = []
   for (const target of lane.targets) {
     const why = fits(target)
       ? (target.state.outBecause(now) ?? whyFull(target, now, yields))
-      : whyUnfit(target, operation, lane)
+      : whyUnfit(target, request, lane)
     if (why !== undefined) over.push({ upstream: target.name, why })
   }
   return over
 }
 
-function whyUnfit(target: Target, operation: Operation, { targets }: Lane): string {
+function whyUnfit(target: Target, { operation, keepers }: ModelRequest, { targets }: Lane): string {
   const { provider } = target.settings
+  if (keepers?.has(target.name) === false) return 'does not keep the response'
   if (!serves(provider, operation)) return `${provider.name} has no ${operation}`
   if (isCompared(operation) && !compares(target, operation, comparedModel(targets, operation)))
     return operation === 'embeddings' ? 'another embedding model' : 'another model'

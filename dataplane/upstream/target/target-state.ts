@@ -38,8 +38,8 @@ const HEALTH_DEFAULTS = {
   healthy_threshold: 2,
   unhealthy_threshold: 3,
 }
-/** Questions of the tokenizer come with requests, so they have more connections than probes, and little time. */
-const COUNT_CONNECTIONS = 16
+/** Questions that come with requests have more connections than probes; those of the tokenizer have little time. */
+const QUESTION_CONNECTIONS = 16
 const COUNT_MS_MAX = 500
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
 
@@ -65,7 +65,7 @@ export class TargetState {
   #queueWatch: QueueWatch | undefined
   #modelWindow: ModelWindow | undefined
   #revision: ModelRevision | undefined
-  #countPool: Dispatcher | undefined
+  #questionPool: Dispatcher | undefined
   #counter: Counter | undefined
 
   constructor(settings: UpstreamSettings, whole: Section, world: World) {
@@ -150,8 +150,7 @@ export class TargetState {
 
   #openCounter(): Counter {
     const { clock, metrics } = this.#world
-    this.#countPool ??= openPool(this.#settings, this.#whole, COUNT_CONNECTIONS)
-    const tokenizer = new RuntimeTokenizer(this.#countPool, COUNT_MS_MAX)
+    const tokenizer = new RuntimeTokenizer(this.questions, COUNT_MS_MAX)
     return new UpstreamCounter(async (body) => {
       const began = clock.now()
       const count = await tokenizer.count(body, this.#settings)
@@ -160,6 +159,12 @@ export class TargetState {
       metrics.auxiliarySeconds.at('tokenizer', this.#name).observe((clock.now() - began) / 1000)
       return count
     }, clock)
+  }
+
+  /** Connections for questions that come with requests. */
+  get questions(): Dispatcher {
+    this.#questionPool ??= openPool(this.#settings, this.#whole, QUESTION_CONNECTIONS)
+    return this.#questionPool
   }
 
   #watchWindow({ contextWindow, provider, disabled }: UpstreamSettings): void {
@@ -210,21 +215,21 @@ export class TargetState {
    */
   retire(): void {
     this.credential.stop()
-    this.#prober?.stop()
-    this.#queueWatch?.stop()
-    this.#modelWindow?.stop()
-    this.#revision?.stop()
+    this.#stopWatching()
     void this.#probePool?.close()
-    void this.#countPool?.close()
+    void this.#questionPool?.close()
   }
 
   async destroy(): Promise<void> {
     this.credential.end()
-    this.#prober?.stop()
-    this.#queueWatch?.stop()
-    this.#modelWindow?.stop()
-    this.#revision?.stop()
-    await Promise.all([this.pool.destroy(), this.#probePool?.destroy(), this.#countPool?.destroy()])
+    this.#stopWatching()
+    const pools = [this.pool, this.#probePool, this.#questionPool]
+    await Promise.all(pools.map((pool) => pool?.destroy()))
+  }
+
+  #stopWatching(): void {
+    for (const watch of [this.#prober, this.#queueWatch, this.#modelWindow, this.#revision])
+      watch?.stop()
   }
 
   #createProber(): Prober {

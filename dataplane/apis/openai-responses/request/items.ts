@@ -13,11 +13,11 @@ const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer']
 
 /** Throws ERR_GW_INVALID_REQUEST with the item that is at fault. */
 export function messagesOf(
-  { input, instructions }: ResponsesBody,
+  { input, instructions, previous_response_id: previous }: ResponsesBody,
   tools: Tools,
   lacks: Lacks,
 ): ChatMessage[] {
-  const turns = new Turns(tools, lacks)
+  const turns = new Turns(tools, lacks, previous != null)
   const leading = textOf(instructions)
   if (leading !== undefined) turns.say({ role: 'system', content: leading })
   if (typeof input === 'string') {
@@ -32,6 +32,8 @@ export function messagesOf(
 class Turns {
   readonly #tools: Tools
   readonly #lacks: Lacks
+  /** Whether calls may stand in an earlier response. */
+  readonly #isContinued: boolean
   readonly #messages: ChatMessage[] = []
   /** The assistant's message that is being put together. */
   #text: string | undefined
@@ -41,9 +43,10 @@ class Turns {
   readonly #called = new Set<string>()
   readonly #answered = new Set<string>()
 
-  constructor(tools: Tools, lacks: Lacks) {
+  constructor(tools: Tools, lacks: Lacks, isContinued: boolean) {
     this.#tools = tools
     this.#lacks = lacks
+    this.#isContinued = isContinued
   }
 
   add(raw: unknown, param: string): void {
@@ -118,7 +121,7 @@ class Turns {
 
   #result({ call_id: id, output }: Json, param: string): void {
     const callId = textOf(id) ?? ''
-    if (!this.#called.has(callId))
+    if (!this.#called.has(callId) && !this.#isContinued)
       throw invalid(`The output of "${callId}" has no call before it.`, `${param}.call_id`)
     this.#answered.add(callId)
     const parts = typeof output === 'string' ? [] : partsOf(output, `${param}.output`, this.#lacks)

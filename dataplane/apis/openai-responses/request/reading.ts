@@ -1,12 +1,12 @@
 /** Reads the body of a request for a response into the inner form. */
-import type { BodyFacts, Reading } from '../../../body/request.ts'
+import { type BodyFacts, invalid, type Reading } from '../../../body/request.ts'
 import type { ChatBody, ChatRequest } from '../../../inner-form.ts'
 import { promptTokensMax } from '../../../tokens/count.ts'
 import { beginSession } from '../session.ts'
 import { messagesOf } from './items.ts'
 import { Lacks } from './lacks.ts'
 import { optionsOf } from './options.ts'
-import { checkShape, type ResponsesBody } from './shape.ts'
+import { checkShape, type ResponsesBody, stateOf } from './shape.ts'
 import { Tools, withoutHosted } from './tools.ts'
 
 type Edits = NonNullable<ChatRequest['edits']>
@@ -56,20 +56,38 @@ const READ = [
 ]
 const MEMBERS: ReadonlySet<string> = new Set(READ)
 
+const NO_COMPACTION = {
+  param: 'model',
+  message: 'No upstream of this route makes conversations compact; summarise it with a response.',
+}
+
 export const responsesReading: Reading<ChatRequest> = {
   members: MEMBERS,
   body: (tree) => translated(tree as ResponsesBody).body,
   request: requestOf,
 }
 
+/** A conversation that is made compact is read as one that is answered, and has no answer. */
+export const compactReading: Reading<ChatRequest> = {
+  ...responsesReading,
+  request(tree, facts) {
+    const request = requestOf(tree, facts)
+    if (request.stream) throw invalid('There is no stream of this; leave "stream" out.', 'stream')
+    const edits = new Map(request.edits)
+    edits.delete('store')
+    return { ...request, below: '/compact', untranslated: NO_COMPACTION, edits }
+  },
+}
+
 function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   // The next line checks it; until then only the name of the type is claimed.
   const asked = tree as ResponsesBody
   checkShape(asked)
+  const state = stateOf(asked)
   const { body, tools, lacks } = translated(asked)
   const unread = [...facts.spans.keys()].filter((name) => !MEMBERS.has(name))
   const dropped = [...tools.dropped, ...unread]
-  beginSession(facts.bytes, { asked, tools, createdSeconds: facts.createdSeconds })
+  beginSession(facts.bytes, { asked, tools, state, createdSeconds: facts.createdSeconds })
   return {
     operation: 'chat',
     wire: OPENAI_RESPONSES,

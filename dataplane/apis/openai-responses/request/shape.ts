@@ -12,8 +12,22 @@ export interface ResponsesBody {
   readonly [member: string]: unknown
 }
 
-/** Members that name something the API would have had to keep. */
-const KEPT = ['previous_response_id', 'conversation', 'prompt', 'context_management'] as const
+/** The use that a request makes of responses that are kept. */
+export interface StateUse {
+  /** The member that asks for it, and the words where the route keeps nothing. */
+  readonly param: string
+  readonly message: string
+  /** The id of the response that it goes on from. */
+  readonly previous?: string
+  /** Whether it goes on without its client. */
+  readonly isBackground: boolean
+}
+
+/** Members that name something which the API keeps for an account: no tenant could be kept from another one's. */
+const NOWHERE = ['conversation', 'prompt', 'context_management'] as const
+const STORED = 'needs responses that are stored, and this gateway stores none.'
+const NO_BACKGROUND = 'This gateway does not run responses in the background.'
+const NO_STORE = 'This gateway stores no responses; leave "store" out or send false.'
 /** Members of other APIs: without a word they would have no effect. */
 const FOREIGN = [
   'stop',
@@ -43,24 +57,34 @@ export function checkShape(body: ResponsesBody): void {
     const message = `"max_output_tokens" must be a whole number from 1 to ${TOKENS_MAX}.`
     throw invalid(message, 'max_output_tokens')
   }
-  refuseMemory(body)
   for (const name of FOREIGN) {
     if (body[name] != null) throw invalid(`"${name}" does not exist in this API.`, name)
   }
 }
 
-function refuseMemory(body: ResponsesBody): void {
-  for (const name of KEPT) {
+/** The first member that needs responses to be kept, where one does; throws for what no route keeps. */
+export function stateOf(body: ResponsesBody): StateUse | undefined {
+  for (const name of NOWHERE) {
     if (body[name] == null) continue
-    throw invalid(`"${name}" needs responses that are stored, and this gateway stores none.`, name)
+    throw invalid(`"${name}" ${STORED}`, name)
   }
-  if (body.background === true)
-    throw invalid('This gateway does not run responses in the background.', 'background')
-  if (body.store === true)
-    throw invalid('This gateway stores no responses; leave "store" out or send false.', 'store')
   const options: unknown = body.prompt_cache_options
   if (isRecord(options) && recordOf(options).comparison_response_id != null) {
     const param = 'prompt_cache_options.comparison_response_id'
     throw invalid(`"${param}" needs responses that are stored.`, param)
   }
+  const { previous_response_id: previous, background, store, stream } = body
+  const isBackground = background === true
+  if (isBackground && stream === true)
+    throw invalid(
+      'Send "background" without "stream", and ask for the response by its id.',
+      'stream',
+    )
+  if (previous != null) {
+    const param = 'previous_response_id'
+    if (typeof previous !== 'string') throw invalid(`"${param}" must be a text.`, param)
+    return { param, message: `"${param}" ${STORED}`, previous, isBackground }
+  }
+  if (isBackground) return { param: 'background', message: NO_BACKGROUND, isBackground }
+  return store === true ? { param: 'store', message: NO_STORE, isBackground } : undefined
 }

@@ -1,0 +1,41 @@
+/** Which routes keep responses: each of their upstreams does so itself, and every byte passes. */
+
+import type { Route } from '../../../config/snapshot.ts'
+import { isLacking } from '../../../upstream/answer/lacking-wires.ts'
+import type { Target } from '../../../upstream/target/targets.ts'
+import { type Pair, pairOf } from '../../../wires.ts'
+import type { Visit } from '../../contract.ts'
+import { openAiResponsesDialect } from '../dialect.ts'
+import { openedId, type Place, secretOf } from './ids.ts'
+
+type Kept = NonNullable<Pair['kept']>
+
+/**
+ * Its upstreams; undefined for a route that keeps nothing. Guardrails and passages are for the words of a request, and
+ * those that an upstream keeps are not in it.
+ */
+export function homesOf(route: Route, { lanes }: Visit['active']): readonly Target[] | undefined {
+  const targets = lanes.get(route.name)?.targets ?? []
+  const { guardrails, retrieval } = route.section
+  const mayPass = guardrails.length === 0 && retrieval.length === 0
+  return mayPass && targets.length > 0 && targets.every(keptAt) ? targets : undefined
+}
+
+/** How the target is asked for what it keeps; undefined where it keeps nothing. */
+export function keptAt({ settings, state }: Target): Kept | undefined {
+  const { wire } = openAiResponsesDialect
+  if (isLacking(state, wire)) return undefined
+  return pairOf(openAiResponsesDialect, settings.provider, settings.native)?.kept
+}
+
+/** The place of a response of the tenant; undefined for every other id. */
+export function placeOf(
+  id: string,
+  tenant: string,
+  { snapshot }: Visit['active'],
+): Place | undefined {
+  return openedId(id, tenant, (name) => {
+    const settings = snapshot.upstreams.get(name)
+    return settings && secretOf(settings)
+  })
+}

@@ -1,0 +1,59 @@
+/**
+ * The ids of responses that an upstream keeps, as a tenant knows them. They say where the response is, so that every
+ * replica can find it; they are signed for one tenant, so that no other one can use or make them.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { listOf, parsed, textOf } from '../../../json/values.ts'
+
+/** The place of a response. */
+export interface Place {
+  readonly route: string
+  readonly upstream: string
+  /** As the upstream calls it. */
+  readonly id: string
+}
+
+const PREFIX = 'resp_gw'
+const SIGNATURE_LENGTH = 32
+const LENGTH_MAX = 2_048
+/** A shorter one could be found by trying, with an id to compare. */
+const CREDENTIAL_LENGTH_MIN = 16
+
+/** Only this process knows it. */
+const PROCESS_SECRET = randomBytes(32).toString('base64')
+
+/**
+ * The credential of the upstream: replicas share it, and with another account the ids of the old one mean nothing. Where
+ * it is fetched, or too short, only the process that made an id knows it.
+ */
+export function secretOf(settings: { readonly credential: string }): string {
+  const { credential } = settings
+  return credential.length < CREDENTIAL_LENGTH_MIN ? PROCESS_SECRET : credential
+}
+
+export function sealedId(place: Place, tenant: string, secret: string): string {
+  const text = JSON.stringify([place.route, place.upstream, place.id])
+  const named = Buffer.from(text).toString('base64url')
+  return PREFIX + named + signatureOf(text, tenant, secret)
+}
+
+/** undefined for an id that was not made for this tenant. `secretFor` gives the secret of an upstream by its name. */
+export function openedId(
+  sealed: string,
+  tenant: string,
+  secretFor: (upstream: string) => string | undefined,
+): Place | undefined {
+  if (!sealed.startsWith(PREFIX) || sealed.length > LENGTH_MAX) return undefined
+  const text = Buffer.from(sealed.slice(PREFIX.length, -SIGNATURE_LENGTH), 'base64url').toString()
+  const [route, upstream, id] = listOf(parsed(text)).map(textOf)
+  if (route === undefined || upstream === undefined || id === undefined) return undefined
+  const expected = Buffer.from(signatureOf(text, tenant, secretFor(upstream) ?? PROCESS_SECRET))
+  const found = Buffer.from(sealed.slice(-SIGNATURE_LENGTH))
+  const isEqual = found.length === expected.length && timingSafeEqual(found, expected)
+  return isEqual ? { route, upstream, id } : undefined
+}
+
+function signatureOf(text: string, tenant: string, secret: string): string {
+  const signed = JSON.stringify(['kept response', tenant, text])
+  return createHmac('sha256', secret).update(signed).digest('base64url').slice(0, SIGNATURE_LENGTH)
+}

@@ -1,0 +1,84 @@
+/** Requests that use what an upstream keeps: they go to routes that keep responses, and to the tenant's own responses. */
+import { invalid } from '../../../body/request.ts'
+import type { ChatRequest } from '../../../inner-form.ts'
+import type { Applicant } from '../../../limits/decision.ts'
+import { serve, type Work } from '../../../pipeline.ts'
+import { mayUse } from '../../../stages/match.ts'
+import type { Visit } from '../../contract.ts'
+import type { StateUse } from '../request/shape.ts'
+import { sessionOf } from '../session.ts'
+import { homesOf, placeOf } from './homes.ts'
+import { sealedId, secretOf } from './ids.ts'
+
+/** It goes on without its client, so it needs a limit, and is charged for it. */
+const BACKGROUND_TOKENS = 4_096
+
+export const respond: Work = (applicant, dialect, visit) => {
+  // The dialect has read it.
+  const request = applicant.request as ChatRequest
+  const { state } = sessionOf(request)
+  if (state === undefined) return serve(applicant, dialect, visit)
+  return serve({ ...applicant, request: keeping(request, state, applicant, visit) }, dialect, visit)
+}
+
+/** For work that no upstream does. */
+export function stateless(work: Work): Work {
+  return (applicant, dialect, visit) => {
+    const { state } = sessionOf(applicant.request as ChatRequest)
+    if (state !== undefined) throw invalid(state.message, state.param)
+    return work(applicant, dialect, visit)
+  }
+}
+
+/** Throws ERR_GW_INVALID_REQUEST where the route keeps nothing, or the response is not the tenant's. */
+function keeping(
+  request: ChatRequest,
+  state: StateUse,
+  { route, caller }: Applicant,
+  { active, response }: Visit,
+): ChatRequest {
+  const homes = homesOf(route, active)
+  if (homes === undefined) throw invalid(state.message, state.param)
+  const edits = new Map(request.edits)
+  // The API's own default holds: it is kept.
+  edits.delete('store')
+  const { previous } = state
+  const place = previous === undefined ? undefined : placeOf(previous, caller.tenant, active)
+  if (previous !== undefined) {
+    const isThere = place !== undefined && homes.some(({ name }) => name === place.upstream)
+    if (!isThere || !mayUse(caller.key, place.route)) throw unknown()
+    edits.set('previous_response_id', JSON.stringify(place.id))
+  }
+  sessionOf(request).keep((id) => {
+    const upstream = active.snapshot.upstreams.get(response.upstream)
+    const secret = secretOf(upstream ?? { credential: '' })
+    return sealedId(
+      { route: response.route, upstream: response.upstream, id },
+      caller.tenant,
+      secret,
+    )
+  })
+  const names = place === undefined ? homes.map(({ name }) => name) : [place.upstream]
+  return {
+    ...request,
+    ...limited(request, state, edits),
+    edits,
+    keepers: new Set(names),
+    untranslated: request.untranslated ?? state,
+  }
+}
+
+function limited(
+  { maxTokens }: ChatRequest,
+  { isBackground }: StateUse,
+  edits: Map<string, string | undefined>,
+): Pick<ChatRequest, 'maxTokens'> | undefined {
+  if (!isBackground || maxTokens !== undefined) return undefined
+  edits.set('max_output_tokens', String(BACKGROUND_TOKENS))
+  return { maxTokens: BACKGROUND_TOKENS }
+}
+
+function unknown() {
+  const param = 'previous_response_id'
+  return invalid(`"${param}" names no response that this route keeps for you.`, param)
+}

@@ -1,0 +1,6 @@
+/** How responses refuse, and how their streams end. */
+import type { ClientWire } from '../dialect.ts'
+import { openAiWire } from '../openai/wire.ts'
+
+/** Clients lose the code of a failure behind which the connection breaks. */
+export const responsesWire: ClientWire = { ...openAiWire, endsCleanly: true }

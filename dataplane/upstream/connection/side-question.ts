@@ -1,0 +1,87 @@
+/** One question to an upstream beside the answers of its model: no attempt, one exchange, bounded in time and length. */
+import type { Clock } from '../../base/clock.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Presence } from '../../presence.ts'
+import type { Failure, Headers, ProviderSettings } from '../../providers/contract.ts'
+import { masked } from '../attempt/masking.ts'
+import { fetchEnded } from '../credentials/upstream-credential.ts'
+import { readBounded } from '../target/bounded-body.ts'
+import type { Target } from '../target/targets.ts'
+import { failureOf } from './connection-failures.ts'
+
+export interface SideQuestion {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below the base path. */
+  readonly path: string
+  readonly headers: Headers
+  readonly body?: Buffer | string
+}
+
+export type SideAnswer =
+  | { readonly kind: 'answer'; readonly body: Buffer }
+  | { readonly kind: 'failure'; readonly failure: Failure }
+
+interface Asker {
+  readonly clock: Clock
+  readonly presence: Presence
+}
+
+const QUESTION_MS_MAX = 30_000
+const ANSWER_BYTES_MAX = 33_554_432
+const TOO_LARGE = 'the answer is larger than 32 MiB'
+
+/** Throws where the upstream may not be asked now, or the client has left. */
+export async function askBeside(
+  target: Target,
+  questionOf: (settings: ProviderSettings) => SideQuestion,
+  { clock, presence }: Asker,
+): Promise<SideAnswer> {
+  const { state, settings: written } = target
+  const ms = Math.min(written.timeoutMs, QUESTION_MS_MAX)
+  const fetching = state.credential.renewed?.pending()
+  if (fetching !== undefined) await fetchEnded(fetching, ms, presence)
+  const out = state.outBecause(clock.now())
+  if (out !== undefined)
+    throw new GatewayError(
+      'ERR_GW_NO_HEALTHY_UPSTREAM',
+      `Upstream "${target.name}" cannot be asked now: ${out}.`,
+      { retryAfterSeconds: 1 },
+    )
+  if (presence.state === 'over') throw left()
+  const settings = target.settingsNow ?? written
+  const { method, path, headers, body } = questionOf(settings)
+  const leaving = new AbortController()
+  presence.begin({ leave: () => leaving.abort() })
+  try {
+    const answer = await state.questions.request({
+      method,
+      path: settings.basePath + path,
+      headers: { ...headers, ...settings.headers, 'accept-encoding': 'identity' },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([AbortSignal.timeout(ms), leaving.signal]),
+    })
+    const bytes = await readBounded(answer.body, ANSWER_BYTES_MAX, TOO_LARGE)
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return { kind: 'answer', body: bytes }
+    const failure = settings.provider.classify(answer.statusCode, answer.headers, bytes)
+    return { kind: 'failure', failure: masked(failure, settings) }
+  } catch (error) {
+    if (leaving.signal.aborted) throw left()
+    return { kind: 'failure', failure: masked(brokenOf(error), settings) }
+  } finally {
+    presence.done()
+  }
+}
+
+function brokenOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { class: 'reset', message: String(error) }
+  if (error.name !== 'TimeoutError') return failureOf(error)
+  return {
+    class: 'timeout',
+    message: 'It gave no answer in time.',
+    shown: 'did not answer in time',
+  }
+}
+
+function left(): GatewayError {
+  return new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
+}
