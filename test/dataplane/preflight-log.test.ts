@@ -41,7 +41,7 @@ const REFUSED: readonly (readonly [more: Partial<PreflightParts>, why: RegExp])[
   [{}, /"https:\/\/other\.test" is not in gateway\.cors\.allowed_origins/],
   [{ origin: 'null' }, /"null" is not in/],
   [{ cors: { ...CORS, allowed_origins: [] } }, /gateway\.cors\.allowed_origins is empty/],
-  [{ origin: 'https://app.test', method: 'DELETE' }, /DELETE is not one of GET, POST, OPTIONS/],
+  [{ origin: 'https://app.test', method: 'PUT' }, /PUT is not one of GET, POST, DELETE, OPTIONS/],
 ]
 
 for (const [more, why] of REFUSED) {
