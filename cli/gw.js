@@ -13,6 +13,8 @@ import { fileURLToPath } from 'node:url'
 /** Runs TypeScript as it is. */
 const OLDEST_NODE = 24
 const FOLDER = fileURLToPath(new URL('..', import.meta.url))
+/** A package of npm has compiled code instead: Node takes types away from no file below `node_modules`. */
+const HAS_SOURCES = existsSync(join(FOLDER, 'cli/program.ts'))
 /** In the folder of the package, and beside it where npm has put all packages into one folder. */
 const INSTALLED_NODES = ['node_modules/node/bin/node', '../node/bin/node']
 
@@ -21,7 +23,7 @@ else relaunch()
 
 async function start() {
   await keepCompiled()
-  const { main } = await import('./program.ts')
+  const { main } = await import(HAS_SOURCES ? './program.ts' : '../dist/cli/program.js')
   await main()
 }
 
@@ -45,8 +47,11 @@ async function keepCompiled() {
 function relaunch() {
   const node = INSTALLED_NODES.map((path) => join(FOLDER, path)).find((path) => existsSync(path))
   if (node === undefined) {
-    const advice = `install a newer one, or run \`npm ci\` in ${FOLDER} to get one that only gw uses`
-    return fail(`gw needs Node ${OLDEST_NODE} or newer, and this is ${process.version}; ${advice}`)
+    const brought = HAS_SOURCES
+      ? `, or run \`npm ci\` in ${FOLDER} to get one that only gw uses`
+      : ''
+    const needs = `gw needs Node ${OLDEST_NODE} or newer, and this is ${process.version}`
+    return fail(`${needs}; install a newer one${brought}`)
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

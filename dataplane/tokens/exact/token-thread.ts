@@ -1,4 +1,5 @@
 /** Asks the thread that counts tokens. It begins with the first question, and a question that it cannot answer is given up. */
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Encoding } from '../../providers/encodings.ts'
 
@@ -56,7 +57,10 @@ export class TokenThread {
   #characters = 0
   readonly #waiting = new Map<number, Waiting>()
 
-  constructor(program = new URL('./thread.ts', import.meta.url), patienceMs = PATIENCE_MS) {
+  constructor(
+    program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url),
+    patienceMs = PATIENCE_MS,
+  ) {
     this.#program = program
     this.#patienceMs = patienceMs
   }

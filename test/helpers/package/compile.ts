@@ -1,0 +1,43 @@
+/** Compiles the tool and the gateway to JavaScript in `dist/`: Node takes types away from no file below `node_modules`. */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const DIST = join(ROOT, 'dist')
+/** The last is found by its address when a large text is counted. */
+const PROGRAMS = [
+  'cli/program.ts',
+  'cli/main.ts',
+  'dataplane/main.ts',
+  'dataplane/tokens/exact/thread.ts',
+]
+const READ_AS_FILES = ['cli/example.yaml']
+
+if (import.meta.main) {
+  if (process.argv.includes('--remove')) rmSync(DIST, { recursive: true, force: true })
+  else compilePackage()
+}
+
+/** Throws what the compiler says. */
+function compilePackage(): void {
+  rmSync(DIST, { recursive: true, force: true })
+  const project = join(ROOT, '.cache/tsconfig.package.json')
+  const settings = {
+    extends: '../tsconfig.json',
+    compilerOptions: {
+      noEmit: false,
+      rootDir: '..',
+      outDir: '../dist',
+      rewriteRelativeImportExtensions: true,
+    },
+    files: PROGRAMS.map((file) => `../${file}`),
+    include: [],
+  }
+  mkdirSync(join(ROOT, '.cache'), { recursive: true })
+  writeFileSync(project, JSON.stringify(settings))
+  const compiler = join(ROOT, 'node_modules/.bin/tsc')
+  const { status, stdout } = spawnSync(compiler, ['--project', project], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`tsc ended with ${status}:\n${stdout}`)
+  for (const file of READ_AS_FILES) copyFileSync(join(ROOT, file), join(DIST, file))
+}
