@@ -3,7 +3,11 @@
 # fetched besides the packages of the lock file.
 ARG BASE_IMAGE=docker.io/library/node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
-FROM ${BASE_IMAGE} AS build
+# It runs the programs of the build, on the machine that builds. Nothing runs in the image that is made, and no package holds
+# code of a processor, so that an image for arm64 is built on amd64 without emulation.
+ARG BUILD_BASE_IMAGE=${BASE_IMAGE}
+
+FROM --platform=${BUILDPLATFORM} ${BUILD_BASE_IMAGE} AS build
 ARG SOURCE_DATE_EPOCH=0
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -30,7 +34,7 @@ RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' 
  && chmod -R u=rwX,go=rX . && chmod 755 cli/container.ts cli/main.ts \
  && find . -exec touch -h -d "@${SOURCE_DATE_EPOCH}" {} +
 
-FROM ${BASE_IMAGE}
+FROM --platform=${TARGETPLATFORM} ${BASE_IMAGE}
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="gw" \

@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image sbom manifests check generate bench bench-peers test-clients new-provider new-api
+  test-e2e cluster-up cluster-down results image package release sbom manifests check generate bench bench-peers test-clients new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,9 +75,16 @@ test-clients: ready ## put published clients and agents before a gateway and wri
 image: ready ## build the image; IMAGE=NAME BASE_IMAGE=NAME[@sha256:DIGEST] OUTPUT=FILE.tar RELEASE=1 ALLOW_TAG=1
 	@node_modules/.bin/node test/helpers/image/build.ts $(if $(IMAGE),--image $(IMAGE)) $(if $(BASE_IMAGE),--base $(BASE_IMAGE)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(RELEASE),--release) $(if $(ALLOW_TAG),--allow-tag)
 
+package: ready ## make the package of npm in .cache/package: npx ./gw-VERSION.tgz run --file gw.yaml
+	@mkdir -p .cache/package
+	@npm pack --silent --pack-destination .cache/package
+
+release: ready ## make package, chart, images, their list and checksums in .cache/release; BASE_IMAGE=NAME@sha256:DIGEST
+	@npm run --silent release -- $(if $(BASE_IMAGE),--base $(BASE_IMAGE))
+
 sbom: ready ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
 	@mkdir -p .cache
-	@node_modules/.bin/node test/image/sbom.ts .cache/gw.cdx.json
+	@node_modules/.bin/node test/helpers/image/sbom.ts .cache/gw.cdx.json
 
 manifests: ready ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
 	@node_modules/.bin/node test/charts/manifests.ts $(VALUES)

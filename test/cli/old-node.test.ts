@@ -55,9 +55,18 @@ test('it runs in the Node of its packages, with the same words and the same end'
 })
 
 test('without one a single line says which Node it needs and how to get it', () => {
-  const { status, stdout, stderr } = oldNode(anInstallation('bare', undefined), 'status')
+  const tool = anInstallation('bare', undefined)
+  writeFileSync(join(dirname(tool), 'program.ts'), '')
+  const { status, stdout, stderr } = oldNode(tool, 'status')
   assert.deepEqual([status, stdout], [2, ''])
   assert.match(stderr, /^error: gw needs Node 24 or newer, and this is v20\.20\.2; .*`npm ci`.*\n$/)
+})
+
+test('a package has no Node to bring, and says which it needs', () => {
+  const { status, stdout, stderr } = oldNode(anInstallation('package', undefined), 'status')
+  assert.deepEqual([status, stdout], [2, ''])
+  const words = 'gw needs Node 24 or newer, and this is v20.20.2; install a newer one'
+  assert.equal(stderr, `error: ${words}\n`)
 })
 
 test('by a link of another name it is still called so', () => {

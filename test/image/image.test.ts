@@ -9,9 +9,9 @@ import { after, before, test } from 'node:test'
 import manifest from '../../package.json' with { type: 'json' }
 import { freePort } from '../helpers/free-port.ts'
 import { provideBase } from '../helpers/image/base.ts'
-import { buildImage, importBase } from '../helpers/image/build.ts'
+import { type BuildOptions, buildImage, importBase } from '../helpers/image/build.ts'
+import { makeBill } from '../helpers/image/sbom.ts'
 import { answers, until } from '../helpers/until.ts'
-import { makeBill } from './sbom.ts'
 
 const BASE = 'localhost/gw-base:test'
 /** By folder; `dev` where nothing but development needs it. */
@@ -51,15 +51,16 @@ interface Image {
     readonly Entrypoint: readonly string[]
     readonly Labels: Readonly<Record<string, string>>
   }
+  readonly architecture: string
 }
 
 let image: Image
 
-function build(name: string): Image {
+function build(name: string, target: Partial<BuildOptions> = { base: BASE }): Image {
   const output = join(folder, `${name}.tar`)
   buildImage({
     image: `localhost/gw:${name}`,
-    base: BASE,
+    ...target,
     storage,
     output,
     tool: 'buildah',
@@ -70,12 +71,12 @@ function build(name: string): Image {
   run('tar', ['-xf', output, '-C', unpacked])
   const read = (file: string) => JSON.parse(readFileSync(join(unpacked, file), 'utf8'))
   const [{ Config, Layers, RepoTags }] = read('manifest.json')
-  const { config, rootfs } = read(Config)
+  const { config, rootfs, architecture } = read(Config)
   const layers = rootfs.diff_ids.map((id: string, index: number) => {
     const file = join(unpacked, Layers[index])
     return { id, file, bytes: readFileSync(file).length }
   })
-  return { name: RepoTags[0], layers, config }
+  return { name: RepoTags[0], layers, config, architecture }
 }
 
 function run(program: string, args: readonly string[]): string {
@@ -140,6 +141,18 @@ test('two builds of one tree are the same, layer for layer', () => {
     second.layers.map(({ id }) => id),
     image.layers.map(({ id }) => id),
   )
+})
+
+test('an image for another processor holds the same programs, and nothing of it runs while it is built', () => {
+  const other = process.arch === 'arm64' ? 'amd64' : 'arm64'
+  const base = `${BASE}-${other}`
+  mkdirSync(join(folder, 'empty'))
+  writeFileSync(join(folder, 'empty/file'), 'No program is in this base.')
+  importBase(join(folder, 'empty'), base, storage, `linux/${other}`)
+  const target = { base, 'build-base': BASE, platform: `linux/${other}` }
+  const { architecture, layers } = build(other, target)
+  assert.equal(architecture, other)
+  assert.equal(layers.at(-1)?.id, image.layers.at(-1)?.id)
 })
 
 test('it runs as a user without a name, needs no shell, and says what it is', () => {

@@ -1,7 +1,7 @@
 /** Builds the image with buildah, podman or docker, whichever works here. `node test/helpers/image/build.ts --help` */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { arch, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { VERSION } from '../../../dataplane/base/version.ts'
@@ -13,6 +13,8 @@ const HELP = `Builds the image of the operator, the data plane and the tool gw.
 
   --image NAME     what to call it (localhost/gw:${VERSION})
   --base NAME      image to build on (that of the Dockerfile)
+  --build-base NAME  image to run npm in, where the base is of another processor and holds that alone
+  --platform NAME  linux/amd64 or linux/arm64 (that of this machine)
   --output FILE    also write it to this archive, as docker load and ctr import take it
   --storage DIR    where buildah keeps images, instead of its usual place
   --release        refuse a base without a digest (NAME@sha256:DIGEST)
@@ -25,6 +27,8 @@ Where packages come from is what npm is configured to; NPMRC names another file 
 export interface BuildOptions {
   readonly image: string
   readonly base?: string | undefined
+  readonly 'build-base'?: string | undefined
+  readonly platform?: string | undefined
   readonly output?: string | undefined
   readonly storage?: string | undefined
   readonly tool?: string | undefined
@@ -61,6 +65,9 @@ const TOOLS: readonly Tool[] = [
   },
 ]
 
+/** Processors as images name them. */
+const GO_NAMES: Readonly<Record<string, string>> = { x64: 'amd64' }
+
 /** Throws what the tool said where it fails. */
 export function buildImage(options: BuildOptions): void {
   const tool = chooseTool(options.tool)
@@ -75,6 +82,9 @@ export function buildImage(options: BuildOptions): void {
       REVISION: git('rev-parse', 'HEAD') || 'unknown',
       SOURCE_DATE_EPOCH: epoch,
       ...(options.base !== undefined && { BASE_IMAGE: options.base }),
+      ...(options['build-base'] !== undefined && { BUILD_BASE_IMAGE: options['build-base'] }),
+      // Docker knows it; others take the platform of the target for it.
+      ...(tool.program !== 'docker' && { BUILDPLATFORM: `linux/${GO_NAMES[arch()] ?? arch()}` }),
     }
     const args = Object.entries(facts).flatMap(([name, value]) => [
       '--build-arg',
@@ -87,6 +97,7 @@ export function buildImage(options: BuildOptions): void {
       ...tool.build,
       ...moment,
       ...args,
+      ...(options.platform === undefined ? [] : ['--platform', options.platform]),
       ...secretsOf(folder),
       '--tag',
       options.image,
@@ -103,13 +114,20 @@ export function buildImage(options: BuildOptions): void {
 }
 
 /** Makes an image of a folder that holds a whole file system; buildah alone. */
-export function importBase(folder: string, image: string, storage: string): void {
+export function importBase(
+  folder: string,
+  image: string,
+  storage: string,
+  platform?: string,
+): void {
   const place = placeOf({ image, storage })
   const own = mkdtempSync(join(tmpdir(), 'gw-base-'))
   const file = join(own, 'Dockerfile')
   try {
     writeFileSync(file, 'FROM scratch\nCOPY . /\n')
-    run('buildah', [...place, 'build', '--layers=false', '--tag', image, '--file', file, folder])
+    const kind = platform === undefined ? [] : ['--platform', platform]
+    const named = ['--tag', image, '--file', file]
+    run('buildah', [...place, 'build', '--layers=false', ...kind, ...named, folder])
   } finally {
     rmSync(own, { recursive: true, force: true })
   }
@@ -194,6 +212,8 @@ if (import.meta.main) {
     options: {
       image: { type: 'string', default: `localhost/gw:${VERSION}` },
       base: { type: 'string' },
+      'build-base': { type: 'string' },
+      platform: { type: 'string' },
       output: { type: 'string' },
       storage: { type: 'string' },
       tool: { type: 'string' },
