@@ -17,6 +17,7 @@ import type { Retrievals } from './retrieval/retrievals.ts'
 import type { Classifiers } from './semantic/classifiers.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/opened.ts'
+import type { KeptUsage } from './store/usage-row.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Objectives } from './telemetry/slo.ts'
@@ -57,6 +58,7 @@ export interface Gateway {
   readonly infra: InfraCost
   /** The tokens and the cost of tenants, by the hour. */
   readonly usage: UsageBook
+  readonly usageKept: KeptUsage
   readonly objectives: Objectives
   readonly traces: Traces
   /** Sends traces to the collector of the configuration; undefined where that names none. */

@@ -22,16 +22,20 @@ export const UsageAnswer = z.object({
   from: z.string(),
   to: z.string(),
   kept_from: z.string().optional(),
+  kept_in: z.string().optional(),
+  warning: z.string().optional(),
   rows: z.array(Row),
 })
 
 type Row = z.output<typeof Row>
 export type UsageAnswer = z.output<typeof UsageAnswer>
 
-/** Pods count apart; the sum of their rows is the gateway's. */
+/** A shared store has the sum of all pods; else they count apart, and the sum of their rows is the gateway's. */
 export function joined(answers: readonly UsageAnswer[]): UsageAnswer | undefined {
   const [first] = answers
   if (first === undefined) return undefined
+  const shared = answers.filter(({ kept_in }) => kept_in === 'redis')
+  if (shared.length > 0) return shared.reduce(later)
   const rows = new Map<string, Row>()
   for (const row of answers.flatMap((answer) => answer.rows)) {
     const name = JSON.stringify(Object.values(row.by))
@@ -45,7 +49,13 @@ export function joined(answers: readonly UsageAnswer[]): UsageAnswer | undefined
   return { ...first, kept_from: begins.at(-1), rows: sorted }
 }
 
-export function printUsage({ by, from, to, kept_from, rows }: UsageAnswer, pods: number): void {
+/** Each pod writes what it has counted before it answers, so the last one knows most. */
+function later(one: UsageAnswer, other: UsageAnswer): UsageAnswer {
+  return sumOf(other.rows).requests > sumOf(one.rows).requests ? other : one
+}
+
+export function printUsage(report: UsageAnswer, pods: number): void {
+  const { by, from, to, kept_from, kept_in, rows } = report
   const head = [...by.map((name) => name.toUpperCase()), ...HEAD]
   const total = sumOf(rows)
   const label = ['TOTAL', ...by.slice(1).map(() => '')]
@@ -53,7 +63,7 @@ export function printUsage({ by, from, to, kept_from, rows }: UsageAnswer, pods:
     ...rows.map((row) => [...by.map((name) => row.by[name] || '-'), ...cellsOf(row)]),
     [...label, ...cellsOf(total)],
   ])
-  const asked = pods > 1 ? `, ${pods} pods` : ''
+  const asked = kept_in === 'redis' ? ', all replicas' : pods > 1 ? `, ${pods} pods` : ''
   const short = kept_from !== undefined && kept_from > from ? `, counted from ${kept_from}` : ''
   printText(`\n${from} to ${to}${asked}${short}`)
 }

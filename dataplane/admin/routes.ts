@@ -116,8 +116,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'GET',
     path: '/usage',
     summary:
-      'Tokens and cost of the last 31 days, as far as this process knows them: `?by=tenant,model` or any of `key`, ' +
-      '`route`, `upstream`, `tags`, `tag:NAME`, `day`, `hour`; `&hours=N`.',
+      'Tokens and cost: `?by=tenant,model` or any of `key`, `route`, `upstream`, `provider`, `tags`, `tag:NAME`, ' +
+      '`day`, `hour`; `&hours=N`. With a shared store of all replicas, else of this process; `kept_in` says which.',
     run: ({ query }, { gateway }) => usageOf(query, gateway),
   },
   {
@@ -225,8 +225,11 @@ async function standing(tenant: string, gateway: Gateway): Promise<AdminResponse
   return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
 }
 
-function usageOf(query: AdminRequest['query'], { usage, clock }: Gateway): AdminResponse {
-  const report = reportOf(usage, query, clock.wall())
+async function usageOf(query: AdminRequest['query'], gateway: Gateway): Promise<AdminResponse> {
+  const { usage, usageKept, clock, active } = gateway
+  const { section, upstreams } = active.snapshot
+  const sources = { book: usage, kept: usageKept, tags: section.usage.tags, upstreams }
+  const report = await reportOf(sources, query, clock.wall())
   if (typeof report !== 'string') return ok(report)
   return { status: 400, body: { error: { message: report } } }
 }

@@ -229,6 +229,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     ...openServices(section, { clock, deadlines, log, metrics, random, schedule, targets }),
     infra: new InfraCost(clock.wall()),
     usage,
+    usageKept: opened.usage,
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     tracing: undefined,

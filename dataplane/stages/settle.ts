@@ -35,8 +35,8 @@ export function settle(
       lane.learnt?.note(request, counted, usage.promptTokens - meter.addedTokens)
     const nanos = costOf(usage, prices.get(attempt.model))
     if (nanos > 0) {
-      cost.at(route.name, attempt.upstream).value += nanos / 1e9
-      tenantCost.at(lease.hold.tenant).value += nanos / 1e9
+      cost.at(route.name, attempt.upstream).value += nanos
+      tenantCost.at(lease.hold.tenant).value += nanos
     }
     return { attempt: attempt.index, usage, nanos }
   })

@@ -22,6 +22,7 @@ export async function openStore(
 function openMemory({ clock }: StoreContext): OpenStore {
   return {
     store: new MemoryStore({ clock }),
+    usage: { in: 'memory' },
     status: () => ({ backend: 'memory' }),
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),
@@ -43,6 +44,7 @@ function openDisk(
   deadlines.add(journal)
   return {
     store,
+    usage: { in: 'state_dir' },
     status: () => ({ backend: 'memory', state_dir: stateDir }),
     start: () => Promise.resolve(),
     async close() {

@@ -4,6 +4,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { UsageBook } from '../usage/book.ts'
 import type { Store } from './contract.ts'
+import type { KeptUsage } from './usage-row.ts'
 
 export interface StoreContext {
   readonly clock: Clock
@@ -16,6 +17,7 @@ export interface StoreContext {
 
 export interface OpenStore {
   readonly store: Store
+  readonly usage: KeptUsage
   /** A member of GET /status. */
   status(): Readonly<Record<string, unknown>>
   /** Resolves once it answers; a shared one that is away is not waited for longer than a second. */

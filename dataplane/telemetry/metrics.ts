@@ -109,8 +109,9 @@ export const METRICS = {
     'upstream',
   ),
   tokens: counter('gw_tokens_total', 'Tokens of answered requests.', 'route', 'upstream', 'kind'),
-  cost: counter('gw_cost_usd_total', 'USD settled, by the price list.', 'route', 'upstream'),
-  tenantCost: counter('gw_tenant_cost_usd_total', 'USD settled, by the price list.', 'tenant'),
+  /** Cells hold nano-dollars. */
+  cost: nanos('gw_cost_usd_total', 'USD settled, by the price list.', 'route', 'upstream'),
+  tenantCost: nanos('gw_tenant_cost_usd_total', 'USD settled, by the price list.', 'tenant'),
   refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
   admitted: counter('gw_ratelimit_admitted_total', 'Requests that a tenant was allowed.', 'tenant'),
   rejected: counter(
@@ -210,6 +211,7 @@ interface Row<Kind extends string> {
   readonly name: string
   readonly help: string
   readonly labels: Labels
+  readonly parts?: number
 }
 
 export type Metrics = {
@@ -235,11 +237,16 @@ export function createRegistry(metrics: Metrics): Registry {
 
 function createFamily(row: Row<'counter' | 'gauge' | 'histogram'>): Numbers | Histogram {
   if (row.kind === 'histogram') return new Histogram(row.name, row.help, row.labels)
-  return new Numbers(row.kind, row.name, row.help, row.labels)
+  return new Numbers({ ...row, kind: row.kind })
 }
 
 function counter(name: string, help: string, ...labels: Labels): Row<'counter'> {
   return { kind: 'counter', name, help, labels }
+}
+
+/** USD whose cells are whole nano-dollars. */
+function nanos(name: string, help: string, ...labels: Labels): Row<'counter'> {
+  return { kind: 'counter', name, help, labels, parts: 1e9 }
 }
 
 function gauge(name: string, help: string, ...labels: Labels): Row<'gauge'> {

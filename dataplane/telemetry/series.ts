@@ -82,15 +82,26 @@ class Family<C> {
   }
 }
 
+export interface NumbersRow {
+  readonly kind: 'counter' | 'gauge'
+  readonly name: string
+  readonly help: string
+  readonly labels: Labels
+  readonly parts?: number
+}
+
 export class Numbers extends Family<Cell> {
   readonly type: 'counter' | 'gauge'
   readonly aggregator = 'sum'
+  /** Cells count parts of the unit that is shown, so that a sum of many small amounts stays exact. */
+  readonly #parts: number
   /** Refreshes gauges that are read from elsewhere, just before a scrape. */
   collect: (() => void | Promise<void>) | undefined
 
-  constructor(type: 'counter' | 'gauge', name: string, help: string, labels: Labels) {
+  constructor({ kind, name, help, labels, parts = 1 }: NumbersRow) {
     super(name, help, labels, () => ({ value: 0 }))
-    this.type = type
+    this.type = kind
+    this.#parts = parts
     if (labels.length === 0) this.at()
   }
 
@@ -98,7 +109,8 @@ export class Numbers extends Family<Cell> {
     await this.collect?.()
     if (this.size > LARGE) await turnOfItsOwn()
     const values = []
-    for (const [labels, cell] of this.entries()) values.push({ labels, value: cell.value })
+    for (const [labels, cell] of this.entries())
+      values.push({ labels, value: cell.value / this.#parts })
     // prom-client types `type` as an enum that its code never compares by identity.
     return { name: this.name, help: this.help, type: this.type, aggregator: 'sum', values } as never
   }

@@ -1,34 +1,6 @@
 /** Who used how much, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
+import type { Amounts, Row } from '../store/usage-row.ts'
 import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
-
-export interface Amounts {
-  /** Requests whose last attempt this was. */
-  requests: number
-  /** Those of them that failed. */
-  errors: number
-  input_tokens: number
-  /** Parts of the input. */
-  cached_tokens: number
-  cache_write_tokens: number
-  output_tokens: number
-  /** A part of the output. */
-  reasoning_tokens: number
-  cost_nano_usd: number
-  /** Attempts whose upstream did not say what it used. */
-  estimated: number
-}
-
-export interface Row extends Amounts {
-  /** UTC, such as 2026-11-22T08. */
-  readonly hour: string
-  readonly tenant: string
-  readonly key: string
-  readonly route: string
-  readonly upstream: string
-  readonly model: string
-  /** `team=blue,feature=search`, in the order of the configuration. */
-  readonly tags: string
-}
 
 /** A tenant may make as many rows in an hour; then its tags count together, and at last its keys. */
 const TENANT_ROWS_MAX = 500

@@ -72,6 +72,7 @@ export function assemble(
     classifiers: new Classifiers({ embeddings, deadlines, clock }),
     infra: new InfraCost(clock.wall()),
     usage: new UsageBook(),
+    usageKept: { in: 'memory' },
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),
     tracing: undefined,

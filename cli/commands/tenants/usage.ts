@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { commaList } from '../../option-values.ts'
-import { endUsageWith64, printText, printValue } from '../../printing/output.ts'
+import { endUsageWith64, printRemark, printText, printValue } from '../../printing/output.ts'
 
 interface UsageOptions extends PlaceOptions {
   readonly by: readonly string[]
@@ -10,20 +10,20 @@ interface UsageOptions extends PlaceOptions {
   readonly output: 'table' | 'json' | 'csv'
 }
 
-const HOURS_MAX = 744
+const HOURS_MAX = 9480
 
 export const usage = endUsageWith64(
   addPlace(new Command('usage').description('Show who used how many tokens, and what they cost.'))
     .addOption(
       new Option(
         '--by <columns>',
-        'tenant, key, route, upstream, model, tags, tag:NAME, day, hour; several with commas',
+        'tenant, key, route, upstream, provider, model, tags, tag:NAME, day, hour; several with commas',
       )
         .default(['tenant'], 'tenant')
         .argParser(commaList),
     )
     .addOption(
-      new Option('--since <time>', 'how far back, such as 7d or 12h; at most 31d')
+      new Option('--since <time>', 'how far back, such as 7d or 12h; at most 395d')
         .default(168, '7d')
         .argParser(hoursOf),
     )
@@ -40,7 +40,7 @@ function hoursOf(text: string): number {
   const factor = unit === 'h' ? 1 : unit === 'd' ? 24 : 168
   const hours = Number(amount) * factor
   if (hours >= 1 && hours <= HOURS_MAX) return hours
-  throw new InvalidArgumentError('Give a duration such as 12h, 7d or 4w, at most 31d.')
+  throw new InvalidArgumentError('Give a duration such as 12h, 7d or 4w, at most 395d.')
 }
 
 async function showUsage(options: UsageOptions, command: Command): Promise<void> {
@@ -61,6 +61,7 @@ async function showUsage(options: UsageOptions, command: Command): Promise<void>
   )
   const report = joined(answers)
   if (report === undefined) return
+  if (report.warning !== undefined) printRemark(`warning: ${report.warning}`)
   if (output === 'json') await printValue(report, 'json')
   else if (output === 'csv') printText(csvOf(report))
   else printUsage(report, answers.length)

@@ -1,7 +1,8 @@
 /** The rows of usage in `state_dir`, which outlive the process. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock, Deadline } from '../../base/clock.ts'
-import type { Row, UsageBook } from '../../usage/book.ts'
+import type { UsageBook } from '../../usage/book.ts'
+import { AMOUNTS, ROW_NAMES, type Row } from '../usage-row.ts'
 import { openDatabase } from './database.ts'
 
 /** A kill loses at most this. */
@@ -11,18 +12,7 @@ const RETRY_MS = 5000
 /** Rows of one write: a few milliseconds. */
 const ROWS_MAX = 1000
 
-const NAMES = ['hour', 'tenant', 'key', 'route', 'upstream', 'model', 'tags'] as const
-const AMOUNTS = [
-  'requests',
-  'errors',
-  'input_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'cost_nano_usd',
-  'estimated',
-] as const
+const NAMES = ['hour', ...ROW_NAMES] as const
 
 const TABLE = `CREATE TABLE IF NOT EXISTS rows (
   ${NAMES.map((name) => `${name} TEXT NOT NULL`).join(', ')},

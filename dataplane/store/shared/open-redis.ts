@@ -7,6 +7,7 @@ import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'
 import { RedisLink } from '../redis/redis-link.ts'
 import { RedisStore } from '../redis/store.ts'
+import { UsageRollup } from '../redis/usage-rollup.ts'
 import { LocalShare } from './local-share.ts'
 import { Replicas } from './replicas.ts'
 import { SharedStore } from './shared.ts'
@@ -62,11 +63,13 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     onFailure: (away) => state.failed(away),
   })
   const store = sharedStore(link, replicas, { section, world })
+  const rollup = usageIn(link, { section, world })
 
   function came(): void {
     state.came()
     replicas.returned()
     store.returned()
+    rollup.returned()
     void link.run(MEMORY, [], []).then(
       (reply) => state.warnOfEviction(reply),
       () => undefined,
@@ -75,13 +78,14 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
 
   return {
     store,
+    usage: { in: 'redis', read: (span, isByHour) => rollup.read(span, isByHour) },
     status: () => state.status(),
     async start() {
       await link.start(START_MS)
       if (link.isAway) state.went()
     },
     async close() {
-      const left = await store.flush(FLUSH_MS)
+      const [left] = await Promise.all([store.flush(FLUSH_MS), flushed(rollup)])
       if (left > 0) {
         const message = `The shared store is away: ${left} settlements could not be delivered.`
         log.event('error', 'store', message, { settlements_waiting: left })
@@ -90,6 +94,30 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
       link.close()
     },
   }
+}
+
+/** At the end: rows of the last second, unless the store is away. */
+async function flushed(rollup: UsageRollup): Promise<void> {
+  const late = new Promise<void>((resolve) => setTimeout(resolve, FLUSH_MS).unref())
+  await Promise.race([rollup.flush().catch(() => undefined), late])
+}
+
+function usageIn(link: RedisLink, { section, world }: Settings): UsageRollup {
+  const { clock, deadlines, log, replica, usage } = world
+  const rollup = new UsageRollup({
+    link,
+    isAway: () => link.isAway,
+    keyPrefix: section.key_prefix,
+    replica,
+    book: usage,
+    clock,
+    onForgotten(rows) {
+      const message = `The shared store was away for so long that ${rows} rows of usage are lost.`
+      log.event('error', 'store', message, { rows })
+    },
+  })
+  deadlines.add(rollup)
+  return rollup
 }
 
 interface Settings {

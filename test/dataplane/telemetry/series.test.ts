@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Histogram, Numbers } from '../../../dataplane/telemetry/series.ts'
 
 interface Shown {
@@ -8,7 +9,13 @@ interface Shown {
   readonly value: number
 }
 
-const aCounter = () => new Numbers('counter', 'requests', 'Help.', ['route', 'upstream', 'status'])
+const aCounter = () =>
+  new Numbers({
+    kind: 'counter',
+    name: 'requests',
+    help: 'Help.',
+    labels: ['route', 'upstream', 'status'],
+  })
 
 test('a cell is the same for the same labels, and another for others', () => {
   const family = aCounter()
@@ -23,8 +30,17 @@ test('a cell is the same for the same labels, and another for others', () => {
 })
 
 test('a family without labels is there before anything is counted, one with labels is not', () => {
-  assert.equal([...new Numbers('gauge', 'open', 'Help.', []).entries()].length, 1)
+  assert.equal(
+    [...new Numbers({ kind: 'gauge', name: 'open', help: 'Help.', labels: [] }).entries()].length,
+    1,
+  )
   assert.equal([...aCounter().entries()].length, 0)
+})
+
+test('amounts of money are summed up as whole nano-dollars, and shown in USD', async () => {
+  const { cost } = createMetrics()
+  for (let request = 0; request < 1_000_000; request++) cost.at('a', 'b').value += 70_000_003
+  assert.equal((await cost.get()).values[0]?.value, 70_000.003)
 })
 
 for (const [label, kept] of [
@@ -65,7 +81,7 @@ test('a bound belongs to its bucket, and buckets add up', async () => {
 })
 
 test('a gauge that is read from elsewhere is read before it is shown', async () => {
-  const gauge = new Numbers('gauge', 'depth', 'Help.', [])
+  const gauge = new Numbers({ kind: 'gauge', name: 'depth', help: 'Help.', labels: [] })
   gauge.collect = () => {
     gauge.at().value = 7
   }
@@ -74,7 +90,7 @@ test('a gauge that is read from elsewhere is read before it is shown', async () 
 
 test('large families are rendered in turns of their own, so that requests come between them', async () => {
   const families = ['one', 'two', 'three'].map((name) => {
-    const family = new Numbers('gauge', name, 'Help.', ['tenant'])
+    const family = new Numbers({ kind: 'gauge', name, help: 'Help.', labels: ['tenant'] })
     for (let tenant = 0; tenant < 2_000; tenant++) family.at(`t${tenant}`)
     return family
   })

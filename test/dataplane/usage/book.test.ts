@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { UsageBook } from '../../../dataplane/usage/book.ts'
-import { reportOf } from '../../../dataplane/usage/report.ts'
+import { reportOf, type UsageSources } from '../../../dataplane/usage/report.ts'
 import { tagsOf } from '../../../dataplane/usage/tags.ts'
 import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
 
@@ -19,17 +19,25 @@ const served = (cost_nano_usd: number, fields: Partial<AttemptTrace> = {}) => ({
   attempts: [anAttempt({ usage: { ...USAGE, cost_nano_usd }, ...fields })],
 })
 
-function rowsOf(book: UsageBook, by: string, hours?: string) {
-  const report = reportOf(book, { by, hours }, NOW)
+const DECLARED = ['team', 'feature']
+const sourcesOf = (book: UsageBook, tags = DECLARED): UsageSources => ({
+  book,
+  kept: { in: 'memory' },
+  tags,
+  upstreams: snapshot.upstreams,
+})
+
+async function rowsOf(book: UsageBook, by: string, hours?: string) {
+  const report = await reportOf(sourcesOf(book), { by, hours }, NOW)
   assert.ok(typeof report !== 'string', String(report))
   return report.rows
 }
 
-test('a request counts once, at its last attempt, and each attempt with what it used', () => {
+test('a request counts once, at its last attempt, and each attempt with what it used', async () => {
   const first = anAttempt({ outcome: 'reset', usage: { ...USAGE, estimated: true } })
   const second = anAttempt({ upstream: 'eu', usage: USAGE })
   const failed = { status: 502, attempts: [anAttempt({ outcome: 'reset' })] }
-  const rows = rowsOf(aBook([{ attempts: [first, second] }, failed]), 'upstream,model')
+  const rows = await rowsOf(aBook([{ attempts: [first, second] }, failed]), 'upstream,model')
   assert.deepEqual(
     rows.map(({ by, requests, errors, input_tokens, estimated }) => [
       by,
@@ -45,51 +53,78 @@ test('a request counts once, at its last attempt, and each attempt with what it 
   )
 })
 
-test('rows are grouped by what is asked for, the dearest first, in the hours that are asked for', () => {
+test('rows are grouped by what is asked for, the dearest first, in the hours that are asked for', async () => {
   const book = aBook([
     { ...served(5), tags: 'team=blue,feature=a' },
     { ...served(7), tags: 'team=red', tenant: 'other' },
     { ...served(9), tags: 'team=blue', time: '2026-11-20T23:59:59.999Z' },
   ])
-  const costs = (by: string, hours?: string) =>
-    rowsOf(book, by, hours).map(({ by: of, cost_nano_usd }) => [
+  const costs = async (by: string, hours?: string) =>
+    (await rowsOf(book, by, hours)).map(({ by: of, cost_nano_usd }) => [
       Object.values(of).join(' '),
       cost_nano_usd,
     ])
-  assert.deepEqual(costs('tenant'), [
+  assert.deepEqual(await costs('tenant'), [
     ['acme', 14],
     ['other', 7],
   ])
-  assert.deepEqual(costs('tag:team,day'), [
+  assert.deepEqual(await costs('tag:team,day'), [
     ['blue 2026-11-20', 9],
     ['red 2026-11-21', 7],
     ['blue 2026-11-21', 5],
   ])
-  assert.deepEqual(costs('tenant', '12'), [
+  assert.deepEqual(await costs('tenant', '12'), [
     ['other', 7],
     ['acme', 5],
   ])
-  assert.deepEqual(costs('tag:feature', '1'), [
+  assert.deepEqual(await costs('tag:feature', '1'), [
     ['', 7],
     ['a', 5],
   ])
 })
 
-test('what makes no sense is answered with a sentence', () => {
+test('what makes no sense is answered with a sentence', async () => {
   const book = aBook([])
   for (const by of ['', 'prompt', 'tenant,', 'tag:', Array(9).fill('key').join()])
-    assert.match(String(reportOf(book, { by }, NOW)), /^Group by/)
-  for (const hours of ['0', '745', 'x', '1.5'])
-    assert.match(String(reportOf(book, { hours }, NOW)), /^Give a number/)
+    assert.match(String(await reportOf(sourcesOf(book), { by }, NOW)), /^Group by/)
+  for (const hours of ['0', '9481', 'x', '1.5'])
+    assert.match(String(await reportOf(sourcesOf(book), { hours }, NOW)), /^Give a number/)
 })
 
-test('beyond the rows of an hour tags and then keys count together, and no amount is lost', () => {
+test('a tag that is not declared is answered with those that are', async () => {
+  const answer = async (by: string, tags?: string[]) =>
+    await reportOf(sourcesOf(aBook([]), tags), { by }, NOW)
+  assert.equal(
+    await answer('tag:taem'),
+    'usage.tags does not declare "taem"; it has team, feature.',
+  )
+  for (const by of ['tag:team', 'tag', 'tags'])
+    assert.equal(await answer(by, []), 'usage.tags declares no tag, so usage is counted by none.')
+  assert.equal(typeof (await answer('tag')), 'object')
+})
+
+test('a report says where its rows are kept, and what will become of them', async () => {
+  const book = aBook([served(5)])
+  const inMemory = await reportOf(sourcesOf(book), {}, NOW)
+  const away: UsageSources = {
+    ...sourcesOf(book),
+    kept: { in: 'redis', read: () => Promise.reject(new Error('away')) },
+  }
+  const [kept, lost] = [inMemory, await reportOf(away, {}, NOW)].map((report) => {
+    assert.ok(typeof report !== 'string')
+    return [report.kept_in, report.warning?.slice(0, 24), report.rows[0]?.cost_nano_usd]
+  })
+  assert.deepEqual(kept, ['memory', 'Usage is kept in memory ', 5])
+  assert.deepEqual(lost, ['memory', 'The shared store does no', 5])
+})
+
+test('beyond the rows of an hour tags and then keys count together, and no amount is lost', async () => {
   const book = new UsageBook()
   for (let request = 0; request < 3000; request++) {
     const fields = { ...served(1), tags: `team=t${request}`, key: `k${request % 900}` }
     book.add(aTrace(fields), snapshot.upstreams)
   }
-  const rows = rowsOf(book, 'key,tags')
+  const rows = await rowsOf(book, 'key,tags')
   assert.ok(rows.length <= 502, String(rows.length))
   assert.equal(
     rows.reduce((sum, row) => sum + row.cost_nano_usd, 0),
@@ -98,7 +133,7 @@ test('beyond the rows of an hour tags and then keys count together, and no amoun
   assert.ok(rows.some(({ by }) => by.tags === 'other' && by.key === 'other'))
 })
 
-test('the oldest hours go when there are too many', () => {
+test('the oldest hours go when there are too many', async () => {
   const book = new UsageBook()
   const start = Date.parse('2026-01-01T00:00:00Z')
   for (let hour = 0; hour < 800; hour++)
@@ -106,7 +141,6 @@ test('the oldest hours go when there are too many', () => {
   assert.equal(book.since, new Date(start + 56 * 3_600_000).toISOString().slice(0, 13))
 })
 
-const DECLARED = ['team', 'feature']
 for (const [header, tags] of [
   [undefined, ''],
   ['team=blue', 'team=blue'],

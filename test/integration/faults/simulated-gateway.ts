@@ -101,6 +101,7 @@ export function simulate(
     classifiers: new Classifiers({ embeddings, deadlines, clock }),
     infra: new InfraCost(0),
     usage: new UsageBook(),
+    usageKept: { in: 'memory' },
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),
     tracing: undefined,

@@ -1,4 +1,4 @@
-/** The books of two processes over every API: what upstreams counted is what was settled, in tokens and money, through faults. */
+/** The books of two processes over every API: upstreams, budgets and rows of usage agree in tokens and money, through faults. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
@@ -7,11 +7,13 @@ import { cases } from '../../helpers/cases.ts'
 import {
   type Asked,
   event,
+  Front,
   failing,
   type Reply,
   startUpstream,
 } from '../../helpers/fake-upstream.ts'
 import { aRandom } from '../../helpers/random.ts'
+import { until } from '../../helpers/until.ts'
 import { keysOf, longBeforeMidnight, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 
@@ -190,4 +192,33 @@ test(`${REQUESTS} requests of every API through faults and clients that leave: t
   context.diagnostic(`${JSON.stringify(Object.fromEntries(ends))}, ${books.tokens} tokens`)
   assert.equal(day.used, books.tokens)
   assert.equal(Math.round(Number(month.used) * 1e9), books.nanos)
+  for (const index of [0, 1])
+    assert.deepEqual(await reported(index, REQUESTS), { ...books, requests: REQUESTS })
+  let cost = 0
+  for (const { process } of replicas.fronts)
+    cost += (await new Front(process, '').value('gw_tenant_cost_usd_total{tenant="acme"}')) * 1e9
+  assert.equal(Math.round(cost), books.nanos)
 })
+
+/** The sum of both processes, as one of them shows it once each has counted its last request. */
+async function reported(index: number, most: number) {
+  let sum = { tokens: 0, nanos: 0, requests: 0 }
+  await until('all requests are in the shared rows', async () => {
+    const { kept_in, rows } = await replicas.front(index, 'acme').admin('/usage?by=tenant,model')
+    assert.equal(kept_in, 'redis')
+    const total = (...names: string[]) =>
+      names.reduce(
+        (all, name) => rows.reduce((one: number, row: Row) => one + Number(row[name]), all),
+        0,
+      )
+    sum = {
+      tokens: total('input_tokens', 'output_tokens'),
+      nanos: total('cost_nano_usd'),
+      requests: total('requests'),
+    }
+    return sum.requests >= most
+  })
+  return sum
+}
+
+type Row = Readonly<Record<string, unknown>>

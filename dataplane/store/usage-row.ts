@@ -1,0 +1,67 @@
+/** One row of usage as stores keep it: an hour of one tenant, key, route, upstream, model and set of tags. */
+
+export const ROW_NAMES = ['tenant', 'key', 'route', 'upstream', 'model', 'tags'] as const
+
+export const AMOUNTS = [
+  'requests',
+  'errors',
+  'input_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'cost_nano_usd',
+  'estimated',
+] as const
+
+export interface Amounts {
+  /** Requests whose last attempt this was. */
+  requests: number
+  /** Those of them that failed. */
+  errors: number
+  input_tokens: number
+  /** Parts of the input. */
+  cached_tokens: number
+  cache_write_tokens: number
+  output_tokens: number
+  /** A part of the output. */
+  reasoning_tokens: number
+  cost_nano_usd: number
+  /** Attempts whose upstream did not say what it used. */
+  estimated: number
+}
+
+export interface Row extends Amounts {
+  /** UTC, such as 2026-11-22T08; of a row for a whole day 2026-11-22. */
+  readonly hour: string
+  readonly tenant: string
+  readonly key: string
+  readonly route: string
+  readonly upstream: string
+  readonly model: string
+  /** `team=blue,feature=search`, in the order of the configuration. */
+  readonly tags: string
+}
+
+/** The hours that a report is about, both included, such as 2026-11-22T08. */
+export interface Span {
+  readonly from: string
+  readonly to: string
+}
+
+/** Rows of a span that several processes have counted. */
+export interface SharedRows {
+  /** The first hour that is in them: days are whole. */
+  readonly from: string
+  /** Hours apart where all of them are kept so, else days. */
+  readonly rows: AsyncIterable<readonly Row[]>
+  /** The first hour that was counted; undefined before the first request. */
+  readonly since: string | undefined
+}
+
+/** Where rows of usage are kept beyond the memory of the process. */
+export interface KeptUsage {
+  readonly in: 'redis' | 'state_dir' | 'memory'
+  /** The sum of all replicas. Rejects while the store is away; absent where this process alone counts. */
+  readonly read?: (span: Span, isByHour: boolean) => Promise<SharedRows>
+}
