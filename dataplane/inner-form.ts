@@ -282,6 +282,8 @@ export interface Usage {
   /** Absent where the upstream does not say. */
   readonly cacheWriteTokens?: number
   readonly reasoningTokens: number
+  /** Searches that the upstream bills beside the tokens. */
+  readonly searches?: number
   /** Counted from what was seen, because the upstream did not say. */
   readonly estimated: boolean
 }

@@ -1,20 +1,87 @@
 /**
- * The work of paths that count the tokens of a request, as the route's first upstream counts them. It costs one request of
- * the tenant's rate.
+ * The work of paths that count the tokens of a request. The route's first upstream counts them where it can, as a client
+ * of that very API asks; else they are counted here, for that upstream. It costs one request of the tenant's rate.
  */
+import { recall } from '../body/request.ts'
+import type { Route } from '../config/snapshot.ts'
+import type { ModelRequest } from '../inner-form.ts'
+import { countOf, parsed, recordOf } from '../json/values.ts'
 import { chargeRequest } from '../limits/decision.ts'
 import type { Work } from '../pipeline.ts'
+import { isNoPath } from '../providers/native/concessions.ts'
+import { Unsupported } from '../providers/unsupported.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
+import { isLacking, noteLacking } from '../upstream/answer/lacking-wires.ts'
+import { refusalOf } from '../upstream/attempt/refusal.ts'
+import { askBeside } from '../upstream/connection/side-question.ts'
+import type { Target } from '../upstream/target/targets.ts'
 import { describeLimits } from '../visit.ts'
+import { pairOf } from '../wires.ts'
+import type { Visit } from './contract.ts'
+import type { Dialect } from './dialect.ts'
+
+/** The header that says who counted, and how well. */
+const COUNTED_BY = 'x-gw-token-count'
 
 export function countWork(answerOf: (tokens: number) => object): Work {
-  return async ({ call, request, caller, route, rules }, _dialect, visit) => {
+  return async ({ call, request, caller, route, rules }, dialect, visit) => {
     const { active, gateway, response } = visit
     await chargeRequest({ tenant: caller.tenant, id: call.id }, rules, gateway)
     await describeLimits(visit)
     const [first] = active.lanes.get(route.name)?.targets ?? []
-    const { tokens } = await (first?.counter ?? ESTIMATE).count(request)
-    const answer = answerOf(tokens)
+    let answer = first && (await countAt(first, request, dialect, { route, visit }))
+    if (answer === undefined) {
+      await recall(request, dialect.reading)
+      const { tokens, exact } = await (first?.counter ?? ESTIMATE).count(request)
+      response.headers.push(COUNTED_BY, exact ? 'exact' : 'estimated')
+      answer = answerOf(tokens)
+    } else response.headers.push(COUNTED_BY, 'upstream')
     response.send(200, 'application/json', JSON.stringify(answer))
+  }
+}
+
+interface Where {
+  readonly route: Route
+  readonly visit: Visit
+}
+
+/** The upstream's own answer; undefined where it does not count. Throws where it finds the request at fault. */
+async function countAt(
+  target: Target,
+  request: ModelRequest,
+  dialect: Dialect,
+  { route, visit: { gateway, response } }: Where,
+): Promise<object | undefined> {
+  const { settings, state, name } = target
+  const pair = pairOf(dialect, settings.provider, settings.native)
+  const path = pair?.counts
+  // Guardrails have not judged the words that would leave.
+  if (pair === undefined || path === undefined || route.section.guardrails.length > 0)
+    return undefined
+  const asked = dialect.wire + path
+  if (isLacking(state, asked) || state.outBecause(gateway.clock.now()) !== undefined)
+    return undefined
+  const { presence } = response
+  try {
+    const answer = await askBeside(
+      target,
+      (now) => {
+        const sent = pair.encode(request, now, undefined)
+        return { method: 'POST', path: sent.path + path, headers: sent.headers, body: sent.body }
+      },
+      { clock: gateway.clock, presence },
+    )
+    if (answer.kind === 'answer') {
+      response.upstream = name
+      const counted = recordOf(parsed(answer.body.toString()))
+      return countOf(counted.input_tokens) === undefined ? undefined : counted
+    }
+    const { failure } = answer
+    if (isNoPath(failure)) noteLacking(state, asked)
+    if (failure.class !== 'client' && failure.class !== 'context') return undefined
+    throw refusalOf(failure, name)
+  } catch (error) {
+    if (error instanceof Unsupported) return undefined
+    throw error
   }
 }

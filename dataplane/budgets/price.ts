@@ -11,6 +11,7 @@ import type { Amount } from '../store/contract.ts'
 export const MONEY_MAX_NANOS = 9_000_000_000_000_000
 
 const PICOS_PER_NANO = 1_000
+const NANOS_PER_USD = 1_000_000_000
 
 /** Pico-dollars a token. */
 export interface Price {
@@ -19,6 +20,8 @@ export interface Price {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
+  /** Nano-dollars of one search. */
+  readonly search: number
   /** The prices of long inputs, the longest first. */
   readonly tiers: readonly Tier[]
 }
@@ -57,6 +60,7 @@ interface Listed {
   readonly cached_input?: number | undefined
   readonly cache_write?: number | undefined
   readonly reasoning_output?: number | undefined
+  readonly search?: number | undefined
 }
 
 type Changes = { readonly [Name in keyof Listed]?: Listed[Name] | undefined }
@@ -69,19 +73,21 @@ function changedBy(tier: Changes, listed: Listed): Listed {
     cached_input: tier.cached_input ?? listed.cached_input,
     cache_write: tier.cache_write ?? listed.cache_write,
     reasoning_output: tier.reasoning_output ?? listed.reasoning_output,
+    search: listed.search,
   }
 }
 
 const NO_TIERS: readonly Tier[] = []
 
 function priceOf(listed: Listed, tiers: readonly Tier[]): Price {
-  const { input, output, cached_input, cache_write, reasoning_output } = listed
+  const { input, output, cached_input, cache_write, reasoning_output, search = 0 } = listed
   return Object.freeze({
     input: picosOf(input),
     cachedInput: picosOf(cached_input ?? input),
     cacheWrite: picosOf(cache_write ?? input),
     output: picosOf(output),
     reasoning: picosOf(reasoning_output ?? output),
+    search: Math.round(search * NANOS_PER_USD),
     tiers,
   })
 }
@@ -108,6 +114,7 @@ export function costOf(usage: Usage, listed: Price | undefined): number {
     [written, price.cacheWrite],
     [usage.completionTokens - reasoning, price.output],
     [reasoning, price.reasoning],
+    [usage.searches ?? 0, price.search * PICOS_PER_NANO],
   ])
 }
 
@@ -133,6 +140,7 @@ export function estimateOf(
   promptTokens: number,
   answerTokens: number,
   price: Price | undefined,
+  searches = 0,
 ): Amount {
   const tokens = bounded(promptTokens + answerTokens)
   if (price === undefined) return { tokens, nanos: 0 }
@@ -148,6 +156,7 @@ export function estimateOf(
     nanos: total([
       [promptTokens, input],
       [answerTokens, output],
+      [searches, price.search * PICOS_PER_NANO],
     ]),
   }
 }
@@ -157,13 +166,13 @@ function picosOf(usdPerMillion: number): number {
 }
 
 /** Nanos and what is below them are summed apart, so that only a cost beyond every cap leaves the safe integers. */
-function total(parts: readonly (readonly [tokens: number, picos: number])[]): number {
+function total(parts: readonly (readonly [count: number, picos: number])[]): number {
   let nanos = 0
   let rest = 0
-  for (const [tokens, picos] of parts) {
+  for (const [count, picos] of parts) {
     const below = picos % PICOS_PER_NANO
-    nanos += tokens * ((picos - below) / PICOS_PER_NANO)
-    rest += tokens * below
+    nanos += count * ((picos - below) / PICOS_PER_NANO)
+    rest += count * below
   }
   return bounded(nanos + Math.ceil(rest / PICOS_PER_NANO))
 }

@@ -145,7 +145,14 @@ export function offerOf(
   const lane = lanes.get(route.name)
   const prompt = promptHeld(request, quote, lane)
   const price = dearest(lane, limits, prompt, quote.answer)
-  return { route, quote, estimate: estimateOf(prompt, quote.answer, price) }
+  return { route, quote, estimate: estimateOf(prompt, quote.answer, price, searchesOf(request)) }
+}
+
+/** Upstreams bill one search for so many documents. */
+const DOCUMENTS_PER_SEARCH = 100
+
+function searchesOf(request: ModelRequest): number {
+  return request.operation === 'rerank' ? Math.ceil(request.items / DOCUMENTS_PER_SEARCH) : 0
 }
 
 /** As counted; an estimate as the route's usage has shown it to be worth, else as many as its bytes may be. */

@@ -8,6 +8,7 @@ import { aKey } from '../helpers/a-key.ts'
 import { callChunk, chunks } from '../helpers/chat-chunks.ts'
 import {
   failing,
+  type Reply,
   refusingUrl,
   startFront,
   startUpstream,
@@ -30,10 +31,12 @@ const front = await startFront({
       circuit_breaker: { failure_threshold: 1 },
     },
     { name: 'claude', provider: 'anthropic', endpoint: claude.url, model: 'claude-m' },
+    { name: 'runtime', provider: 'vllm', endpoint: model.url, native: ['messages'] },
   ],
   routes: [
     { name: 'chat', strategy: 'single', primary: 'model' },
     { name: 'claude', strategy: 'single', primary: 'claude' },
+    { name: 'runtime', strategy: 'single', primary: 'runtime' },
     { name: 'gone', strategy: 'single', primary: 'gone' },
     { name: 'pair', strategy: 'primary_with_fallback', primary: 'claude', fallback: ['model'] },
   ],
@@ -364,6 +367,47 @@ test('tokens are counted for a request of the rate and no budget', async () => {
   assert.equal(denied.status, 403)
 })
 
+test('an upstream of the same API counts tokens itself, and the answer says who counted', async () => {
+  const asked = { messages: question.messages, system: 'Be brief.' }
+  const counting: Reply = (outgoing, { path }) => {
+    const [status, answer] = path.endsWith('/count_tokens')
+      ? [200, { input_tokens: 4321 }]
+      : [404, { error: { message: 'Not here.' } }]
+    outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+  }
+  for (const [route, upstream, name] of [
+    ['claude', claude, 'claude-m'],
+    ['runtime', model, 'served'],
+  ] as const) {
+    upstream.reply = counting
+    const { data, response } = await client.messages
+      .countTokens({ model: route, ...asked })
+      .withResponse()
+    assert.equal(data.input_tokens, 4321)
+    assert.equal(response.headers.get('x-gw-token-count'), 'upstream')
+    assert.equal(upstream.asked[0]?.path, '/v1/messages/count_tokens')
+    assert.deepEqual(upstream.asked[0]?.body, { model: name, ...asked })
+  }
+  const { response } = await client.messages.countTokens({ model: 'chat', ...asked }).withResponse()
+  assert.equal(response.headers.get('x-gw-token-count'), 'estimated')
+})
+
+test('tokens are counted here where the upstream does not, and a fault of the request is passed on', async () => {
+  const asked = { model: 'claude', messages: question.messages }
+  for (const status of [500, 404, 404]) {
+    claude.reply = failing(status)
+    const { response } = await client.messages.countTokens(asked).withResponse()
+    assert.equal(response.headers.get('x-gw-token-count'), 'estimated')
+  }
+  // It has said that there is no such path.
+  assert.equal(claude.asked.length, 2)
+  const fault = { type: 'invalid_request_error', message: 'messages: must not be empty' }
+  model.reply = failing(400, fault)
+  const error = await refusal(client.messages.countTokens({ ...asked, model: 'runtime' }))
+  assert.equal(error.status, 400)
+  assert.partialDeepStrictEqual(error.error, { error: { message: fault.message } })
+})
+
 test('Anthropic’s own model gets the bytes as they came, and the headers of the wire', async () => {
   const file = new URL('../fixtures/providers/anthropic/chat/stream.sse', import.meta.url)
   const sse = readFileSync(file, 'utf8')
@@ -447,7 +491,7 @@ test('the SDK lists the models and finds one, and a missing one is refused in it
   const listed = await Array.fromAsync(await client.models.list())
   assert.deepEqual(
     listed.map(({ id }) => id),
-    ['chat', 'claude', 'gone', 'pair'],
+    ['chat', 'claude', 'runtime', 'gone', 'pair'],
   )
   const one = await client.models.retrieve('chat')
   assert.partialDeepStrictEqual(one, { id: 'chat', type: 'model', max_input_tokens: 4000 })

@@ -40,7 +40,7 @@ const front = await startFront({
     { name: 'spare', provider: 'vllm', endpoint: spare.url, health_check },
     { name: 'other', provider: 'vllm', endpoint: spare.url, health_check, model: 'another' },
     { name: 'small', provider: 'vllm', endpoint: url, health_check, context_window: 100 },
-    { name: 'hosted', provider: 'cohere', endpoint: vendor.url },
+    { name: 'hosted', provider: 'cohere', endpoint: vendor.url, model: 'rank-v4' },
     { name: 'talker', provider: 'anthropic', endpoint: url },
   ],
   routes: [
@@ -51,7 +51,10 @@ const front = await startFront({
     { name: 'search', strategy: 'single', primary: 'hosted' },
     { name: 'words', strategy: 'single', primary: 'talker' },
   ],
-  pricing: [{ model: 'served', input: 10, output: 1000 }],
+  pricing: [
+    { model: 'served', input: 10, output: 1000 },
+    { model: 'rank-v4', input: 0, output: 0, search: 0.002 },
+  ],
   budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000 }],
 })
 after(() => Promise.all([front.process, runtime, spare, vendor].map(close)))
@@ -110,6 +113,13 @@ test('the best come first, without the documents unless a client asks for them',
   assert.deepEqual(shown.json.results, [
     { index: 2, relevance_score: 0.5, document: { text: 'two' } },
   ])
+})
+
+test('a search is charged at its price', async () => {
+  const cost = () => front.value('gw_cost_usd_total{route="search",upstream="hosted"}')
+  const before = await cost()
+  assert.equal((await post({ model: 'search' })).status, 200)
+  assert.ok(Math.abs((await cost()) - before - 0.002) < 1e-12)
 })
 
 test('documents of a large body come back too', async () => {

@@ -101,6 +101,12 @@ const ModelPrice = z.strictObject({
   reasoning_output: usdPerMillion()
     .optional()
     .describe('USD per million reasoning tokens; output if absent.'),
+  search: z
+    .number()
+    .min(0)
+    .max(1000)
+    .optional()
+    .describe('USD for one search, as an upstream that ranks documents bills them; 0 if absent.'),
   tiers: z.array(PriceTier).max(8).optional().describe('Other prices for long inputs.'),
 })
 

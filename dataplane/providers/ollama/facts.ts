@@ -8,6 +8,7 @@ export const facts: ProviderFacts = {
   summary: 'Ollama, by its own API.',
   hosted: false,
   port: 11_434,
+  lostInOpenAi: 'a limit of tokens in max_completion_tokens, and failures inside a stream',
   // An endpoint may name the version of its OpenAI-compatible paths.
   basePath: (path) => path.replace(/\/v\d+$/, ''),
   healthPath: '/api/version',

@@ -71,7 +71,7 @@ function readAnswer(
     ranking,
     searchUnits,
   }
-  return { kind: 'answer', answer: read, usage: usageOf(recordOf(usage), recordOf(meta)) }
+  return { kind: 'answer', answer: read, usage: usageOf(recordOf(usage), recordOf(meta), request) }
 }
 
 /** The most relevant first, as many as were asked for; the fault where the results are not such an order. */
@@ -99,12 +99,20 @@ function rankingOf(
 
 type Json = Readonly<Record<string, unknown>>
 
-function usageOf(usage: Json, meta: Json): Usage | undefined {
-  const promptTokens =
+/** An upstream that bills searches need not count tokens. */
+function usageOf(usage: Json, meta: Json, request: RerankRequest): Usage | undefined {
+  const searches = countOf(recordOf(meta.billed_units).search_units)
+  const reported =
     countOf(usage.prompt_tokens) ??
     countOf(usage.total_tokens) ??
     countOf(recordOf(meta.tokens).input_tokens)
-  if (promptTokens === undefined) return undefined
-  const others = { completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
-  return { promptTokens, ...others, estimated: false }
+  if (reported === undefined && searches === undefined) return undefined
+  return {
+    promptTokens: reported ?? request.inputTokens.sum,
+    completionTokens: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    ...(searches !== undefined && { searches }),
+    estimated: reported === undefined,
+  }
 }

@@ -11,6 +11,7 @@ interface Listed {
   readonly cached_input?: number
   readonly cache_write?: number
   readonly reasoning_output?: number
+  readonly search?: number
   readonly tiers?: readonly (Partial<Listed> & { readonly above_input_tokens: number })[]
 }
 
@@ -61,6 +62,15 @@ test('a usage costs what the price list says, to the nano-dollar', () => {
     assert.equal(costOf(aUsage(usage), priceOf(listed)), expected, JSON.stringify([listed, usage]))
   }
   assert.equal(costOf(aUsage({ promptTokens: 5 }), undefined), 0)
+})
+
+test('searches have a price of their own, beside that of the tokens', () => {
+  const price = priceOf({ input: 1, output: 0, search: 0.002 })
+  assert.equal(costOf(aUsage({ promptTokens: 10, searches: 3 }), price), 10_000 + 3 * 2_000_000)
+  assert.deepEqual(estimateOf(10, 0, price, 2), { tokens: 10, nanos: 10_000 + 2 * 2_000_000 })
+  const tiers = [{ above_input_tokens: 5, input: 2 }]
+  const long = priceOf({ input: 1, output: 0, search: 0.002, tiers })
+  assert.equal(costOf(aUsage({ promptTokens: 10, searches: 1 }), long), 20_000 + 2_000_000)
 })
 
 const CACHED = { input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 }

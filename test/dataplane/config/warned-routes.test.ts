@@ -122,6 +122,13 @@ const ROWS: Row[] = [
     fix: 'Add context_window',
   },
   {
+    name: 'a runtime by another name',
+    yaml: '  upstreams:\n    - {name: a, provider: openai, model: m, context_window: 5, endpoint: "http://h:11434"} # here',
+    path: 'gw.upstreams[0].endpoint',
+    says: 'is the port of ollama, which loses a limit of tokens',
+    fix: 'provider: ollama',
+  },
+  {
     name: 'weights that are no percentages',
     yaml: '  routes:\n    - name: r\n      strategy: weighted\n      upstreams: [{name: a, weight: 3}, {name: b, weight: 1}] # here',
     path: 'gw.routes[0].upstreams',

@@ -141,6 +141,19 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   return [warn(path, message, fix)]
 }
 
+/** Many services speak like it; some of them only nearly. */
+const runtimeIsNamed: UpstreamCheck = ({ provider, endpoint }, path) => {
+  const { services, name } = PROVIDER_FACTS[provider]
+  if (services === undefined || endpoint === undefined) return []
+  const port = URL.parse(endpoint)?.port
+  const other = Object.values(PROVIDER_FACTS).find(
+    (facts) => facts.lostInOpenAi !== undefined && String(facts.port) === port,
+  )
+  if (other === undefined) return []
+  const message = `is the port of ${other.name}, which loses ${other.lostInOpenAi} when it is asked as ${name}`
+  return [warn([...path, 'endpoint'], message, `Write provider: ${other.name}.`)]
+}
+
 /** A default that is cut short is not the user's mistake. */
 const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>
@@ -171,6 +184,7 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   runtimeCountsTokens,
   connectFitsTimeout,
   contextWindowIsKnown,
+  runtimeIsNamed,
 ]
 
 export const upstreamChecks: readonly Check[] = [
