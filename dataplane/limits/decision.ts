@@ -148,7 +148,7 @@ export function offerOf(
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price, searchesOf(request)) }
 }
 
-/** Upstreams bill one search for so many documents. */
+/** Upstreams bill one search for each run of this many documents. */
 const DOCUMENTS_PER_SEARCH = 100
 
 function searchesOf(request: ModelRequest): number {
