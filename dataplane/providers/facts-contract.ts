@@ -84,7 +84,7 @@ export interface ProviderFacts {
   readonly basePath?: (path: string, settings: AddressSettings) => string
   /** The port on which a runtime listens by default. */
   readonly port?: number
-  /** What is lost where the runtime is asked as if it were OpenAI; absent: nothing, or its port is that of many programs. */
+  /** The losses where the runtime is asked as if it were OpenAI; absent: nothing, or its port is that of many programs. */
   readonly lostInOpenAi?: string
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
