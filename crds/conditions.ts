@@ -93,6 +93,8 @@ export const CONDITIONS = {
     'BackendNotFound',
     'UnsupportedProtocol',
   ],
+  /** Only with gw.gateway.tls: clients take the certificate that the pods show. The message says until when. */
+  CertificateValid: ['Valid', 'ExpiresSoon', 'Pending', 'NotYetValid', 'Expired'],
   /** Only True, where no waiting helps: the configuration is not Accepted. */
   Stalled: ['Invalid', 'CompilationTimedOut'],
   /** Only True, while pods are replaced. */

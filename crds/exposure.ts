@@ -8,7 +8,12 @@ export const Service = ruled(
       .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
       .default('ClusterIP')
       .describe('How the gateway is reached from outside the cluster, if at all.'),
-    port: z.int().min(1).max(65535).default(80).describe('Port that clients call.'),
+    port: z
+      .int()
+      .min(1)
+      .max(65535)
+      .optional()
+      .describe('Port that clients call; 80 if absent, and 443 with gw.gateway.tls.'),
     annotations: annotations().default({}).describe('For the load balancer of the cloud.'),
     loadBalancerClass: line()
       .min(1)

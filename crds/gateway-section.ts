@@ -34,6 +34,7 @@ const TWO_FORMS = [
   'pricing',
   'no_proxy',
   'tls.min_version',
+  'gateway.tls.min_version',
   'upstreams[].tls.min_version',
 ]
 
@@ -144,6 +145,15 @@ const cors: Rule = {
   fieldPath: '.allow_credentials',
 }
 
+const listenerAuthority: Rule = {
+  rule:
+    "has(self.client_ca) ? (!has(self.client_auth) || self.client_auth != 'none') : " +
+    "(!has(self.client_auth) || !(self.client_auth in ['request', 'require']))",
+  message:
+    'client_auth: request and require need client_ca, which has no effect with none; remove one of them',
+  fieldPath: '.client_auth',
+}
+
 const rateLimitRules: readonly Rule[] = [
   {
     rule: "!has(self.backend) || self.backend != 'redis' || has(self.redis)",
@@ -197,11 +207,18 @@ const keyRules: readonly Rule[] = [
   },
 ]
 
+/** In a Secret; only the reference stands here. */
+const PEM: Tree = { minLength: 0, maxLength: 1024, ...rules(credential) }
+
 /** By path below `gw`; `[]` stands for the entries of a list. */
 const DRESS: Readonly<Record<string, Tree>> = {
   '': { minProperties: 1 },
   gateway: rules(...listenerRules),
   'gateway.cors': rules(cors),
+  'gateway.tls': rules(listenerAuthority),
+  'gateway.tls.cert': PEM,
+  'gateway.tls.key': PEM,
+  'gateway.tls.client_ca': PEM,
   upstreams: listMap('name'),
   'upstreams[]': rules(...upstreamRules),
   'upstreams[].provider': rules(provider),

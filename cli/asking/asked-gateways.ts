@@ -43,7 +43,11 @@ export async function withGateways<T>(
         const url = await urlOf(pod.metadata.name, adminPortOf(pod, gateway))
         return await askPod(pod.metadata.name, url, path, asking)
       },
-      clientUrl: () => urlOf(pod.metadata.name, listenPortOf(gateway)),
+      clientUrl: async () => {
+        const url = await urlOf(pod.metadata.name, listenPortOf(gateway))
+        const isSecure = valueBelow(gateway, 'gw', 'gateway', 'tls') !== undefined
+        return isSecure ? url.replace('http:', 'https:') : url
+      },
     })
     try {
       return await use([asGateway(first), ...others.map(asGateway)])

@@ -31,7 +31,7 @@ export function reachedBy({ name: file, text }: Written): Reached | undefined {
   return {
     ...(name && { name }),
     ...(namespace && { namespace }),
-    port: service.port,
+    port: service.port ?? (valueBelow(tree, 'gw', 'gateway', 'tls') === undefined ? 80 : 443),
     hostnames: route?.hostnames ?? [],
     ...(parent && {
       parent: { name: parent.name, ...(parent.namespace && { namespace: parent.namespace }) },

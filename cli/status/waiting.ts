@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import { withGateways } from '../asking/asked-gateways.ts'
+import { type AskedGateway, withGateways } from '../asking/asked-gateways.ts'
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import { type InCluster, NothingRuns, type Place } from '../asking/place.ts'
 import { AnswerIsNo, printLine } from '../printing/output.ts'
@@ -53,12 +53,22 @@ export async function waitStandAlone(
 
 async function readiness(place: Place): Promise<Look> {
   return await withGateways(place, async ([gateway]) => {
-    const url = `${await gateway.clientUrl()}/readyz`
+    const origin = await gateway.clientUrl()
+    // Only a client with the right authority, and perhaps a certificate, can ask over TLS.
+    if (origin.startsWith('https:')) return await serving(gateway)
+    const url = `${origin}/readyz`
     const answer = await fetch(url, { signal: AbortSignal.timeout(READY_MS) })
     const text = await answer.text()
     if (answer.status === 200) return { met: `gateway at ${gateway.name} is ready` }
     return { reason: `${url} answers with ${answer.status}: ${text.slice(0, 200)}` }
   })
+}
+
+async function serving(gateway: AskedGateway): Promise<Look> {
+  const { body } = await gateway.ask('/status')
+  const state = valueBelow(body, 'state')
+  if (state === 'serving') return { met: `gateway at ${gateway.name} is ready` }
+  return { reason: `the gateway at ${gateway.name} is ${state}` }
 }
 
 /** A condition that was judged for an older generation says nothing of this one. */

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { VERSION } from '../base/version.ts'
+import { reportedCertificate } from '../config/listener-certificate.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Guard } from '../guardrails/guard.ts'
 import type { Activation } from '../process/activation.ts'
@@ -25,6 +26,7 @@ export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     requests_in_flight: sum(gateway, 'inFlight'),
     streams_open: sum(gateway, 'streamsOpen'),
     store: gateway.storeStatus(),
+    ...reportedCertificate(snapshot.section),
     upstreams: upstreamsOf(gateway),
     ...(!gateway.issuers.isEmpty && { issuers: gateway.issuers.list() }),
     guardrails: gateway.guards.list().map((guard) => guardrailStatus(guard, gateway.clock)),

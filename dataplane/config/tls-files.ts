@@ -1,6 +1,7 @@
 /** The files that `tls` sections name: whether they can be used, and what they hold now. */
-import { createPrivateKey, hash, type KeyObject, X509Certificate } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Finding, type Path, refuse } from './judgement/problems.ts'
+import { certificatesOf, keyOf } from './pem.ts'
 import type { Section, UpstreamSection } from './schema/index.ts'
 
 export type Tls = NonNullable<Section['tls']>
@@ -11,8 +12,6 @@ export type ReadText = (path: string) => string
 type Field = 'ca_bundle_path' | 'client_cert_path' | 'client_key_path'
 
 const FIELDS: readonly Field[] = ['ca_bundle_path', 'client_cert_path', 'client_key_path']
-const PEM_CERTIFICATE =
-  /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g
 
 /** An upstream's own fields win over the gateway's; a field it leaves out, min_version say, still holds. */
 export function tlsOf(
@@ -108,29 +107,6 @@ const FIXES: Readonly<Record<Field, string>> = {
   ca_bundle_path: 'Name a file of certificates in PEM form, as "BEGIN CERTIFICATE" begins them.',
   client_cert_path: 'Name a PEM file with the certificate, followed by its intermediate ones.',
   client_key_path: 'Name a PEM file with the private key, without a passphrase.',
-}
-
-/** All certificates of a PEM file; throws what the file is or does if there are none to use. */
-function certificatesOf(text: string): X509Certificate[] {
-  const blocks = text.match(PEM_CERTIFICATE) ?? []
-  if (blocks.length === 0) throw new Error('holds no PEM certificate')
-  return blocks.map((block, index) => {
-    try {
-      return new X509Certificate(block)
-    } catch {
-      throw new Error(`holds a certificate that cannot be read (number ${index + 1} in it)`)
-    }
-  })
-}
-
-function keyOf(text: string): KeyObject {
-  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('holds no PEM private key')
-  if (/ENCRYPTED/.test(text)) throw new Error('is encrypted, and its password cannot be asked for')
-  try {
-    return createPrivateKey(text)
-  } catch {
-    throw new Error('holds a private key that cannot be read')
-  }
 }
 
 export function codeOf(error: unknown): string {

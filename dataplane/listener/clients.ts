@@ -1,5 +1,6 @@
 /** The listener for clients: a plain request is read by the gateway, any other by Node, and both are answered alike. */
 import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Api } from '../apis/contract.ts'
 import type { Gateway } from '../gateway.ts'
@@ -19,6 +20,7 @@ import {
   unrouted,
 } from './raw-refusal.ts'
 import { apiOf, SERVED } from './table.ts'
+import { TlsEntrance } from './tls-entrance.ts'
 import { bodyIsUnread, wireFault } from './wire.ts'
 
 /** Above the bound that is checked, so that Node drops no header silently. */
@@ -32,6 +34,7 @@ export class ClientServer extends Server {
   readonly #gateway: Gateway
   readonly #preflights: PreflightLog
   readonly #door: Door
+  readonly #entrance: TlsEntrance | undefined
 
   constructor(gateway: Gateway, connectionAgeMs: number) {
     super({
@@ -60,6 +63,7 @@ export class ClientServer extends Server {
       refuseLate: (socket) => socket.end(answerTo(lateRefusal(), gateway), () => socket.destroy()),
       brokenBody: (isLate) => (isLate ? lateRefusal() : rawRefusal(undefined)),
     })
+    this.#entrance = this.#secure()
     const take = (incoming: IncomingMessage, outgoing: ServerResponse) =>
       this.#take(incoming, outgoing)
     // Without listeners for the latter two Node answers by itself, before the key has been looked at.
@@ -70,14 +74,30 @@ export class ClientServer extends Server {
     this.on('connect', ({ socket }) => refuse(new Error('CONNECT'), socket))
   }
 
+  /** Whether clients come over TLS: as it was at the start. */
+  get isSecure(): boolean {
+    return this.#entrance !== undefined
+  }
+
   override closeIdleConnections(): void {
+    this.#entrance?.close()
     this.#door.close(false)
     super.closeIdleConnections()
   }
 
   override closeAllConnections(): void {
+    this.#entrance?.close()
     this.#door.close(true)
     super.closeAllConnections()
+  }
+
+  #secure(): TlsEntrance | undefined {
+    const { tls } = this.#gateway.active.snapshot.section.gateway
+    if (tls === undefined) return undefined
+    const entrance = new TlsEntrance(this.#gateway, tls, (socket) => this.#door.open(socket))
+    this.removeAllListeners('connection')
+    this.on('connection', (socket: Socket) => entrance.take(socket))
+    return entrance
   }
 
   /** A request that Node has read the head of. */

@@ -1,6 +1,7 @@
 /** A client's connection as Node's HTTP server sees it: bytes arrive in small pieces, so that none takes long to parse. */
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { GatewayError } from '../base/errors.ts'
 import { awaitTurn, type Heavy, LARGE_BYTES, mustRest, spend } from '../base/heavy-work.ts'
 import { giveBack } from '../base/spent-bytes.ts'
@@ -82,8 +83,10 @@ export class HandedOver extends Duplex implements Heavy {
     else this.once('finish', () => this.destroy())
   }
 
+  /** TLS cannot be reset; without its last message the client knows as well that something is missing. */
   resetAndDestroy(): this {
-    this.raw.resetAndDestroy()
+    if (this.raw instanceof TLSSocket) this.raw.destroy()
+    else this.raw.resetAndDestroy()
     return this
   }
 

@@ -2,6 +2,7 @@
 
 import { VERSION } from '../base/version.ts'
 import type { Host } from '../config/document/references.ts'
+import { reportedCertificate } from '../config/listener-certificate.ts'
 import type { Loaded } from '../config/load.ts'
 import {
   type BundlePart,
@@ -118,13 +119,16 @@ export class Pod {
     return answer
   }
 
+  get isReady(): boolean {
+    return this.#gateway !== undefined && this.hasKeys && !this.#gateway.draining
+  }
+
   status() {
     const { name, uid } = this.#options
     const draining = this.#gateway?.draining ?? false
-    const ready = this.#gateway !== undefined && this.hasKeys && !draining
     const { configuration, unresolved, ignored } = this.#configuration.status()
     return {
-      ready,
+      ready: this.isReady,
       draining,
       version: VERSION,
       pod: name,
@@ -138,6 +142,7 @@ export class Pod {
       ignored,
       waitsForStart: this.#activation?.waitsForStart ?? [],
       store: this.#storeStatus(),
+      ...(this.#gateway && reportedCertificate(this.#gateway.active.snapshot.section)),
     }
   }
 

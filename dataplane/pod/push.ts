@@ -60,11 +60,26 @@ export const PUSH_ROUTES: readonly Route[] = [
       'The enforced documents, the refused ones with the reason, and references that lead nowhere.',
     run: (pod) => ({ status: 200, body: pod.status() }),
   },
+  {
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Says that the process lives: for probes, where the client port wants certificates.',
+    run: () => ({ status: 200, body: { status: 'ok' } }),
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Says whether the pod takes requests: 200 or 503, for the same probes.',
+    run: (pod) =>
+      pod.isReady
+        ? { status: 200, body: { status: 'ready' } }
+        : { status: 503, body: { status: 'not ready' } },
+  },
 ]
 
 type PushedTo = Pick<
   Pod,
-  'takeConfiguration' | 'takeKeys' | 'status' | 'judgeProof' | 'noteMistake'
+  'takeConfiguration' | 'takeKeys' | 'status' | 'isReady' | 'judgeProof' | 'noteMistake'
 >
 
 /** `listen` it; documents are plain JSON or gzip, and need no key, for they are signed. */

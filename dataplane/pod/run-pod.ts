@@ -1,6 +1,6 @@
 /** The gateway of a pod: starts with the mounted bundle, or waits for the first push, and follows both. */
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { Server } from 'node:net'
 import { hostname } from 'node:os'
 import { systemClock } from '../base/clock.ts'
 import { hostOf } from '../config/document/source.ts'
@@ -60,10 +60,10 @@ export async function runPod(
   if (loaded === undefined) {
     const waiting = createWaitingServer()
     const port = Number(env.GW_LISTEN_PORT || LISTEN_PORT)
-    if (!(await listen('listen_port', waiting, port))) return 1
+    if (!(await listen('listen_port', waiting.server, port))) return 1
     log.event('warn', 'waiting', 'No valid configuration is mounted; waiting for the operator.')
     loaded = await Promise.race([first, over])
-    await close(waiting)
+    await close(waiting.server, waiting)
   }
   // Two writers at one descriptor would mix their lines.
   log.flush()
@@ -78,7 +78,7 @@ export async function runPod(
     code = await serve({ name, loaded, isPod: true, follow }, env, ending)
   }
   pod.close()
-  await close(push)
+  await close(push, push)
   return code
 }
 
@@ -135,8 +135,8 @@ async function listen(field: Fault['field'], server: Server, port: number): Prom
   }
 }
 
-async function close(server: Server): Promise<void> {
+async function close(server: Server, connections: { closeAllConnections(): void }): Promise<void> {
   server.close()
-  server.closeAllConnections()
+  connections.closeAllConnections()
   await once(server, 'close')
 }

@@ -1,6 +1,7 @@
 /** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
 import { dirname, resolve } from 'node:path'
 import { renderProblem } from '../config/judgement/problems.ts'
+import { clientAuthOf, type ListenerTls, stepBack } from '../config/listener-certificate.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Section } from '../config/schema/index.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
@@ -88,8 +89,11 @@ export class Activation {
   #attempt(load: () => Loaded): { loaded?: Loaded; snapshot?: Snapshot; errors: string[] } {
     try {
       const loaded = load()
-      if (loaded.configuration !== undefined)
-        return { loaded, snapshot: compile(loaded.configuration, loaded.delivered), errors: [] }
+      if (loaded.configuration !== undefined) {
+        const snapshot = compile(loaded.configuration, loaded.delivered)
+        const fault = stepBack(this.#tls, snapshot.section.gateway.tls)
+        return fault === undefined ? { loaded, snapshot, errors: [] } : { errors: [fault] }
+      }
       const errors = loaded.problems
         .filter(({ severity }) => severity === 'error')
         .map(renderProblem)
@@ -97,6 +101,10 @@ export class Activation {
     } catch (error) {
       return { errors: [error instanceof Error ? error.message : String(error)] }
     }
+  }
+
+  get #tls(): ListenerTls | undefined {
+    return this.#gateway.active.snapshot.section.gateway.tls
   }
 
   #failed(errors: readonly string[]): void {
@@ -112,6 +120,7 @@ export class Activation {
   #warnOfBoundOnce(fresh: Section): void {
     const changed: string[] = BOUND_ONCE.filter((name) => this.#bound[name] !== fresh.gateway[name])
     const fields = changed.map((name) => `gateway.${name}`)
+    if (securityOf(fresh.gateway) !== securityOf(this.#bound)) fields.push('gateway.tls')
     if (storeOf(fresh) !== this.#store) fields.push('rate_limits.backend, .redis or state_dir')
     this.waitsForStart = fields.map((field) => `gw.${field}`)
     for (const field of fields) {
@@ -132,6 +141,11 @@ export class Activation {
   #time(): string {
     return new Date(this.#gateway.clock.wall()).toISOString()
   }
+}
+
+/** A running listener goes on with or without TLS, and with or without certificates of clients. */
+function securityOf({ tls }: Section['gateway']): string {
+  return tls === undefined ? 'plain' : clientAuthOf(tls)
 }
 
 /** The settings of the store; a change of them waits for a restart. */

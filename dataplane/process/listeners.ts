@@ -70,7 +70,7 @@ export function createListeners(
       await bindAll(ports)
       const socket = isPod ? undefined : await openSocket(admin, addresses, portOf(clients), warn)
       listening = {
-        clients: urlOf(clients),
+        clients: urlOf(clients, clients.isSecure),
         metrics: urlOf(metrics.server),
         admin: [
           ...(socket === undefined ? [] : [`unix:${socket}`]),
@@ -159,7 +159,7 @@ function portOf(server: Server): number {
   return addressOf(server).port
 }
 
-function urlOf(server: Server): string {
+function urlOf(server: Server, isSecure = false): string {
   const { address, family, port } = addressOf(server)
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

@@ -22,6 +22,7 @@ import { Leases } from '../limits/leases.ts'
 import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
+import { showCertificateAtScrapes } from '../telemetry/listener-gauges.ts'
 import { createLog, standardOutput } from '../telemetry/log.ts'
 import { logFormatFault } from '../telemetry/log-format.ts'
 import { createMetrics, createRegistry } from '../telemetry/metrics.ts'
@@ -238,6 +239,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     calledAt: Number.NEGATIVE_INFINITY,
   }
   showBudgetsAtScrapes(gateway)
+  showCertificateAtScrapes(gateway)
   return { gateway, targets, opened }
 }
 

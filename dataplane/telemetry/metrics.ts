@@ -199,6 +199,21 @@ export const METRICS = {
     'gw_config_last_reload_timestamp_seconds',
     'When the active configuration was taken.',
   ),
+  listenerExpiry: gauge(
+    'gw_listener_certificate_expiry_seconds',
+    'Seconds until the certificate of the client listener ends; absent without TLS.',
+    'name',
+  ),
+  listenerLifetime: gauge(
+    'gw_listener_certificate_lifetime_seconds',
+    'How long the certificate of the client listener is valid in all; absent without TLS.',
+    'name',
+  ),
+  handshakeFailures: counter(
+    'gw_listener_handshake_failures_total',
+    'TLS connections of clients that failed before their first request.',
+    'reason',
+  ),
   logLinesDropped: counter(
     'gw_log_lines_dropped_total',
     'Log lines dropped because the sink was too slow.',

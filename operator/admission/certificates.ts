@@ -2,9 +2,9 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { type KeyedCertificate, makeAuthority, makeLeaf } from '../../dataplane/base/certificate.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { type KeyedCertificate, makeAuthority, makeLeaf } from './certificate.ts'
 
 export interface Certificates {
   /** In PEM, the newest first: clients may trust every one of them. */

@@ -2,7 +2,7 @@
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'
-import { reachableListener } from './listener.ts'
+import { reachableListener, routeSpeaksTls } from './listener.ts'
 import { nameableObjects } from './name.ts'
 import { passwordsElsewhere } from './passwords.ts'
 import { documentFits } from './size.ts'
@@ -12,6 +12,7 @@ const CHECKS: readonly ClusterCheck[] = [
   filesOfOurOwn,
   passwordsElsewhere,
   reachableListener,
+  routeSpeaksTls,
   documentFits,
 ]
 

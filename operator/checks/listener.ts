@@ -1,11 +1,27 @@
 /** Addresses and ports at which no client could reach the pod. */
 
-import { refuse } from '../../dataplane/config/judgement/problems.ts'
+import { refuse, warn } from '../../dataplane/config/judgement/problems.ts'
+import { clientAuthOf } from '../../dataplane/config/listener-certificate.ts'
 import { POD_ADMIN_PORT } from '../../dataplane/config/schema/listener.ts'
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ClusterCheck } from './contract.ts'
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/
+
+/** Both are made, but the route speaks HTTP to a port of TLS. */
+export const routeSpeaksTls: ClusterCheck = ({ gateway, gw }) => {
+  const { tls } = gw.gateway
+  if (tls === undefined || valueBelow(gateway, 'spec', 'route') === undefined) return []
+  const isMutual = clientAuthOf(tls) === 'require'
+  const message = isMutual
+    ? 'demands certificates of clients, and few Gateways of spec.route can show one'
+    : 'needs a BackendTLSPolicy beside spec.route: without it the Gateway speaks plain HTTP to this port'
+  const fix = isMutual
+    ? 'Write client_auth: request, or remove spec.route.'
+    : 'Make one for the Service of the gateway, with validation.hostname and caCertificateRefs.'
+  return [warn(['gw', 'gateway', 'tls'], message, fix)]
+}
 
 export const reachableListener: ClusterCheck = ({ gw }) => {
   const { listen_address, admin_port = POD_ADMIN_PORT } = gw.gateway

@@ -10,12 +10,16 @@ export interface PodPorts {
   readonly metrics: number
 }
 
+/** How clients come: as they are, over TLS, or over TLS with certificates that they must show. */
+export type ListenerSecurity = 'plain' | 'tls' | 'mutual'
+
 export interface Needs {
   /** Names of Secrets, sorted: each is mounted as a separate folder. */
   readonly secrets: readonly string[]
   /** Names of environment variables, sorted. */
   readonly variables: readonly string[]
   readonly ports: PodPorts
+  readonly listener: ListenerSecurity
   /** Hash of what says where counters are kept. */
   readonly store: string
   readonly destinations: Destinations
@@ -51,11 +55,20 @@ export function needsOf({ gw }: Payload): Needs {
     store: hashOf(
       isShared(gw) ? ['redis', valueBelow(gw, 'rate_limits', 'redis') ?? null] : [null, null],
     ).slice(0, 12),
+    listener: listenerOf(gw),
     ports: {
       listen: port('listen_port', PORTS.listen),
       metrics: port('metrics_port', PORTS.metrics),
     },
   }
+}
+
+/** A text that only the pods can resolve may well demand certificates. */
+function listenerOf(gw: Payload['gw']): ListenerSecurity {
+  const tls = valueBelow(gw, 'gateway', 'tls')
+  if (!isRecord(tls)) return 'plain'
+  const auth = tls.client_auth ?? (tls.client_ca === undefined ? 'none' : 'require')
+  return auth === 'none' || auth === 'request' ? 'tls' : 'mutual'
 }
 
 /** Counters stay in the pod by default, so writing that default out needs nothing more. */

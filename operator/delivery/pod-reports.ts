@@ -17,10 +17,19 @@ export interface PodReport {
   readonly ignored: readonly string[]
   /** Fields that were taken note of, and take effect in a new pod only. */
   readonly waitsForStart: readonly string[]
+  /** The listener's; absent without TLS. */
+  readonly certificate: ReportedCertificate | undefined
   /** Its counters are in a store that may go away at any moment. */
   readonly hasSharedStore: boolean
   /** Set while the shared store does not answer the pod. */
   readonly storeAway: { readonly failOpen: boolean } | undefined
+}
+
+export interface ReportedCertificate {
+  readonly name: string
+  /** Milliseconds since the epoch. */
+  readonly from: number
+  readonly until: number
 }
 
 export interface ReportedKeys {
@@ -98,12 +107,20 @@ export function readReport(body: unknown): PodReport {
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
+    certificate: readCertificate(valueBelow(body, 'certificate')),
     hasSharedStore: valueBelow(body, 'store', 'backend') === 'redis',
     storeAway:
       valueBelow(body, 'store', 'state') === 'away'
         ? { failOpen: valueBelow(body, 'store', 'fail_open') === true }
         : undefined,
   }
+}
+
+function readCertificate(value: unknown): ReportedCertificate | undefined {
+  const from = Date.parse(text(valueBelow(value, 'notBefore')) ?? '')
+  const until = Date.parse(text(valueBelow(value, 'notAfter')) ?? '')
+  if (Number.isNaN(from) || Number.isNaN(until)) return undefined
+  return { name: text(valueBelow(value, 'name')) ?? '', from, until }
 }
 
 export function readProblems(value: unknown): PodProblem[] {

@@ -2,6 +2,7 @@
 import type { Condition, ConditionType } from '../../crds/conditions.ts'
 import { MESSAGE_LENGTH_MAX } from '../../crds/conditions.ts'
 import { ACCEPTED } from './accepted.ts'
+import { CERTIFICATE_VALID, wantsCertificate } from './certificate-valid.ts'
 import { DEGRADED } from './degraded.ts'
 import { EXPOSED, wantsRoute } from './exposed.ts'
 import { type ConditionState, no, type StatusFacts, yes } from './facts.ts'
@@ -11,10 +12,14 @@ import { RESOLVED_REFS } from './references.ts'
 import { storeTrouble } from './store-trouble.ts'
 import { WORKLOAD_AVAILABLE } from './workload-available.ts'
 
-type Always = Exclude<ConditionType, 'Ready' | 'Exposed' | 'Stalled' | 'Reconciling'>
+type Always = Exclude<
+  ConditionType,
+  'Ready' | 'Exposed' | 'CertificateValid' | 'Stalled' | 'Reconciling'
+>
 
 interface Judgements extends Readonly<Record<Always, ConditionState>> {
   readonly Exposed?: ConditionState
+  readonly CertificateValid?: ConditionState
 }
 
 export function conditionsOf(facts: StatusFacts): Condition[] {
@@ -25,6 +30,7 @@ export function conditionsOf(facts: StatusFacts): Condition[] {
     Programmed: judge(PROGRAMMED, facts),
     Degraded: judge(DEGRADED, facts),
     ...(wantsRoute(facts) && { Exposed: judge(EXPOSED, facts) }),
+    ...(wantsCertificate(facts) && { CertificateValid: judge(CERTIFICATE_VALID, facts) }),
   }
   const all = { ...judgements, Ready: judgeReady(judgements, facts), ...progressOf(judgements) }
   return Object.entries(all).map(([type, judgement]) => conditionOf(facts, type, judgement))
@@ -56,12 +62,14 @@ function conditionOf(facts: StatusFacts, type: string, judgement: ConditionState
 
 function judgeReady(judgements: Judgements, { pods }: StatusFacts): ConditionState {
   const { Accepted, WorkloadAvailable, Programmed, ResolvedRefs, Exposed, Degraded } = judgements
+  const { CertificateValid } = judgements
   const needed = [
     Accepted,
     WorkloadAvailable,
     Programmed,
     ResolvedRefs,
     ...(Exposed ? [Exposed] : []),
+    ...(CertificateValid ? [CertificateValid] : []),
   ]
   const failing =
     needed.find(({ status }) => status === 'False') ??

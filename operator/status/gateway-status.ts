@@ -46,21 +46,22 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
 }
 
 function addressOf({ gateway, service }: StatusFacts): string | undefined {
-  const port = portOf(service)
+  const { port, name: scheme } = portOf(service) ?? {}
   if (service === undefined || typeof port !== 'number') return undefined
-  const suffix = port === 80 ? '' : `:${port}`
+  const usual = scheme === 'https' ? 443 : 80
+  const suffix = port === usual ? '' : `:${port}`
   const ingress = valueBelow(service, 'status', 'loadBalancer', 'ingress')
   const [first] = Array.isArray(ingress) ? ingress : []
   const outside = valueBelow(first, 'hostname') ?? valueBelow(first, 'ip')
   const { name, namespace } = gateway.metadata
   const host = typeof outside === 'string' ? outside : `${name}.${namespace}.svc`
-  return `http://${host.includes(':') ? `[${host}]` : host}${suffix}`
+  return `${usual === 443 ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}${suffix}`
 }
 
-function portOf(service: unknown): unknown {
+function portOf(service: unknown): Readonly<Record<string, unknown>> | undefined {
   const ports = valueBelow(service, 'spec', 'ports')
   const all = Array.isArray(ports) ? ports.filter(isRecord) : []
-  return (all.find(({ name }) => name === 'http') ?? all[0])?.port
+  return all.find(({ name }) => name === 'http' || name === 'https') ?? all[0]
 }
 
 function problemsOf(findings: readonly Finding[]): StatusProblem[] {

@@ -1,7 +1,9 @@
 /** The Deployment of a gateway. Nothing of the configuration stands in it but what a running pod cannot take. */
 import { hashOf, PUSH_PORT } from '../../dataplane/delivery/signed.ts'
+import type { Needs } from '../compile/needs.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { GATEWAY_LABEL, labelsOf, metadataOf, names } from './names.ts'
+import { clientPortName } from './network.ts'
 import { DRAIN_DELAY_SECONDS, DRAIN_MARGIN_SECONDS, type WorkloadSettings } from './settings.ts'
 
 const FOLDERS = {
@@ -101,7 +103,6 @@ function placement({ spec, gateway }: WorkloadSettings) {
 
 function containerOf(settings: WorkloadSettings) {
   const { spec, needs, release } = settings
-  const probe = (path: string) => ({ httpGet: { path, port: 'http' }, timeoutSeconds: 5 })
   return {
     name: 'gateway',
     image: spec.image ?? release.image,
@@ -111,13 +112,17 @@ function containerOf(settings: WorkloadSettings) {
     env: environmentOf(settings),
     ...(spec.envFrom.length === 0 ? {} : { envFrom: spec.envFrom }),
     ports: [
-      { name: 'http', containerPort: needs.ports.listen, protocol: 'TCP' },
+      {
+        name: clientPortName(needs.listener),
+        containerPort: needs.ports.listen,
+        protocol: 'TCP',
+      },
       { name: 'metrics', containerPort: needs.ports.metrics, protocol: 'TCP' },
       { name: 'push', containerPort: PUSH_PORT, protocol: 'TCP' },
     ],
-    startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 60 },
-    readinessProbe: { ...probe('/readyz'), periodSeconds: 3, failureThreshold: 2 },
-    livenessProbe: { ...probe('/healthz'), periodSeconds: 10, failureThreshold: 6 },
+    startupProbe: { ...probe('/healthz', needs), periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { ...probe('/readyz', needs), periodSeconds: 3, failureThreshold: 2 },
+    livenessProbe: { ...probe('/healthz', needs), periodSeconds: 10, failureThreshold: 6 },
     resources: spec.resources ?? {
       requests: { cpu: '500m', memory: '256Mi' },
       limits: { memory: '1Gi' },
@@ -146,6 +151,13 @@ function containerOf(settings: WorkloadSettings) {
       })),
     ],
   }
+}
+
+/** The kubelet has no certificate to show: where clients must, the push port answers its probes. */
+function probe(path: string, { listener }: Needs) {
+  const port = listener === 'mutual' ? 'push' : clientPortName(listener)
+  const scheme = port === 'https' ? { scheme: 'HTTPS' } : {}
+  return { httpGet: { path, port, ...scheme }, timeoutSeconds: 5 }
 }
 
 /** Ours come last: of two entries of one name the last one counts, and these may not be overridden. */

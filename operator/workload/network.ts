@@ -1,5 +1,6 @@
 /** The Service and NetworkPolicy of a gateway: how its pods are reached, and by which peers. */
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
+import type { ListenerSecurity } from '../compile/needs.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { egressOf } from './egress.ts'
 import { GATEWAY_LABEL, metadataOf, names } from './names.ts'
@@ -7,8 +8,11 @@ import type { WorkloadSettings } from './settings.ts'
 
 const METRICS_PORT = 9090
 
-export function serviceOf({ gateway, spec }: WorkloadSettings): KubeObject {
-  const { type, port, annotations, ...more } = spec.service
+export function serviceOf(settings: WorkloadSettings): KubeObject {
+  const { gateway, spec, needs } = settings
+  const { type, port: _, annotations, ...more } = spec.service
+  const port = servicePortOf(settings)
+  const name = clientPortName(needs.listener)
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -19,11 +23,26 @@ export function serviceOf({ gateway, spec }: WorkloadSettings): KubeObject {
       selector: { [GATEWAY_LABEL]: gateway.metadata.name },
       // By name: while pods with two ports exist, each is called at its own.
       ports: [
-        { name: 'http', port, targetPort: 'http', protocol: 'TCP' },
+        {
+          name,
+          port,
+          targetPort: name,
+          protocol: 'TCP',
+          ...(name === 'https' && { appProtocol: name }),
+        },
         ...(isInside(spec) ? [metricsPort(port)] : []),
       ],
     },
   }
+}
+
+/** Meshes and Gateways read the protocol from it; pods of another protocol are not behind it. */
+export function clientPortName(listener: ListenerSecurity): 'http' | 'https' {
+  return listener === 'plain' ? 'http' : 'https'
+}
+
+export function servicePortOf({ spec, needs }: Pick<WorkloadSettings, 'spec' | 'needs'>): number {
+  return spec.service.port ?? (needs.listener === 'plain' ? 80 : 443)
 }
 
 /** A Service that is reached from outside shows no metrics there; this one has the port instead. */

@@ -2,19 +2,21 @@
 import type { WorkloadSpec } from '../../crds/workload.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { metadataOf } from './names.ts'
+import { servicePortOf } from './network.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 const GROUP = 'gateway.networking.k8s.io'
 export const HTTP_ROUTE = { apiVersion: `${GROUP}/v1`, kind: 'HTTPRoute' } as const
 
-export function httpRouteOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
-  const { route, service } = spec
+export function httpRouteOf(settings: WorkloadSettings): KubeObject | undefined {
+  const { gateway, spec } = settings
+  const { route } = spec
   if (route === undefined) return undefined
   const { name } = gateway.metadata
   return {
     ...HTTP_ROUTE,
     metadata: { ...metadataOf(gateway, name), annotations: route.annotations },
-    spec: routeTo({ name, port: service.port }, route),
+    spec: routeTo({ name, port: servicePortOf(settings) }, route),
   }
 }
 

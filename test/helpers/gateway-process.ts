@@ -66,9 +66,12 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const child = spawn(process.execPath, args, { env: { ...process.env, ...options.env } })
   const output = collectOutput(child)
   const exited = untilExit(child, dirname(configFile))
-  const url = `http://127.0.0.1:${gateway.listen_port}`
+  const isSecure = 'tls' in gateway
+  const url = `${isSecure ? 'https' : 'http'}://127.0.0.1:${gateway.listen_port}`
+  // Over TLS only a client with the right certificates could ask.
+  const isReady = () => (isSecure ? output().includes('"event":"start"') : answers(`${url}/readyz`))
   try {
-    await until('the gateway is ready', () => isOver(child) || answers(`${url}/readyz`), 120)
+    await until('the gateway is ready', () => isOver(child) || isReady(), 120)
     if (isOver(child)) throw new Error(`It exited with ${child.exitCode ?? child.signalCode}.`)
   } catch (cause) {
     await stop(child, exited)

@@ -78,6 +78,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
     [
       'operator/',
       'crds/',
+      'dataplane/base/certificate.ts',
       'dataplane/config/',
       'dataplane/delivery/',
       'dataplane/json/',

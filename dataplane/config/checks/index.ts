@@ -6,6 +6,7 @@ import { auxiliaryChecks } from './auxiliaries.ts'
 import type { Check, CheckContext } from './contract.ts'
 import { duplicateChecks } from './duplicates.ts'
 import { listenerChecks } from './listener.ts'
+import { listenerTlsChecks } from './listener-tls.ts'
 import { nameChecks } from './names.ts'
 import { embeddingsChecks } from './routes/embeddings.ts'
 import { fallbackChecks } from './routes/fallbacks.ts'
@@ -36,6 +37,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...keyChecks,
   ...limitChecks,
   ...listenerChecks,
+  ...listenerTlsChecks,
   ...nameChecks,
   ...priceChecks,
   ...vectorStoreChecks,

@@ -36,6 +36,9 @@ export function canonicalize(tree: unknown): Canonical {
     moves.push(move(['gw', 'no_proxy'], ['gw', 'no_proxy'], false))
   }
   if ('tls' in gw) gw.tls = canonicalTls(gw.tls)
+  if (isRecord(gw.gateway) && 'tls' in gw.gateway) {
+    gw.gateway = { ...gw.gateway, tls: canonicalTls(gw.gateway.tls) }
+  }
   return { tree: { ...tree, gw }, moves, sourceOf: sourcesThrough(moves) }
 }
 

@@ -30,6 +30,12 @@ export const count = (most = 1_000_000_000) => z.int().min(1).max(most)
 /** Header name to value; values may be references and are never printed. */
 export const headers = () => z.record(z.string().max(128), z.string().max(4096))
 
+export const tlsVersion = () =>
+  z
+    .enum(['TLSv1.2', 'TLSv1.3'])
+    .optional()
+    .describe('Lowest TLS version; "1.2" and "1.3" are understood.')
+
 function isHttpUrl(value: string): boolean {
   const parsed = URL.parse(value)
   return parsed !== null && (parsed.protocol === 'http:' || parsed.protocol === 'https:')

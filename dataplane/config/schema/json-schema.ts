@@ -29,6 +29,7 @@ export function makeJsonSchema(): Tree {
   widen(schema, [...upstream, 'provider'], (names) => [names, { enum: PROVIDER_SPELLINGS }])
   for (const tls of [
     [...gw, 'tls'],
+    [...gw, 'gateway', 'properties', 'tls'],
     [...upstream, 'tls'],
   ]) {
     widen(schema, [...tls, 'properties', 'min_version'], (names) => [names, { enum: TLS_VERSIONS }])

@@ -1,6 +1,7 @@
 /** `gw.gateway`: where the gateway listens, and what bounds every request. */
 import { z } from 'zod'
 import { port, seconds, text } from './fields.ts'
+import { ListenerTls } from './listener-tls.ts'
 
 /** Where the admin API of a pod is, unless the configuration or GW_ADMIN_PORT says otherwise. */
 export const POD_ADMIN_PORT = 9091
@@ -53,6 +54,9 @@ export const Listener = z.strictObject({
       'Port of loopback for the admin API. Absent: 9091 in pods, and stand-alone only the Unix socket ' +
         'that the tool finds. GW_ADMIN_PORT wins.',
     ),
+  tls: ListenerTls.optional().describe(
+    'Serves clients over TLS; plain HTTP if absent. The certificate is renewed without a restart.',
+  ),
   max_request_bytes: z
     .int()
     .min(1024)

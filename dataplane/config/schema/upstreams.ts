@@ -3,14 +3,11 @@ import { z } from 'zod'
 import { ENCODINGS } from '../../providers/encodings.ts'
 import { NATIVE_APIS } from '../../providers/facts-contract.ts'
 import { PROVIDER_NAMES } from '../../providers/index.ts'
-import { count, headers, name, seconds, text, url } from './fields.ts'
+import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
 
 export const Tls = z.strictObject({
   ca_bundle_path: text().optional().describe('PEM file of CAs added to the trust store.'),
-  min_version: z
-    .enum(['TLSv1.2', 'TLSv1.3'])
-    .optional()
-    .describe('Lowest TLS version; "1.2" and "1.3" are understood.'),
+  min_version: tlsVersion(),
   client_cert_path: text().optional().describe('PEM certificate for mutual TLS.'),
   client_key_path: text().optional().describe('PEM key for mutual TLS.'),
 })

@@ -27,6 +27,7 @@ function credentialKind(path: Path): CredentialKind | undefined {
   const owner = path.at(-2)
   if (field === 'api_key' || owner === 'headers' || owner === 'otlp_headers') return 'whole'
   const section = path.at(1)
+  if (section === 'gateway' && owner === 'tls' && field === 'key') return 'whole'
   if (field === 'webhook_url') return 'webhook'
   if (field === 'http_proxy' || field === 'otlp_endpoint') return 'url'
   if (section === 'rate_limits' && field === 'url') return 'url'

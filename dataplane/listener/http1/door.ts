@@ -49,7 +49,7 @@ export class Door implements Keeper, Deadline {
     // Listeners of this event take a socket.
     this.#listeners = server.listeners('connection') as Listener[]
     server.removeAllListeners('connection')
-    server.on('connection', (socket: Socket) => this.#open(socket))
+    server.on('connection', (socket: Socket) => this.open(socket))
   }
 
   get keepAliveMs(): number {
@@ -68,7 +68,7 @@ export class Door implements Keeper, Deadline {
     return !this.#server.listening
   }
 
-  #open(socket: Socket): void {
+  open(socket: Socket): void {
     const { ageMs, random, deadlines } = this.#options
     const ends = this.now() + ageMs * (1 + SPREAD * (random() - 0.5))
     const endsAt = ageMs === 0 ? Number.POSITIVE_INFINITY : ends

@@ -1,0 +1,63 @@
+/** A client of a gateway over TLS, with a connection for each request. */
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { type ConnectionOptions, connect } from 'node:tls'
+
+export interface SecureClient extends Pick<ConnectionOptions, 'ca' | 'cert' | 'maxVersion'> {
+  readonly url: string
+  readonly key: string
+  /** The private key of `cert`. */
+  readonly certKey?: string
+}
+
+interface Heard {
+  readonly status: number
+  readonly text: string
+}
+
+/** Rejects where no connection comes about. */
+export async function ask(
+  { url, key, certKey, ...secure }: SecureClient,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Heard> {
+  const outgoing = request(`${url}/v1/chat/completions`, {
+    ...secure,
+    ...(certKey && { key: certKey }),
+    method: 'POST',
+    agent: false,
+    servername: 'localhost',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  })
+  outgoing.end(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], ...body }))
+  const [incoming] = await once(outgoing, 'response')
+  return { status: incoming.statusCode, text: await text(incoming) }
+}
+
+export async function handshake(client: SecureClient, protocols: string[] = ['http/1.1']) {
+  const { url, certKey, key: _, ...secure } = client
+  const { hostname: host, port } = new URL(url)
+  const socket = connect({
+    ...secure,
+    ...(certKey && { key: certKey }),
+    host,
+    port: Number(port),
+    servername: 'localhost',
+    ALPNProtocols: protocols,
+  })
+  try {
+    await once(socket, 'secureConnect')
+    const { fingerprint256 } = socket.getPeerCertificate()
+    return { fingerprint256, protocol: socket.alpnProtocol }
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Whether the server ends the handshake, or the connection right behind it, as TLS 1.3 shows a refused certificate. */
+export async function failsToShake(client: SecureClient): Promise<boolean> {
+  return await ask(client, { model: 'chat' }).then(
+    () => false,
+    () => true,
+  )
+}
