@@ -14,17 +14,20 @@ COPY package.json package-lock.json ./
 # Registries and their credentials come as a secret of the build (npmrc), authorities as another (ca); neither is kept.
 RUN --mount=type=secret,id=npmrc,target=/run/gw-npmrc \
     --mount=type=secret,id=ca,target=/run/gw-ca.crt \
-    npm ci --omit=dev --ignore-scripts --no-audit --no-fund --userconfig /run/gw-npmrc --cache /tmp/npm
+    npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund --userconfig /run/gw-npmrc --cache /tmp/npm
 COPY . ./
 # What no program loads: types, maps, documents, sources of other runtimes. Then one owner, one mode, one time for all.
 RUN find node_modules -type f \( -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.map' -o -name '*.md' \
       -o -name '*.markdown' -o -name '*.tsbuildinfo' -o -name '.package-lock.json' \) -delete \
  && rm -rf node_modules/.bin node_modules/@types node_modules/undici-types node_modules/zod/src node_modules/ajv/lib \
       node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src \
-      node_modules/@azure/msal-browser node_modules/bintrees/test node_modules/fastify/test \
-      node_modules/js-yaml/dist/browser node_modules/pino/benchmarks node_modules/pino/docs node_modules/pino/examples \
-      node_modules/pino/test \
+      node_modules/@azure/msal-browser node_modules/js-yaml/dist/browser node_modules/yaml/browser \
+      node_modules/*/test node_modules/@*/*/test node_modules/*/benchmark node_modules/*/benchmarks \
+      node_modules/*/docs node_modules/*/examples \
       node_modules/@huggingface/tokenizers/dist/*.cjs node_modules/@huggingface/tokenizers/dist/*.min.mjs \
+      node_modules/@qdrant/*/dist/browser node_modules/@qdrant/*/dist/cjs node_modules/@qdrant/*/dist/es6 \
+      node_modules/chromadb/src node_modules/chromadb/dist/cjs node_modules/chromadb/dist/*.js node_modules/chromadb/dist/cli.mjs \
+      node_modules/typescript \
  && find node_modules/web-streams-polyfill/dist -type f ! -name ponyfill.es2018.js -delete \
  && find node_modules -type d \( -name prebuilds -o -name .github -o -path '*/dist/react-native' -o -path '*/dist/workerd' \) \
       -prune -exec rm -rf {} + \

@@ -1,9 +1,12 @@
-/** Chroma, by version 2 of its API: the collection is looked up once, and asked by its id. */
+/** Chroma, by its official client: the collection is looked up once, and asked by its id. */
+import type { ChromaClient } from 'chromadb'
 import { listOf, recordOf, textOf, valueBelow } from '../json/values.ts'
 import type { Found, OpenVectorStore, Search, StoreSection } from './contract.ts'
-import { bodyOf, HttpStore, pathPart } from './http.ts'
+import { HttpStore, NO_HOST } from './http.ts'
+import { StoreRefusal } from './store-answer.ts'
 
-const DATABASE = '/api/v2/tenants/default_tenant/databases/default_database'
+/** The end of an endpoint that names a database. */
+const DATABASE = /\/api\/v2\/tenants\/([^/]+)\/databases\/([^/]+)\/*$/
 const NOT_FOUND = 404
 
 interface Collection {
@@ -17,75 +20,87 @@ export const openChroma: OpenVectorStore = (section, whole) => new Chroma(sectio
 class Chroma {
   readonly #section: StoreSection
   readonly #http: HttpStore
-  /** The path of the database, below the endpoint. */
-  readonly #database: string
+  readonly #place: { readonly tenant: string; readonly database: string }
   #collection: Collection | undefined
 
   constructor(section: StoreSection, whole: Parameters<OpenVectorStore>[1]) {
-    const { api_key, endpoint } = section
+    const { endpoint, timeout_ms } = section
+    const [named = '', tenant = 'default_tenant', database = 'default_database'] =
+      DATABASE.exec(new URL(endpoint).pathname) ?? []
     this.#section = section
-    this.#http = new HttpStore(section, whole, credentialOf(api_key))
-    this.#database = new URL(endpoint).pathname.includes('/databases/') ? '' : DATABASE
+    this.#place = { tenant: decodeURIComponent(tenant), database: decodeURIComponent(database) }
+    const server = endpoint.replace(/\/+$/, '').slice(0, -named.length || undefined)
+    this.#http = new HttpStore({ endpoint: server, timeout_ms }, whole, needed)
   }
 
   async search(search: Search, signal: AbortSignal): Promise<readonly Found[]> {
     const known = this.#collection
-    const collection = known ?? (await this.#find(signal))
-    const answered = await this.#query(collection, search, signal)
-    // A collection that was made anew has another id.
-    if (answered.status !== NOT_FOUND || known === undefined)
-      return passagesOf(bodyOf(answered), collection)
-    this.#collection = undefined
-    const fresh = await this.#find(signal)
-    return passagesOf(bodyOf(await this.#query(fresh, search, signal)), fresh)
+    try {
+      return await this.#ask(search, signal)
+    } catch (error) {
+      // A collection that was made anew has another id.
+      const isGone = error instanceof StoreRefusal && error.status === NOT_FOUND
+      if (!isGone || known === undefined) throw error
+      this.#collection = undefined
+      return await this.#ask(search, signal)
+    }
   }
 
   close(): void {
     this.#http.close()
   }
 
-  async #find(signal: AbortSignal): Promise<Collection> {
-    const path = `${this.#database}/collections/${pathPart(this.#section.collection)}`
-    const body = bodyOf(await this.#http.ask(path, signal))
-    const id = textOf(body.id)
-    if (id === undefined) throw new Error('its answer makes no sense')
-    this.#collection = { id, space: spaceOf(body.configuration_json) }
-    return this.#collection
+  #ask(search: Search, signal: AbortSignal): Promise<Found[]> {
+    return this.#http.ask(signal, async (fetchOptions) => {
+      const { ChromaClient } = await import('chromadb')
+      const headers = credentialOf(this.#section.api_key)
+      const place = { host: NO_HOST, port: 80, ssl: false, ...this.#place }
+      return await this.#query(new ChromaClient({ ...place, headers, fetchOptions }), search)
+    })
   }
 
-  #query({ id }: Collection, { vector, limit, tenant }: Search, signal: AbortSignal) {
-    const { tenant_field: field } = this.#section
-    return this.#http.ask(`${this.#database}/collections/${pathPart(id)}/query`, signal, {
-      query_embeddings: [Array.from(vector)],
-      n_results: limit,
+  async #query(client: ChromaClient, { vector, limit, tenant }: Search): Promise<Found[]> {
+    const { tenant_field: field, collection: name } = this.#section
+    this.#collection ??= await find(client, name)
+    const { id, space } = this.#collection
+    const { ids, documents, metadatas, distances } = await client.collection(id).query({
+      queryEmbeddings: [Array.from(vector)],
+      nResults: limit,
       ...(field !== undefined && { where: { [field]: { $eq: tenant } } }),
       include: ['documents', 'metadatas', 'distances'],
     })
+    return listOf(ids[0]).map((one, index) => ({
+      id: String(one),
+      score: similarity(Number(listOf(distances[0])[index]), space),
+      payload: { document: listOf(documents[0])[index], ...recordOf(listOf(metadatas[0])[index]) },
+    }))
   }
 }
 
-/** Chroma's cloud reads the first, most proxies before a separate server the second. */
-function credentialOf(key: string | undefined): Readonly<Record<string, string>> {
-  return key === undefined ? {} : { 'x-chroma-token': key, authorization: `Bearer ${key}` }
-}
-
-function spaceOf(configuration: unknown): string {
+async function find(client: ChromaClient, name: string): Promise<Collection> {
+  const { id, configuration } = await client.getCollection({ name })
   const spaces = ['hnsw', 'spann'].map((index) => valueBelow(configuration, index, 'space'))
-  return spaces.map(textOf).find((space) => space !== undefined) ?? 'l2'
+  return { id, space: spaces.map(textOf).find((space) => space !== undefined) ?? 'l2' }
 }
 
-/** Chroma answers with a list for each vector that it was asked about: one. */
-function passagesOf(body: Readonly<Record<string, unknown>>, { space }: Collection): Found[] {
-  const { ids, documents, metadatas, distances } = body
-  if (!Array.isArray(ids)) throw new Error('its answer makes no sense')
-  const [texts, facts, measured] = [documents, metadatas, distances].map((one) =>
-    listOf(listOf(one)[0]),
-  )
-  return listOf(ids[0]).map((id, index) => ({
-    id: String(id),
-    score: similarity(Number(measured?.[index]), space),
-    payload: { document: texts?.[index], ...recordOf(facts?.[index]) },
-  }))
+/**
+ * The client imports modules by the names of embedding functions in a collection's configuration and schema, wherever such a
+ * name leads. So neither reaches it.
+ */
+function needed(body: Readonly<Record<string, unknown>>): object | undefined {
+  const { ids, documents, metadatas, distances, include } = body
+  if (Array.isArray(ids)) return { ids, documents, metadatas, distances, include }
+  const { id, name, tenant, database, configuration_json } = body
+  if (textOf(id) === undefined) return undefined
+  const spaces = ['hnsw', 'spann'].map((index) => {
+    return [index, { space: textOf(valueBelow(configuration_json, index, 'space')) }]
+  })
+  return { id, name, tenant, database, configuration_json: Object.fromEntries(spaces) }
+}
+
+/** Chroma's cloud reads the first, most proxies before a separate server the second. */
+function credentialOf(key: string | undefined): Record<string, string> {
+  return key === undefined ? {} : { 'x-chroma-token': key, authorization: `Bearer ${key}` }
 }
 
 /** Chroma measures distances: 0 is the same. */

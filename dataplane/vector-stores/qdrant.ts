@@ -1,25 +1,42 @@
-/** Qdrant: `POST /collections/{name}/points/query`. */
+/** Qdrant, by its official client: the query of points. */
+import type { QdrantClient } from '@qdrant/js-client-rest'
 import { listOf, recordOf } from '../json/values.ts'
 import type { Found, OpenVectorStore, StoreSection } from './contract.ts'
-import { bodyOf, HttpStore, pathPart } from './http.ts'
+import { HttpStore, NO_HOST } from './http.ts'
 
 export const openQdrant: OpenVectorStore = (section, whole) => {
-  const { api_key } = section
-  const http = new HttpStore(section, whole, api_key === undefined ? {} : { 'api-key': api_key })
-  const path = `/collections/${pathPart(section.collection)}/points/query`
+  const http = new HttpStore(section, whole)
+  let opened: Promise<QdrantClient> | undefined
   return {
     async search({ vector, limit, tenant }, signal) {
+      opened ??= openClient(section)
+      const api = (await opened).api()
       const asked = {
+        collection_name: section.collection,
         query: Array.from(vector),
         ...(section.vector_field !== undefined && { using: section.vector_field }),
         ...filterOf(section, tenant),
         limit,
         with_payload: true,
       }
-      return pointsOf(bodyOf(await http.ask(path, signal, asked)))
+      const { data } = await http.ask(signal, (options) => api.queryPoints(asked, options))
+      return pointsOf(data)
     },
     close: () => http.close(),
   }
+}
+
+/** The package is read with the first search: most gateways have no such store. */
+async function openClient({ api_key }: StoreSection): Promise<QdrantClient> {
+  const { QdrantClient } = await import('@qdrant/js-client-rest')
+  return new QdrantClient({
+    host: NO_HOST,
+    // As a header: given as a key, it would choose https and warn.
+    headers: api_key === undefined ? {} : { 'api-key': api_key },
+    // Otherwise it asks for a version at once, and puts its own signal in place of ours.
+    checkCompatibility: false,
+    timeout: Number.POSITIVE_INFINITY,
+  })
 }
 
 function filterOf({ tenant_field: key }: StoreSection, tenant: string): object {

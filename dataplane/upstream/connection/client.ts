@@ -167,12 +167,19 @@ function forwarding(
   }
 }
 
-type Answer = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>
+export type Handler = Dispatcher.DispatchHandler
+export type Answer = Parameters<Required<Handler>['onResponseStart']>
+type Controller = Answer[0]
 
-// Its type names none of its methods.
-const Decorator = DecoratorHandler as unknown as new (
-  handler: Dispatcher.DispatchHandler,
-) => { onResponseStart(...answer: Answer): void }
+/** Passes on what its heirs do not override. undici's type names none of its methods. */
+export const Decorator = DecoratorHandler as unknown as new (
+  handler: Handler,
+) => {
+  onResponseStart(...answer: Answer): void
+  onResponseData(controller: Controller, chunk: Buffer): void
+  onResponseEnd(controller: Controller, trailers: Answer[2]): void
+  onResponseError(controller: Controller, error: Error): void
+}
 
 class ForwardedHandler extends Decorator {
   override onResponseStart(...answer: Answer): void {

@@ -1,6 +1,6 @@
 /** Classes of failed connections. The codes are Node's, OpenSSL's and undici's. */
 import type { Failure } from '../../providers/contract.ts'
-import { tlsReason } from './tls-reasons.ts'
+import { codeOf, tlsReason } from './tls-reasons.ts'
 
 type ConnectionFailure = 'connect' | 'reset' | 'timeout' | 'malformed' | 'tls'
 
@@ -39,9 +39,9 @@ const BY_CODE: ReadonlyMap<string, ConnectionFailure> = new Map([
 const VERIFICATION = /^(ERR_TLS|ERR_SSL|CERT|CRL|CA|EE|PATH|UNABLE_TO|ERROR_IN)_/
 
 /** The code of the error, or of the error it wraps: proxies and address lists hide the real one. */
-export function failureOf(error: Error & { code?: string }): Failure {
+export function failureOf(error: Error & { code?: unknown }): Failure {
   const cause = innermost(error)
-  const code = cause.code ?? error.code ?? ''
+  const code = codeOf(cause) || codeOf(error)
   const reason = tlsReason(cause)
   const message = `${code || cause.name}: ${reason ?? cause.message}`.slice(0, 500)
   const kind = classOf(code)
@@ -71,9 +71,9 @@ function classOf(code: string): ConnectionFailure {
   return 'reset'
 }
 
-function innermost(error: Error & { code?: string }): Error & { code?: string } {
+function innermost(error: Error & { code?: unknown }): Error & { code?: unknown } {
   const { cause } = error
   if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0]
-  if (cause instanceof Error && !BY_CODE.has(error.code ?? '')) return innermost(cause)
+  if (cause instanceof Error && !BY_CODE.has(codeOf(error))) return innermost(cause)
   return error
 }

@@ -32,9 +32,15 @@ const BY_CODE: Readonly<Record<string, string>> = {
 }
 
 /** undefined where the error's own message is the best there is. */
-export function tlsReason(error: Error & { code?: string; reason?: unknown }): string | undefined {
-  const { code = '', reason } = error
+export function tlsReason(error: Error & { code?: unknown; reason?: unknown }): string | undefined {
+  const { reason } = error
+  const code = codeOf(error)
   if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]
   // OpenSSL's message is a line of its source; the reason is the part that says something.
   return code.startsWith('ERR_SSL') && typeof reason === 'string' ? reason : undefined
+}
+
+/** The code of an abort is a number. */
+export function codeOf({ code }: { readonly code?: unknown }): string {
+  return typeof code === 'string' ? code : ''
 }

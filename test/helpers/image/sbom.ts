@@ -6,8 +6,12 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../../..')
 const FOR_DEVELOPMENT = 'cdx:npm:package:development'
 
+/** A package that is there for its types alone; the image leaves it out, as it does optional ones. */
+const FOR_TYPES = 'typescript'
+
 interface Component {
   readonly name: string
+  readonly scope?: string
   readonly 'bom-ref': string
   readonly properties?: readonly { readonly name: string; readonly value: string }[]
 }
@@ -34,7 +38,9 @@ export function makeBill(): Bill {
   if (status !== 0) throw new Error(`npm sbom ended with ${status}:\n${stderr}`)
   const whole: Bill = JSON.parse(stdout)
   const components = whole.components.filter(
-    ({ properties = [] }) =>
+    ({ name, scope, properties = [] }) =>
+      name !== FOR_TYPES &&
+      scope !== 'optional' &&
       !properties.some(({ name, value }) => name === FOR_DEVELOPMENT && value === 'true'),
   )
   const left = new Set(

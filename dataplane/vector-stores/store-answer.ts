@@ -1,0 +1,88 @@
+/** An answer of a vector store on its way to the client library: whole, bounded, and good, or a failure. */
+import { isRecord, parsed, recordOf, textOf } from '../json/values.ts'
+import { type Answer, Decorator, type Handler } from '../upstream/connection/client.ts'
+import { failureOf } from '../upstream/connection/connection-failures.ts'
+
+const ANSWER_BYTES_MAX = 33_554_432
+/** A thousand passages with their payloads. */
+const VALUES_MAX = 1_000_000
+const REASON_LENGTH_MAX = 500
+/** The client reads every answer as JSON, whatever the store calls it. */
+const HEADERS = { 'content-type': 'application/json' }
+
+/** Keeps the members that a search needs; undefined where they make no sense. */
+export type Reduce = (body: Readonly<Record<string, unknown>>) => object | undefined
+
+export interface Asked {
+  readonly reduce: Reduce | undefined
+  /** The reason that no good answer came. */
+  failure?: Error
+}
+
+/** The store answered, but not with 2xx. */
+export class StoreRefusal extends Error {
+  readonly status: number
+
+  constructor(status: number, body: unknown) {
+    const { message, status: state } = recordOf(body)
+    const reason = textOf(message) ?? textOf(recordOf(state).error)
+    const words = reason === undefined ? '' : `: ${reason.slice(0, REASON_LENGTH_MAX)}`
+    super(`it answered with ${status}${words}`)
+    this.status = status
+  }
+}
+
+type Controller = Answer[0]
+
+export class StoreAnswer extends Decorator {
+  readonly #asked: Asked
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #status = 0
+
+  constructor(handler: Handler, asked: Asked) {
+    super(handler)
+    this.#asked = asked
+  }
+
+  override onResponseStart(...[, status]: Answer): void {
+    this.#status = status
+  }
+
+  override onResponseData(_: Controller, chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > ANSWER_BYTES_MAX) throw this.#failed(new Error('its answer is too long'))
+    this.#chunks.push(chunk)
+  }
+
+  override onResponseEnd(controller: Controller, trailers: Answer[2]): void {
+    const bytes = this.#read()
+    // Nothing is under way any more that the client could pause.
+    const ended = Object.assign(Object.create(controller), { pause() {}, resume() {} })
+    super.onResponseStart(ended, this.#status, HEADERS)
+    super.onResponseData(ended, bytes)
+    super.onResponseEnd(ended, trailers)
+  }
+
+  override onResponseError(controller: Controller, error: Error): void {
+    this.#failed(new Error(failureOf(error).message))
+    super.onResponseError(controller, error)
+  }
+
+  #read(): Buffer {
+    const bytes = Buffer.concat(this.#chunks)
+    const body = parsed(bytes.toString(), VALUES_MAX)
+    const status = this.#status
+    if (status < 200 || status >= 300) throw this.#failed(new StoreRefusal(status, body))
+    const { reduce } = this.#asked
+    const needed = isRecord(body) && reduce !== undefined ? reduce(body) : body
+    if (!isRecord(needed)) throw this.#failed(new Error('its answer makes no sense'))
+    return reduce === undefined ? bytes : Buffer.from(JSON.stringify(needed))
+  }
+
+  /** The first reason is the one that matters. */
+  #failed(error: Error): Error {
+    this.#asked.failure ??= error
+    return error
+  }
+}
