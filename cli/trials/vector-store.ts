@@ -51,9 +51,9 @@ export async function testVectorStore({ store, query, tenant, output }: VectorTe
 
 function linesOf(answer: Answer, asked: string | undefined): string[] {
   const { name, provider, collection, tenant, ok, ms, passages, without_text, failure } = answer
-  const whose = tenant === undefined ? '' : ` of tenant ${tenant}`
-  const found = ok ? `${passages.length} passages${whose}` : 'no answer'
-  const head = `${name} (${provider}, ${collection}): ${found} in ${Math.round(ms)} ms`
+  const whose = tenant === undefined ? 'for every tenant' : `as tenant ${tenant}`
+  const found = ok ? passagesIn(passages.length) : 'no answer'
+  const head = `${name} (${provider}, ${collection}): ${found} in ${Math.round(ms)} ms, asked ${whose}`
   if (failure !== undefined) return [head, `  ${failure}`]
   const lines = passages.map(({ id, score, source, text }) => {
     const from = source === undefined ? '' : `, ${source}`
@@ -63,4 +63,8 @@ function linesOf(answer: Answer, asked: string | undefined): string[] {
   if (passages.length === 0 && tenant !== undefined && asked === undefined)
     lines.push('  name a tenant that has passages with --tenant')
   return [head, ...lines]
+}
+
+function passagesIn(count: number): string {
+  return count === 1 ? '1 passage' : `${count} passages`
 }

@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
-import { OPERATIONS } from './hypothesis.ts'
+import { type AskedOperation, formOf, OPERATIONS } from './hypothesis.ts'
 import { guardrailStatus, upstreamStatus } from './status.ts'
 import { verdictOn } from './verdict.ts'
 
@@ -49,7 +49,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
   return {
     ...(route && { model, route: route.name }),
     ...(verdict && { verdict }),
-    text: textOf(route, gateway),
+    text: textOf(route, operation, gateway),
     ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
     ...(route && { upstreams: upstreamsOf(route, gateway) }),
     ...(route && { guardrails: guardrailsOf(route, gateway) }),
@@ -65,13 +65,13 @@ function tokensOf(text: string | undefined): number | undefined | null {
   return /^\d+$/.test(text) && count >= 1 && count <= TOKENS_MAX ? count : null
 }
 
-function textOf(route: Route | undefined, { active }: Gateway): string {
+function textOf(route: Route | undefined, operation: AskedOperation, { active }: Gateway): string {
   const { configuration, keys } = active.snapshot
   // In a pod the keys are not a part of the configuration.
   const api_keys = [...keys.values()].map(({ record }) => record)
   const section = { ...configuration.gw, api_keys }
-  if (route === undefined) return explain({ ...configuration, gw: section })
-  return explain({ ...configuration, gw: { ...section, routes: [route.section] } })
+  const routes = route === undefined ? section.routes : [route.section]
+  return explain({ ...configuration, gw: { ...section, routes } }, formOf(operation))
 }
 
 /** The answer that the key alone would get. */

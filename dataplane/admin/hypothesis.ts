@@ -13,6 +13,7 @@ import type {
   CompletionsRequest,
   EmbeddingsRequest,
   ModelRequest,
+  Operation,
   RerankRequest,
 } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
@@ -41,6 +42,11 @@ export const OPERATIONS = [
   'rerank',
 ] as const
 export type AskedOperation = (typeof OPERATIONS)[number]
+
+/** Its operation in the inner form. */
+export function formOf(operation: AskedOperation): Operation {
+  return operation === 'responses' || operation === 'messages' ? 'chat' : operation
+}
 
 /** As many characters are counted for a token, and as many tokens for the template of a message. */
 const CHARACTERS_PER_TOKEN = 4

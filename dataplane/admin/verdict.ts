@@ -10,13 +10,14 @@ import { fitting, requireOperation } from '../stages/admit.ts'
 import { match, permit } from '../stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
 import { quoteOf } from '../tokens/quote.ts'
-import { Journey, type Planner } from '../upstream/attempt/journey.ts'
+import { Journey } from '../upstream/attempt/journey.ts'
 import { nextAttempt } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
+import { requireJudges, requireServices } from './services.ts'
 
 export interface Verdict {
   readonly status: number
@@ -78,8 +79,9 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
 }
 
 /** Throws the error of a request that no upstream may be asked. */
-function served(wish: Wish, active: Active, gateway: Planner): Served {
+function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const { request, caller, route, quote, limits } = wish
+  requireServices(request, route, gateway)
   // A copy: a lane counts its requests, and this is not a request.
   const lane = { ...laneOf(route, active) }
   const yields = limits.rules.yields(caller.tenant)
@@ -88,6 +90,7 @@ function served(wish: Wish, active: Active, gateway: Planner): Served {
   const next = nextAttempt(journey)
   const now = gateway.clock.now()
   if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
+  requireJudges(request, route, gateway)
   const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
   const asked = undecided(route, others) ?? [next.candidate]
   const upstreams = asked.map(({ name }) => name).toSorted()

@@ -94,6 +94,14 @@ export class Guard {
     return await this.#sidecar.ask(path, body, read, side === 'input' ? subject.signal : undefined)
   }
 
+  /** The error of a request that it would judge now, where its sidecar is not asked and nothing passes without it. */
+  refusalNow(): GatewayError | undefined {
+    const { breaker } = this.auxiliary
+    const isAsked = breaker.permits(this.#clock.now())
+    if (isAsked || this.section.on_error === 'allow') return undefined
+    return withoutVerdict(this.section.name, 'it keeps failing')
+  }
+
   close(): void {
     this.#sidecar.close()
   }
@@ -103,12 +111,16 @@ export class Guard {
     if (error.outcome === 'left')
       throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
     if (on_error === 'allow') return texts.map(({ text }) => text)
-    throw new GatewayError(
-      'ERR_GW_AUXILIARY_UNAVAILABLE',
-      `Guardrail "${name}" did not give a verdict, and nothing passes without one. Try again later.`,
-      { cause: `guardrail ${name}: ${error.message}`, retryAfterSeconds: 1 },
-    )
+    throw withoutVerdict(name, error.message)
   }
+}
+
+function withoutVerdict(name: string, reason: string): GatewayError {
+  return new GatewayError(
+    'ERR_GW_AUXILIARY_UNAVAILABLE',
+    `Guardrail "${name}" did not give a verdict, and nothing passes without one. Try again later.`,
+    { cause: `guardrail ${name}: ${reason}`, retryAfterSeconds: 1 },
+  )
 }
 
 const UNREDACTED = 'it holds what this guardrail would change'

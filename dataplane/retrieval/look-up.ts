@@ -115,12 +115,22 @@ export function passagesOf(
   })
 }
 
+/** The error of a request that it would look passages up for now, where its store is not asked and `on_error` is fail. */
+export function refusalNow({ section, store }: Retriever, clock: Clock): GatewayError | undefined {
+  const isAsked = store.auxiliary.breaker.permits(clock.now())
+  return isAsked || section.on_error === 'skip' ? undefined : empty(section, 'it keeps failing')
+}
+
 function without({ outcome, message }: AuxiliaryError, { section }: Retriever): readonly [] {
   if (outcome === 'left') throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
   if (section.on_error === 'skip') return []
-  throw new GatewayError(
+  throw empty(section, message)
+}
+
+function empty({ name }: RetrievalSection, reason: string): GatewayError {
+  return new GatewayError(
     'ERR_GW_AUXILIARY_UNAVAILABLE',
-    `Retrieval "${section.name}" gave no passages, and the route does not answer without them. Try again later.`,
-    { cause: `retrieval ${section.name}: ${message}`, retryAfterSeconds: 1 },
+    `Retrieval "${name}" gave no passages, and the route does not answer without them. Try again later.`,
+    { cause: `retrieval ${name}: ${reason}`, retryAfterSeconds: 1 },
   )
 }

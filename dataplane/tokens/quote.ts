@@ -153,13 +153,15 @@ function overflow(
   const window = windowOf(largest)
   if (request.operation !== 'chat') return inputOverflow(window, answer, request)
   const prompt = tokens.at(largest)
-  const asked = `about ${prompt} tokens of messages and ${answer} of max_tokens were asked for`
+  const exact = tokens.areExact([largest])
+  const counted = exact ? `${prompt} tokens` : `about ${prompt} tokens`
+  const asked = `${counted} of messages and ${answer} of max_tokens were asked for`
   const advice = 'shorten the messages or lower max_tokens'
   const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param: 'messages',
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: window },
-    counted: { tokens: prompt, exact: tokens.areExact([largest]) },
+    counted: { tokens: prompt, exact },
   })
 }
 

@@ -34,6 +34,7 @@ const words = (count: number) => [{ role: 'user', content: ' hello'.repeat(count
 test('a prompt that is estimated too long is served where it is counted', async () => {
   const estimated = await front.chat({ model: 'estimated', messages: words(WINDOW - 10) })
   assert.equal(errorOf(estimated).code, 'ERR_GW_CONTEXT_OVERFLOW')
+  assert.match(errorOf(estimated).message, /but about \d+ tokens of messages/)
   // The tables of the encoding may still be loading.
   await until('the prompt is counted', async () => {
     const counted = await front.chat({ model: 'exact', messages: words(WINDOW - 10) })
@@ -41,6 +42,7 @@ test('a prompt that is estimated too long is served where it is counted', async 
   })
   const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
   assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
+  assert.match(errorOf(more).message, /but 107 tokens of messages/)
 })
 
 test('a prompt that is estimated to fit is refused where a tokenizer.json counts more', async () => {

@@ -59,6 +59,20 @@ test('requests to an upstream with another revision are refused, where no other 
   assert.equal(await mismatch('right'), 0)
 })
 
+test('the log names the code of a revision that does not match', async () => {
+  const { process } = front
+  const events = () =>
+    process
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"event":"tokenizer"'))
+      .map((line) => JSON.parse(line))
+  await until('both are logged', () => events().length >= 2)
+  const codes = Object.fromEntries(events().map(({ upstream, code }) => [upstream, code]))
+  assert.equal(codes.wrong, 'ERR_GW_TOKENIZER_MISMATCH')
+  assert.equal(codes.right, undefined)
+})
+
 test('with another candidate it is passed over', async () => {
   const answered = await front.chat({ model: 'spilling' })
   assert.equal(answered.status, 200)
@@ -74,7 +88,10 @@ test('status, explain and the test of upstreams name both revisions', async () =
   assert.match(explained.stdout, /ERR_GW_TOKENIZER_MISMATCH/)
   const tested = await gw('upstream', 'test', '--admin', adminUrl, '--name', 'wrong')
   assert.equal(tested.code, 1)
-  assert.match(tested.stdout, /serves revision aaaaaaaaaaaa, and tokenizer_revision is bbbb/)
+  assert.match(
+    tested.stdout,
+    /revision: tokenizer_mismatch: It serves revision aaaaaaaaaaaa, and tokenizer_revision is bbbb/,
+  )
 })
 
 test('it is asked again once it serves the pinned revision', async () => {

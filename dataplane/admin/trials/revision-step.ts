@@ -6,11 +6,15 @@ import { openPool } from '../../upstream/connection/client.ts'
 import { readModelRevision, stateOf } from '../../upstream/target/model-revision.ts'
 import type { Step } from './trial.ts'
 
+export interface RevisionStep extends Omit<Step, 'failure'> {
+  readonly failure?: { readonly class: 'tokenizer_mismatch'; readonly message: string }
+}
+
 /** undefined where the configuration asks for no revision. A revision that the upstream does not say is no failure. */
 export async function tryRevision(
   settings: UpstreamSettings,
   section: Section,
-): Promise<Step | undefined> {
+): Promise<RevisionStep | undefined> {
   const { tokenizer_revision: pinned, tokenizer_autodetect: isDetected } = settings.section
   if (pinned === undefined && isDetected !== true) return undefined
   const [question] = settings.provider.revisionQuestions ?? LISTED_REVISION
@@ -30,7 +34,7 @@ export async function tryRevision(
       ms,
       asked,
       revision,
-      failure: { class: 'missing', message },
+      failure: { class: 'tokenizer_mismatch', message },
     }
   } finally {
     await pool.destroy()

@@ -4,7 +4,7 @@ import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { ChatRequest } from '../../inner-form.ts'
-import { tryRevision } from './revision-step.ts'
+import { type RevisionStep, tryRevision } from './revision-step.ts'
 import { type Step, tryCompletion, tryCredential, tryHealth } from './trial.ts'
 
 /** A thousand upstreams are not all dialled at once. */
@@ -20,7 +20,7 @@ export interface UpstreamTest {
   readonly ok: boolean
   /** Why it is never asked. */
   readonly disabled?: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly (Step | RevisionStep)[]
 }
 
 /** undefined where no upstream has the name; without a name all of them. */

@@ -227,8 +227,12 @@ function nounOf(path: Path): string {
 
 function boundOf(issue: { origin: string; inclusive?: boolean }, bound: number, side: string) {
   if (issue.inclusive === false) return side === 'least' ? `more than ${bound}` : `under ${bound}`
-  const units: Record<string, string> = { string: ' characters', array: ' entries' }
-  return `at ${side} ${bound}${units[issue.origin] ?? ''}`
+  const units: Record<string, [one: string, more: string]> = {
+    string: [' character', ' characters'],
+    array: [' entry', ' entries'],
+  }
+  const [one, more] = units[issue.origin] ?? ['', '']
+  return `at ${side} ${bound}${bound === 1 ? one : more}`
 }
 
 function outOfBounds(path: Path, value: unknown, bound: string): Finding {

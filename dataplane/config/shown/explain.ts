@@ -1,7 +1,9 @@
 /** A configuration in words: what happens to a request on each route. */
 import { compilePrices, estimateOf } from '../../budgets/price.ts'
 import { answerReserved } from '../../budgets/reserve.ts'
+import type { Operation } from '../../inner-form.ts'
 import { knownWindow } from '../../providers/windows.ts'
+import { isGenerated } from '../../tokens/count.ts'
 import type { Configuration, RouteSection, Section } from '../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
 import {
@@ -12,12 +14,13 @@ import {
 } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 
-export function explain(configuration: Configuration): string {
+export function explain(configuration: Configuration, operation: Operation = 'chat'): string {
   const section = configuration.gw
-  return section.routes.map((route) => explainRoute(section, route)).join('\n\n')
+  return section.routes.map((route) => explainRoute(section, route, operation)).join('\n\n')
 }
 
-function explainRoute(section: Section, route: RouteSection): string {
+function explainRoute(section: Section, route: RouteSection, operation: Operation): string {
+  const isAnswered = isGenerated(operation)
   const lines = [
     ...explainNames(section, route),
     ...explainCallers(section, route),
@@ -25,10 +28,10 @@ function explainRoute(section: Section, route: RouteSection): string {
     ...explainOrder(section, route),
     ...explainAttempts(route),
     ...explainUnsupported(route),
-    ...explainClocks(section, route),
-    ...explainWindow(section, route),
-    ...explainCost(section, route),
-    ...explainAuxiliaries(section, route),
+    ...explainClocks(section, route, isAnswered),
+    ...explainWindow(section, route, isAnswered),
+    ...explainCost(section, route, isAnswered),
+    ...explainAuxiliaries(section, route, operation),
   ]
   return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
@@ -62,7 +65,11 @@ function summarize(names: readonly string[]): string {
   return rest > 0 ? `${shown} and ${rest} more` : shown
 }
 
-function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection): string[] {
+function explainClocks(
+  { gateway, upstreams, slo }: Section,
+  route: RouteSection,
+  isAnswered: boolean,
+): string[] {
   const limits = [
     { seconds: gateway.request_timeout_seconds, source: 'gateway.request_timeout_seconds' },
     ...(route.timeout_seconds === undefined
@@ -79,8 +86,10 @@ function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection
       .join(', ')
   const quiet = Math.min(whole.seconds, silence)
   const then = attemptsMax(route) === 1 ? 'then' : 'then the next attempt, else'
+  const inAll = `time: at most ${whole.seconds} s in all, set by ${whole.source}`
+  if (!isAnswered) return [inAll, `an answer within: ${within(whole.seconds, quiet)}; ${then} 504`]
   return [
-    `time: at most ${whole.seconds} s in all, set by ${whole.source}`,
+    inAll,
     `first content of a stream within: ${within(FIRST_CONTENT_SECONDS, whole.seconds)}; ${then} 504`,
     `an answer that is not a stream within: ${within(whole.seconds, quiet)}`,
     ...(objective === undefined
@@ -93,7 +102,11 @@ function explainClocks({ gateway, upstreams, slo }: Section, route: RouteSection
   ]
 }
 
-function explainWindow({ upstreams, budgets }: Section, route: RouteSection): string[] {
+function explainWindow(
+  { upstreams, budgets }: Section,
+  route: RouteSection,
+  isAnswered: boolean,
+): string[] {
   const names = upstreamsOf(route)
   const windows = upstreams
     .filter(({ name }) => names.includes(name))
@@ -102,8 +115,8 @@ function explainWindow({ upstreams, budgets }: Section, route: RouteSection): st
   const first =
     window === undefined
       ? 'context window: not known here; checked once a runtime tells it'
-      : `context window: prompt and max_tokens up to ${window} tokens, else 400`
-  if (budgets.length === 0) return [first]
+      : `context window: ${isAnswered ? 'prompt and max_tokens' : 'each text'} up to ${window} tokens, else 400`
+  if (budgets.length === 0 || !isAnswered) return [first]
   return [first, explainAnswer(route, window ?? Number.POSITIVE_INFINITY)]
 }
 
@@ -118,22 +131,33 @@ function explainAnswer({ max_tokens_default }: RouteSection, window: number): st
 /** The cost of a sample request at each upstream. */
 const SAMPLE_TOKENS = 1000
 
-function explainCost({ upstreams, pricing }: Section, route: RouteSection): string[] {
+function explainCost(
+  { upstreams, pricing }: Section,
+  route: RouteSection,
+  isAnswered: boolean,
+): string[] {
   if (pricing === undefined) return []
   const prices = compilePrices(pricing)
   const costs = upstreamsOf(route).map((name) => {
     const model = upstreams.find((one) => one.name === name)?.model ?? ''
     const price = prices.get(model)
     if (price === undefined) return `${name} no price for ${model}`
-    const { nanos } = estimateOf(SAMPLE_TOKENS, SAMPLE_TOKENS, price)
+    const { nanos } = estimateOf(SAMPLE_TOKENS, isAnswered ? SAMPLE_TOKENS : 0, price)
     return `${name} ${(nanos / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`
   })
-  return [`cost of ${SAMPLE_TOKENS} prompt and ${SAMPLE_TOKENS} answer tokens: ${costs.join(', ')}`]
+  const answer = isAnswered ? ` and ${SAMPLE_TOKENS} answer` : ''
+  return [`cost of ${SAMPLE_TOKENS} prompt${answer} tokens: ${costs.join(', ')}`]
 }
 
-function explainAuxiliaries(section: Section, { retrieval, guardrails }: RouteSection): string[] {
+function explainAuxiliaries(
+  section: Section,
+  { retrieval, guardrails }: RouteSection,
+  operation: Operation,
+): string[] {
+  // Only conversations are given passages.
+  const searches = operation === 'chat' ? retrieval : []
   return [
-    ...retrieval.flatMap((name) => explainRetrieval(section, name)),
+    ...searches.flatMap((name) => explainRetrieval(section, name)),
     ...(guardrails.length === 0 ? [] : [`judged by guardrails: ${guardrails.join(', ')}`]),
   ]
 }

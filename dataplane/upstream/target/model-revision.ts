@@ -1,5 +1,6 @@
 /** Whether a runtime serves the model revision that its tokenizer is pinned to: asked at the start, and again all the time. */
 import type { Dispatcher } from 'undici'
+import type { ErrorCode } from '../../base/errors.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { parsed } from '../../json/values.ts'
 import { isSameRevision, LISTED_REVISION } from '../../providers/revisions.ts'
@@ -61,9 +62,15 @@ export class ModelRevision {
     if (pinned !== undefined)
       metrics.tokenizerMismatch.at(this.#name).value = this.state === 'mismatch' ? 1 : 0
     if (served === before) return
-    const level = this.state === 'mismatch' ? 'error' : 'info'
-    const facts = { upstream: this.#name, state: this.state, pinned, served }
-    log.event(level, 'tokenizer', wordsOf(this.#name, this.state, served), facts)
+    const isWrong = this.state === 'mismatch'
+    const code = isWrong ? ('ERR_GW_TOKENIZER_MISMATCH' satisfies ErrorCode) : undefined
+    const facts = { upstream: this.#name, state: this.state, pinned, served, ...(code && { code }) }
+    log.event(
+      isWrong ? 'error' : 'info',
+      'tokenizer',
+      wordsOf(this.#name, this.state, served),
+      facts,
+    )
   }
 }
 

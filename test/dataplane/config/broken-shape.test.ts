@@ -79,7 +79,7 @@ const SHAPE: Row[] = [
     yaml: '  routes: [] # here',
     path: 'gw.routes',
     says: 'out of bounds',
-    fix: 'at least 1 entries',
+    fix: 'Give it at least 1 entry.',
   },
   {
     name: 'an endpoint that is no URL',

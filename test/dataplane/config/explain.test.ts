@@ -53,6 +53,29 @@ test('an explanation says who reaches what, in which order, and for how long', (
   }
 })
 
+test('for vectors it speaks of no stream, answer tokens or passages', () => {
+  const { configuration } = load(
+    aDocument(`  pricing: [{model: m, input: 0.5, output: 1.5}]
+  slo: {ttft_p95_ms: 500, window_seconds: 60}
+  budgets: [{tenant: t, tokens_per_day: 5}]
+  vector_stores: [{name: docs, provider: qdrant, endpoint: "http://q", collection: c, shared: true, embedding: {upstream: a}}]
+  retrieval: [{name: docs}]
+  guardrails: [{name: words, endpoint: "http://g"}]
+  routes: [{name: r, strategy: single, primary: a, retrieval: [docs], guardrails: [words]}]`),
+  )
+  assert.ok(configuration)
+  for (const operation of ['embeddings', 'rerank'] as const) {
+    const text = explain(configuration, operation)
+    assert.doesNotMatch(text, /\bstreams?\b|heartbeat|max_tokens|objective|passages|answer token/)
+    assert.match(text, /an answer within: a \d+ s; then 504/)
+    assert.match(text, /each text up to 8192 tokens, else 400/)
+    assert.match(text, /cost of 1000 prompt tokens: a 0\.0005 USD/)
+    assert.match(text, /judged by guardrails: words/)
+  }
+  assert.doesNotMatch(explain(configuration, 'completions'), /passages/)
+  assert.match(explain(configuration), /passages of docs/)
+})
+
 test('the generated JSON schema is up to date', () => {
   const file = new URL('../../../dataplane/config/schema.generated.json', import.meta.url)
   const generated: unknown = JSON.parse(readFileSync(file, 'utf8'))

@@ -179,6 +179,21 @@ test('a sidecar that is gone is refused at once after some failures', async () =
   assert.match(tree.stdout, /guardrail input \(input\): block in \d+ ms: Not here\./)
 })
 
+test('explain foretells a guardrail that is refused at once, and what on_error and its side mean', async () => {
+  const explained = async (model: string, query = '') =>
+    await front.admin(`/explain?model=${model}${query}`)
+  await until('the breaker is open', async () => {
+    await ask('gone', 'hello')
+    const { guardrails, verdict } = await explained('gone')
+    if (guardrails[0].breaker !== 'open') return false
+    assert.deepEqual([verdict.status, verdict.code], [503, 'ERR_GW_AUXILIARY_UNAVAILABLE'])
+    assert.match(verdict.message, /^Guardrail "gone" did not give a verdict/)
+    assert.equal(verdict.retry_after_seconds, 1)
+    return true
+  })
+  assert.equal((await explained('input')).verdict.status, 200)
+})
+
 for (const [path, body, words] of [
   ['messages', { max_tokens: 9, messages: [{ role: 'user', content: 'secret-1' }] }, /\[hidden\]/],
   ['responses', { input: 'secret-1' }, /\[hidden\]/],

@@ -237,18 +237,25 @@ test('gw vector test shows the passages of a question, and why there are none', 
   const found = await vector('--store', 'docs', '--query', 'refunds', '--tenant', 'acme')
   assert.equal(found.code, 0, found.stderr)
   const [head, first] = found.stdout.split('\n')
-  assert.match(head ?? '', /^docs \(qdrant, docs\): 2 passages of tenant acme in \d+ ms$/)
+  assert.match(head ?? '', /^docs \(qdrant, docs\): 2 passages in \d+ ms, asked as tenant acme$/)
   assert.match(
     first ?? '',
     /^ {2}0\.\d{3} {2}refunds, handbook\.md: Refunds are paid within 14 days\.$/,
   )
   const unasked = await vector('--store', 'docs')
-  assert.match(unasked.stdout, /0 passages of tenant test[\s\S]*--tenant/)
+  assert.match(unasked.stdout, /0 passages in \d+ ms, asked as tenant test\n[\s\S]*--tenant/)
   const shared = await vector('--store', 'all', '-o', 'json')
   assert.equal(JSON.parse(shared.stdout).passages.length, 3)
+  assert.match(
+    (await vector('--store', 'all')).stdout,
+    /3 passages in \d+ ms, asked for every tenant/,
+  )
   const failed = await vector('--store', 'gone')
   assert.equal(failed.code, 1)
-  assert.match(failed.stdout, /no answer in \d+ ms\n {2}it answered with 404: Not found/)
+  assert.match(
+    failed.stdout,
+    /no answer in \d+ ms, asked for every tenant\n {2}it answered with 404: Not found/,
+  )
   const unknown = await vector('--store', 'other')
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /There is no vector store "other"/)

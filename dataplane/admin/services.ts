@@ -1,0 +1,41 @@
+/** Whether the services beside the models would be asked for a request now. */
+import type { Route } from '../config/snapshot.ts'
+import type { Gateway } from '../gateway.ts'
+import type { ModelRequest } from '../inner-form.ts'
+import { refusalNow } from '../retrieval/look-up.ts'
+import { isGenerated } from '../tokens/count.ts'
+
+/** Throws the error of the first that is needed before an upstream and is not asked, in the order of requests. */
+export function requireServices(
+  { operation }: ModelRequest,
+  { section }: Route,
+  { guards, retrievals, clock }: Pick<Gateway, 'guards' | 'retrievals' | 'clock'>,
+): void {
+  const judging = guards.of(section).filter((guard) => guard.judges('input'))
+  const inOrder = judging.filter((guard) => !guard.section.parallel)
+  const beside = judging.filter((guard) => guard.section.parallel)
+  // Only conversations are given passages.
+  const retrievers = operation === 'chat' ? retrievals.of(section) : []
+  const errors = [
+    ...inOrder.map((guard) => guard.refusalNow()),
+    ...retrievers.map((retriever) => refusalNow(retriever, clock)),
+    ...beside.map((guard) => guard.refusalNow()),
+  ]
+  throwFirst(errors)
+}
+
+/** Throws the error of the first guardrail that has to judge the answer and is not asked. */
+export function requireJudges(
+  { operation }: ModelRequest,
+  { section }: Route,
+  { guards }: Pick<Gateway, 'guards'>,
+): void {
+  if (!isGenerated(operation)) return
+  const judging = guards.of(section).filter((guard) => guard.judges('output'))
+  throwFirst(judging.map((guard) => guard.refusalNow()))
+}
+
+function throwFirst(errors: readonly (Error | undefined)[]): void {
+  const first = errors.find((error) => error !== undefined)
+  if (first !== undefined) throw first
+}
