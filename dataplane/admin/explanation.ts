@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { mayUse } from '../stages/match.ts'
-import { type AskedOperation, formOf, OPERATIONS } from './hypothesis.ts'
+import { type AskedOperation, kindOf, OPERATIONS } from './hypothesis.ts'
 import { guardrailStatus, upstreamStatus } from './status.ts'
 import { verdictOn } from './verdict.ts'
 
@@ -71,7 +71,7 @@ function textOf(route: Route | undefined, operation: AskedOperation, { active }:
   const api_keys = [...keys.values()].map(({ record }) => record)
   const section = { ...configuration.gw, api_keys }
   const routes = route === undefined ? section.routes : [route.section]
-  return explain({ ...configuration, gw: { ...section, routes } }, formOf(operation))
+  return explain({ ...configuration, gw: { ...section, routes } }, kindOf(operation))
 }
 
 /** The answer that the key alone would get. */

@@ -8,16 +8,16 @@ import { GatewayError } from '../base/errors.ts'
 import { parseRequest } from '../body/request.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
+import type { Kind } from '../config/shown/explain.ts'
 import type {
   ChatRequest,
   CompletionsRequest,
   EmbeddingsRequest,
   ModelRequest,
-  Operation,
   RerankRequest,
 } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
-import { promptTokensMax } from '../tokens/count.ts'
+import { isGenerated, promptTokensMax } from '../tokens/count.ts'
 
 /** The caller and the size of the request; a missing value limits nothing. */
 export interface Hypothesis {
@@ -43,9 +43,10 @@ export const OPERATIONS = [
 ] as const
 export type AskedOperation = (typeof OPERATIONS)[number]
 
-/** Its operation in the inner form. */
-export function formOf(operation: AskedOperation): Operation {
-  return operation === 'responses' || operation === 'messages' ? 'chat' : operation
+export function kindOf(operation: AskedOperation): Kind {
+  const isConversation =
+    operation !== 'completions' && operation !== 'embeddings' && operation !== 'rerank'
+  return { isConversation, isGenerated: isConversation || isGenerated(operation) }
 }
 
 /** As many characters are counted for a token, and as many tokens for the template of a message. */

@@ -7,7 +7,7 @@ const ANSWER_BYTES_MAX = 33_554_432
 /** A thousand passages with their payloads. */
 const VALUES_MAX = 1_000_000
 const REASON_LENGTH_MAX = 500
-/** The client reads every answer as JSON, whatever the store calls it. */
+/** The client reads every answer as JSON: the store may call it otherwise. */
 const HEADERS = { 'content-type': 'application/json' }
 
 /** Keeps the members that a search needs; undefined where they make no sense. */

@@ -1,9 +1,7 @@
 /** A configuration in words: what happens to a request on each route. */
 import { compilePrices, estimateOf } from '../../budgets/price.ts'
 import { answerReserved } from '../../budgets/reserve.ts'
-import type { Operation } from '../../inner-form.ts'
 import { knownWindow } from '../../providers/windows.ts'
-import { isGenerated } from '../../tokens/count.ts'
 import type { Configuration, RouteSection, Section } from '../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
 import {
@@ -14,13 +12,22 @@ import {
 } from './explain-attempts.ts'
 import { explainTenants } from './explain-tenants.ts'
 
-export function explain(configuration: Configuration, operation: Operation = 'chat'): string {
-  const section = configuration.gw
-  return section.routes.map((route) => explainRoute(section, route, operation)).join('\n\n')
+/** The traits of an operation that change what happens to a request. */
+export interface Kind {
+  /** A model generates an answer, also as a stream. */
+  readonly isGenerated: boolean
+  /** Passages are looked up for it. */
+  readonly isConversation: boolean
 }
 
-function explainRoute(section: Section, route: RouteSection, operation: Operation): string {
-  const isAnswered = isGenerated(operation)
+const CHAT: Kind = { isGenerated: true, isConversation: true }
+
+export function explain(configuration: Configuration, kind = CHAT): string {
+  const section = configuration.gw
+  return section.routes.map((route) => explainRoute(section, route, kind)).join('\n\n')
+}
+
+function explainRoute(section: Section, route: RouteSection, kind: Kind): string {
   const lines = [
     ...explainNames(section, route),
     ...explainCallers(section, route),
@@ -28,10 +35,10 @@ function explainRoute(section: Section, route: RouteSection, operation: Operatio
     ...explainOrder(section, route),
     ...explainAttempts(route),
     ...explainUnsupported(route),
-    ...explainClocks(section, route, isAnswered),
-    ...explainWindow(section, route, isAnswered),
-    ...explainCost(section, route, isAnswered),
-    ...explainAuxiliaries(section, route, operation),
+    ...explainClocks(section, route, kind),
+    ...explainWindow(section, route, kind),
+    ...explainCost(section, route, kind),
+    ...explainAuxiliaries(section, route, kind),
   ]
   return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
@@ -68,7 +75,7 @@ function summarize(names: readonly string[]): string {
 function explainClocks(
   { gateway, upstreams, slo }: Section,
   route: RouteSection,
-  isAnswered: boolean,
+  { isGenerated }: Kind,
 ): string[] {
   const limits = [
     { seconds: gateway.request_timeout_seconds, source: 'gateway.request_timeout_seconds' },
@@ -87,7 +94,7 @@ function explainClocks(
   const quiet = Math.min(whole.seconds, silence)
   const then = attemptsMax(route) === 1 ? 'then' : 'then the next attempt, else'
   const inAll = `time: at most ${whole.seconds} s in all, set by ${whole.source}`
-  if (!isAnswered) return [inAll, `an answer within: ${within(whole.seconds, quiet)}; ${then} 504`]
+  if (!isGenerated) return [inAll, `an answer within: ${within(whole.seconds, quiet)}; ${then} 504`]
   return [
     inAll,
     `first content of a stream within: ${within(FIRST_CONTENT_SECONDS, whole.seconds)}; ${then} 504`,
@@ -105,7 +112,7 @@ function explainClocks(
 function explainWindow(
   { upstreams, budgets }: Section,
   route: RouteSection,
-  isAnswered: boolean,
+  { isGenerated }: Kind,
 ): string[] {
   const names = upstreamsOf(route)
   const windows = upstreams
@@ -115,8 +122,8 @@ function explainWindow(
   const first =
     window === undefined
       ? 'context window: not known here; checked once a runtime tells it'
-      : `context window: ${isAnswered ? 'prompt and max_tokens' : 'each text'} up to ${window} tokens, else 400`
-  if (budgets.length === 0 || !isAnswered) return [first]
+      : `context window: ${isGenerated ? 'prompt and max_tokens' : 'each text'} up to ${window} tokens, else 400`
+  if (budgets.length === 0 || !isGenerated) return [first]
   return [first, explainAnswer(route, window ?? Number.POSITIVE_INFINITY)]
 }
 
@@ -134,7 +141,7 @@ const SAMPLE_TOKENS = 1000
 function explainCost(
   { upstreams, pricing }: Section,
   route: RouteSection,
-  isAnswered: boolean,
+  { isGenerated }: Kind,
 ): string[] {
   if (pricing === undefined) return []
   const prices = compilePrices(pricing)
@@ -142,20 +149,19 @@ function explainCost(
     const model = upstreams.find((one) => one.name === name)?.model ?? ''
     const price = prices.get(model)
     if (price === undefined) return `${name} no price for ${model}`
-    const { nanos } = estimateOf(SAMPLE_TOKENS, isAnswered ? SAMPLE_TOKENS : 0, price)
+    const { nanos } = estimateOf(SAMPLE_TOKENS, isGenerated ? SAMPLE_TOKENS : 0, price)
     return `${name} ${(nanos / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`
   })
-  const answer = isAnswered ? ` and ${SAMPLE_TOKENS} answer` : ''
+  const answer = isGenerated ? ` and ${SAMPLE_TOKENS} answer` : ''
   return [`cost of ${SAMPLE_TOKENS} prompt${answer} tokens: ${costs.join(', ')}`]
 }
 
 function explainAuxiliaries(
   section: Section,
   { retrieval, guardrails }: RouteSection,
-  operation: Operation,
+  { isConversation }: Kind,
 ): string[] {
-  // Only conversations are given passages.
-  const searches = operation === 'chat' ? retrieval : []
+  const searches = isConversation ? retrieval : []
   return [
     ...searches.flatMap((name) => explainRetrieval(section, name)),
     ...(guardrails.length === 0 ? [] : [`judged by guardrails: ${guardrails.join(', ')}`]),

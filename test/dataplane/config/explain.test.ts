@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { kindOf } from '../../../dataplane/admin/hypothesis.ts'
 import { makeJsonSchema } from '../../../dataplane/config/schema/json-schema.ts'
 import { explain } from '../../../dataplane/config/shown/explain.ts'
 import { listBelow, valueBelow } from '../../../dataplane/json/values.ts'
@@ -65,14 +66,16 @@ test('for vectors it speaks of no stream, answer tokens or passages', () => {
   )
   assert.ok(configuration)
   for (const operation of ['embeddings', 'rerank'] as const) {
-    const text = explain(configuration, operation)
+    const text = explain(configuration, kindOf(operation))
     assert.doesNotMatch(text, /\bstreams?\b|heartbeat|max_tokens|objective|passages|answer token/)
     assert.match(text, /an answer within: a \d+ s; then 504/)
     assert.match(text, /each text up to 8192 tokens, else 400/)
     assert.match(text, /cost of 1000 prompt tokens: a 0\.0005 USD/)
     assert.match(text, /judged by guardrails: words/)
   }
-  assert.doesNotMatch(explain(configuration, 'completions'), /passages/)
+  const completions = explain(configuration, kindOf('completions'))
+  assert.match(completions, /first content of a stream/)
+  assert.doesNotMatch(completions, /passages/)
   assert.match(explain(configuration), /passages of docs/)
 })
 
