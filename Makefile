@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image package release sbom manifests check generate bench bench-peers test-clients new-provider new-api
+  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench bench-peers test-clients new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ new-provider: ready ## begin a provider from its template, with fixtures; NAME=x
 new-api: ready ## begin an API for clients from its template, with a test; NAME=x
 	@node_modules/.bin/node test/templates/new.ts api $(NAME)
 	@node_modules/.bin/biome check --write --log-level=none dataplane/apis
+
+site: ready ## make a site of all documents in .cache/site
+	@npm run --silent site
 
 check: ready ## format, lint, types, unused code, and the rules of the tree
 	@npm run --silent check

@@ -36,20 +36,6 @@ for (const [what, text] of [
   })
 }
 
-test('every command of the README is one, with these options', async () => {
-  const lines = README.match(/(?<=^npx gw ).*?(?= *(#|$))/gm) ?? []
-  assert.ok(lines.length >= 6)
-  for (const line of lines) {
-    const words = line.split(' ')
-    const options = words.filter((word) => word.startsWith('-'))
-    const command = options[0] === undefined ? words : words.slice(0, words.indexOf(options[0]))
-    const { code, stdout } = await gw(...command, '--help')
-    assert.equal(code, 0, line)
-    assert.ok(stdout.startsWith(`Usage: gw ${command.join(' ')} `), line)
-    for (const option of options) assert.ok(stdout.includes(option), `${line}: ${option}`)
-  }
-})
-
 test('every target of the README is in the Makefile and explained there', () => {
   const targets = README.match(/(?<=(^|`)make )[a-z0-9-]+/gm) ?? []
   assert.ok(targets.length >= 6)

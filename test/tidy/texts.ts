@@ -1,6 +1,6 @@
-/** Texts for people: plain English, the words of the glossary, links that lead somewhere. */
+/** Texts for people: plain English, the words of the glossary. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clumsyPhrase, REWRITTEN } from './phrases.ts'
@@ -45,14 +45,4 @@ test('a phrase that makes a reader stop is found, and plain sentences are not', 
   ]
   for (const line of clumsy) assert.notEqual(clumsyPhrase(line), undefined, line)
   for (const line of plain) assert.equal(clumsyPhrase(line), undefined, line)
-})
-
-test('links of pages lead to files', () => {
-  const front = { path: 'README.md', text: readFileSync(join(ROOT, 'README.md'), 'utf8') }
-  for (const { path, text } of [front, ...sources]) {
-    if (!path.endsWith('.md')) continue
-    for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)\s#]+)[^)]*\)/g)) {
-      assert.ok(existsSync(join(ROOT, path, '..', link)), `${path}: ${link} is not there`)
-    }
-  }
 })
