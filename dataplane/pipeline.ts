@@ -136,6 +136,7 @@ export async function serve(
       request: assembly?.request ?? guarded.request,
       inspector: guarded.inspector,
       difficulty,
+      client: visit.call.incoming,
       dialect,
       ids,
       receivedAt,

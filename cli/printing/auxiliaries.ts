@@ -1,7 +1,7 @@
 /** The services beside the models in a gateway's status: guardrails, vector stores, and the classifiers that judge by meaning. */
 import { z } from 'zod'
-import { BREAKER, breakerLines } from './breakers-text.ts'
 import { printLine, printTable } from './output.ts'
+import { BREAKER, breakerLines } from './upstreams-text.ts'
 
 export const GuardrailStatus = z.looseObject({
   name: z.string(),

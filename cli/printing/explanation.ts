@@ -1,9 +1,9 @@
 /** The answer of the admin API to `gw explain`, as far as a table shows it. */
 import { z } from 'zod'
 import { GuardrailStatus } from './auxiliaries.ts'
-import { BREAKER } from './breakers-text.ts'
 import { TenantLimits } from './limits-table.ts'
 import { TOKENS } from './tokens-text.ts'
+import { BREAKER, ENDPOINTS } from './upstreams-text.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
@@ -13,6 +13,7 @@ const Upstream = z.looseObject({
   in_flight: z.number(),
   queue: z.union([z.number(), z.string()]),
   ...TOKENS,
+  ...ENDPOINTS,
 })
 
 const Rights = z.looseObject({

@@ -10,9 +10,9 @@ import {
   printVectorStores,
   VectorStoreStatus,
 } from '../printing/auxiliaries.ts'
-import { BREAKER, breakerLines } from '../printing/breakers-text.ts'
 import { paint, printLine, printTable } from '../printing/output.ts'
 import { countedText, TOKENS, tokensLines } from '../printing/tokens-text.ts'
+import { BREAKER, breakerLines, ENDPOINTS, endpointLines } from '../printing/upstreams-text.ts'
 import type { Seen } from './seen.ts'
 
 const Upstream = z.looseObject({
@@ -23,6 +23,7 @@ const Upstream = z.looseObject({
   ...BREAKER,
   in_flight: z.number(),
   ...TOKENS,
+  ...ENDPOINTS,
 })
 
 const Reload = z.looseObject({
@@ -116,6 +117,7 @@ function print(admin: string, seen: Status): void {
       countedText(one),
     ]),
   )
+  for (const line of endpointLines(upstreams)) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   printIssuers(seen)
   printGuardrails(seen.guardrails)

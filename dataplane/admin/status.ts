@@ -67,6 +67,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
     ...credentialStatus(state.credential),
     in_flight: inFlight,
     queue: state.reportedQueue ?? 'own requests in flight',
+    ...(state.endpoints !== undefined && { endpoints: state.endpoints.list(now) }),
     tokens: countingStatus(target),
   }
 }

@@ -145,6 +145,7 @@ export class Embeddings {
       upstream,
       target,
       permit,
+      endpoint: state.endpoints?.choose([], undefined, clock.now()),
       maxTokens: undefined,
       metered: new Meter().begin(name, settings.model),
       gateway: this.#world,

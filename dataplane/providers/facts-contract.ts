@@ -38,6 +38,8 @@ export interface QueueGauges {
   /** The first one reported is taken. */
   readonly waiting: readonly Gauge[]
   readonly running: readonly Gauge[]
+  /** The used part of the memory for conversations, from 0 to 1. */
+  readonly kvShare?: readonly Gauge[]
   /** Whether `/metrics` needs the credential; no other runtime is shown it. */
   readonly needsCredential?: boolean
 }

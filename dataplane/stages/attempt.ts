@@ -13,15 +13,16 @@ import { type Continued, idsFor } from '../telemetry/correlation.ts'
 import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
 import { isLacking, noteLacking } from '../upstream/answer/lacking-wires.ts'
 import { Attempt } from '../upstream/attempt/attempt.ts'
-import { Batch } from '../upstream/attempt/batch.ts'
+import { type Batch, batchOf } from '../upstream/attempt/batch.ts'
 import { closeEntry, openEntry, shownNames } from '../upstream/attempt/entry.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
 import type { AttemptParts, Outcome, Runner } from '../upstream/attempt/parts.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool-request.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
-import { unservedError } from '../upstream/attempt/unserved.ts'
+import { unreachedError, unservedError } from '../upstream/attempt/unserved.ts'
 import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
+import type { Client } from '../upstream/endpoints/affinity-key.ts'
 import type { Target } from '../upstream/target/targets.ts'
 import { expected } from '../upstream/target/vectors.ts'
 import { type Pair, pairOf } from '../wires.ts'
@@ -49,6 +50,8 @@ export interface Asked {
   readonly witness: Witness
   /** How hard the prompt is, where the route asks for that. */
   readonly difficulty: number | undefined
+  /** Says what endpoint a request belongs to; absent: its body alone does. */
+  readonly client?: Client
 }
 
 type Terms = Pick<
@@ -73,7 +76,8 @@ export async function attempt(
     if (next.kind === 'none') throw endOf(next.why, way)
     // An attempt that begins when the time is up would only hurt the upstream's breaker.
     if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
-    if (next.repeat) {
+    if (next.elsewhere) journey.moves(next.candidate)
+    else if (next.repeat) {
       await journey.pause(next.candidate, totalAt, presence)
       if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
     }
@@ -222,7 +226,8 @@ function begin(
   const now = gateway.clock.now()
   const permit = state.breaker.permit(now)
   if (permit === undefined) return undefined
-  const entry = openEntry(name, now - asked.receivedAt)
+  const endpoint = journey.place(target, asked.client)
+  const entry = openEntry(name, now - asked.receivedAt, endpoint?.shown)
   entry.dropped = shownNames(dropped)
   entry.left_out = shownNames(upstream.leftOut)
   witness.began(entry)
@@ -233,29 +238,17 @@ function begin(
     upstream,
     target,
     permit,
+    endpoint,
     maxTokens,
     metered: meter.begin(name, settings.model),
     gateway,
     totalAt,
     repeats: journey.hasCounted(target),
   }
-  const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked)
+  const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked.dialect)
   presence.begin(one)
   one.send(idsFor(asked.ids, settings, entry))
   return { one, entry }
-}
-
-/** Only embeddings come in batches. Vectors hold no words, so there is nothing to inspect. */
-function batchOf(
-  parts: AttemptParts,
-  calls: NonNullable<Encoded['calls']>,
-  { dialect }: Asked,
-): Batch {
-  const { operations } = parts.target.settings.provider
-  const { embeddings: operation } = operations
-  if (dialect.operation !== 'embeddings' || operation === undefined)
-    throw new Error('only embeddings come in batches')
-  return new Batch(parts, calls, { dialect: dialect as Dialect<'embeddings'>, operation })
 }
 
 function inspected(
@@ -280,6 +273,8 @@ function conclude({ one, entry }: Running, outcome: Outcome, { asked, gateway }:
 function endOf(why: Ending, way: Way): GatewayError {
   const { journey, terms, gateway } = way
   const { last, unable } = journey
+  if (last !== undefined && journey.unreached > 0)
+    return unreachedError(last.target.name, journey.unreached)
   if (last !== undefined) return refusalOf(last.failure, last.target.name)
   if (unable !== undefined && !terms.lane.targets.some((target) => takes(target, way)))
     return unable

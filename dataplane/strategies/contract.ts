@@ -13,6 +13,8 @@ export interface Candidate {
   readonly inFlight: number
   /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
   readonly reportedQueue: number | undefined
+  /** Endpoints that share them; absent: one. */
+  readonly replicas?: number
 }
 
 export interface Choice<C extends Candidate> {

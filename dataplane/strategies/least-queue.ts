@@ -17,10 +17,10 @@ export const leastQueue: Strategy = {
 /**
  * The report is as old as the last scrape; the own requests in flight are exact and follow at once
  * what this replica has sent since, so that a burst between two scrapes does not all go to the same
- * upstream.
+ * upstream. Replicas share the work, so the queue of each of them counts.
  */
 function loadOf(candidate: Candidate): number {
-  return (candidate.reportedQueue ?? 0) + candidate.inFlight
+  return ((candidate.reportedQueue ?? 0) + candidate.inFlight) / (candidate.replicas ?? 1)
 }
 
 /**

@@ -87,6 +87,17 @@ export const METRICS = {
     'Requests of this replica in flight to the upstream.',
     'upstream',
   ),
+  endpoints: gauge(
+    'gw_upstream_endpoints',
+    'Endpoints of the upstream, by state; absent where it has its name alone.',
+    'upstream',
+    'state',
+  ),
+  endpointFailures: counter(
+    'gw_upstream_endpoint_failures_total',
+    'Failures that took an endpoint of the upstream out for a while.',
+    'upstream',
+  ),
   queueDepth: gauge(
     'gw_upstream_queue_depth',
     'Waiting and running requests the runtime reported last.',

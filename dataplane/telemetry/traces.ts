@@ -3,6 +3,8 @@ import type { ShownPassage } from '../retrieval/passages.ts'
 
 export interface AttemptTrace {
   readonly upstream: string
+  /** The address that was asked, where the upstream has several. */
+  readonly endpoint?: string | undefined
   /** Milliseconds since the request's headers arrived. */
   readonly started_ms: number
   /** When its answer could be committed to, or it had failed. */

@@ -38,7 +38,11 @@ export interface FakeUpstream {
   close(): Promise<void>
 }
 
-export async function startUpstream(reply: Reply = whole()): Promise<FakeUpstream> {
+/** `at`: another address of this machine, and a port. */
+export async function startUpstream(
+  reply: Reply = whole(),
+  { host, port }: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+): Promise<FakeUpstream> {
   const server = createServer((incoming, outgoing) => void take(incoming, outgoing))
   const upstream = {
     url: '',
@@ -74,10 +78,10 @@ export async function startUpstream(reply: Reply = whole()): Promise<FakeUpstrea
       outgoing.destroy()
     }
   }
-  server.listen(0, '127.0.0.1')
+  server.listen(port, host)
   await once(server, 'listening')
   // A server that listens on a port has an address of this kind.
-  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  upstream.url = `http://${host}:${(server.address() as AddressInfo).port}`
   return upstream
 }
 

@@ -113,7 +113,8 @@ async function printExplanation(answer: ExplainAnswer): Promise<void> {
       countedText(one),
     ])
     printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE', 'TOKENS'], rows)
-    const { breakerLines } = await import('../../printing/breakers-text.ts')
+    const { breakerLines, endpointLines } = await import('../../printing/upstreams-text.ts')
+    for (const line of endpointLines(upstreams)) printLine(line)
     for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   }
   const { printGuardrails } = await import('../../printing/auxiliaries.ts')

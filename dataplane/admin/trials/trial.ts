@@ -18,7 +18,7 @@ import { probe } from '../../upstream/target/probe.ts'
 import { pairOf } from '../../wires.ts'
 
 export interface Step {
-  readonly step: 'health' | 'credential' | 'revision' | 'completion'
+  readonly step: 'health' | 'endpoints' | 'credential' | 'revision' | 'completion'
   readonly ok: boolean
   readonly ms: number
   /** A step of the trial and its outcome. */

@@ -4,6 +4,7 @@ import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { ChatRequest } from '../../inner-form.ts'
+import { tryEndpoints } from './endpoints-step.ts'
 import { type RevisionStep, tryRevision } from './revision-step.ts'
 import { type Step, tryCompletion, tryCredential, tryHealth } from './trial.ts'
 
@@ -45,13 +46,16 @@ async function testOf(settings: UpstreamSettings, { active, env }: Gateway): Pro
   if (disabled !== undefined) return { ...facts, ok: false, disabled, steps: [] }
   const { section } = active.snapshot
   const health = await tryHealth(settings, section)
+  const endpoints = await tryEndpoints(settings, section)
   const fetched = await tryCredential(settings, env)
   const revision = await tryRevision(settings, section)
   const completion =
     fetched?.step.ok === false
       ? undefined
       : await tryCompletion(aQuestion(model), fetched?.settings ?? settings, section)
-  const steps = [health, fetched?.step, revision, completion].filter((step) => step !== undefined)
+  const steps = [health, endpoints, fetched?.step, revision, completion].filter(
+    (step) => step !== undefined,
+  )
   return { ...facts, ok: steps.every(({ ok }) => ok), steps }
 }
 

@@ -21,6 +21,7 @@ import { priceChecks } from './tenants/prices.ts'
 import { addressChecks } from './upstreams/addresses.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
+import { endpointChecks } from './upstreams/endpoints.ts'
 import { probeChecks } from './upstreams/probes.ts'
 import { upstreamChecks } from './upstreams/upstreams.ts'
 import { vectorStoreChecks } from './vector-stores.ts'
@@ -33,6 +34,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...duplicateChecks,
   ...embeddingsChecks,
   ...egressChecks,
+  ...endpointChecks,
   ...issuerChecks,
   ...keyChecks,
   ...limitChecks,

@@ -83,12 +83,35 @@ const QueueMetrics = z.strictObject({
 /** `timeout_seconds` of a stream, if it is absent. Another answer is silent until it is whole, so it has no such limit. */
 export const FIRST_CONTENT_SECONDS = 30
 
+const ENDPOINTS = ['url', 'dns'] as const
+const BALANCES = ['least', 'affinity'] as const
+
 export const Upstream = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
   provider: z.enum(PROVIDER_NAMES).describe('Software or API at the endpoint.'),
   endpoint: url()
     .optional()
     .describe('Base URL, with or without /v1. Required for self-hosted runtimes.'),
+  endpoints: z
+    .enum(ENDPOINTS)
+    .optional()
+    .describe(
+      'Where requests go: url is the endpoint itself; dns is each address of its name, with connections apart. ' +
+        'Default: url.',
+    ),
+  balance: z
+    .enum(BALANCES)
+    .optional()
+    .describe(
+      'How one of several endpoints is chosen: least takes the less loaded of two; affinity sends the requests of a ' +
+        'conversation to the same one. Default: least.',
+    ),
+  balance_header: text()
+    .max(128)
+    .optional()
+    .describe(
+      'Header of the client that names a conversation for balance: affinity. Default: x-session-id.',
+    ),
   model: text().describe('The model served there or asked for.'),
   weight: z
     .number()
@@ -111,11 +134,11 @@ export const Upstream = z.strictObject({
   max_queue_depth: count(1_000_000)
     .optional()
     .describe(
-      'Requests in flight to this upstream from one replica; above it the upstream is full.',
+      'Requests in flight to this upstream from one replica, or to each of its endpoints; above it the upstream is full.',
     ),
   max_connections: count(100_000)
     .optional()
-    .describe('Connections of one replica to this upstream.'),
+    .describe('Connections of one replica to this upstream, or to each of its endpoints.'),
   api_key: text()
     .optional()
     .describe('Credential as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}; never a literal.'),

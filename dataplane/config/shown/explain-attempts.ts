@@ -105,11 +105,16 @@ function showUpstream({ upstreams }: Section, name: string): string {
 
 function traitsOf(upstream: UpstreamSection): string[] {
   const { provider, model, max_queue_depth, circuit_breaker } = upstream
+  const hasSeveral = (upstream.endpoints ?? 'url') !== 'url'
+  const balance = upstream.balance === 'affinity' ? 'by conversation one' : 'the less loaded'
   const failures = circuit_breaker?.failure_threshold ?? 5
   const pause = circuit_breaker?.open_duration_seconds ?? 30
   return [
     `${provider} ${model}`,
-    max_queue_depth === undefined ? 'no queue limit' : `full at ${max_queue_depth} in flight`,
+    ...(hasSeveral ? [`${balance} of the addresses of its name`] : []),
+    max_queue_depth === undefined
+      ? 'no queue limit'
+      : `full at ${max_queue_depth} in flight${hasSeveral ? ' each' : ''}`,
     `out for ${pause} s after ${failures} failures`,
   ]
 }

@@ -45,5 +45,6 @@ export const facts: ProviderFacts = {
   queueGauges: {
     waiting: [{ metric: 'sglang:num_queue_reqs', labels: TOTAL }],
     running: [{ metric: 'sglang:num_running_reqs', labels: TOTAL }],
+    kvShare: [{ metric: 'sglang:token_usage', labels: TOTAL }],
   },
 }

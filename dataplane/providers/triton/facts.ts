@@ -14,5 +14,11 @@ export const facts: ProviderFacts = {
       { metric: 'nv_inference_pending_request_count' },
     ],
     running: [{ metric: 'nv_trt_llm_request_metrics', labels: { request_type: 'active' } }],
+    kvShare: [
+      {
+        metric: 'nv_trt_llm_kv_cache_block_metrics',
+        labels: { kv_cache_block_type: 'fraction' },
+      },
+    ],
   },
 }

@@ -20,5 +20,6 @@ export const facts: ProviderFacts = {
   queueGauges: {
     waiting: [{ metric: 'vllm:num_requests_waiting' }],
     running: [{ metric: 'vllm:num_requests_running' }],
+    kvShare: [{ metric: 'vllm:kv_cache_usage_perc' }, { metric: 'vllm:gpu_cache_usage_perc' }],
   },
 }

@@ -14,7 +14,7 @@ import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
 import { poolRequestOf } from './pool-request.ts'
-import { reasonOf, verdictOn } from './verdict.ts'
+import { blamesEndpoint, reasonOf, verdictOn } from './verdict.ts'
 
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
@@ -45,6 +45,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     const clocks = { firstMs: request.stream ? timeoutMs : wholeTimeoutMs, idleMs, totalAt }
     this.#exchange = new Exchange(this, clocks, gateway.clock, gateway.deadlines)
     target.state.inFlight++
+    if (parts.endpoint !== undefined) parts.endpoint.inFlight++
   }
 
   send(ids: Continued): void {
@@ -68,14 +69,16 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
     this.#settings = settings
     this.#sent = poolRequestOf(this.#parts, settings, ids)
-    target.state.pool.dispatch(this.#sent, this.#exchange)
+    const { endpoint = target.state } = this.#parts
+    endpoint.pool.dispatch(this.#sent, this.#exchange)
   }
 
   /** The same attempt: it counts neither as a repeat nor against the breaker. */
   resend(): void {
-    this.#parts.gateway.metrics.resends.at(this.#parts.target.name).value++
+    const { gateway, target, endpoint = target.state } = this.#parts
+    gateway.metrics.resends.at(target.name).value++
     // Only what was sent can come back.
-    this.#parts.target.state.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
+    endpoint.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
   }
 
   /** The client left, or the request is refused: the upstream learns it at once, and the attempt has not failed. */
@@ -152,7 +155,9 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   released(): void {
-    this.#parts.target.state.inFlight--
+    const { target, endpoint } = this.#parts
+    target.state.inFlight--
+    if (endpoint !== undefined) endpoint.inFlight--
   }
 
   opened(failure: Breakage | undefined): void {
@@ -267,6 +272,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   /** `shown` holds nothing that was sent to prove ourselves. */
   #blame(shown: Failure): void {
     const { target, gateway, totalAt } = this.#parts
+    if (blamesEndpoint(shown, this.#parts, this.#status)) {
+      this.#judge('neutral')
+      return
+    }
     const verdict = verdictOn(shown, {
       ...this.#parts,
       isTimeUp: gateway.clock.now() >= totalAt,
@@ -280,7 +289,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #judge(verdict: 'success' | 'failure' | 'neutral'): void {
     if (this.#judged) return
     this.#judged = true
-    const { permit, target, gateway } = this.#parts
+    const { permit, target, endpoint, gateway } = this.#parts
+    if (verdict === 'success') endpoint?.succeeded()
     target.state.breaker[verdict](permit, gateway.clock.now())
   }
 }

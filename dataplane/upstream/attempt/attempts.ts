@@ -13,6 +13,8 @@ export interface FailedAttempt<T extends AttemptTarget> {
   readonly failure: FailureClass
   /** The upstream asked for a longer wait than a repeat in place is worth. */
   readonly moveOn: boolean
+  /** Whether the connection failed, so that another endpoint may work at once. */
+  readonly isCut?: boolean
 }
 
 /** `full`: at its own limit of requests in flight. `out`: unhealthy, or its breaker refuses. */

@@ -108,6 +108,14 @@ export class Batch {
   }
 }
 
+/** Only embeddings come in batches. Vectors hold no words, so there is nothing to inspect. */
+export function batchOf(parts: AttemptParts, calls: Calls, dialect: Dialect): Batch {
+  const { embeddings: operation } = parts.target.settings.provider.operations
+  if (dialect.operation !== 'embeddings' || operation === undefined)
+    throw new Error('only embeddings come in batches')
+  return new Batch(parts, calls, { dialect: dialect as Dialect<'embeddings'>, operation })
+}
+
 function estimateOf(request: ModelRequest): Usage | undefined {
   if (request.operation !== 'embeddings') return undefined
   return { ...NOTHING, promptTokens: request.inputTokens.sum, estimated: true }

@@ -6,9 +6,10 @@ import type { Outcome } from './parts.ts'
 /** A client may send hundreds of members that mean nothing. */
 const LEFT_OUT_MAX = 32
 
-export function openEntry(upstream: string, started_ms: number): AttemptTrace {
+export function openEntry(upstream: string, started_ms: number, endpoint?: string): AttemptTrace {
   return {
     upstream,
+    endpoint,
     started_ms,
     ended_ms: 0,
     outcome: 'running',

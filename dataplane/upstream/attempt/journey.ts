@@ -8,13 +8,15 @@ import type { Failure } from '../../providers/contract.ts'
 import type { Unsupported } from '../../providers/unsupported.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'
 import { serves } from '../../wires.ts'
+import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Lane, Target } from '../target/targets.ts'
 import { comparedModel, compares, isCompared } from '../target/vectors.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { Plan } from './plan.ts'
 import type { Spill, SpillReason } from './spill.ts'
-import { speaksAgainst } from './verdict.ts'
+import { isCut, speaksAgainst } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
 
@@ -30,6 +32,15 @@ export interface JourneyStart {
   readonly difficulty?: number | undefined
 }
 
+interface Place {
+  readonly target: Target
+  readonly endpoint: Endpoint | undefined
+}
+
+const NONE: readonly Endpoint[] = []
+/** Other endpoints that a request tries, where the route does not say how often. */
+const MOVES_MAX = 2
+
 /** The parts of the gateway that attempts are planned with. */
 export type Planner = Pick<Gateway, 'clock' | 'metrics' | 'random'>
 
@@ -39,7 +50,7 @@ export class Journey implements Plan<Target> {
   /** Upstreams that are not candidates, and why; undefined if every upstream is one. */
   passedOver: readonly PassedOver[] | undefined
   readonly attempts: FailedAttempt<Target>[] = []
-  readonly attemptsMax: number
+  attemptsMax: number
   readonly repeats: boolean
   spill: Spill<Target> | undefined
   /** The refusal of the first candidate that cannot do what the request asks for. */
@@ -48,13 +59,18 @@ export class Journey implements Plan<Target> {
   last: { readonly target: Target; readonly failure: Failure } | undefined
   readonly #route: Route
   readonly #planner: Planner
+  readonly #request: ModelRequest
   readonly #yields: boolean
+  /** The endpoints that were asked, of upstreams that have some. */
+  #places: Place[] | undefined
+  #moves = 0
   #delayMs = 0
   /** The moment at which the next attempt is planned; one reading serves all questions. */
   #now: number
 
   constructor(start: JourneyStart, planner: Planner) {
     const { route, lane, yields } = start
+    this.#request = start.request
     this.#route = route
     this.#planner = planner
     this.#yields = yields
@@ -95,6 +111,39 @@ export class Journey implements Plan<Target> {
     return target.state.retryBudget.take(this.#now)
   }
 
+  /** The endpoint for the next attempt; undefined: the name of the upstream. */
+  place(target: Target, client: Client | undefined): Endpoint | undefined {
+    const { endpoints } = target.state
+    if (endpoints === undefined) return undefined
+    const key = affinityKeyOf(this.#request, target.settings, client)
+    const tried = this.#triedOf(target)
+    // All have been tried: a repeat begins again.
+    const passed = endpoints.hasOther(tried, this.#now) ? tried : NONE
+    const endpoint = endpoints.choose(passed, key, this.#now)
+    this.#places ??= []
+    this.#places.push({ target, endpoint })
+    return endpoint
+  }
+
+  hasOther(target: Target): boolean {
+    const { endpoints } = target.state
+    if (endpoints === undefined) return false
+    return endpoints.hasOther(this.#triedOf(target), this.#now)
+  }
+
+  /** How many places were asked in vain, where none could be reached. */
+  get unreached(): number {
+    if (this.#places === undefined || !this.attempts.every(({ isCut: cut }) => cut)) return 0
+    return new Set(this.#places.map(({ endpoint }) => endpoint)).size
+  }
+
+  #triedOf({ state }: Target): readonly (Endpoint | undefined)[] {
+    if (this.#places === undefined) return NONE
+    return this.#places
+      .filter(({ target }) => target.state === state)
+      .map(({ endpoint }) => endpoint)
+  }
+
   /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
   failed(target: Target, failure: Failure): void {
     const { clock, random } = this.#planner
@@ -113,8 +162,17 @@ export class Journey implements Plan<Target> {
       candidate: target,
       failure: failure.class,
       moveOn: delayed.kind === 'move_on',
+      isCut: isCut(failure),
     })
+    // Without `retry` a broken endpoint must not cost the request.
+    const isMoving = target.state.endpoints !== undefined && isCut(failure) && !this.repeats
+    if (isMoving && this.#moves++ < MOVES_MAX) this.attemptsMax++
     this.last = { target, failure }
+  }
+
+  /** The repeat is sent at once: another endpoint has not asked for a pause. */
+  moves(target: Target): void {
+    this.#planner.metrics.retries.at(target.name).value++
   }
 
   /** Waits before a repeat in place; ends early when the client leaves or the request's time is up. */

@@ -5,6 +5,7 @@ import type { MeteredAttempt } from '../../meter.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { OpenedStream } from '../../streaming/upstream-stream.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Sending } from './pool-request.ts'
 
@@ -28,6 +29,8 @@ export interface AttemptParts extends Sending {
   readonly pair: AnyPair
   /** Leave of the target's breaker; handed back by the attempt, once. */
   readonly permit: Permit
+  /** Where it is sent; undefined: to the name of the upstream. */
+  readonly endpoint?: Endpoint | undefined
   readonly metered: MeteredAttempt
   readonly gateway: Runner
   /** Monotonic moment at which the request's time is up. */

@@ -24,6 +24,8 @@ export interface Plan<T extends AttemptTarget> {
   cooled(candidate: T): boolean
   /** Asked last, and only when the answer would be a repeat: may take it out of a budget. */
   mayRepeat(candidate: T): boolean
+  /** Whether it has an endpoint that this request has not tried. */
+  hasOther?(candidate: T): boolean
 }
 
 /**
@@ -38,6 +40,8 @@ export type Next<T extends AttemptTarget> =
       readonly kind: 'attempt'
       readonly candidate: T
       readonly repeat: boolean
+      /** Whether a repeat goes to another endpoint of the upstream, and so waits for nothing. */
+      readonly elsewhere: boolean
       /** Set when this attempt leaves the primary. */
       readonly spill: SpillReason | undefined
     }
@@ -70,14 +74,17 @@ export function nextAttempt<T extends AttemptTarget>(plan: Plan<T>): Next<T> {
   if (left <= 0) return { kind: 'none', why: 'attempts_spent' }
   const leaving = leavingOf(plan)
   const open = openOf(plan, leaving)
-  if (last !== undefined && left > open.count && repeatable(plan, last, open)) {
-    return { kind: 'attempt', candidate: last.candidate, repeat: true, spill: undefined }
+  if (last !== undefined && left > open.count) {
+    const { candidate } = last
+    const elsewhere = isWantedElsewhere(plan, last)
+    if (elsewhere || repeatable(plan, last, open))
+      return { kind: 'attempt', candidate, repeat: true, elsewhere, spill: undefined }
   }
   const candidate = open.first
   if (candidate === undefined)
     return { kind: 'none', why: anyFull(plan) ? 'saturated' : 'unavailable' }
   const spill = candidate === plan.spill?.primary ? undefined : leaving.reason
-  return { kind: 'attempt', candidate, repeat: false, spill }
+  return { kind: 'attempt', candidate, repeat: false, elsewhere: false, spill }
 }
 
 interface Open<T> {
@@ -115,6 +122,16 @@ function isLargeEnough(
       failure !== 'context' ||
       (candidate.contextWindow ?? 0) > (tried.contextWindow ?? Number.POSITIVE_INFINITY),
   )
+}
+
+/** A broken connection is the fault of the endpoint, which is out now: no budget of repeats stands in the way. */
+function isWantedElsewhere<T extends AttemptTarget>(
+  plan: Plan<T>,
+  { candidate, failure, isCut, moveOn }: FailedAttempt<T>,
+): boolean {
+  if (!plan.hasOther?.(candidate) || plan.standing(candidate) !== 'ready') return false
+  if (isCut) return true
+  return plan.repeats && !moveOn && REPEATABLE[failure] && plan.mayRepeat(candidate)
 }
 
 function repeatable<T extends AttemptTarget>(

@@ -41,6 +41,16 @@ export function unservedError(
   )
 }
 
+/** For an upstream that has several places and none that can be reached. */
+export function unreachedError(upstream: string, tried: number): GatewayError {
+  const places = tried === 1 ? 'one endpoint' : `${tried} endpoints`
+  return new GatewayError(
+    'ERR_GW_NO_HEALTHY_UPSTREAM',
+    `Upstream "${upstream}" could not be reached: ${places} tried in vain.`,
+    { retryAfterSeconds: 1 },
+  )
+}
+
 /** Until the first breaker lets a request through; the return of an unhealthy upstream cannot be predicted. */
 function reopeningSeconds({ targets }: Lane, now: number): number {
   const moments = targets.map(({ state }) => state.breaker.reopensAt ?? Number.POSITIVE_INFINITY)

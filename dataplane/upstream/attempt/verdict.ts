@@ -2,12 +2,35 @@
 import type { Failure, FailureClass } from '../../providers/contract.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Target } from '../target/targets.ts'
+import type { AttemptParts } from './parts.ts'
 
 /** The client's mistakes and 429 say nothing about whether the upstream works. */
 const SPARED: ReadonlySet<FailureClass> = new Set(['client', 'context', 'rate_limited', 'quota'])
 
 export function speaksAgainst(failure: FailureClass): boolean {
   return !SPARED.has(failure)
+}
+
+/** Whether the connection failed, and not what was said over it. */
+export function isCut({ class: kind, status, shown }: Failure): boolean {
+  if (status !== undefined) return false
+  // A connection that could not be made is worded for clients; an answer that does not come is not.
+  if (kind === 'timeout') return shown !== undefined
+  return kind === 'connect' || kind === 'reset' || kind === 'tls'
+}
+
+/** Whether the endpoint alone is at fault, which is out then: while another one works, the upstream does. */
+export function blamesEndpoint(
+  failure: Failure,
+  { target, endpoint, gateway }: Pick<AttemptParts, 'target' | 'endpoint' | 'gateway'>,
+  headStatus: number,
+): boolean {
+  const { endpoints } = target.state
+  if (endpoint === undefined || endpoints === undefined || !isCut(failure)) return false
+  const now = gateway.clock.now()
+  // A stream that broke off may have met its own end.
+  if (headStatus === 0) endpoints.failed(endpoint, now)
+  return endpoints.hasGood(now)
 }
 
 /** The facts on which a verdict depends beside the failure. */

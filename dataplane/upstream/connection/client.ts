@@ -1,11 +1,11 @@
 /** Connection pools to upstreams, direct or through the egress proxy. The only file that knows undici. */
-import type { Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { buildConnector, DecoratorHandler, type Dispatcher, Pool } from 'undici'
 import type { Section, UpstreamSection } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { type Tls, tlsOf } from '../../config/tls-files.ts'
-import { AddressDeniedError, checkedLookup, isDeniedHost } from './addresses.ts'
+import { AddressDeniedError, checkedLookup, isDeniedAddress, isDeniedHost } from './addresses.ts'
 import { type EgressProxy, proxyFor } from './egress-proxy.ts'
 import { watchHandshakeEnd } from './handshake-end.ts'
 import type { RequestPool } from './http1/contract.ts'
@@ -26,6 +26,13 @@ const PROXY_AUTHENTICATION = 407
 /** An upstream, or anything else that is reached in the same way. */
 export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
   readonly section: Pick<UpstreamSection, 'connect_timeout_seconds' | 'tls'>
+  /** Where its connections lead; absent: where the name of the origin does. */
+  readonly at?: Place | undefined
+}
+
+interface Place {
+  readonly address: string
+  readonly port: number
 }
 
 /**
@@ -95,7 +102,7 @@ function wayTo(upstream: Destination, whole: Section): Way {
   const isForwarded = url.protocol === 'http:'
   try {
     const timeout = timeoutOf(upstream)
-    const dial = dialer(url, tlsOf(upstream.section, whole), timeout)
+    const dial = dialer(url, tlsOf(upstream.section, whole), timeout, upstream.at)
     if (proxy === undefined) return { url, proxy, connect: (callback) => dial(callback) }
     const dialProxy = dialer(new URL(proxy.origin), whole.tls, timeout)
     if (isForwarded) return { url, proxy, connect: (callback) => dialProxy(callback) }
@@ -121,10 +128,14 @@ type Connected = Parameters<Connect>[0]
 type Dial = (callback: Connected, over?: Socket) => void
 
 /** Every connection is made here: its address is checked, and its certificate. */
-function dialer(url: URL, tls: Tls | undefined, timeout: number): Dial {
-  const { host, protocol, port } = url
-  if (isDeniedHost(url.hostname)) throw new AddressDeniedError(url.hostname, url.hostname)
-  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
+function dialer(url: URL, tls: Tls | undefined, timeout: number, place?: Place): Dial {
+  const { host, protocol } = url
+  const hostname = place?.address ?? nameOf(url)
+  if (isDeniedHost(url.hostname) || isDeniedAddress(hostname))
+    throw new AddressDeniedError(url.hostname, hostname)
+  const port = place === undefined ? url.port : String(place.port)
+  // The certificate is that of the name, at every address.
+  const servername = place === undefined || isIP(nameOf(url)) !== 0 ? undefined : nameOf(url)
   const connect = buildConnector({
     timeout,
     allowH2: false,
@@ -134,12 +145,20 @@ function dialer(url: URL, tls: Tls | undefined, timeout: number): Dial {
     ...(protocol === 'https:' && { secureContext: secureContextOf(tls) }),
   })
   return (callback, over) => {
-    const options = { host, hostname, protocol, port, ...(over && { httpSocket: over }) }
+    const options = {
+      ...{ host, hostname, protocol, port },
+      ...(servername !== undefined && { servername }),
+      ...(over && { httpSocket: over }),
+    }
     connect(options, (...[error, socket]) => {
       if (error === null && socket instanceof TLSSocket) watchHandshakeEnd(socket)
       callback(error, error === null ? socket : null)
     })
   }
+}
+
+function nameOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
 function timeoutOf({ section, timeoutMs }: Destination): number {

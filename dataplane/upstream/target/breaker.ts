@@ -2,6 +2,7 @@
  * The circuit breaker of one upstream: refuses at once where attempts have kept failing, and tries
  * again later.
  */
+import type { UpstreamSection } from '../../config/schema/index.ts'
 
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
@@ -11,6 +12,18 @@ export interface BreakerSettings {
   readonly openDurationMs: number
   /** Probes in flight at most while half open, and successes that close it. */
   readonly halfOpenProbes: number
+}
+
+const DEFAULTS = { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 }
+
+export function breakerSettingsOf({
+  circuit_breaker: settings = DEFAULTS,
+}: Pick<UpstreamSection, 'circuit_breaker'>): BreakerSettings {
+  return {
+    failureThreshold: settings.failure_threshold,
+    openDurationMs: settings.open_duration_seconds * 1000,
+    halfOpenProbes: settings.half_open_probes,
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Whether an upstream answers its probes: the judgement, and the prober that feeds it. */
+import type { UpstreamSection } from '../../config/schema/index.ts'
 
 export type HealthState = 'healthy' | 'unhealthy'
 
@@ -8,6 +9,28 @@ export interface HealthSettings {
   readonly healthyThreshold: number
   /** Consecutive failures before it leaves the rotation. */
   readonly unhealthyThreshold: number
+}
+
+const DEFAULTS = {
+  interval_seconds: 10,
+  timeout_seconds: 2,
+  healthy_threshold: 2,
+  unhealthy_threshold: 3,
+}
+
+type Settings = Pick<UpstreamSection, 'health_check'>
+
+export function healthSettingsOf({ health_check: settings = DEFAULTS }: Settings): HealthSettings {
+  return {
+    intervalMs: settings.interval_seconds * 1000,
+    healthyThreshold: settings.healthy_threshold,
+    unhealthyThreshold: settings.unhealthy_threshold,
+  }
+}
+
+/** How long a probe may take. */
+export function probeMsOf({ health_check }: Settings): number {
+  return (health_check ?? DEFAULTS).timeout_seconds * 1000
 }
 
 /** Healthy until shown otherwise, so that a gateway that has just started serves at once. */

@@ -24,6 +24,20 @@ export function queueOf(gauges: QueueGauges, metricsText: string): Queue {
   }
 }
 
+/** The used part of the memory for conversations: of several engines the one with the most room. */
+export function shareOf({ kvShare = [] }: QueueGauges, metricsText: string): number | undefined {
+  if (metricsText.length > CHARACTERS_MAX) return undefined
+  for (const { metric, labels = {} } of kvShare) {
+    const wanted = Object.entries(labels)
+    const values = samplesOf(metricsText, metric)
+      .filter((sample) => wanted.every(([name, value]) => labelOf(sample.labels, name) === value))
+      .map(({ value }) => value)
+      .filter((value) => value >= 0)
+    if (values.length > 0) return Math.min(...values)
+  }
+  return undefined
+}
+
 function firstReported(gauges: readonly Gauge[], text: string): number | undefined {
   for (const gauge of gauges) {
     const total = totalOf(gauge, text)

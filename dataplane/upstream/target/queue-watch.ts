@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { readBounded } from './bounded-body.ts'
-import { queueOf } from './queue-gauges.ts'
+import { queueOf, shareOf } from './queue-gauges.ts'
 
 /** A figure this many intervals old says nothing about now. */
 const AGE_INTERVALS_MAX = 3
@@ -52,11 +52,25 @@ export class QueueWatch {
   }
 }
 
+/** A runtime's own word on its load. */
+export interface Report {
+  /** Waiting plus running requests. */
+  readonly queue: number
+  /** The part of its memory for conversations that is used, from 0 to 1; undefined where it does not say. */
+  readonly kvShare: number | undefined
+}
+
+type Reported = Pick<UpstreamSettings, 'provider' | 'credential'>
+
+export async function scrapeQueue(pool: Dispatcher, of: Reported): Promise<number | undefined> {
+  return (await scrapeReport(pool, of))?.queue
+}
+
 /** Reads the runtime's metrics once; undefined when they do not tell the queue. */
-export async function scrapeQueue(
+export async function scrapeReport(
   pool: Dispatcher,
-  { provider, credential }: Pick<UpstreamSettings, 'provider' | 'credential'>,
-): Promise<number | undefined> {
+  { provider, credential }: Reported,
+): Promise<Report | undefined> {
   const { queueGauges } = provider
   if (queueGauges === undefined) return undefined
   const { statusCode, body } = await pool.request({
@@ -72,8 +86,8 @@ export async function scrapeQueue(
     await body.dump()
     return undefined
   }
-  const text = await readBounded(body, SCRAPE_BYTES_MAX, 'the metrics are too large')
-  const { waiting, running } = queueOf(queueGauges, text.toString())
+  const text = (await readBounded(body, SCRAPE_BYTES_MAX, 'the metrics are too large')).toString()
+  const { waiting, running } = queueOf(queueGauges, text)
   if (waiting === undefined && running === undefined) return undefined
-  return (waiting ?? 0) + (running ?? 0)
+  return { queue: (waiting ?? 0) + (running ?? 0), kvShare: shareOf(queueGauges, text) }
 }

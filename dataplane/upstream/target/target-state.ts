@@ -9,11 +9,15 @@ import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
+import type { Resolve } from '../connection/addresses.ts'
 import { openPool, openRequestPool } from '../connection/client.ts'
+import { proxyFor } from '../connection/egress-proxy.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
-import { Breaker, type BreakerSettings, type BreakerState } from './breaker.ts'
-import { HealthCheck, type HealthSettings, type HealthState, Prober } from './health.ts'
+import { Endpoints } from '../endpoints/endpoints.ts'
+import type { EndpointsWorld } from '../endpoints/world.ts'
+import { Breaker, type BreakerState, breakerSettingsOf } from './breaker.ts'
+import { HealthCheck, type HealthState, healthSettingsOf, Prober, probeMsOf } from './health.ts'
 import { ModelRevision, readModelRevision } from './model-revision.ts'
 import { ModelWindow, readModelWindow } from './model-window.ts'
 import { probe } from './probe.ts'
@@ -29,15 +33,10 @@ export interface World {
   readonly log: Log
   readonly readText: ReadText
   readonly env: Environment
+  /** How names become addresses; absent: as the system does it. */
+  readonly resolve?: Resolve
 }
 
-const BREAKER_DEFAULTS = { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 }
-const HEALTH_DEFAULTS = {
-  interval_seconds: 10,
-  timeout_seconds: 2,
-  healthy_threshold: 2,
-  unhealthy_threshold: 3,
-}
 /** Questions that come with requests have more connections than probes; those of the tokenizer have little time. */
 const QUESTION_CONNECTIONS = 16
 const COUNT_MS_MAX = 500
@@ -49,6 +48,8 @@ export class TargetState {
   readonly pool: RequestPool
   readonly breaker: Breaker
   readonly health: HealthCheck
+  /** Where the upstream has more places than its name; their health is the upstream's. */
+  readonly endpoints: Endpoints | undefined
   readonly retryBudget = new RetryBudget()
   readonly credential: UpstreamCredential
   inFlight = 0
@@ -58,7 +59,7 @@ export class TargetState {
   cooledUntil = 0
   readonly #name: string
   readonly #whole: Section
-  readonly #world: World
+  readonly #world: World & EndpointsWorld
   #settings: UpstreamSettings
   #prober: Prober | undefined
   #probePool: Dispatcher | undefined
@@ -68,18 +69,19 @@ export class TargetState {
   #questionPool: Dispatcher | undefined
   #counter: Counter | undefined
 
-  constructor(settings: UpstreamSettings, whole: Section, world: World) {
+  constructor(settings: UpstreamSettings, whole: Section, world: World & EndpointsWorld) {
     this.#name = settings.name
     this.#whole = whole
     this.#world = world
     this.#settings = settings
     this.pool = openRequestPool(settings, whole, settings.section.max_connections)
-    this.breaker = new Breaker(breakerSettings(settings), (from, to) =>
+    this.breaker = new Breaker(breakerSettingsOf(settings.section), (from, to) =>
       this.#breakerChanged(from, to),
     )
-    this.health = new HealthCheck(healthSettings(settings), (from, to) =>
+    this.health = new HealthCheck(healthSettingsOf(settings.section), (from, to) =>
       this.#healthChanged(from, to),
     )
+    if (hasEndpoints(settings, whole)) this.endpoints = new Endpoints(settings, whole, world)
     this.credential = new UpstreamCredential(settings.name, { ...world, schedule })
     this.show()
     world.metrics.healthy.at(this.#name).value = 1
@@ -88,10 +90,14 @@ export class TargetState {
   /** Takes the settings that may change while connections and memory stay. */
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
-    this.breaker.configure(breakerSettings(settings))
+    this.breaker.configure(breakerSettingsOf(settings.section))
     this.credential.configure(settings)
     this.#watchWindow(settings)
     this.#watchRevision(settings)
+    if (this.endpoints !== undefined) {
+      this.endpoints.configure(settings)
+      return
+    }
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
       this.#prober = undefined
@@ -101,7 +107,7 @@ export class TargetState {
       return
     }
     this.#prober ??= this.#createProber()
-    this.#prober.configure(healthSettings(settings))
+    this.#prober.configure(healthSettingsOf(settings.section))
     this.#prober.start()
   }
 
@@ -115,6 +121,7 @@ export class TargetState {
 
   /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
   get reportedQueue(): number | undefined {
+    if (this.endpoints !== undefined) return this.endpoints.queue(this.#world.clock.now())
     return this.#queueWatch?.depth
   }
 
@@ -181,6 +188,10 @@ export class TargetState {
 
   /** Watches the runtime's queue at the interval, or stops watching. */
   watchQueue(intervalMs: number | undefined): void {
+    if (this.endpoints !== undefined) {
+      this.endpoints.watchQueue(intervalMs)
+      return
+    }
     if (this.#queueWatch?.intervalMs === intervalMs) return
     this.#queueWatch?.stop()
     this.#queueWatch = undefined
@@ -197,6 +208,7 @@ export class TargetState {
     metrics.upstreamInFlight.at(this.#name).value = this.inFlight
     const { reportedQueue } = this
     if (reportedQueue !== undefined) metrics.queueDepth.at(this.#name).value = reportedQueue
+    this.endpoints?.show(clock.now())
     this.credential.show()
     this.#showBreaker(this.breaker.peek(clock.now()))
   }
@@ -206,6 +218,7 @@ export class TargetState {
     if (this.#settings.disabled !== undefined) return 'reference unresolved'
     if (this.#revision?.state === 'mismatch') return 'tokenizer mismatch'
     if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
+    if (this.endpoints?.isUnhealthy) return 'unhealthy'
     return this.breaker.permits(now) ? undefined : 'breaker open'
   }
 
@@ -215,6 +228,7 @@ export class TargetState {
    */
   retire(): void {
     this.credential.stop()
+    this.endpoints?.retire()
     this.#stopWatching()
     void this.#probePool?.close()
     void this.#questionPool?.close()
@@ -223,7 +237,7 @@ export class TargetState {
   async destroy(): Promise<void> {
     this.credential.end()
     this.#stopWatching()
-    const pools = [this.pool, this.#probePool, this.#questionPool]
+    const pools = [this.pool, this.endpoints, this.#probePool, this.#questionPool]
     await Promise.all(pools.map((pool) => pool?.destroy()))
   }
 
@@ -235,11 +249,11 @@ export class TargetState {
   #createProber(): Prober {
     const { clock, random } = this.#world
     const pool = this.#sidePool()
-    return new Prober(healthSettings(this.#settings), this.health, {
+    return new Prober(healthSettingsOf(this.#settings.section), this.health, {
       now: clock.now,
       random,
       schedule,
-      probe: () => probe(pool, this.#settings.healthPath ?? '/', timeoutMs(this.#settings)),
+      probe: () => probe(pool, this.#settings.healthPath ?? '/', probeMsOf(this.#settings.section)),
     })
   }
 
@@ -276,24 +290,7 @@ export class TargetState {
   }
 }
 
-function breakerSettings({ section }: UpstreamSettings): BreakerSettings {
-  const settings = section.circuit_breaker ?? BREAKER_DEFAULTS
-  return {
-    failureThreshold: settings.failure_threshold,
-    openDurationMs: settings.open_duration_seconds * 1000,
-    halfOpenProbes: settings.half_open_probes,
-  }
-}
-
-function healthSettings({ section }: UpstreamSettings): HealthSettings {
-  const settings = section.health_check ?? HEALTH_DEFAULTS
-  return {
-    intervalMs: settings.interval_seconds * 1000,
-    healthyThreshold: settings.healthy_threshold,
-    unhealthyThreshold: settings.unhealthy_threshold,
-  }
-}
-
-function timeoutMs({ section }: UpstreamSettings): number {
-  return (section.health_check ?? HEALTH_DEFAULTS).timeout_seconds * 1000
+/** A proxy on the way chooses the address itself. */
+function hasEndpoints({ section, origin }: UpstreamSettings, whole: Section): boolean {
+  return (section.endpoints ?? 'url') !== 'url' && proxyFor(new URL(origin), whole) === undefined
 }

@@ -1,4 +1,6 @@
 /** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
+
+import { schedule } from '../../base/clock.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
 import type { FetchedCredential } from '../../providers/credential-source.ts'
@@ -9,6 +11,9 @@ import { Learnt } from '../../tokens/learnt.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
+import { Lookups } from '../endpoints/names.ts'
+import { Reports } from '../endpoints/reports.ts'
+import type { EndpointsWorld } from '../endpoints/world.ts'
 import { TargetState, type World } from './target-state.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -44,6 +49,10 @@ export class Target implements Candidate {
 
   get reportedQueue(): number | undefined {
     return this.state.reportedQueue
+  }
+
+  get replicas(): number {
+    return this.state.endpoints?.count || 1
   }
 
   get contextWindow(): number | undefined {
@@ -82,6 +91,9 @@ export class Target implements Candidate {
     const { max_queue_depth } = this.settings.section
     if (max_queue_depth === undefined) return 'ready'
     const places = yields ? yieldingPlaces(max_queue_depth) : max_queue_depth
+    const { endpoints } = this.state
+    if (endpoints !== undefined && endpoints.count > 0)
+      return endpoints.isFull(places, now) ? 'full' : 'ready'
     return this.state.inFlight >= places ? 'full' : 'ready'
   }
 }
@@ -115,14 +127,16 @@ export function windowOf(lane: Lane | undefined): number | undefined {
 }
 
 export class Targets {
-  readonly #world: World
+  readonly #world: World & EndpointsWorld
   #states = new Map<string, TargetState>()
   /** By route. */
   #learnt = new Map<string, Learnt>()
   #named: ReadonlyMap<string, Target> = new Map()
 
   constructor(world: World) {
-    this.#world = world
+    const { clock, resolve } = world
+    const shared = { reports: new Reports(clock), lookups: new Lookups(resolve), schedule }
+    this.#world = { ...world, ...shared, census: { count: 0 } }
     world.metrics.breakerState.collect = () => {
       for (const state of this.#states.values()) state.show()
     }
@@ -179,12 +193,15 @@ function spillOf({ section }: Route, targets: readonly Target[]): Spill<Target> 
   return primary === undefined ? undefined : { primary, reasons: spillReasons(section.overflow) }
 }
 
-/** Upstreams whose queue decides where a request goes. */
-function steeringUpstreams({ routes }: Snapshot): ReadonlySet<string> {
+/** Upstreams that are chosen by their queue, or whose endpoints are. */
+function steeringUpstreams({ routes, upstreams }: Snapshot): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { strategy, members } of routes.values()) {
     if (strategy.name !== 'least_queue') continue
     for (const { upstream } of members) names.add(upstream.name)
+  }
+  for (const { name, section } of upstreams.values()) {
+    if ((section.endpoints ?? 'url') !== 'url') names.add(name)
   }
   return names
 }
@@ -202,12 +219,13 @@ function queueIntervalMs(settings: UpstreamSettings): number | undefined {
  */
 function identityOf(settings: UpstreamSettings, snapshot: Snapshot, readText: ReadText): string {
   const { name, origin, section } = settings
-  const { connect_timeout_seconds, max_connections } = section
+  const { connect_timeout_seconds, max_connections, endpoints } = section
   const { tls: shared, http_proxy, no_proxy } = snapshot.section
   const tls = tlsOf(section, snapshot.section)
   const egress = http_proxy && [http_proxy, no_proxy, shared, tlsDigest(shared, readText)]
   return JSON.stringify([
     ...[name, origin, connect_timeout_seconds, max_connections],
     ...[tls, tlsDigest(tls, readText), egress],
+    endpoints ?? 'url',
   ])
 }

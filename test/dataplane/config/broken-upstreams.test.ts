@@ -39,6 +39,27 @@ const PROVIDERS: Row[] = [
     fix: 'openai.azure.com',
   },
   {
+    name: 'a choice between endpoints where there is one',
+    yaml: upstream('provider: openai\nbalance: affinity # here'),
+    path: 'gw.upstreams[0].balance',
+    says: 'the upstream has one endpoint',
+    fix: 'Add endpoints: dns',
+  },
+  {
+    name: 'a header that names conversations where the load decides',
+    yaml: upstream('provider: openai\nendpoints: dns\nbalance_header: x-chat # here'),
+    path: 'gw.upstreams[0].balance_header',
+    says: 'endpoints are chosen by their load',
+    fix: 'Add balance: affinity',
+  },
+  {
+    name: 'endpoints behind a proxy',
+    yaml: `${upstream('provider: vllm\nendpoint: http://chat:8000\nendpoints: dns # here')}  http_proxy: http://proxy:3128\n`,
+    path: 'gw.upstreams[0].endpoints',
+    says: 'http_proxy chooses the address',
+    fix: 'Add its host to no_proxy',
+  },
+  {
     name: 'bedrock without a region',
     yaml: upstream('provider: bedrock').replace('name: a', 'name: a # here'),
     path: 'gw.upstreams[0].region',

@@ -1,7 +1,7 @@
 /** What the status tells of a breaker that keeps requests away. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { breakerLines } from '../../../cli/printing/breakers-text.ts'
+import { breakerLines } from '../../../cli/printing/upstreams-text.ts'
 import { ANSWER, aRig } from './journeys.ts'
 
 const SECRET = 'sk-of-the-upstream-4f2a91c0'

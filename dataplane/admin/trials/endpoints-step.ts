@@ -1,0 +1,58 @@
+/** Asks each address behind the name of an upstream by itself. */
+import { lookup } from 'node:dns/promises'
+import type { Section } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { isDeniedAddress } from '../../upstream/connection/addresses.ts'
+import { openPool } from '../../upstream/connection/client.ts'
+import { failureOf } from '../../upstream/connection/connection-failures.ts'
+import { probe } from '../../upstream/target/probe.ts'
+import type { Step } from './trial.ts'
+
+const PROBE_MS_MAX = 5000
+const ADDRESSES_MAX = 64
+
+/** undefined where the upstream has its name alone. */
+export async function tryEndpoints(
+  settings: UpstreamSettings,
+  section: Section,
+): Promise<Step | undefined> {
+  if (settings.section.endpoints !== 'dns') return undefined
+  const startedAt = performance.now()
+  const { hostname, port: written, protocol } = new URL(settings.origin)
+  const name = hostname.replace(/^\[|\]$/g, '')
+  const port = Number(written || (protocol === 'https:' ? 443 : 80))
+  const step = (asked: string, faults: readonly string[]): Step => ({
+    step: 'endpoints',
+    asked,
+    ok: faults.length === 0,
+    ms: Math.round(performance.now() - startedAt),
+    ...(faults.length > 0 && { failure: { class: 'connect', message: faults.join('; ') } }),
+  })
+  const found = await lookup(name, { all: true }).catch((error: Error) => error)
+  if (found instanceof Error) return step(`addresses of ${name}`, [found.message])
+  const addresses = found.map(({ address }) => address).slice(0, ADDRESSES_MAX)
+  const asked = addresses.map((address) => askOne({ address, port }, settings, section))
+  const faults = (await Promise.all(asked)).filter((fault) => fault !== undefined)
+  return step(`${found.length} addresses of ${name}: ${addresses.join(', ')}`, faults)
+}
+
+/** The fault, in words. */
+async function askOne(
+  at: { readonly address: string; readonly port: number },
+  settings: UpstreamSettings,
+  section: Section,
+): Promise<string | undefined> {
+  const { address } = at
+  if (isDeniedAddress(address)) return `${address} is a metadata address, which is never dialled`
+  const pool = openPool({ ...settings, at }, section, 1)
+  try {
+    const isWell = await probe(pool, settings.healthPath ?? '/', PROBE_MS_MAX)
+    // A hosted API has no path for probes: any answer shows that it is there.
+    if (isWell || settings.healthPath === undefined) return undefined
+    return `${address} did not answer with 200`
+  } catch (error) {
+    return `${address}: ${failureOf(error as Error).message}`
+  } finally {
+    await pool.destroy()
+  }
+}

@@ -1,0 +1,55 @@
+/** Several endpoints of one upstream, and the choice between them. */
+import { isIP } from 'node:net'
+import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import type { Section, UpstreamSection } from '../../schema/index.ts'
+import { at, type Check } from '../contract.ts'
+
+type EndpointCheck = (upstream: UpstreamSection, path: Path, section: Section) => Finding[]
+
+const balanceHasEndpoints: EndpointCheck = (upstream, path) => {
+  if ((upstream.endpoints ?? 'url') !== 'url') return []
+  return (['balance', 'balance_header'] as const)
+    .filter((field) => upstream[field] !== undefined)
+    .map((field) => {
+      const message = 'cannot take effect: the upstream has one endpoint'
+      return refuse([...path, field], message, 'Add endpoints: dns, or remove it.')
+    })
+}
+
+const headerHasAffinity: EndpointCheck = ({ endpoints, balance, balance_header }, path) => {
+  if ((endpoints ?? 'url') === 'url' || balance === 'affinity' || balance_header === undefined)
+    return []
+  const message = 'cannot take effect: endpoints are chosen by their load'
+  return [refuse([...path, 'balance_header'], message, 'Add balance: affinity, or remove it.')]
+}
+
+/** A proxy resolves names itself. With exceptions from it, the gateway finds out as it dials. */
+const endpointsAreDialled: EndpointCheck = ({ endpoints }, path, { http_proxy, no_proxy }) => {
+  if ((endpoints ?? 'url') === 'url' || http_proxy === undefined || no_proxy.length > 0) return []
+  const message = 'cannot take effect: http_proxy chooses the address of this upstream'
+  return [refuse([...path, 'endpoints'], message, 'Add its host to no_proxy, or remove endpoints.')]
+}
+
+const nameHasAddresses: EndpointCheck = ({ endpoints, endpoint }, path) => {
+  const url = endpoint === undefined ? null : URL.parse(endpoint)
+  if (endpoints !== 'dns' || url === null || isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0)
+    return []
+  const message = 'has no effect: the endpoint is an address, which has no other'
+  const fix = 'Write the name of a headless Service, or remove endpoints.'
+  return [warn([...path, 'endpoints'], message, fix)]
+}
+
+const CHECKS: readonly EndpointCheck[] = [
+  balanceHasEndpoints,
+  headerHasAffinity,
+  endpointsAreDialled,
+  nameHasAddresses,
+]
+
+export const endpointChecks: readonly Check[] = CHECKS.map(
+  (check): Check =>
+    (section) =>
+      section.upstreams.flatMap((upstream, index) =>
+        check(upstream, at('upstreams', index), section),
+      ),
+)

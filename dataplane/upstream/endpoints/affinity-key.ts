@@ -1,0 +1,74 @@
+/** The key by which like requests meet at one endpoint: a conversation finds there what the model has read before. */
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { ModelRequest } from '../../inner-form.ts'
+import { hashOf } from './choice.ts'
+
+export const BALANCE_HEADER = 'x-session-id'
+/** Together 2 KiB: what a request is known by stands at its beginning. */
+const KEY_MOST = 1024
+const SYSTEM_MOST = 512
+const TOOLS_MOST = 512
+const USER_MOST = 1024
+const MESSAGES_MOST = 16
+const PARTS_MOST = 16
+
+export interface Client {
+  header(name: string): string | undefined
+}
+
+/** undefined: nothing tells what it is like. */
+export function affinityKeyOf(
+  request: ModelRequest,
+  { section, model }: UpstreamSettings,
+  client: Client | undefined,
+): number | undefined {
+  if (section.balance !== 'affinity') return undefined
+  const body: Readonly<Record<string, unknown>> = request.body
+  const { prompt_cache_key: key } = body
+  if (typeof key === 'string' && key !== '') return hashOf(key, undefined, KEY_MOST)
+  const named = client?.header(section.balance_header?.toLowerCase() ?? BALANCE_HEADER)
+  if (named !== undefined && named !== '') return hashOf(named, undefined, KEY_MOST)
+  return beginningOf(body, hashOf(model))
+}
+
+/** A shared system prompt is soon everywhere; a conversation is in one place, and its first question never changes. */
+function beginningOf(body: Readonly<Record<string, unknown>>, from: number): number | undefined {
+  const { messages, prompt, tools } = body
+  if (!Array.isArray(messages))
+    return typeof prompt === 'string' ? hashOf(prompt, from, USER_MOST) : undefined
+  let hash = toolsIn(tools, from)
+  for (let at = 0; at < messages.length && at < MESSAGES_MOST; at++) {
+    const { role, content } = (messages[at] ?? {}) as Readonly<Record<string, unknown>>
+    if (role === 'user') return textIn(content, hash, USER_MOST)
+    if (role === 'system' || role === 'developer') hash = textIn(content, hash, SYSTEM_MOST)
+  }
+  return hash
+}
+
+function textIn(content: unknown, from: number, most: number): number {
+  if (typeof content === 'string') return hashOf(content, from, most)
+  if (!Array.isArray(content)) return from
+  let hash = from
+  let left = most
+  for (let at = 0; at < content.length && at < PARTS_MOST && left > 0; at++) {
+    const text: unknown = content[at]?.text
+    if (typeof text !== 'string') continue
+    hash = hashOf(text, hash, left)
+    left -= text.length
+  }
+  return hash
+}
+
+/** By their names: schemas are long, and the same names mostly mean the same tools. */
+function toolsIn(tools: unknown, from: number): number {
+  if (!Array.isArray(tools)) return from
+  let hash = from
+  let left = TOOLS_MOST
+  for (let at = 0; at < tools.length && left > 0; at++) {
+    const name: unknown = tools[at]?.function?.name
+    if (typeof name !== 'string') continue
+    hash = hashOf(name, hash, left)
+    left -= name.length
+  }
+  return hash
+}

@@ -1,0 +1,84 @@
+/** Chooses one of the endpoints of an upstream: by load, or so that like requests meet. */
+
+/** The facts about an endpoint that a choice depends on. */
+export interface Loaded {
+  /** Spread evenly over 32 bits; the same in every gateway. */
+  readonly hash: number
+  /** Whether the memory for conversations is as good as used up. */
+  isCrammed(now: number): boolean
+  /** Requests that are there, by own count and by its report. */
+  load(now: number): number
+}
+
+/** An endpoint may have this much more than the mean before like requests go elsewhere. */
+const LOAD_BOUND = 1.25
+
+/**
+ * The better of two: the next in turn, and another one by chance. Several gateways that read the same reports would all
+ * rush to the one with the least load. The next in turn wins where both are equal, so that an idle upstream is used evenly.
+ */
+export function least<E extends Loaded>(
+  endpoints: readonly E[],
+  turn: number,
+  random: () => number,
+  now: number,
+): E | undefined {
+  const { length } = endpoints
+  const next = endpoints[turn % length]
+  if (length < 2 || next === undefined) return next
+  const other = endpoints[(turn + 1 + Math.floor(random() * (length - 1))) % length] as E
+  const better = other.load(now) < next.load(now) ? other : next
+  return better.isCrammed(now) ? leastOfRoomy(endpoints, now) : better
+}
+
+/** The least load of those that have room; undefined only for no endpoints. */
+function leastOfRoomy<E extends Loaded>(endpoints: readonly E[], now: number): E | undefined {
+  const roomy = endpoints.filter((one) => !one.isCrammed(now))
+  let best: E | undefined
+  for (const one of roomy.length === 0 ? endpoints : roomy)
+    if (best === undefined || one.load(now) < best.load(now)) best = one
+  return best
+}
+
+/**
+ * The first endpoint in the order of the key that is not loaded far above the mean. Each key orders the endpoints by
+ * chance, but always in the same way (rendezvous hashing): without one of them, only the keys of that one move.
+ */
+export function affine<E extends Loaded>(
+  endpoints: readonly E[],
+  key: number,
+  now: number,
+): E | undefined {
+  let total = 0
+  for (const one of endpoints) total += one.load(now)
+  const bound = Math.ceil((LOAD_BOUND * (total + 1)) / endpoints.length)
+  let best: E | undefined
+  let highest = -1
+  for (const one of endpoints) {
+    if (one.load(now) >= bound) continue
+    const score = mixed(key ^ one.hash)
+    if (score <= highest) continue
+    highest = score
+    best = one
+  }
+  return best ?? endpoints[0]
+}
+
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+
+/** FNV-1a over UTF-16 units, from an earlier hash on. */
+export function hashOf(text: string, from: number = FNV_OFFSET, most = text.length): number {
+  let hash = from
+  const end = Math.min(text.length, most)
+  for (let at = 0; at < end; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME)
+  return hash
+}
+
+/** The last step of MurmurHash3: each bit of the argument changes half of the bits. Not negative. */
+export function mixed(value: number): number {
+  let hash = value
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

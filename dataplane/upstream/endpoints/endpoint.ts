@@ -1,0 +1,115 @@
+/** One address of an upstream: its connections, its load, its report, and how long it is out after failures. */
+import type { Dispatcher } from 'undici'
+import type { Section } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { type Destination, openPool, openRequestPool } from '../connection/client.ts'
+import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
+import { HealthCheck, healthSettingsOf } from '../target/health.ts'
+import type { Report } from '../target/queue-watch.ts'
+import { hashOf, type Loaded, mixed } from './choice.ts'
+
+export interface Address {
+  /** Another one behind the same address is another endpoint. */
+  readonly id: string
+  readonly address: string
+  readonly port: number
+}
+
+/** After a failure; it doubles with each further one until a request succeeds. */
+const OUT_MS = 1000
+const OUT_MS_MAX = 30_000
+/** From here on a new conversation would push out an older one. */
+const CRAMMED_SHARE = 0.95
+
+export class Endpoint implements Loaded {
+  readonly id: string
+  /** As people read it: `10.0.0.7:8000`. */
+  readonly shown: string
+  readonly hash: number
+  readonly pool: RequestPool
+  readonly health: HealthCheck
+  inFlight = 0
+  /** Whether a choice has looked at its load since it was asked for it. */
+  isWanted = false
+  /** Until then no request goes there, unless more than half of them are out. */
+  outUntil = 0
+  readonly #settings: UpstreamSettings & Destination
+  readonly #whole: Section
+  #sidePool: Dispatcher | undefined
+  #outMs = 0
+  #report: Report | undefined
+  /** Own requests that the report counts too. */
+  #reported = 0
+  #reportUntil = 0
+
+  constructor(address: Address, settings: UpstreamSettings, whole: Section, onHealth: () => void) {
+    this.id = address.id
+    const { address: host, port } = address
+    this.shown = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+    this.hash = mixed(hashOf(address.id))
+    this.#settings = { ...settings, at: address }
+    this.#whole = whole
+    this.pool = openRequestPool(this.#settings, whole, settings.section.max_connections)
+    this.health = new HealthCheck(healthSettingsOf(settings.section), onHealth)
+  }
+
+  /** On a new connection: kept ones may all have gone stale at once. */
+  dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
+    const pool = openRequestPool(this.#settings, this.#whole, 1)
+    pool.dispatch(request, handler)
+    // Closes once the request is done.
+    pool.close().catch(() => undefined)
+  }
+
+  /** Probes and reports have their own connection. */
+  get sidePool(): Dispatcher {
+    this.#sidePool ??= openPool(this.#settings, this.#whole, 2)
+    return this.#sidePool
+  }
+
+  isIn(now: number): boolean {
+    return this.outUntil <= now
+  }
+
+  /** A failure that was under way when it went out says nothing new. */
+  failed(now: number): void {
+    if (!this.isIn(now)) return
+    this.#outMs = Math.min(OUT_MS_MAX, this.#outMs * 2 || OUT_MS)
+    this.outUntil = now + this.#outMs
+  }
+
+  succeeded(): void {
+    this.#outMs = 0
+  }
+
+  take(report: Report, until: number): void {
+    this.#report = report
+    this.#reported = this.inFlight
+    this.#reportUntil = until
+  }
+
+  /** Waiting and running requests that it last reported; undefined when unknown or stale. */
+  queue(now: number): number | undefined {
+    return now <= this.#reportUntil ? this.#report?.queue : undefined
+  }
+
+  isCrammed(now: number): boolean {
+    return now <= this.#reportUntil && (this.#report?.kvShare ?? 0) >= CRAMMED_SHARE
+  }
+
+  /** Own requests, and those of others as far as the report shows them. */
+  load(now: number): number {
+    this.isWanted = true
+    const queue = this.queue(now)
+    return this.inFlight + (queue === undefined ? 0 : Math.max(0, queue - this.#reported))
+  }
+
+  /** Lets what runs there end, and begins nothing new. */
+  async leave(): Promise<void> {
+    await Promise.all([this.pool.close(), this.#sidePool?.close()])
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([this.pool.destroy(), this.#sidePool?.destroy()])
+  }
+}

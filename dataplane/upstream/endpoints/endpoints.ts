@@ -1,0 +1,243 @@
+/** The endpoints of one upstream: which there are, which may be asked, and the one that a request gets. */
+import type { Section } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { isDeniedAddress } from '../connection/addresses.ts'
+import { affine, least } from './choice.ts'
+import { type Address, Endpoint } from './endpoint.ts'
+import { NameWatch } from './names.ts'
+import { Upkeep } from './upkeep.ts'
+import type { EndpointsWorld } from './world.ts'
+
+export const ENDPOINTS_MAX = 256
+export const ENDPOINTS_OF_ALL_MAX = 2000
+
+/** An endpoint that a request has had; undefined is the name of the upstream. */
+export type Tried = readonly (Endpoint | undefined)[]
+
+interface Member {
+  readonly endpoint: Endpoint
+  readonly upkeep: Upkeep
+}
+
+export class Endpoints {
+  readonly #name: string
+  readonly #whole: Section
+  readonly #world: EndpointsWorld
+  #settings: UpstreamSettings
+  #queueMs: number | undefined
+  #watch: NameWatch | undefined
+  #members: readonly Member[] = []
+  #all: readonly Endpoint[] = []
+  /** Those that are gone and still have requests. */
+  #draining: readonly Endpoint[] = []
+  #turn: number
+  #unhealthy = 0
+  /** The moment from which on no failure keeps any of them out. */
+  #allInAt = 0
+  #isOver = false
+
+  constructor(settings: UpstreamSettings, whole: Section, world: EndpointsWorld) {
+    this.#name = settings.name
+    this.#settings = settings
+    this.#whole = whole
+    this.#world = world
+    this.#turn = Math.floor(world.random() * ENDPOINTS_MAX)
+  }
+
+  /** Takes the settings that may change while connections and memory stay. */
+  configure(settings: UpstreamSettings): void {
+    this.#settings = settings
+    for (const { upkeep } of this.#members) upkeep.configure(settings, this.#queueMs)
+    if (this.#watch !== undefined || settings.disabled !== undefined) return
+    const { hostname, port: written, protocol } = new URL(settings.origin)
+    const port = Number(written || (protocol === 'https:' ? 443 : 80))
+    const addressed = (address: string) => ({ id: `${address} ${port}`, address, port })
+    this.#watch = new NameWatch(hostname.replace(/^\[|\]$/g, ''), this.#world, (addresses) =>
+      this.set(addresses.map(addressed)),
+    )
+  }
+
+  /** How often reports are asked for; undefined: not at all. */
+  watchQueue(intervalMs: number | undefined): void {
+    if (intervalMs === this.#queueMs) return
+    this.#queueMs = intervalMs
+    for (const { upkeep } of this.#members) upkeep.configure(this.#settings, intervalMs)
+  }
+
+  /** Those that stay keep connections and memory; those that are gone finish the requests they have. */
+  set(addresses: readonly Address[]): void {
+    if (this.#isOver) return
+    const { census } = this.#world
+    const allowed = addresses.filter(({ address }) => !isDeniedAddress(address))
+    const free = ENDPOINTS_OF_ALL_MAX - census.count + this.#all.length
+    const taken = allowed.slice(0, Math.min(ENDPOINTS_MAX, free))
+    this.#tell(addresses.length, taken.length)
+    const known = new Map(this.#members.map((one) => [one.endpoint.id, one]))
+    const members = taken.map((address) => known.get(address.id) ?? this.#open(address))
+    const staying = new Set(members)
+    const gone = this.#members.filter((one) => !staying.has(one))
+    census.count += members.length - this.#members.length
+    this.#members = members
+    this.#all = members.map(({ endpoint }) => endpoint)
+    this.#judgeHealth()
+    for (const { endpoint, upkeep } of gone) {
+      upkeep.stop()
+      void endpoint.leave()
+    }
+    this.#draining = [...this.#draining, ...gone.map(({ endpoint }) => endpoint)].filter(isBusy)
+  }
+
+  /**
+   * undefined: the connection is left to the name of the upstream, which is the last resort. Requests with the same key
+   * meet; without one the load decides.
+   */
+  choose(tried: Tried, key: number | undefined, now: number): Endpoint | undefined {
+    const open = this.#free(this.#untried(tried, now))
+    const { random } = this.#world
+    return key === undefined ? least(open, this.#turn++, random, now) : affine(open, key, now)
+  }
+
+  /** Whether a request that has failed at those may be tried at another place of the upstream. */
+  hasOther(tried: Tried, now: number): boolean {
+    return !tried.includes(undefined) || this.#untried(tried, now).length > 0
+  }
+
+  /** Takes one out for a while that could not be reached, or broke off. */
+  failed(endpoint: Endpoint, now: number): void {
+    endpoint.failed(now)
+    if (endpoint.isIn(now)) return
+    this.#allInAt = Math.max(this.#allInAt, endpoint.outUntil)
+    this.#world.metrics.endpointFailures.at(this.#name).value++
+  }
+
+  /** Whether any of them has not failed lately. */
+  hasGood(now: number): boolean {
+    return this.#all.some((one) => one.isIn(now) && isWell(one))
+  }
+
+  /** Whether each of them has as many requests as it may have. */
+  isFull(places: number, now: number): boolean {
+    const open = this.#usable(now)
+    return open.length > 0 && open.every(({ inFlight }) => inFlight >= places)
+  }
+
+  /** Whether none of them answers probes. */
+  get isUnhealthy(): boolean {
+    return this.#all.length > 0 && this.#unhealthy === this.#all.length
+  }
+
+  /** How many the upstream's requests are shared by. */
+  get count(): number {
+    return this.#all.length
+  }
+
+  /** Waiting and running requests of all of them; where some do not say, as if they were like the others. */
+  queue(now: number): number | undefined {
+    const known = this.#all.map((one) => one.queue(now)).filter((queue) => queue !== undefined)
+    if (known.length === 0) return undefined
+    const sum = known.reduce((total, queue) => total + queue, 0)
+    return Math.round((sum * this.#all.length) / known.length)
+  }
+
+  /** As the status shows them. */
+  list(now: number) {
+    const shown = (endpoint: Endpoint, state: string) => ({
+      address: endpoint.shown,
+      state,
+      in_flight: endpoint.inFlight,
+      queue: endpoint.queue(now),
+    })
+    this.#draining = this.#draining.filter(isBusy)
+    return [
+      ...this.#all.map((one) => shown(one, stateOf(one, now))),
+      ...this.#draining.map((one) => shown(one, 'draining')),
+    ]
+  }
+
+  /** Brings the gauges up to date. */
+  show(now: number): void {
+    const { endpoints } = this.#world.metrics
+    const counts = new Map(STATES.map((state) => [state, 0]))
+    for (const one of this.#all)
+      counts.set(stateOf(one, now), (counts.get(stateOf(one, now)) ?? 0) + 1)
+    counts.set('draining', this.#draining.filter(isBusy).length)
+    for (const [state, count] of counts) endpoints.at(this.#name, state).value = count
+  }
+
+  /** Nothing is asked any more; requests that have one may still use it. */
+  retire(): void {
+    this.set([])
+    this.#isOver = true
+    this.#watch?.stop()
+  }
+
+  async destroy(): Promise<void> {
+    const all = [...this.#all, ...this.#draining]
+    this.retire()
+    await Promise.all(all.map((one) => one.destroy()))
+  }
+
+  /** Without those that are out, unless that were more than half of them. */
+  #usable(now: number): readonly Endpoint[] {
+    if (now >= this.#allInAt && this.#unhealthy === 0) return this.#all
+    const well = this.#unhealthy === 0 ? this.#all : this.#all.filter(isWell)
+    const usable = well.filter((one) => one.isIn(now))
+    return usable.length * 2 >= well.length ? usable : well
+  }
+
+  #untried(tried: Tried, now: number): readonly Endpoint[] {
+    const usable = this.#usable(now)
+    return tried.length === 0 ? usable : usable.filter((one) => !tried.includes(one))
+  }
+
+  /** Those that have a place left, if any has. */
+  #free(open: readonly Endpoint[]): readonly Endpoint[] {
+    const { max_queue_depth: places } = this.#settings.section
+    if (places === undefined) return open
+    const free = open.filter(({ inFlight }) => inFlight < places)
+    return free.length === 0 ? open : free
+  }
+
+  #open(address: Address): Member {
+    const endpoint = new Endpoint(address, this.#settings, this.#whole, () => this.#judgeHealth())
+    const upkeep = new Upkeep(endpoint, this.#settings, this.#world)
+    upkeep.configure(this.#settings, this.#queueMs)
+    return { endpoint, upkeep }
+  }
+
+  #judgeHealth(): void {
+    this.#unhealthy = this.#all.filter((one) => !isWell(one)).length
+    this.#world.metrics.healthy.at(this.#name).value = this.isUnhealthy ? 0 : 1
+  }
+
+  #tell(found: number, taken: number): void {
+    const { log } = this.#world
+    const fields = { upstream: this.#name, found, taken }
+    if (taken === found)
+      log.event('info', 'endpoints', `Upstream "${this.#name}" has ${found} endpoints.`, fields)
+    else
+      log.event(
+        'warn',
+        'endpoints',
+        `Upstream "${this.#name}" has ${found} endpoints; ${taken} of them are used. ` +
+          `The bounds are ${ENDPOINTS_MAX} of an upstream and ${ENDPOINTS_OF_ALL_MAX} in all, ` +
+          'and metadata addresses are never dialled.',
+        fields,
+      )
+  }
+}
+
+const STATES = ['ready', 'out', 'unhealthy', 'draining']
+
+function stateOf(endpoint: Endpoint, now: number): string {
+  if (!isWell(endpoint)) return 'unhealthy'
+  return endpoint.isIn(now) ? 'ready' : 'out'
+}
+
+function isWell({ health }: Endpoint): boolean {
+  return health.state === 'healthy'
+}
+
+function isBusy({ inFlight }: Endpoint): boolean {
+  return inFlight > 0
+}

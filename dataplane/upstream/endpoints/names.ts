@@ -1,0 +1,92 @@
+/** Follows the addresses of a name: asks again and again, and keeps the last answer while the name cannot be resolved. */
+import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import type { Clock } from '../../base/clock.ts'
+import type { Resolve } from '../connection/addresses.ts'
+
+const INTERVAL_MS = 5000
+/** A name that is said not to exist may be about to come back. */
+const KEPT_MS = 60_000
+/** The system resolves on the threads that also read files; a resolver that hangs must not take them all. */
+const AT_ONCE = 2
+
+type Found = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void
+
+/** All questions of the process. */
+export class Lookups {
+  readonly #resolve: Resolve
+  readonly #waiting: (() => void)[] = []
+  #running = 0
+
+  constructor(resolve: Resolve = systemLookup) {
+    this.#resolve = resolve
+  }
+
+  ask(name: string, found: Found): void {
+    if (this.#running >= AT_ONCE) {
+      this.#waiting.push(() => this.ask(name, found))
+      return
+    }
+    this.#running++
+    this.#resolve(name, { all: true }, (error, addresses: LookupAddress[] | undefined) => {
+      this.#running--
+      this.#waiting.shift()?.()
+      found(error, (addresses ?? []).map(({ address }) => address).sort())
+    })
+  }
+}
+
+export interface NameWorld {
+  readonly clock: Clock
+  readonly lookups: Lookups
+  /** Calls once, after that number of milliseconds; returns a function that prevents it. */
+  schedule(delayMs: number, call: () => void): () => void
+}
+
+export class NameWatch {
+  readonly #name: string
+  readonly #world: NameWorld
+  readonly #onAddresses: (addresses: readonly string[]) => void
+  #known = ''
+  #missingSince: number | undefined
+  #cancel: (() => void) | undefined
+  #isStopped = false
+
+  constructor(name: string, world: NameWorld, onAddresses: (addresses: readonly string[]) => void) {
+    this.#name = name
+    this.#world = world
+    this.#onAddresses = onAddresses
+    this.#ask()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#cancel?.()
+  }
+
+  #ask(): void {
+    this.#world.lookups.ask(this.#name, (error, addresses) => {
+      if (this.#isStopped) return
+      this.#cancel = this.#world.schedule(INTERVAL_MS, () => this.#ask())
+      if (error !== null) this.#failed(error)
+      else {
+        this.#missingSince = undefined
+        this.#tell(addresses)
+      }
+    })
+  }
+
+  /** A resolver that cannot be asked says nothing about the name. */
+  #failed({ code }: NodeJS.ErrnoException): void {
+    if (code !== 'ENOTFOUND' && code !== 'ENODATA') return
+    const now = this.#world.clock.now()
+    this.#missingSince ??= now
+    if (now - this.#missingSince >= KEPT_MS) this.#tell([])
+  }
+
+  #tell(addresses: readonly string[]): void {
+    const known = addresses.join()
+    if (known === this.#known) return
+    this.#known = known
+    this.#onAddresses(addresses)
+  }
+}

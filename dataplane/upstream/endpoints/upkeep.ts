@@ -1,0 +1,80 @@
+/** The questions that an endpoint is asked beside requests: whether it is well, and how loaded it is. */
+import { schedule } from '../../base/clock.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { healthSettingsOf, Prober, probeMsOf } from '../target/health.ts'
+import { probe } from '../target/probe.ts'
+import { scrapeReport } from '../target/queue-watch.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Reporter } from './reports.ts'
+import type { EndpointsWorld } from './world.ts'
+
+export class Upkeep implements Reporter {
+  intervalMs = 0
+  readonly #endpoint: Endpoint
+  readonly #world: EndpointsWorld
+  #settings: UpstreamSettings
+  #prober: Prober | undefined
+
+  constructor(endpoint: Endpoint, settings: UpstreamSettings, world: EndpointsWorld) {
+    this.#endpoint = endpoint
+    this.#settings = settings
+    this.#world = world
+  }
+
+  get isWanted(): boolean {
+    return this.#endpoint.isWanted
+  }
+
+  set isWanted(wanted: boolean) {
+    this.#endpoint.isWanted = wanted
+  }
+
+  /** `queueMs`: how often its report is wanted; undefined: not at all. */
+  configure(settings: UpstreamSettings, queueMs: number | undefined): void {
+    this.#settings = settings
+    this.#probe()
+    const { reports } = this.#world
+    const was = this.intervalMs
+    this.intervalMs = queueMs ?? 0
+    if (was === 0 && this.intervalMs > 0) reports.add(this)
+    if (was > 0 && this.intervalMs === 0) reports.remove(this)
+  }
+
+  stop(): void {
+    this.#prober?.stop()
+    if (this.intervalMs > 0) this.#world.reports.remove(this)
+    this.intervalMs = 0
+  }
+
+  async ask(validMs: number): Promise<void> {
+    const report = await scrapeReport(this.#endpoint.sidePool, this.#settings).catch(
+      () => undefined,
+    )
+    if (report !== undefined) this.#endpoint.take(report, this.#world.clock.now() + validMs)
+  }
+
+  #probe(): void {
+    const { section, healthPath } = this.#settings
+    if (healthPath === undefined) {
+      this.#prober?.stop()
+      this.#prober = undefined
+      this.#endpoint.health.forget()
+      return
+    }
+    const { clock, random } = this.#world
+    const settings = healthSettingsOf(section)
+    this.#prober ??= new Prober(settings, this.#endpoint.health, {
+      now: clock.now,
+      random,
+      schedule,
+      probe: () =>
+        probe(
+          this.#endpoint.sidePool,
+          this.#settings.healthPath ?? '/',
+          probeMsOf(this.#settings.section),
+        ),
+    })
+    this.#prober.configure(settings)
+    this.#prober.start()
+  }
+}
