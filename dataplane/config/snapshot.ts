@@ -30,6 +30,8 @@ export interface UpstreamSettings extends ProviderSettings {
   /** Path prefix without a trailing slash, ending in the API version where the provider has one. */
   readonly basePath: string
   readonly section: UpstreamSection
+  /** Whether its model says by its name that it makes vectors, and so no texts. */
+  readonly isForVectors: boolean
   /** Until the first content of a stream. */
   readonly timeoutMs: number
   /** Until the head of an answer that is not a stream; Infinity: the request's own time is its only limit. */
@@ -44,6 +46,8 @@ export interface UpstreamSettings extends ProviderSettings {
 
 /** A clock that is swept every 100 ms and the way of an answer may take this much. */
 const SILENCE_MARGIN_MS = 250
+
+const FOR_VECTORS = /embed/i
 
 export interface RouteMember {
   readonly upstream: UpstreamSettings
@@ -169,6 +173,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     server: serverOf(origin),
     basePath,
     section,
+    isForVectors: provider.operations.embeddings !== undefined && FOR_VECTORS.test(section.model),
     model: section.model,
     inputType: section.embeddings?.input_type,
     credential: section.api_key ?? '',

@@ -15,6 +15,7 @@ import {
 import type { Lease } from '../limits/leases.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
+import { isGenerated } from '../tokens/count.ts'
 import { type Quote, quoteOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { comparedModel, compares, isCompared } from '../upstream/target/vectors.ts'
@@ -138,12 +139,16 @@ export function requireOperation(
   route: Route,
   { targets }: Lane,
 ): void {
-  if (targets.length === 0 || targets.some(({ settings }) => serves(settings.provider, operation)))
-    return
-  const names = new Set(targets.map(({ settings }) => settings.provider.name))
+  const isText = isGenerated(operation)
+  const isServed = ({ settings: { provider, isForVectors } }: Target) =>
+    serves(provider, operation) && !(isText && isForVectors)
+  if (targets.length === 0 || targets.some(isServed)) return
+  const whys = targets.map(({ settings: { provider, model } }) =>
+    serves(provider, operation) ? `${model} makes vectors` : `${provider.name} has none`,
+  )
   throw new GatewayError(
     'ERR_GW_INVALID_REQUEST',
-    `Route "${route.name}" has no upstream for ${operation} (${[...names].join(', ')} has none).`,
+    `Route "${route.name}" has no upstream for ${operation} (${[...new Set(whys)].join(', ')}).`,
     { param: 'model' },
   )
 }

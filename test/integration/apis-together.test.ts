@@ -200,6 +200,13 @@ test('a model that a route does not have for an API is refused with both names, 
   const texts = await post('/v1/completions', shared.key, { model: 'talk' })
   assert.equal(texts.status, 400)
   assert.match(JSON.parse(texts.text).error.message, /talk.*completions|completions.*talk/)
+  for (const path of STREAMED) {
+    const { status, text } = await post(path, shared.key, { model: 'vectors' })
+    assert.equal(status, 400, path)
+    const { type, error } = JSON.parse(text)
+    assert.match(error.message, /"vectors" has no upstream for .*text-embedding-3-small/)
+    assert.equal(type, path === '/v1/messages' ? 'error' : undefined)
+  }
 })
 
 test('the list of models is the same for every client, and holds what the key may use', async () => {

@@ -18,16 +18,20 @@ const front = await startFront({
   upstreams: [
     { name: 'own', endpoint: own.url, native: ['responses'] },
     { name: 'other', endpoint: other.url, native: ['responses'] },
+    { name: 'first', endpoint: own.url, native: ['responses'] },
     { name: 'vllm', provider: 'vllm', endpoint: other.url, native: ['responses'] },
+    { name: 'llamacpp', provider: 'llamacpp', endpoint: other.url, native: ['responses'] },
     { name: 'mistaken', endpoint: other.url, native: ['responses'] },
     { name: 'chat', endpoint: chat.url },
   ],
   routes: [
     { name: 'own', strategy: 'single', primary: 'own' },
     { name: 'vllm', strategy: 'single', primary: 'vllm' },
+    { name: 'llamacpp', strategy: 'single', primary: 'llamacpp' },
     { name: 'mistaken', strategy: 'single', primary: 'mistaken' },
     { name: 'pair', strategy: 'primary_with_fallback', primary: 'own', fallback: ['chat'] },
     { name: 'two', strategy: 'primary_with_fallback', primary: 'own', fallback: ['other'] },
+    { name: 'cooled', strategy: 'primary_with_fallback', primary: 'first', fallback: ['other'] },
   ],
   gateway: { sse: { heartbeat_seconds: 1 } },
   api_keys: [mine.record],
@@ -308,6 +312,82 @@ test('members that a client must not set do not reach a runtime', async () => {
     priority: 1,
   } as never)
   assert.deepEqual(other.asked[0]?.body, { store: false, model: 'served', input: 'hi' })
+  const named = await client.responses.create({
+    model: 'vllm',
+    input: 'hi',
+    request_id: 'resp_of_somebody',
+  } as never)
+  assert.match((named as { id: string }).id, /^resp_[0-9a-f]{32}$/)
+  const several = await refusal(
+    client.responses.create({ model: 'vllm', input: 'hi', n: 2 } as never),
+  )
+  assert.deepEqual([several.status, several.param], [400, 'n'])
+  assert.equal(other.asked.length, 2)
+})
+
+test('a runtime that ends its stream without a last event has failed, cleanly or not', async () => {
+  const begun = [...BEGINNING, delta('hel')]
+  const cut: Reply = async (outgoing) => {
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const [type, members] of begun)
+      outgoing.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`)
+    // Node keeps chunks back until the next tick.
+    await new Promise(setImmediate)
+    outgoing.socket?.destroySoon()
+  }
+  for (const reply of [cut, saying(...begun)]) {
+    other.reply = reply
+    const events = await streamed({ model: 'vllm' })
+    assert.deepEqual(
+      events.slice(-2).map(({ type }) => type),
+      ['error', 'response.failed'],
+    )
+    assert.equal(events.at(-1)?.response.error.code, 'server_error')
+  }
+})
+
+test('calls of tools without numbers, places and ends arrive whole in both helpers', async () => {
+  const call = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'f' }
+  const done = { ...call, arguments: '{"a":1}', status: 'completed' }
+  const said = [
+    [
+      'response.created',
+      { response: aResponse({ status: 'in_progress', output: [], usage: null }) },
+    ],
+    ['response.output_item.added', { item: { ...call, arguments: '', status: 'in_progress' } }],
+    ['response.function_call_arguments.delta', { item_id: 'fc_1', delta: '{"a":1}' }],
+    ['response.output_item.done', { item: done }],
+    ['response.completed', { response: aResponse({ output: [done] }) }],
+  ] as const
+  other.reply = (outgoing) => {
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const [type, members] of said)
+      outgoing.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`)
+    outgoing.end()
+  }
+  const asked = { model: 'llamacpp', input: 'hi' }
+  const final = await client.responses.stream(asked).finalResponse()
+  assert.partialDeepStrictEqual(final.output, [{ name: 'f', arguments: '{"a":1}' }])
+  for (const event of (await streamed(asked)).slice(1, -1)) assert.equal(event.output_index, 0)
+})
+
+test('while one account cools down the other one gets a history without what the first has sealed', async () => {
+  const sealed = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }
+  const input = [
+    { role: 'user', content: 'hi' },
+    sealed,
+    { role: 'user', content: 'go on' },
+  ] as never
+  own.reply = failing(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '30' })
+  other.script.push(failing(400, { code: 'invalid_encrypted_content' }))
+  const first = await client.responses.create({ model: 'cooled', input }).withResponse()
+  assert.equal(first.response.headers.get('x-gw-upstream'), 'other')
+  assert.equal(own.asked.length, 1)
+  assert.equal(first.data.output_text, 'hello')
+  assert.equal(JSON.stringify(other.asked[1]?.body.input).includes('sealed'), false)
+  other.script.push(failing(400, { code: 'invalid_encrypted_content' }))
+  const second = await client.responses.create({ model: 'cooled', input }).withResponse()
+  assert.equal(second.data.output_text, 'hello')
 })
 
 test('events without numbers and places get them', async () => {

@@ -1,9 +1,11 @@
 /** llama.cpp's server. */
 import type { ChatBody } from '../../inner-form.ts'
+import type { Provider } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { rerankOf } from '../rerank/operation.ts'
 import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
@@ -15,7 +17,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'client', status: [500, 501], says: OF_THE_REQUEST },
 ]
 
-export const llamacpp = openAiLike(facts, {
+const like = openAiLike(facts, {
   // Older builds know no other.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
@@ -32,6 +34,14 @@ export const llamacpp = openAiLike(facts, {
   embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })
+
+export const llamacpp: Provider = {
+  ...like,
+  operations: {
+    ...like.operations,
+    rerank: rerankOf(RECOGNISERS, { ignores: ['max_tokens_per_doc'] }),
+  },
+}
 
 /** Several tool calls at once are the default at OpenAI, and not here. */
 function parallelByDefault(body: ChatBody): Record<string, unknown> {

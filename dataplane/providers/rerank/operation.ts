@@ -23,7 +23,18 @@ const TAKEN = new Set([
   'top_n',
 ])
 
-export function rerankOf(recognisers: readonly Recogniser[]): ProviderOperation<'rerank'> {
+export interface RerankOptions {
+  /** Members that the runtime ignores; they wish, and ask for nothing else. */
+  readonly ignores?: readonly string[]
+  /** Members for every request. */
+  readonly always?: Readonly<Record<string, unknown>>
+}
+
+export function rerankOf(
+  recognisers: readonly Recogniser[],
+  { ignores = [], always = {} }: RerankOptions = {},
+): ProviderOperation<'rerank'> {
+  const taken = TAKEN.difference(new Set(ignores))
   return {
     encode: ({ body }, settings) => ({
       path: '/rerank',
@@ -33,14 +44,14 @@ export function rerankOf(recognisers: readonly Recogniser[]): ProviderOperation<
         'accept-encoding': 'identity',
         ...bearer(settings),
       },
-      body: JSON.stringify(sentOf(body, settings)),
-      leftOut: membersLeftOut(body, TAKEN, []),
+      body: JSON.stringify({ ...sentOf(body, settings, taken), ...always }),
+      leftOut: membersLeftOut(body, taken, []),
     }),
     decode: (body, request, origin) => readAnswer(body, request, origin, recognisers),
   }
 }
 
-function sentOf(body: RerankBody, { model }: ProviderSettings): object {
+function sentOf(body: RerankBody, { model }: ProviderSettings, taken: ReadonlySet<string>): object {
   const { query, top_n: wanted, max_tokens_per_doc: most } = body
   return {
     model,
@@ -48,7 +59,7 @@ function sentOf(body: RerankBody, { model }: ProviderSettings): object {
     documents: body.documents.map((one) => (typeof one === 'string' ? one : one.text)),
     // Zero, which asks for all, is an error at some.
     ...(wanted && { top_n: wanted }),
-    ...(most && { max_tokens_per_doc: most }),
+    ...(most && taken.has('max_tokens_per_doc') && { max_tokens_per_doc: most }),
   }
 }
 
@@ -61,7 +72,9 @@ function readAnswer(
   const answer = parsed(body.toString())
   if (isRecord(answer) && (isError(answer) || typeof answer.message === 'string'))
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
-  const { id, model, results, usage, meta } = recordOf(answer)
+  const { id, model, results, usage, meta } = Array.isArray(answer)
+    ? bareOf(answer)
+    : recordOf(answer)
   const ranking = rankingOf(listOf(results), request)
   if (typeof ranking === 'string') return { kind: 'failure', failure: malformed(ranking) }
   const searchUnits = countOf(recordOf(recordOf(meta).billed_units).search_units)
@@ -72,6 +85,16 @@ function readAnswer(
     searchUnits,
   }
   return { kind: 'answer', answer: read, usage: usageOf(recordOf(usage), recordOf(meta), request) }
+}
+
+/** An order alone, with the tokens beside each of its documents. */
+function bareOf(answer: readonly unknown[]): Json {
+  const all = answer.map(recordOf)
+  const counts = all.map(({ meta_info: meta }) => countOf(recordOf(meta).prompt_tokens))
+  const isCounted = counts.every((count) => count !== undefined)
+  const prompt_tokens = isCounted ? counts.reduce((sum, count) => sum + count, 0) : undefined
+  const results = all.map(({ index, score }) => ({ index, relevance_score: score }))
+  return { results, usage: { prompt_tokens } }
 }
 
 /** The most relevant first, as many as were asked for; the fault where the results are not such an order. */

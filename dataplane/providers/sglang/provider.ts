@@ -1,7 +1,9 @@
 /** SGLang's OpenAI-compatible server. */
+import type { Provider } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
+import { rerankOf } from '../rerank/operation.ts'
 import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
@@ -15,7 +17,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
-export const sglang = openAiLike(facts, {
+const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
   cannot: HOSTED_MEMBERS,
@@ -26,3 +28,14 @@ export const sglang = openAiLike(facts, {
   embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })
+
+export const sglang: Provider = {
+  ...like,
+  operations: {
+    ...like.operations,
+    rerank: rerankOf(RECOGNISERS, {
+      ignores: ['max_tokens_per_doc'],
+      always: { return_documents: false },
+    }),
+  },
+}
