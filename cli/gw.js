@@ -27,7 +27,7 @@ async function start() {
   await main()
 }
 
-/** It is kept where dataplane/process/compile-cache.ts keeps it, too. */
+/** It is kept where dataplane/base/start-anew.ts keeps it, too. */
 async function keepCompiled() {
   const { HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env
   const home = XDG_CACHE_HOME ?? (HOME === undefined ? undefined : join(HOME, '.cache'))

@@ -1,11 +1,20 @@
 /** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. run.ts and run-pod.ts compose its parts. */
 import { parseArgs } from 'node:util'
+import { type Start, startAnew } from './base/start-anew.ts'
 import { VERSION } from './base/version.ts'
-import { startFromCompiled } from './process/compile-cache.ts'
+
+/**
+ * Most of what a request makes is garbage at its end. A young generation of 4 MiB and one heap of the C library for all threads
+ * save 50 of 195 MiB under load; the processor time stays (2 MiB cost a third more).
+ */
+const SMALL: Start = {
+  flags: ['--max-semi-space-size=4'],
+  variables: { MALLOC_ARENA_MAX: '1' },
+}
 
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. `logFormat` beats GW_LOG_FORMAT. */
 export async function run(file: string, logFormat?: string): Promise<number> {
-  startFromCompiled(process.env)
+  startAnew(SMALL, process.env)
   // Listened for before anything else: as the first process of a container it would not be ended by default.
   const ending = terminated()
   const program = await import('./process/run.ts')
@@ -14,7 +23,7 @@ export async function run(file: string, logFormat?: string): Promise<number> {
 
 /** Runs the gateway of a pod on the signed documents that are mounted and pushed. */
 async function runPod(folder: string, logFormat: string | undefined): Promise<number> {
-  startFromCompiled(process.env)
+  startAnew(SMALL, process.env)
   const ending = terminated()
   const program = await import('./pod/run-pod.ts')
   return await program.runPod(folder, environmentWith(logFormat), ending)

@@ -1,6 +1,18 @@
 /** The program: `node operator/main.ts`. run.ts composes the parts. */
+import { type Start, startAnew } from '../dataplane/base/start-anew.ts'
 import type { PodNetwork } from './delivery/targets.ts'
-import { startFrugally } from './frugal.ts'
+
+/** It keeps little, and makes much in passing. */
+const FRUGAL: Start = {
+  /** Node collects what was made in passing before it asks the system for more. */
+  flags: ['--max-semi-space-size=4', '--optimize-for-size'],
+  /** Without these, each thread of the C library keeps a separate heap, and large blocks stay once they were needed. */
+  variables: {
+    MALLOC_ARENA_MAX: '1',
+    MALLOC_MMAP_THRESHOLD_: '131072',
+    MALLOC_TRIM_THRESHOLD_: '131072',
+  },
+}
 
 /** Listens before anything else: the first process of a container does not end by default. */
 function terminated(): Promise<void> {
@@ -11,7 +23,7 @@ function terminated(): Promise<void> {
 }
 
 export async function main(network?: PodNetwork): Promise<never> {
-  startFrugally(process.env)
+  startAnew(FRUGAL, process.env)
   const ending = terminated()
   try {
     const program = await import('./run.ts')

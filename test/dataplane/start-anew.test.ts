@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
-const MODULE = join(import.meta.dirname, '../../operator/frugal.ts')
+const MODULE = join(import.meta.dirname, '../../dataplane/base/start-anew.ts')
 
 const PROGRAM = `
-  import { startFrugally } from ${JSON.stringify(MODULE)}
-  startFrugally(process.env)
+  import { startAnew } from ${JSON.stringify(MODULE)}
+  startAnew({ flags: ['--max-semi-space-size=4', '--optimize-for-size'], variables: { MALLOC_ARENA_MAX: '1' } }, process.env)
   const { pid, execArgv, argv, env } = process
   process.stdout.write(JSON.stringify({
     pid, execArgv, given: argv.slice(2), arenas: env.MALLOC_ARENA_MAX, cache: env.NODE_COMPILE_CACHE,
@@ -20,7 +20,7 @@ const PROGRAM = `
 let folder: string
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gw-frugal-'))
+  folder = await mkdtemp(join(tmpdir(), 'gw-start-'))
   await writeFile(join(folder, 'program.mjs'), PROGRAM)
 })
 
@@ -54,6 +54,12 @@ test('what somebody sets by hand counts', async () => {
   assert.deepEqual(execArgv, [...flags, '--optimize-for-size'])
   assert.equal(arenas, '3')
   assert.equal(cache, join(folder, 'other'))
+})
+
+test('a flag of the environment counts as one given by hand', async () => {
+  const env = { HOME: folder, NODE_OPTIONS: '--max-semi-space-size=16' }
+  const { execArgv } = await run([], env)
+  assert.deepEqual(execArgv, ['--optimize-for-size'])
 })
 
 test('without a place to keep anything it starts all the same', async () => {
