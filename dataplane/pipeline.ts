@@ -5,6 +5,7 @@ import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, understand } from './body/request.ts'
 import type { Call } from './call.ts'
+import { textsOf } from './guardrails/request-texts.ts'
 import type { ChatRequest, ModelRequest } from './inner-form.ts'
 import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
@@ -19,6 +20,7 @@ import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { type Charge, settle } from './stages/settle.ts'
 import { continuing, visibleId } from './telemetry/correlation.ts'
+import { KeptTexts } from './telemetry/kept-texts.ts'
 import type {
   AttemptTrace,
   GuardrailTrace,
@@ -120,7 +122,7 @@ export async function serve(
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
     // Most routes have no guardrail and no retrieval, and wait for none.
-    const { guardrails, retrieval, semantic } = admission.route.section
+    const { guardrails, retrieval, semantic, trace: traced } = admission.route.section
     const isGuarded = guardrails.length > 0
     const guarded: Guarded = isGuarded
       ? await judged(applicant, admission, visit)
@@ -129,6 +131,10 @@ export async function serve(
       retrieval.length === 0 || guarded.request.operation !== 'chat'
         ? undefined
         : await assembled(guarded.request, admission, visit)
+    if (traced?.keep_texts) {
+      const words = textsOf(assembly?.request ?? guarded.request)
+      trace.texts = new KeptTexts(words, assembly?.passages ?? [])
+    }
     // The client's own words are judged, not the passages beside them.
     const isJudged = semantic !== undefined
     const difficulty = isJudged ? await difficultyOf(guarded.request, admission, visit) : undefined

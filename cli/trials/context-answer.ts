@@ -26,8 +26,17 @@ export const ContextAnswer = z.looseObject({
       tokens: z.number(),
       kept: z.boolean(),
       reason: z.string().nullish(),
+      text: z.string().nullish(),
     }),
   ),
+  texts: z
+    .looseObject({
+      messages: z.array(
+        z.looseObject({ role: z.string(), text: z.string(), cut: z.boolean().nullish() }),
+      ),
+      left_out: z.number(),
+    })
+    .nullish(),
 })
 
 type ContextAnswer = z.output<typeof ContextAnswer>
@@ -49,7 +58,11 @@ export function printContext(answer: ContextAnswer): void {
   for (const [label, value] of facts) printLine(`${label.padEnd(10)}  ${value}`)
   for (const { name, store, outcome } of searches)
     printLine(`searched    ${name} in ${store}: ${outcome}`)
-  if (passages.length === 0) return
+  if (passages.length > 0) printPassages(passages)
+  printTexts(answer)
+}
+
+function printPassages(passages: ContextAnswer['passages']): void {
   printLine('')
   printTable(
     ['STORE', 'PASSAGE', 'SCORE', 'TOKENS', 'KEPT', 'WHY'],
@@ -62,6 +75,28 @@ export function printContext(answer: ContextAnswer): void {
       one.reason ?? '',
     ]),
   )
+}
+
+/** Clients and stores wrote these texts, so that nothing in them may steer a terminal. */
+const STEERING = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+function printTexts({ texts, passages }: ContextAnswer): void {
+  if (texts === undefined || texts === null) {
+    printLine('texts       not kept; routes[].trace.keep_texts keeps them')
+    return
+  }
+  if (texts.left_out > 0) printLine(`\n${texts.left_out} texts before these were not kept`)
+  for (const { role, text, cut } of texts.messages)
+    printQuoted(`${role}${cut ? ', cut' : ''}`, text)
+  for (const { store, id, kept, text } of passages) {
+    // The others stand in a message.
+    if (!kept && typeof text === 'string') printQuoted(`passage ${id} of ${store}, left out`, text)
+  }
+}
+
+function printQuoted(title: string, text: string): void {
+  printLine(`\n${title.replace(STEERING, ' ')}:`)
+  for (const line of text.replace(STEERING, ' ').split('\n')) printLine(`  ${line}`)
 }
 
 function countedText({ code, prompt: { tokens, counted } }: ContextAnswer): string {

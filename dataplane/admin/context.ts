@@ -1,4 +1,4 @@
-/** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts are not kept. */
+/** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts only where its route keeps them. */
 import type { Gateway } from '../gateway.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import { windowOf } from '../tokens/quote.ts'
@@ -7,6 +7,7 @@ export function contextOf(trace: Trace, gateway: Gateway) {
   const { context, counted_tokens, counted_exact, retrieval = [], passages = [] } = trace
   const tokens = context?.prompt ?? counted_tokens
   const isExact = context?.exact ?? counted_exact
+  const texts = trace.texts?.read()
   return {
     request_id: trace.request_id,
     route: trace.route,
@@ -26,7 +27,9 @@ export function contextOf(trace: Trace, gateway: Gateway) {
       ...(trace.usage_estimated && { estimated: true }),
     },
     searches: retrieval,
-    passages,
+    passages: passages.map((passage, at) => ({ ...passage, text: texts?.passages[at] })),
+    // Null where none are kept: the route does not ask for them, or newer ones took their place.
+    texts: texts === undefined ? null : { messages: texts.messages, left_out: texts.left_out },
   }
 }
 

@@ -1,5 +1,6 @@
 /** The last decisions of this process: what was refused and why, and each attempt with its timing. */
 import type { ShownPassage } from '../retrieval/passages.ts'
+import type { KeptTexts } from './kept-texts.ts'
 
 export interface AttemptTrace {
   readonly upstream: string
@@ -147,6 +148,8 @@ export class Trace {
   /** From the headers to the first content of a stream. */
   ttft_ms: number | undefined = undefined
   duration_ms = 0
+  /** Not a field: JSON, and with it logs and lists of traces, must not have them. */
+  #texts: KeptTexts | undefined = undefined
 
   constructor(requestId: string, time: string, method: string, path: string) {
     this.request_id = requestId
@@ -154,7 +157,19 @@ export class Trace {
     this.method = method
     this.path = path
   }
+
+  /** The words of the prompt, where the route keeps them. */
+  get texts(): KeptTexts | undefined {
+    return this.#texts
+  }
+
+  set texts(texts: KeptTexts | undefined) {
+    this.#texts = texts
+  }
 }
+
+/** Bytes of the texts of all traces together. */
+const TEXT_BYTES_MAX = 16_777_216
 
 /** A request is slow, and kept with the errors, from this on. */
 const SLOW_MS = 10_000
@@ -162,6 +177,9 @@ const SLOW_MS = 10_000
 export class Traces {
   #recent: Ring<Trace>
   #notable: Ring<Trace>
+  /** Those with texts, oldest first. */
+  readonly #texted = new Set<Trace>()
+  #textBytes = 0
 
   constructor(size: number) {
     this.#recent = new Ring(size)
@@ -173,6 +191,8 @@ export class Traces {
     if (size === this.size) return
     this.#recent = this.#recent.resized(size)
     this.#notable = this.#notable.resized(notableOf(size))
+    const recent = new Set(this.#recent.newestFirst())
+    for (const trace of this.#texted) if (!recent.has(trace)) this.#forget(trace)
   }
 
   /** How many decisions are kept. */
@@ -181,8 +201,27 @@ export class Traces {
   }
 
   add(trace: Trace): void {
-    this.#recent.add(trace)
+    if (trace.texts !== undefined) this.#keep(trace, trace.texts)
+    // Texts go with the first ring, also those of an error that the second one keeps.
+    const gone = this.#recent.add(trace)
+    if (gone?.texts !== undefined) this.#forget(gone)
     if (trace.status >= 400 || trace.duration_ms >= SLOW_MS) this.#notable.add(trace)
+  }
+
+  /** The oldest texts make room. */
+  #keep(trace: Trace, { bytes }: KeptTexts): void {
+    this.#texted.add(trace)
+    this.#textBytes += bytes
+    for (const oldest of this.#texted) {
+      if (this.#textBytes <= TEXT_BYTES_MAX) return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(trace: Trace): void {
+    if (!this.#texted.delete(trace)) return
+    this.#textBytes -= trace.texts?.bytes ?? 0
+    trace.texts = undefined
   }
 
   /** Newest first, each once. */
@@ -217,10 +256,13 @@ class Ring<T> {
     return this.#items.length
   }
 
-  add(item: T): void {
-    if (this.#items.length === 0) return
+  /** The item that has no place any more. */
+  add(item: T): T | undefined {
+    if (this.#items.length === 0) return item
+    const gone = this.#items[this.#next]
     this.#items[this.#next] = item
     this.#next = (this.#next + 1) % this.#items.length
+    return gone
   }
 
   resized(size: number): Ring<T> {

@@ -55,7 +55,7 @@ export class UsageBook {
     return [...this.#hours.keys()].sort()[0]
   }
 
-  #rowOf(trace: Trace, tenant: string, upstream: string, model: string): Row {
+  #rowOf(trace: Place, tenant: string, upstream: string, model: string): Row {
     const name = trace.time.slice(0, 13)
     const hour = this.#hours.get(name) ?? this.#begin(name)
     const { key = '', route, tags = '' } = trace
@@ -94,6 +94,7 @@ export class UsageBook {
   }
 }
 
+type Place = Pick<Trace, 'time' | 'key' | 'route' | 'tags'>
 type Named = Pick<Row, 'tenant' | 'key' | 'route' | 'upstream' | 'model' | 'tags'>
 
 function nameOf({ tenant, key, route, upstream, model, tags }: Named): string {

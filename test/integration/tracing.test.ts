@@ -64,6 +64,8 @@ async function start(telemetry: Readonly<Record<string, unknown>>) {
           primary: 'first',
           fallback: ['second'],
           retry: { max_attempts: 3, initial_delay_ms: 1 },
+          // Texts that a gateway keeps for its own commands are not exported either.
+          trace: { keep_texts: true },
         },
       ],
       pricing: [{ model: 'two', input: 1, output: 2 }],

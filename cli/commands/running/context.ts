@@ -11,7 +11,8 @@ interface InspectOptions extends PlaceOptions {
 const inspect = addPlace(
   new Command('inspect')
     .description(
-      'Show what a prompt was counted as, the room in its window, and the passages that were kept and left out.',
+      'Show what a prompt was counted as, the room in its window, and the passages that were kept and left out; ' +
+        'with their words where the route has trace.keep_texts.',
     )
     .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
 )

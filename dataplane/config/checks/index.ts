@@ -12,6 +12,7 @@ import { embeddingsChecks } from './routes/embeddings.ts'
 import { fallbackChecks } from './routes/fallbacks.ts'
 import { semanticChecks } from './routes/semantic.ts'
 import { strategyChecks } from './routes/strategies.ts'
+import { traceChecks } from './routes/traces.ts'
 import { weightChecks } from './routes/weights.ts'
 import { budgetChecks } from './tenants/budgets.ts'
 import { issuerChecks } from './tenants/issuers.ts'
@@ -42,6 +43,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerTlsChecks,
   ...nameChecks,
   ...priceChecks,
+  ...traceChecks,
   ...vectorStoreChecks,
 ]
 

@@ -68,6 +68,15 @@ export const Slo = z.strictObject({
     .describe('Window over which the percentile is taken.'),
 })
 
+const RouteTrace = z.strictObject({
+  keep_texts: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Keep texts of prompts and passages in memory, for gw context inspect; never logged or exported.',
+    ),
+})
+
 export const Route = z.strictObject({
   name: name().describe('The value clients send in `model`.'),
   strategy: z
@@ -112,6 +121,7 @@ export const Route = z.strictObject({
     .default([])
     .describe('Guardrails applied to the request and the answer.'),
   slo: Slo.optional().describe("This route's objective; wins over the gateway's."),
+  trace: RouteTrace.optional().describe('Decision traces of this route.'),
 })
 
 export const Aliases = z.record(z.string().min(1).max(253), name())

@@ -11,6 +11,31 @@ function fallbackRoute(fields: string): string {
 
 const ROWS: Row[] = [
   {
+    name: 'a route that keeps the words of clients',
+    yaml: `  routes:
+    - name: r
+      strategy: single
+      primary: a
+      trace:
+        keep_texts: true # here`,
+    path: 'gw.routes[0].trace.keep_texts',
+    says: 'the words of clients stay in memory; callers of the admin API can read them',
+    fix: 'Remove it once',
+  },
+  {
+    name: 'texts without traces to keep them with',
+    yaml: `  telemetry: {trace_ring: 0}
+  routes:
+    - name: r
+      strategy: single
+      primary: a
+      trace:
+        keep_texts: true # here`,
+    path: 'gw.routes[0].trace.keep_texts',
+    says: 'keeps nothing: telemetry.trace_ring is 0',
+    fix: 'Raise trace_ring',
+  },
+  {
     name: 'a reserve for answers that leaves passages no room',
     yaml: `  vector_stores:
     - {name: s, provider: qdrant, endpoint: "http://q", collection: c, embedding: {upstream: a, model: e}, shared: true}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { KeptTexts } from '../../../dataplane/telemetry/kept-texts.ts'
 import { Trace, Traces } from '../../../dataplane/telemetry/traces.ts'
 
 function aTrace(id: number, fields: Partial<Trace> = {}): Trace {
@@ -43,4 +44,64 @@ test('another size keeps the newest that fit, and goes on from there', () => {
   traces.resize(0)
   traces.add(aTrace(9, { status: 500 }))
   assert.deepEqual(idsOf(traces), [])
+})
+
+function withTexts(id: number, text: string, fields: Partial<Trace> = {}): Trace {
+  return aTrace(id, { ...fields, texts: new KeptTexts([{ role: 'user', text }], []) })
+}
+const texted = (traces: Traces) =>
+  traces.list(10_000).flatMap(({ request_id, texts }) => (texts === undefined ? [] : [request_id]))
+
+test('texts stand in no JSON of a trace', () => {
+  const trace = withTexts(1, 'secret words')
+  assert.equal(trace.texts?.read().messages[0]?.text, 'secret words')
+  assert.doesNotMatch(JSON.stringify(trace), /secret|texts/)
+  assert.deepEqual(Object.keys(trace), Object.keys(aTrace(1)))
+})
+
+test('texts are lost when newer requests take the place of theirs, also those of errors', () => {
+  const traces = new Traces(2)
+  traces.add(withTexts(1, 'a', { status: 500 }))
+  traces.add(withTexts(2, 'b'))
+  assert.deepEqual(texted(traces), ['2', '1'])
+  traces.add(aTrace(3))
+  assert.equal(traces.get('1')?.status, 500)
+  assert.deepEqual(texted(traces), ['2'])
+  traces.resize(1)
+  assert.deepEqual(texted(traces), [])
+  const none = new Traces(0)
+  const trace = withTexts(4, 'c')
+  none.add(trace)
+  assert.equal(trace.texts, undefined)
+})
+
+test('all texts together are bounded: the oldest make room', () => {
+  const traces = new Traces(2000)
+  const long = 'x'.repeat(32_768)
+  for (let id = 0; id < 600; id++) traces.add(withTexts(id, long))
+  const kept = texted(traces)
+  assert.ok(kept.length > 500 && kept.length * 32_768 <= 16_777_216, String(kept.length))
+  assert.equal(kept[0], '599')
+  assert.equal(traces.list(2000).length, 600)
+})
+
+test('texts of one request are bounded: the last ones are kept, and the passages that still fit', () => {
+  const messages = [
+    { role: 'r'.repeat(100), text: 'first' },
+    { role: 'user', text: '\u{1f600}'.repeat(10_000) },
+    { role: 'user', text: 'y'.repeat(20_000) },
+  ]
+  const texts = new KeptTexts(messages, [{ text: 'p' }])
+  const { messages: kept, left_out, passages } = texts.read()
+  assert.deepEqual([left_out, passages], [1, [undefined]])
+  assert.equal(kept[0]?.cut, true)
+  assert.equal(kept[1]?.text.length, 20_000)
+  assert.ok(texts.bytes <= 65_536 + 1000, String(texts.bytes))
+  const many = new KeptTexts(
+    Array.from({ length: 50_000 }, () => messages[0] as never),
+    [],
+  )
+  assert.equal(many.read().messages.length, 200)
+  assert.equal(many.read().messages[0]?.role.length, 32)
+  assert.deepEqual(new KeptTexts([], [{ text: 'p' }]).read().passages, ['p'])
 })

@@ -24,6 +24,13 @@ const front = await startFront({
   routes: [
     ...ROUTES.map((name) => ({ name, strategy: 'single', primary: 'up', guardrails: [name] })),
     { name: 'chat', strategy: 'single', primary: 'up' },
+    {
+      name: 'kept',
+      strategy: 'single',
+      primary: 'up',
+      guardrails: ['masking'],
+      trace: { keep_texts: true },
+    },
   ],
   guardrails: [
     guardrail('input', { headers: { 'x-team': 'blue' } }),
@@ -177,6 +184,15 @@ test('a sidecar that is gone is refused at once after some failures', async () =
   const id = String(blocked.headers['x-request-id'])
   const tree = await gw('trace', 'get', id, '--format', 'tree', ...admin)
   assert.match(tree.stdout, /guardrail input \(input\): block in \d+ ms: Not here\./)
+})
+
+test('texts that a route keeps are those that guardrails let pass', async () => {
+  const { headers, status } = await ask('kept', 'it is secret-7')
+  assert.equal(status, 200)
+  const { texts } = await front.admin(`/context/${headers['x-request-id']}`)
+  assert.deepEqual(texts.messages, [{ role: 'user', text: 'it is [hidden]' }])
+  const blocked = await ask('kept', FORBIDDEN)
+  assert.equal((await front.admin(`/context/${blocked.headers['x-request-id']}`)).texts, null)
 })
 
 test('explain foretells a guardrail that is refused at once, and what on_error and its side mean', async () => {

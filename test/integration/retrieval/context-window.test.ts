@@ -34,9 +34,17 @@ const front = await startFront({
   routes: [
     { name: 'chat', strategy: 'round_robin', upstreams: ['small', 'large'], retrieval: ['docs'] },
     { name: 'plain', strategy: 'single', primary: 'small' },
+    {
+      name: 'kept',
+      strategy: 'single',
+      primary: 'large',
+      retrieval: ['docs'],
+      trace: { keep_texts: true },
+    },
   ],
   vector_stores: [{ ...store, name: 'docs', embedding: { upstream: 'embedder', model: 'e' } }],
   retrieval: [{ name: 'docs', overflow_strategy: 'truncate_lowest_score' }],
+  telemetry: { trace_ring: 40 },
   context: { reserve_completion_tokens: 200, overflow_strategy: 'truncate_lowest_score' },
 })
 after(async () => {
@@ -113,4 +121,53 @@ test('a request without passages is shown, and one that is not known ends with 1
   assert.match(stdout, /prompt +not counted/)
   assert.match(stdout, /window +300 tokens/)
   assert.equal((await inspect('nowhere')).code, 1)
+})
+
+test('a route that keeps texts shows what was assembled and left out, until newer requests come', async () => {
+  const { process } = front
+  const heard = await front.ask({
+    model: 'kept',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'refunds \u001b[31mmarker-5121' },
+    ],
+  }).over
+  assert.equal(heard.status, 200, heard.text)
+  const id = heard.headers['x-request-id']
+  const { texts, passages } = JSON.parse((await inspect(id, '-o', 'json')).stdout)
+  const said = texts.messages.map(({ role }: { role: string }) => role)
+  assert.deepEqual([said, texts.left_out], [['system', 'user', 'user'], 0])
+  assert.match(texts.messages[1].text, /were looked up for the next message[\s\S]*refunds are paid/)
+  assert.equal(texts.messages[2].text, 'refunds \u001b[31mmarker-5121')
+  const sent = large.asked.at(-1)?.body.messages as { content: string }[]
+  assert.deepEqual(
+    texts.messages.map(({ text }: { text: string }) => text),
+    sent.map(({ content }) => content),
+  )
+  const shipping = passages.find(({ id }: { id: string }) => id === 'shipping-takes-days')
+  assert.equal(shipping.kept, false)
+  assert.match(shipping.text, /^shipping takes days/)
+
+  const { stdout } = await inspect(id)
+  assert.match(stdout, /\nsystem:\n {2}Be brief\.\n/)
+  assert.match(stdout, /\nuser:\n {2}refunds {2}\[31mmarker-5121\n/)
+  assert.match(stdout, /\npassage shipping-takes-days of docs, left out:\n {2}shipping takes days/)
+  assert.ok(!stdout.includes('\u001b'))
+
+  const tree = await gw('trace', 'get', String(id), '--admin', process.adminUrl)
+  const metrics = await (await fetch(`${process.metricsUrl}/metrics`)).text()
+  const traces = JSON.stringify(await front.admin('/traces?limit=100'))
+  for (const other of [tree.stdout, metrics, traces, process.output()])
+    assert.doesNotMatch(other, /marker-5121|Be brief|takes days/)
+
+  for (let time = 0; time < 40; time++) await front.chat({ model: 'plain' })
+  assert.equal((await inspect(id)).code, 1)
+})
+
+test('a route that was not asked to keep texts says so', async () => {
+  const { headers } = await front.chat({ model: 'plain' })
+  const { stdout } = await inspect(headers['x-request-id'])
+  assert.match(stdout, /texts +not kept; routes\[\]\.trace\.keep_texts keeps them/)
+  const json = await inspect(headers['x-request-id'], '-o', 'json')
+  assert.equal(JSON.parse(json.stdout).texts, null)
 })
