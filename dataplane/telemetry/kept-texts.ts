@@ -22,7 +22,7 @@ interface Said {
   readonly text: string
 }
 
-/** Of one request: a character takes at most two bytes. */
+/** For one request. A character takes at most two bytes. */
 const CHARACTERS_MAX = 32_768
 const TEXTS_MAX = 200
 const PASSAGES_MAX = 100
