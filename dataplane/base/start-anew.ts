@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export interface Start {
   /** Flags of Node; one that was given by hand wins, whichever value it has. */
   readonly flags: readonly string[]
-  /** Of the environment; one that is set there wins. */
+  /** For its environment; one that is set there wins. */
   readonly variables: Readonly<Record<string, string>>
 }
 

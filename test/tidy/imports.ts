@@ -79,6 +79,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/',
       'crds/',
       'dataplane/base/certificate.ts',
+      'dataplane/base/start-anew.ts',
       'dataplane/config/',
       'dataplane/delivery/',
       'dataplane/json/',
