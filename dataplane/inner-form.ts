@@ -2,33 +2,25 @@
  * The inner form: what stands between the client's wire and the upstream's. An API reads requests into it and writes
  * answers out of it; a provider does the reverse. Where both speak the same wire, bytes pass without it.
  */
+import type { Form } from './body/form.ts'
 import type { RequestFacts } from './request-facts.ts'
 
 /** The operations that a client may ask a model for. */
-export type Operation = 'chat' | 'completions' | 'embeddings' | 'rerank'
+export type Operation = 'chat' | 'completions' | 'embeddings' | 'rerank' | 'transcription'
 
 /** The request, the answer and the stream events of each operation. */
 export interface Forms {
-  readonly chat: {
-    readonly request: ChatRequest
-    readonly answer: ChatAnswer
-    readonly event: ChatEvent
-  }
-  readonly completions: {
-    readonly request: CompletionsRequest
-    readonly answer: CompletionsAnswer
-    readonly event: CompletionsEvent
-  }
-  readonly embeddings: {
-    readonly request: EmbeddingsRequest
-    readonly answer: EmbeddingsAnswer
-    readonly event: never
-  }
-  readonly rerank: {
-    readonly request: RerankRequest
-    readonly answer: RerankAnswer
-    readonly event: never
-  }
+  readonly chat: Parts<ChatRequest, ChatAnswer, ChatEvent>
+  readonly completions: Parts<CompletionsRequest, CompletionsAnswer, CompletionsEvent>
+  readonly embeddings: Parts<EmbeddingsRequest, EmbeddingsAnswer, never>
+  readonly rerank: Parts<RerankRequest, RerankAnswer, never>
+  readonly transcription: Parts<TranscriptionRequest, TranscriptionAnswer, never>
+}
+
+interface Parts<Request, Answer, Event> {
+  readonly request: Request
+  readonly answer: Answer
+  readonly event: Event
 }
 
 export type ModelRequest = Forms[Operation]['request']
@@ -271,6 +263,22 @@ export interface RankedDocument {
   /** Its place in the request. */
   readonly index: number
   readonly score: number
+}
+
+/** The bytes are a form. */
+export interface TranscriptionRequest extends RequestFacts {
+  readonly operation: 'transcription'
+  /** The texts of the form by name, without the recording. */
+  body: { readonly model: string; readonly [name: string]: string }
+  readonly form: Form
+  /** Whether the answer is JSON; else it is the text, perhaps with times. */
+  readonly isJson: boolean
+  /** Those of the recording. */
+  readonly inputTokens: InputTokens
+}
+
+export interface TranscriptionAnswer {
+  readonly text: string
 }
 
 /** Tokens that one attempt used. */

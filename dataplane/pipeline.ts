@@ -3,8 +3,9 @@
 import type { Visit } from './apis/contract.ts'
 import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
-import { scanBody, understand } from './body/request.ts'
+import { scanBody, scanForm, understand } from './body/request.ts'
 import type { Call } from './call.ts'
+import type { Section } from './config/schema/index.ts'
 import { textsOf } from './guardrails/request-texts.ts'
 import type { ChatRequest, ModelRequest } from './inner-form.ts'
 import type { Inspector } from './inspection/contract.ts'
@@ -37,7 +38,8 @@ export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Pro
 export async function handle(visit: Visit, dialect: Dialect, work: Work = serve): Promise<void> {
   const { call, active, gateway, trace, response } = visit
   const { snapshot } = active
-  const settings = snapshot.section.gateway
+  const { form } = dialect
+  const settings = boundsOf(snapshot.section.gateway, dialect)
   trace.operation = dialect.operation
   const known = identify(visit)
   // Only a token that is new has to be waited for.
@@ -45,7 +47,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   const { tenant } = caller
   const { tags } = snapshot.section.usage
   if (tags.length > 0) trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags)
-  judgeHead(call.incoming, settings.max_request_bytes)
+  judgeHead(call.incoming, settings.max_request_bytes, form !== undefined)
   permit(caller)
   const rules = snapshot.limits.rules.of(tenant)
   refuseKnown(tenant, rules, gateway)
@@ -57,7 +59,8 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     // Most bodies come with their head, and most are scanned at once.
     const bytes = received instanceof Promise ? await arrival(received, visit) : received
     if (held.isLarge) large = bytes
-    const scan = scanBody(bytes)
+    const type = form && call.incoming.header('content-type')
+    const scan = type === undefined ? scanBody(bytes) : scanForm(bytes, type)
     const scanned = scan instanceof Promise ? await scan : scan
     const route = match(scanned.model, caller, snapshot)
     trace.model = scanned.model
@@ -79,6 +82,14 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   } finally {
     held.leave()
   }
+}
+
+type Bounds = Section['gateway']
+
+function boundsOf(settings: Bounds, { form }: Dialect): Bounds {
+  if (form === undefined) return settings
+  const max_request_bytes = Math.max(settings.max_request_bytes, form.bytesMax)
+  return { ...settings, max_request_bytes }
 }
 
 /** Those headers of the client that are there. */

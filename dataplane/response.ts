@@ -42,6 +42,8 @@ export class ClientResponse implements Deadline, AnswerListener {
   upstreamRequestId: string | undefined
   /** Parameters of the request that were dropped for that upstream. */
   dropped: readonly string[] | undefined
+  /** The media type of a whole answer. */
+  wholeType = 'application/json'
   /** Writes the events beside the answer, where they depend on this stream. */
   voice: StreamVoice | undefined
   /** How the tenant stands, by header name; set once it is known. */

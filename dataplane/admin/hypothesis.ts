@@ -4,8 +4,9 @@ import { chatReading } from '../apis/openai-chat/reading.ts'
 import { completionsReading } from '../apis/openai-completions/reading.ts'
 import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
 import { rerankReading } from '../apis/rerank/reading.ts'
+import { transcriptionReading } from '../apis/transcription/reading.ts'
 import { GatewayError } from '../base/errors.ts'
-import { parseRequest } from '../body/request.ts'
+import { parseRequest, scanForm, understand } from '../body/request.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { Kind } from '../config/shown/explain.ts'
@@ -15,6 +16,7 @@ import type {
   EmbeddingsRequest,
   ModelRequest,
   RerankRequest,
+  TranscriptionRequest,
 } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { isGenerated, promptTokensMax } from '../tokens/count.ts'
@@ -40,6 +42,7 @@ export const OPERATIONS = [
   'completions',
   'embeddings',
   'rerank',
+  'transcription',
 ] as const
 export type AskedOperation = (typeof OPERATIONS)[number]
 
@@ -84,7 +87,22 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ModelRequest {
     const bytes = Buffer.from(JSON.stringify({ model, query: 'hi', documents: ['hi'] }))
     return ofLength(parseRequest(bytes, rerankReading, 0), asked, bytesMax)
   }
-  return conversationOf(asked, bytesMax)
+  return operation === 'transcription' ? recordingOf(asked) : conversationOf(asked, bytesMax)
+}
+
+/** A recording of as many tokens as are asked about, however few its bytes. */
+function recordingOf({ model, promptTokens }: Hypothesis): ModelRequest {
+  const part = (name: string, value: string) =>
+    `--gw-explained-recording\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const bytes = Buffer.from(
+    `${part('model', model)}${part('file', 'hi')}--gw-explained-recording--\r\n`,
+  )
+  const scanned = scanForm(bytes, 'multipart/form-data; boundary=gw-explained-recording')
+  // Nothing of a form has to be waited for.
+  const small = understand(scanned, transcriptionReading, 0) as TranscriptionRequest
+  if (promptTokens === undefined) return small
+  const inputTokens = { ...small.inputTokens, sum: promptTokens }
+  return { ...small, inputTokens, promptTokensMax: promptTokens }
 }
 
 /** The same with a text of as many tokens. */

@@ -146,7 +146,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     summary:
       'What will happen to a request; `?model=NAME` for one route or alias, with the `verdict` on the next request; ' +
       '`&tenant=NAME` or `&key_hash=HEX` for whose, `&prompt_tokens=N`, `&max_tokens=N` for how large, ' +
-      '`&operation=NAME` for the API: chat, responses, messages, completions, embeddings or rerank.',
+      '`&operation=NAME` for the API: chat, responses, messages, completions, embeddings, rerank or transcription.',
     run: ({ query }, { gateway }) => explained(gateway, query),
   },
   {

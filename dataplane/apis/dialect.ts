@@ -46,6 +46,8 @@ export interface Dialect<O extends Operation = Operation> {
   readonly hint?: string
   /** The header in which agents of this API name the session that a request belongs to, in lower case. */
   readonly sessionHeader?: string
+  /** Present where bodies are multipart forms, with a bound beside that of JSON; the larger one holds. */
+  readonly form?: { readonly bytesMax: number }
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
   /** Absent where all streams sound alike beside their answers. */

@@ -14,6 +14,7 @@ import {
   keptResponseDeleted,
 } from './openai-responses/kept/api.ts'
 import { rerank, rerankV2 } from './rerank/api.ts'
+import { transcription } from './transcription/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,
@@ -21,6 +22,7 @@ export const APIS: readonly Api[] = [
   openAiEmbeddings,
   rerank,
   rerankV2,
+  transcription,
   openAiResponses,
   openAiInputTokens,
   openAiCompaction,

@@ -6,6 +6,7 @@ import type { ModelRequest } from '../inner-form.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { BACKSLASH, QUOTE } from '../json/tokens.ts'
+import { type Form, FormError, readForm } from './form.ts'
 import { parseInPieces } from './pieces.ts'
 import { atOnce, inSteps } from './steps.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
@@ -18,9 +19,13 @@ const MODEL_BYTES_MAX = 4_096
 /** A body of which only the places of its members and the model are known. */
 export interface Scanned {
   readonly bytes: Buffer
-  readonly found: Found
+  /** Undefined where the body is a form. */
+  readonly found: Found | undefined
+  readonly form?: Form
   readonly model: string
 }
+
+type Parsable = Pick<BodyFacts, 'bytes'> & { readonly found: Found }
 
 /** How an API reads its bodies. */
 export interface Reading<Request extends ModelRequest> {
@@ -35,7 +40,8 @@ export interface Reading<Request extends ModelRequest> {
 /** Facts about a body that are known before its tree is read. */
 export interface BodyFacts {
   readonly bytes: Buffer
-  readonly found: Found
+  readonly found: Found | undefined
+  readonly form?: Form
   readonly spans: ReadonlyMap<string, Span>
   /** Seconds since 1970. */
   readonly createdSeconds: number
@@ -52,14 +58,32 @@ export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {
   return { bytes, found: scan, model: modelOf(bytes, scan.spans.get('model')) }
 }
 
+/** The same of a form. */
+export function scanForm(bytes: Buffer, contentType: string): Scanned {
+  const form = translated(() => readForm(bytes, contentType))
+  const part = form.parts.find(({ name }) => name === 'model')
+  const model =
+    part && bytes.toString('utf8', part.start, Math.min(part.end, part.start + MODEL_BYTES_MAX))
+  if (!model) throw noModel()
+  return { bytes, found: undefined, form, model }
+}
+
+const NO_SPANS: ReadonlyMap<string, Span> = new Map()
+
 /** Builds the tree. Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 export function understand<Request extends ModelRequest>(
   scanned: Scanned,
   reading: Reading<Request>,
   createdSeconds: number,
 ): Request | Promise<Request> {
-  const { bytes, found } = scanned
-  if (bytes.length > LARGE_BYTES) return inSteps(understanding(scanned, reading, createdSeconds))
+  const { bytes, found, form } = scanned
+  if (found === undefined)
+    return reading.request(
+      {},
+      { bytes, found, ...(form && { form }), spans: NO_SPANS, createdSeconds, sparse: false },
+    )
+  if (bytes.length > LARGE_BYTES)
+    return inSteps(understanding({ bytes, found }, reading, createdSeconds))
   const text = bytes.toString('utf8')
   const tree = parseJson(text)
   const sparse = text.length === bytes.length && !text.includes('\\u')
@@ -79,7 +103,8 @@ export function parseRequest<Request extends ModelRequest>(
 
 /** Drops the tree of a large body, which takes more memory than its bytes. */
 export function forget(request: ModelRequest): void {
-  if (request.bytes.length > LARGE_BYTES && !request.isRewritten) request.body = GONE
+  const { bytes, found, isRewritten } = request
+  if (bytes.length > LARGE_BYTES && found !== undefined && !isRewritten) request.body = GONE
 }
 
 /** Builds a tree anew that was dropped; undefined where it is there. */
@@ -87,8 +112,8 @@ export function recall(
   request: ModelRequest,
   { members, body }: Pick<Reading<ModelRequest>, 'members' | 'body'>,
 ): Promise<void> | undefined {
-  if (request.body !== GONE) return undefined
   const { bytes, found } = request
+  if (request.body !== GONE || found === undefined) return undefined
   return inSteps(parseInPieces(bytes, found, (name) => members.has(name))).then((tree) => {
     request.body = (body === undefined ? tree : body(tree)) as typeof GONE
   })
@@ -101,7 +126,7 @@ const GONE = new Proxy({} as ModelRequest['body'] & never, {
   },
 })
 
-function* scanning(bytes: Buffer): Generator<undefined, Scanned> {
+function* scanning(bytes: Buffer): Generator<undefined, Scanned & Parsable> {
   if (!(yield* isUtf8InParts(bytes))) throw notUtf8()
   const scan = new MembersScan(bytes)
   for (let until = SCAN_BYTES; !translated(() => scan.run(until)); until += SCAN_BYTES) yield
@@ -109,7 +134,7 @@ function* scanning(bytes: Buffer): Generator<undefined, Scanned> {
 }
 
 function* understanding<Request extends ModelRequest>(
-  { bytes, found }: Scanned,
+  { bytes, found }: Parsable,
   reading: Reading<Request>,
   createdSeconds: number,
 ): Generator<undefined, Request> {
@@ -158,7 +183,8 @@ function translated<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (error instanceof MembersError) throw invalid(error.message, error.param)
+    if (error instanceof MembersError || error instanceof FormError)
+      throw invalid(error.message, error.param)
     throw error
   }
 }

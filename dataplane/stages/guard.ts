@@ -38,6 +38,7 @@ export async function guard(
   { caller, route }: Pick<Admission, 'caller' | 'route'>,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
 ): Promise<Guarded> {
+  if (request.operation === 'transcription') throw unheard(route.name)
   const chosen = guards.of(route.section)
   const { tenant, key } = caller
   const leaving = new AbortController()
@@ -56,6 +57,11 @@ export async function guard(
   // It may be over before anything waits for it.
   passed.catch(() => undefined)
   return { request: judged, inspector, verdict: { passed, leave } }
+}
+
+function unheard(route: string): GatewayError {
+  const message = `The guardrails of route "${route}" judge texts and cannot hear a recording; ask a route without guardrails.`
+  return new GatewayError('ERR_GW_INVALID_REQUEST', message, { param: 'model' })
 }
 
 /** None of them changes the request, so that all are asked at once. */

@@ -24,8 +24,13 @@ export interface BodyBounds {
 }
 
 /** Throws 413 and 415: what needs no byte of the body. */
-export function judgeHead(incoming: Pick<Incoming, 'header'>, bytesMax: number): void {
-  requireJson(incoming)
+export function judgeHead(
+  incoming: Pick<Incoming, 'header'>,
+  bytesMax: number,
+  isForm = false,
+): void {
+  if (isForm) requireForm(incoming)
+  else requireJson(incoming)
   if ((announced(incoming) ?? 0) > bytesMax) throw tooLarge(bytesMax)
 }
 
@@ -82,10 +87,23 @@ function requireJson(incoming: Pick<Incoming, 'header'>): void {
       'Send the body as "Content-Type: application/json" in UTF-8.',
     )
   }
-  if (encoding !== 'identity') {
+  requireIdentity(encoding)
+}
+
+function requireForm(incoming: Pick<Incoming, 'header'>): void {
+  const type = incoming.header('content-type') ?? ''
+  if (type.split(';', 1)[0]?.trim().toLowerCase() !== 'multipart/form-data')
     throw new GatewayError(
       'ERR_GW_UNSUPPORTED_MEDIA_TYPE',
-      'Send the body uncompressed, without Content-Encoding.',
+      'Send the body as "Content-Type: multipart/form-data".',
     )
-  }
+  requireIdentity(incoming.header('content-encoding') ?? 'identity')
+}
+
+function requireIdentity(encoding: string): void {
+  if (encoding === 'identity') return
+  throw new GatewayError(
+    'ERR_GW_UNSUPPORTED_MEDIA_TYPE',
+    'Send the body uncompressed, without Content-Encoding.',
+  )
 }

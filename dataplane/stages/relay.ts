@@ -18,7 +18,7 @@ export function relay(
   open: Cell,
 ): Promise<void> | undefined {
   if (reply.kind === 'stream') return relayStream(reply.stream, response, open)
-  response.send(200, 'application/json', reply.body)
+  response.send(200, response.wholeType, reply.body)
   return undefined
 }
 

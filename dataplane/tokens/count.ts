@@ -28,9 +28,9 @@ export function estimatePromptTokens(request: ModelRequest): number {
   return Math.ceil(conversationTokens(request.body, counter(request.sparse)))
 }
 
-/** Whether its answers are tokens; vectors and scores are not. */
+/** Whether its answers are tokens that a limit bounds; vectors and scores are not, and what is heard is as long as it is. */
 export function isGenerated(operation: Operation): boolean {
-  return operation !== 'embeddings' && operation !== 'rerank'
+  return operation === 'chat' || operation === 'completions'
 }
 
 type Count = (text: string) => number

@@ -3,12 +3,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { answerReserved } from '../budgets/reserve.ts'
 import type { Route } from '../config/snapshot.ts'
-import type {
-  CompletionsRequest,
-  EmbeddingsRequest,
-  ModelRequest,
-  RerankRequest,
-} from '../inner-form.ts'
+import type { ChatRequest, ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { isGenerated } from './count.ts'
 import { PromptTokens } from './counter.ts'
@@ -168,7 +163,7 @@ function overflow(
 function inputOverflow(
   window: number,
   answer: number,
-  request: EmbeddingsRequest | CompletionsRequest | RerankRequest,
+  request: Exclude<ModelRequest, ChatRequest>,
 ): GatewayError {
   const { longest, longestAt } = request.inputTokens
   const [name, input] = inputOf(request)
@@ -186,9 +181,10 @@ function inputOverflow(
 
 /** The member that a window has to hold, and its value. */
 function inputOf(
-  request: EmbeddingsRequest | CompletionsRequest | RerankRequest,
+  request: Exclude<ModelRequest, ChatRequest>,
 ): readonly [name: string, input: string | readonly unknown[]] {
   if (request.operation === 'embeddings') return ['input', request.body.input]
   if (request.operation === 'rerank') return ['documents', request.body.documents]
-  return ['prompt', request.body.prompt ?? '']
+  if (request.operation === 'completions') return ['prompt', request.body.prompt ?? '']
+  return ['file', '']
 }

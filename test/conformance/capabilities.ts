@@ -90,6 +90,7 @@ export const CAPABILITIES: Readonly<Record<string, Probe>> = {
   embeddings: ({ operations }) => operations.embeddings !== undefined,
   completions: ({ operations }) => operations.completions !== undefined,
   rerank: ({ operations }) => operations.rerank !== undefined,
+  transcription: ({ operations }) => operations.transcription !== undefined,
   health: ({ healthPath }) => healthPath !== undefined,
   'queue gauges': ({ queueGauges }) => queueGauges !== undefined,
   'context window': ({ modelWindows, hosted }) => modelWindows !== undefined || !hosted,

@@ -47,6 +47,7 @@ export const explain = endUsageWith64(
         'completions',
         'embeddings',
         'rerank',
+        'transcription',
       ]),
     )
     .addOption(formatOption())

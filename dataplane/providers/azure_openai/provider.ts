@@ -36,6 +36,7 @@ export const azure_openai: Provider = {
     responses: { seals: true, keeps: true },
     completions: {},
     embeddings: { takesTokens: true },
+    transcription: {},
   }),
   // A written key is sent as it is.
   openCredentials: ({ credential }, env) => (credential === '' ? entraIdentity(env) : undefined),

@@ -3,6 +3,7 @@ import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../inner-f
 import type { ProviderSettings } from '../contract.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { ResponsesOptions } from '../native/responses.ts'
+import type { TranscriptionOptions } from '../transcription/operation.ts'
 import type { Repair } from './repair.ts'
 
 export interface OpenAiLike {
@@ -45,6 +46,8 @@ export interface OpenAiLike {
   readonly embeddings?: EmbeddingsOptions
   /** Its legacy completions; absent where it has none. */
   readonly completions?: CompletionsOptions
+  /** Its transcriptions; absent where it has none. */
+  readonly transcription?: Pick<TranscriptionOptions, 'isLikeChat'>
   /** Its own Responses API, where it is asked by that. */
   readonly responses?: Pick<ResponsesOptions, 'own' | 'seals' | 'keeps'>
   /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */

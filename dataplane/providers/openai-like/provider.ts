@@ -6,6 +6,7 @@ import type { ProviderFacts } from '../facts-contract.ts'
 import { classifyAnswer } from '../failures/classify.ts'
 import { messagesOf } from '../native/messages.ts'
 import { responsesOf } from '../native/responses.ts'
+import { transcriptionOf } from '../transcription/operation.ts'
 import { passAnswer } from './answer.ts'
 import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
@@ -58,6 +59,9 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
       }),
       ...(options.embeddings && {
         embeddings: embeddingsOf(facts.name, options, options.embeddings, headersOf),
+      }),
+      ...(options.transcription && {
+        transcription: transcriptionOf({ ...options, ...options.transcription }, headersOf),
       }),
     },
     classify: (status, headers, body) => classifyAnswer(recognisers, status, headers, body),

@@ -20,5 +20,6 @@ export const openai = openAiLike(facts, {
   responses: { seals: true, keeps: true },
   completions: {},
   embeddings: { takesTokens: true },
+  transcription: {},
   recognisers: RECOGNISERS,
 })

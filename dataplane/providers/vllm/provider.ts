@@ -28,6 +28,7 @@ const like = openAiLike(facts, {
     hints: hintsExcept('seed'),
     own: ['priority', 'prompt_embeds', 'request_id'],
   },
+  transcription: { isLikeChat: true },
   embeddings: { hints: hintsExcept(), own: ['priority', 'request_id'] },
   recognisers: RECOGNISERS,
 })

@@ -26,7 +26,9 @@ export class WholeAnswer {
     this.#vectors = request.operation === 'embeddings' ? request.items : 0
     const bytesMax = Math.max(ANSWER_BYTES_MAX, this.#vectors * VECTOR_BYTES_MAX)
     this.bytesMax = status < 300 ? bytesMax : FAILURE_BYTES_MAX
-    this.#isJson = status < 300 && encoding === 'identity'
+    // Times and their texts are no JSON.
+    const isText = request.operation === 'transcription' && !request.isJson
+    this.#isJson = status < 300 && encoding === 'identity' && !isText
   }
 
   /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */

@@ -47,7 +47,9 @@ const endpointIsABase: Check = (section) =>
       return [refuse(path, 'holds a query or fragment, which would be lost', fix)]
     }
     const operation =
-      /\/(chat\/completions|completions|messages|embeddings|rerank|models)\/?$/.exec(url.pathname)
+      /\/(chat\/completions|completions|messages|embeddings|rerank|audio\/transcriptions|models)\/?$/.exec(
+        url.pathname,
+      )
     return operation === null
       ? []
       : [refuse(path, `ends with ${operation[0]}, which the gateway appends itself`, fix)]

@@ -1,0 +1,19 @@
+/** POST /v1/audio/transcriptions: the whole pipeline. */
+import { handle, serve } from '../../pipeline.ts'
+import type { Api } from '../contract.ts'
+import { openAiWire } from '../openai/wire.ts'
+import { transcriptionDialect } from './dialect.ts'
+
+export const transcription: Api = {
+  method: 'POST',
+  path: '/v1/audio/transcriptions',
+  summary: 'The text of a recording, through a route.',
+  wire: openAiWire,
+  run: (visit) =>
+    handle(visit, transcriptionDialect, (applicant, dialect, served) => {
+      const { request } = applicant
+      if (request.operation === 'transcription' && !request.isJson)
+        served.response.wholeType = 'text/plain; charset=utf-8'
+      return serve(applicant, dialect, served)
+    }),
+}

@@ -1,0 +1,69 @@
+/** Streams of transcriptions: OpenAI's own events, and chunks like those of conversations, which clients read as OpenAI's. */
+import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { WireMeaning, WireReader } from '../contract.ts'
+import { isError } from '../failures/bodies.ts'
+import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { usageOf } from './usage.ts'
+
+/** A text of a day of speech has less. */
+const TEXT_LENGTH_MAX = 4_194_304
+const NOTHING: WireMeaning = { out: '', content: false, finished: false, done: false }
+const END = '[DONE]'
+
+/** OpenAI's events pass as they come; `transcript.text.done` ends them. */
+export function openEvents(recognisers: readonly Recogniser[]): WireReader {
+  return {
+    passesComments: true,
+    read({ data }) {
+      if (data === END) return NOTHING
+      const json = parsed(data)
+      if (!isRecord(json)) return { ...NOTHING, out: 'same', broken: true }
+      if (isError(json)) return { ...NOTHING, failure: classifyError(recognisers, json) }
+      const type = textOf(json.type) ?? ''
+      const done = type === 'transcript.text.done'
+      const usage = done ? usageOf(json) : undefined
+      const content = done || type.startsWith('transcript.text.')
+      return { out: 'same', content, finished: done, done, ...(usage && { usage }) }
+    },
+    end: () => '',
+  }
+}
+
+/** vLLM's chunks, written as OpenAI's events. */
+export function openChunks(recognisers: readonly Recogniser[]): WireReader {
+  let text = ''
+  let usage: WireMeaning['usage']
+  const event = (members: object) => `data: ${JSON.stringify(members)}\n\n`
+  return {
+    passesComments: false,
+    read({ data }) {
+      if (data === END) {
+        const out = event({ type: 'transcript.text.done', text, ...(usage && shown(usage)) })
+        return { out, content: true, finished: true, done: true }
+      }
+      const json = parsed(data)
+      if (!isRecord(json)) return { ...NOTHING, broken: true }
+      if (isError(json)) return { ...NOTHING, failure: classifyError(recognisers, json) }
+      usage = usageOf(json) ?? usage
+      const counted = usage && { usage }
+      const delta = textOf(recordOf(recordOf(listOf(json.choices)[0]).delta).content)
+      if (delta === undefined) return { ...NOTHING, ...counted }
+      text += delta
+      if (text.length > TEXT_LENGTH_MAX)
+        return { ...NOTHING, failure: malformed('The transcription is too long.') }
+      const out = event({ type: 'transcript.text.delta', delta })
+      return { ...NOTHING, out, content: true, ...counted }
+    },
+    end: () => '',
+  }
+}
+
+function shown({ promptTokens, completionTokens }: NonNullable<WireMeaning['usage']>): object {
+  const usage = {
+    type: 'tokens',
+    input_tokens: promptTokens,
+    output_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  }
+  return { usage }
+}

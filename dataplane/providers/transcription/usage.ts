@@ -1,0 +1,31 @@
+/** The usage of a transcription: tokens, or the seconds that were heard. */
+import type { Usage } from '../../inner-form.ts'
+import { countOf, recordOf } from '../../json/values.ts'
+import { tokensOf } from './seconds.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** No recording within the bounds of a body lasts a month. */
+const SECONDS_MAX = 2_592_000
+
+/** A whole answer and the last event of a stream say it alike; undefined where it says nothing. */
+export function usageOf({ usage, duration }: Json): Usage | undefined {
+  const { input_tokens, prompt_tokens, output_tokens, completion_tokens, seconds } = recordOf(usage)
+  const prompt = countOf(input_tokens) ?? countOf(prompt_tokens)
+  if (prompt !== undefined)
+    return usageWith(prompt, countOf(output_tokens) ?? countOf(completion_tokens) ?? 0)
+  const heard = secondsOf(seconds) ?? secondsOf(duration)
+  return heard === undefined ? undefined : usageWith(tokensOf(heard), 0)
+}
+
+function usageWith(promptTokens: number, completionTokens: number): Usage {
+  const others = { cachedTokens: 0, reasoningTokens: 0 }
+  return { promptTokens, completionTokens, ...others, estimated: false }
+}
+
+/** Some write a duration as text. */
+function secondsOf(value: unknown): number | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  const seconds = value === '' ? Number.NaN : Number(value)
+  return seconds >= 0 && seconds <= SECONDS_MAX ? seconds : undefined
+}

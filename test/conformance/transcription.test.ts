@@ -1,0 +1,126 @@
+/** What every provider with transcriptions must do; a new one is tested as soon as its registry entry has the operation. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { transcriptionDialect } from '../../dataplane/apis/transcription/dialect.ts'
+import { transcriptionReading } from '../../dataplane/apis/transcription/reading.ts'
+import { scanForm, understand } from '../../dataplane/body/request.ts'
+import type { TranscriptionRequest } from '../../dataplane/inner-form.ts'
+import type { Provider } from '../../dataplane/providers/contract.ts'
+import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import { type Pair, pairOf } from '../../dataplane/wires.ts'
+import { ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
+import { AUTHENTICATION, HEADERS, HOSTILE, variants } from '../helpers/providers/verdicts.ts'
+
+const BOUNDARY = 'conformance-7'
+const TYPE = `multipart/form-data; boundary=${BOUNDARY}`
+const SECRET = someSettings().credential
+const CANARY = 'canary-4711'
+
+const part = (name: string, value: string, more = '') =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
+
+/** A request for a transcription, from the texts of its form. */
+function aTranscription(texts: Readonly<Record<string, string>> = {}): TranscriptionRequest {
+  const all = Object.entries({ model: 'public-name', ...texts }).map(([name, text]) =>
+    part(name, text),
+  )
+  const file = part('file', 'sound', '; filename="a.wav"')
+  const bytes = Buffer.from(`${all.join('')}${file}--${BOUNDARY}--\r\n`)
+  return understand(scanForm(bytes, TYPE), transcriptionReading, 0) as TranscriptionRequest
+}
+
+for (const provider of PROVIDERS.values()) {
+  if (provider.operations.transcription === undefined) continue
+  testRequests(provider)
+  testAnswers(provider)
+}
+
+function pairWith(provider: Provider): Pair {
+  return pairOf(transcriptionDialect, provider) as Pair
+}
+
+function testRequests(provider: Provider): void {
+  const { name } = provider
+
+  test(`${name}: a recording goes on as it came, with the name of the upstream's model`, async () => {
+    const request = aTranscription({ prompt: 'Hi', stream: 'True', api_base: CANARY })
+    const { path, headers, body } = pairWith(provider).encode(request, someSettings(), undefined)
+    assert.ok(path.split('?', 1)[0]?.endsWith('/audio/transcriptions'), path)
+    const form = await new Response(new Uint8Array(Buffer.from(body)), {
+      headers: { 'content-type': String(headers['content-type']) },
+    }).formData()
+    assert.equal(await (form.get('file') as File).text(), 'sound')
+    assert.deepEqual(
+      ['model', 'prompt', 'stream', 'api_base'].map((one) => form.get(one)),
+      ['upstream-model', 'Hi', 'true', null],
+    )
+  })
+
+  test(`${name}: a request for a transcription carries our credential in one header alone`, () => {
+    const request = aTranscription({ api_key: CANARY, extra_headers: CANARY })
+    const { encode } = pairWith(provider)
+    const { path, headers, body } = encode(request, someSettings(), undefined)
+    assert.equal(JSON.stringify([path, headers, String(body)]).includes(CANARY), false)
+    assert.equal(path.includes(SECRET) || String(body).includes(SECRET), false)
+    const holders = Object.keys(headers).filter((header) => headers[header]?.includes(SECRET))
+    assert.deepEqual(holders, [provider.credentialHeader ?? 'authorization'])
+    assert.deepEqual(
+      Object.keys(headers).filter((header) => !HEADERS.includes(header)),
+      [],
+    )
+    const bare = encode(request, someSettings({ credential: '' }), undefined)
+    assert.equal(
+      AUTHENTICATION.some((header) => header in bare.headers),
+      false,
+    )
+  })
+}
+
+/** Answers with each kind of usage, and a verbose one. */
+const ANSWERS = [
+  { text: 'a', usage: { type: 'tokens', input_tokens: 4, output_tokens: 1, total_tokens: 5 } },
+  { text: 'a', usage: { type: 'duration', seconds: 2 } },
+  { text: 'a', duration: '2.0', segments: [{ id: 0, text: 'a' }] },
+]
+const EVENTS = [
+  { type: 'transcript.text.delta', delta: 'a' },
+  { type: 'transcript.text.done', text: 'a', usage: ANSWERS[0]?.usage },
+  { choices: [{ delta: { content: 'a' } }] },
+  { choices: [], usage: { prompt_tokens: 4, completion_tokens: 1 } },
+]
+
+function testAnswers(provider: Provider): void {
+  const { name } = provider
+
+  test(`${name}: the bytes of a transcription pass, and tokens or seconds are read`, () => {
+    const used = ANSWERS.map((answer) => {
+      const body = Buffer.from(JSON.stringify(answer))
+      const passed = pairWith(provider).decode(body, aTranscription(), ORIGIN)
+      assert.equal(passed.kind === 'body' && passed.body, body)
+      return [passed.usage?.promptTokens, passed.usage?.completionTokens, passed.usage?.estimated]
+    })
+    assert.deepEqual(used, [
+      [4, 1, false],
+      [20, 0, false],
+      [20, 0, false],
+    ])
+  })
+
+  test(`${name}: an answer that holds no transcription is a failure, never an exception`, () => {
+    for (const text of ['', 'null', '[]', '"text"', '{}', '{"text":1}', '<html>', '{"error":1}']) {
+      const { kind } = pairWith(provider).decode(Buffer.from(text), aTranscription(), ORIGIN)
+      assert.equal(kind, 'failure', text)
+    }
+  })
+
+  test(`${name}: no value of a transcription throws, wherever it stands`, () => {
+    const pair = pairWith(provider)
+    for (const value of HOSTILE) {
+      for (const text of ANSWERS.flatMap((answer) => variants(answer, value)))
+        pair.decode(Buffer.from(text), aTranscription(), ORIGIN)
+      const reader = pair.openStream(aTranscription({ stream: 'true' }), ORIGIN)
+      for (const data of EVENTS.flatMap((event) => variants(event, value)))
+        reader?.read({ event: '', data })
+    }
+  })
+}
