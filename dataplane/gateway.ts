@@ -25,6 +25,7 @@ import type { Traces } from './telemetry/traces.ts'
 import type { Tracing } from './telemetry/tracing/tracing.ts'
 import type { Lane } from './upstream/target/targets.ts'
 import type { UsageBook } from './usage/book.ts'
+import type { UsageEvents } from './usage/events/events.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
 export interface Active {
@@ -59,6 +60,8 @@ export interface Gateway {
   /** The tokens and the cost of tenants, by the hour. */
   readonly usage: UsageBook
   readonly usageKept: KeptUsage
+  /** Sends an event for each attempt that used tokens; undefined where the configuration names no sink. */
+  usageEvents: UsageEvents | undefined
   readonly objectives: Objectives
   readonly traces: Traces
   /** Sends traces to the collector of the configuration; undefined where that names none. */

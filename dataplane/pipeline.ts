@@ -29,7 +29,7 @@ import type {
   RetrievalTrace,
   Trace,
 } from './telemetry/traces.ts'
-import { TAGS_HEADER, tagsOf } from './usage/tags.ts'
+import { metadataIn, TAGS_HEADER, tagsOf } from './usage/tags.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
@@ -65,6 +65,9 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     const route = match(scanned.model, caller, snapshot)
     trace.model = scanned.model
     response.route = route.name
+    const span = tags.length > 0 ? scanned.found?.spans.get('metadata') : undefined
+    if (span !== undefined)
+      trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags, metadataIn(bytes, span))
     const understood = understand(scanned, dialect.reading, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true
@@ -274,6 +277,7 @@ function noteUsage(charges: readonly Charge[], trace: Trace): void {
       cache_write_tokens: usage.cacheWriteTokens ?? 0,
       output_tokens: usage.completionTokens,
       reasoning_tokens: usage.reasoningTokens,
+      searches: usage.searches,
       estimated: usage.estimated,
       cost_nano_usd: nanos,
     }

@@ -112,7 +112,9 @@ function close({ call, response, trace, gateway, active }: Visit): void {
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
   gateway.tracing?.end(trace, active.snapshot)
-  if (trace.attempts.length > 0) gateway.usage.add(trace, active.snapshot.upstreams)
+  if (trace.attempts.length === 0) return
+  gateway.usage.add(trace, active.snapshot.upstreams)
+  gateway.usageEvents?.add(trace, active.snapshot)
 }
 
 /** Many requests share a second. test/bench/micro/iso-time.ts: 0.1 us, formatted each time 0.9 us. */

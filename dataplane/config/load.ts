@@ -142,12 +142,19 @@ function placeKeySets(section: Section, place: (path: string) => string): Sectio
   return { ...section, auth: { jwt } }
 }
 
+function placeEventFile(usage: Section['usage'], place: (path: string) => string) {
+  const { sinks } = usage
+  if (sinks?.file === undefined) return usage
+  return { ...usage, sinks: { ...sinks, file: { ...sinks.file, path: place(sinks.file.path) } } }
+}
+
 /** Relative paths are relative to the configuration, wherever the process was started. */
 function placeFiles(section: Section, place: (path: string) => string): Section {
   const { state_dir } = section
   const files = placeTokenizerFiles(placeTlsFiles(section, place), place)
   const placed = placeKeySets(files, place)
-  return state_dir === undefined ? placed : { ...placed, state_dir: place(state_dir) }
+  const usage = placeEventFile(section.usage, place)
+  return { ...placed, usage, ...(state_dir !== undefined && { state_dir: place(state_dir) }) }
 }
 
 function referredFiles({ uses }: Resolution, host: Host, file: string): string[] {

@@ -8,6 +8,7 @@ import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import { Tracers } from '../telemetry/tracing/tracers.ts'
 import type { Targets } from '../upstream/target/targets.ts'
+import { UsageSinks } from '../usage/events/sinks.ts'
 import { leadServices } from './services.ts'
 
 export interface ReloadStatus {
@@ -35,6 +36,7 @@ export class Activation {
   readonly #gateway: Gateway
   readonly #targets: Targets
   readonly #tracers = new Tracers()
+  readonly #sinks = new UsageSinks()
   /** The file of the start, from the root. */
   readonly file: string
   readonly folder: string
@@ -46,6 +48,7 @@ export class Activation {
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
     this.#gateway = gateway
     this.#tracers.follow(gateway)
+    this.#sinks.follow(gateway)
     this.#targets = targets
     this.loaded = loaded
     this.file = resolve(loaded.file)
@@ -74,6 +77,7 @@ export class Activation {
     gateway.objectives.follow(snapshot.section)
     leadServices(gateway, snapshot.section)
     this.#tracers.follow(gateway)
+    this.#sinks.follow(gateway)
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++

@@ -14,7 +14,7 @@ const LOOK_MS = 20
 const FLUSH_MS = 500
 /** Alerts that wait get this long of the drain timeout, enough for a second attempt; at least as long as answers. */
 const ALERTS_MS = 7000
-/** Traces that wait get this long of it. */
+/** Traces and events of usage that wait get this long of it. */
 const SPANS_MS = 2000
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -62,14 +62,22 @@ export async function drain(
   await until(() => gateway.visits.size === 0, FLUSH_MS)
   await listeners.close()
   const left = Math.min(ALERTS_MS, Math.max(FLUSH_MS, end - performance.now()))
-  const { tracing } = gateway
+  const { tracing, usageEvents } = gateway
   tracing?.exporter.flush()
+  usageEvents?.flush()
   const spansEnd = performance.now() + Math.min(SPANS_MS, left)
   const isSent = () =>
-    tracing === undefined || tracing.exporter.isIdle || performance.now() >= spansEnd
+    ((tracing === undefined || tracing.exporter.isIdle) &&
+      (usageEvents === undefined || usageEvents.isIdle)) ||
+    performance.now() >= spansEnd
   await until(() => now || (gateway.webhook.waiting === 0 && isSent()), left)
   const { waiting } = gateway.webhook
   if (waiting > 0) gateway.log.event('warn', 'drain', `${waiting} alerts were not delivered.`)
+  const events = usageEvents?.waiting ?? 0
+  if (events > 0) {
+    const message = `${events} events of usage were not delivered.`
+    gateway.log.event('error', 'drain', message, { usage_events: events })
+  }
 }
 
 function shuttingDown(hasBegun: boolean): GatewayError {

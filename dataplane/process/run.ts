@@ -231,6 +231,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     infra: new InfraCost(clock.wall()),
     usage,
     usageKept: opened.usage,
+    usageEvents: undefined,
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     tracing: undefined,

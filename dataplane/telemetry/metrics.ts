@@ -202,6 +202,16 @@ export const METRICS = {
     'kind',
     'name',
   ),
+  usageEvents: counter(
+    'gw_usage_events_total',
+    'Events of usage by what became of them: delivered, or dropped for a reason.',
+    'sink',
+    'result',
+  ),
+  usageEventsWaiting: gauge(
+    'gw_usage_events_waiting',
+    'Events of usage that no sink has taken yet.',
+  ),
   spansExported: counter('gw_spans_exported_total', 'Spans that the collector took.'),
   spansDropped: counter('gw_spans_dropped_total', 'Spans that no collector took.', 'reason'),
   spanExports: counter('gw_span_exports_total', 'Batches of spans, by how they ended.', 'result'),

@@ -36,6 +36,8 @@ export interface AttemptUsage {
   readonly cache_write_tokens: number
   readonly output_tokens: number
   readonly reasoning_tokens: number
+  /** Billed beside the tokens. */
+  readonly searches?: number | undefined
   /** Counted from what was seen, because the upstream did not say. */
   readonly estimated: boolean
   readonly cost_nano_usd: number

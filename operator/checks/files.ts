@@ -2,7 +2,7 @@
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { type Finding, type Path, refuse } from '../../dataplane/config/judgement/problems.ts'
-import { isRecord } from '../../dataplane/json/values.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
@@ -22,6 +22,15 @@ export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
           ['gw', 'state_dir'],
           'a pod keeps no files over its restart',
           'Remove it, and give rate_limits a redis url: budgets are kept there.',
+        ),
+      ]),
+  ...(valueBelow(gw, 'usage', 'sinks', 'file') === undefined
+    ? []
+    : [
+        refuse(
+          ['gw', 'usage', 'sinks', 'file'],
+          'a pod keeps no files over its restart',
+          'Write webhook: or otlp: in its place.',
         ),
       ]),
 ]

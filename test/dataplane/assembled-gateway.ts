@@ -73,6 +73,7 @@ export function assemble(
     infra: new InfraCost(clock.wall()),
     usage: new UsageBook(),
     usageKept: { in: 'memory' },
+    usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),
     tracing: undefined,

@@ -119,6 +119,27 @@ test('gw usage shows them as a table, as JSON, and for spreadsheets', async () =
   assert.equal((await gw('usage', '--since', '9y', '--admin', adminUrl)).code, 64)
 })
 
+test('metadata of a request tags it where no header does, through every API', async () => {
+  const metadata = { team: 'violet', hidden: 'x' }
+  one.script.push(whole(), whole(), whole())
+  assert.equal((await front.ask({ metadata }).over).status, 200)
+  const messages = { max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }
+  for (const [path, body] of [
+    ['/v1/messages', { ...messages, metadata }],
+    ['/v1/responses', { input: 'hi', metadata }],
+  ] as const) {
+    const answer = await fetch(front.process.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chat', ...body }),
+    })
+    assert.equal(answer.status, 200, await answer.text())
+  }
+  const { rows } = await front.admin('/usage?by=tag:team,key')
+  const violet = rows.find(({ by }: { by: Record<string, string> }) => by['tag:team'] === 'violet')
+  assert.equal(violet.requests, 3)
+})
+
 test('with state_dir the rows outlive the process', async () => {
   const state_dir = await mkdtemp(join(tmpdir(), 'gw-usage-'))
   const requests = []

@@ -112,6 +112,11 @@ const REFUSED: readonly (readonly [
     /^gw\.routes\[0\]\.upstreams\[0\].*"x".*local/,
   ],
   ['a file of keys', { gw: { api_keys_file: 'keys.yaml' } }, /^gw\.api_keys_file: a pod has no/],
+  [
+    'a file for events of usage',
+    { gw: { usage: { sinks: { file: { path: '/data/usage.jsonl' } } } } },
+    /^gw\.usage\.sinks\.file: a pod keeps no files/,
+  ],
   ['a folder for state', { gw: { state_dir: '/data' } }, /^gw\.state_dir: a pod keeps no files/],
   [
     'a listener on loopback',

@@ -90,6 +90,20 @@ test('everything that the configuration names is reached: Redis, webhooks, store
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 8443, protocol: 'TCP' }])
 })
 
+test('receivers of usage are reached, in the cluster or outside', () => {
+  const rules = rulesOf({
+    ...at('http://llama.models.svc:8000'),
+    usage: {
+      sinks: {
+        webhook: { webhook_url: 'http://billing.finance.svc/events' },
+        otlp: { otlp_endpoint: 'https://logs.example.co.uk:4318' },
+      },
+    },
+  })
+  assert.deepEqual(rules[0], { to: ['finance', 'models'].map(space) })
+  assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 4318, protocol: 'TCP' }])
+})
+
 test('sidecars of guardrails are reached, in the namespace or outside', () => {
   const guardrail = (name: string, endpoint: string) => ({ name, endpoint })
   const rules = rulesOf({

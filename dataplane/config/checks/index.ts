@@ -25,6 +25,7 @@ import { egressChecks } from './upstreams/egress.ts'
 import { endpointChecks } from './upstreams/endpoints.ts'
 import { probeChecks } from './upstreams/probes.ts'
 import { upstreamChecks } from './upstreams/upstreams.ts'
+import { usageChecks } from './usage.ts'
 import { vectorStoreChecks } from './vector-stores.ts'
 
 const CHECKS_OF_FACTS: readonly Check[] = [
@@ -44,6 +45,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...nameChecks,
   ...priceChecks,
   ...traceChecks,
+  ...usageChecks,
   ...vectorStoreChecks,
 ]
 

@@ -50,12 +50,52 @@ const Telemetry = z.strictObject({
 
 export const TELEMETRY_DEFAULTS = Telemetry.parse({})
 
+const UsageSinks = z.strictObject({
+  file: z
+    .strictObject({
+      path: text().describe('File that events are appended to; relative to this file.'),
+      max_bytes: count(1_099_511_627_776)
+        .default(67_108_864)
+        .describe('Bytes of a segment, before it becomes path.1.'),
+      keep: count(1_000).default(10).describe('Full segments that stay.'),
+    })
+    .optional()
+    .describe('Events as lines of JSON.'),
+  webhook: z
+    .strictObject({
+      webhook_url: url().describe('Where batches of CloudEvents are posted.'),
+      headers: headers().optional().describe('Headers sent with them.'),
+      signing_key: text()
+        .optional()
+        .describe('Key of the HMAC-SHA256 of the body in X-Gw-Signature, as a reference.'),
+      timeout_ms: count(60_000).default(10_000).describe('Milliseconds that a batch may take.'),
+    })
+    .optional()
+    .describe('Batches of up to 100 events.'),
+  otlp: z
+    .strictObject({
+      otlp_endpoint: url()
+        .optional()
+        .describe(
+          "Collector of log records; /v1/logs is appended. Default: telemetry's otlp_endpoint, with its headers.",
+        ),
+      otlp_headers: headers().optional().describe('Headers sent to the collector.'),
+    })
+    .optional()
+    .describe('Events as log records of OpenTelemetry.'),
+})
+
 const Usage = z.strictObject({
   tags: z
     .array(name())
     .max(8)
     .default([])
-    .describe('Names of tags that X-Gw-Tags may set, such as team; usage is counted by them.'),
+    .describe(
+      'Names of tags that X-Gw-Tags, or metadata of the request, may set, such as team; usage is counted by them.',
+    ),
+  sinks: UsageSinks.optional().describe(
+    'Where an event for each attempt that used tokens is sent, with an id by which repeats are known.',
+  ),
 })
 
 export const GatewaySection = z.strictObject({

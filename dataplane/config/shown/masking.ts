@@ -25,7 +25,8 @@ type UrlKind = 'url' | 'webhook'
 function credentialKind(path: Path): CredentialKind | undefined {
   const field = path.at(-1)
   const owner = path.at(-2)
-  if (field === 'api_key' || owner === 'headers' || owner === 'otlp_headers') return 'whole'
+  if (field === 'api_key' || field === 'signing_key') return 'whole'
+  if (owner === 'headers' || owner === 'otlp_headers') return 'whole'
   const section = path.at(1)
   if (section === 'gateway' && owner === 'tls' && field === 'key') return 'whole'
   if (field === 'webhook_url') return 'webhook'

@@ -1,4 +1,4 @@
-/** The way to a collector: OTLP over HTTP with protobuf, over the same way out as requests to upstreams. */
+/** The way to a receiver of batches, such as a collector: over the same way out as requests to upstreams. */
 import type { Dispatcher } from 'undici'
 import type { Section } from '../../config/schema/index.ts'
 import { openPool } from '../../upstream/connection/client.ts'
@@ -6,57 +6,66 @@ import { readBounded } from '../../upstream/target/bounded-body.ts'
 import type { Posted } from './exporter.ts'
 
 const ANSWER_BYTES_MAX = 65_536
-const PATH = '/v1/traces'
-/** The specification names these, and no other, as worth a repetition. */
-const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
+/** The specification of OTLP names these, and no other, as worth a repetition. */
+export const OTLP_AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const RETRY_AFTER_MS_MAX = 300_000
 
-type Settings = Section['telemetry'] & { readonly otlp_endpoint: string }
+export interface Receiver {
+  readonly url: string
+  /** Appended to a URL that does not end with it. */
+  readonly path?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** Statuses of answers after which a batch is sent again. */
+  readonly again: ReadonlySet<number>
+  /** Headers that depend on the body. */
+  readonly sign?: (body: Uint8Array) => Readonly<Record<string, string>>
+  /** How many items it did not take of a batch that it took. */
+  readonly rejectedOf?: (answer: Buffer) => number
+}
 
 export class Collector {
   readonly #pool: Dispatcher
   readonly #origin: string
   readonly #path: string
-  readonly #headers: Readonly<Record<string, string>>
-  readonly #timeoutMs: number
+  readonly #receiver: Receiver
 
-  constructor(settings: Settings, section: Section) {
-    const { origin, pathname } = new URL(settings.otlp_endpoint)
-    const base = pathname.replace(/\/+$/, '')
+  constructor(receiver: Receiver, section: Section) {
+    const { url, path = '', timeoutMs } = receiver
+    const { origin, pathname, search } = new URL(url)
+    const base = path === '' ? pathname : pathname.replace(/\/+$/, '')
     this.#origin = origin
-    this.#path = base.endsWith(PATH) ? base : base + PATH
-    this.#headers = settings.otlp_headers ?? {}
-    this.#timeoutMs = settings.otlp_timeout_ms
+    this.#path = (base.endsWith(path) ? base : base + path) + search
+    this.#receiver = receiver
     const destination = {
       origin,
-      timeoutMs: this.#timeoutMs,
-      section: { connect_timeout_seconds: this.#timeoutMs / 1000 },
+      timeoutMs,
+      section: { connect_timeout_seconds: timeoutMs / 1000 },
     }
     this.#pool = openPool(destination, section, 1)
   }
 
   async post(body: Uint8Array): Promise<Posted> {
+    const { headers: given, timeoutMs, again, sign, rejectedOf } = this.#receiver
     try {
       const answer = await this.#pool.request({
         origin: this.#origin,
         path: this.#path,
         method: 'POST',
-        headers: { 'content-type': 'application/x-protobuf', ...this.#headers },
+        headers: { ...given, ...sign?.(body) },
         body,
-        signal: AbortSignal.timeout(this.#timeoutMs),
+        signal: AbortSignal.timeout(timeoutMs),
       })
       const said = await readBounded(answer.body, ANSWER_BYTES_MAX, 'its answer is too long')
       const { statusCode, headers } = answer
       if (statusCode >= 200 && statusCode < 300)
-        return { kind: 'taken', rejected: rejectedSpans(said) }
+        return { kind: 'taken', rejected: rejectedOf?.(said) ?? 0 }
       const why = `it answered with ${statusCode}`
-      if (!AGAIN.has(statusCode)) return { kind: 'refused', why }
+      if (!again.has(statusCode)) return { kind: 'refused', why }
       return { kind: 'away', why, afterMs: retryAfterMs(headers['retry-after']) }
     } catch (error) {
       const isLate = (error as Error).name === 'TimeoutError'
-      const why = isLate
-        ? `it did not answer within ${this.#timeoutMs} ms`
-        : (error as Error).message
+      const why = isLate ? `it did not answer within ${timeoutMs} ms` : (error as Error).message
       return { kind: 'away', why, afterMs: undefined }
     }
   }
@@ -72,8 +81,8 @@ function retryAfterMs(header: string | string[] | undefined): number | undefined
   return Math.min(Number(header) * 1000, RETRY_AFTER_MS_MAX)
 }
 
-/** `ExportTraceServiceResponse.partial_success.rejected_spans`; 0 where it cannot be read. */
-function rejectedSpans(bytes: Buffer): number {
+/** `partial_success.rejected_spans` of an answer, or `.rejected_log_records`; 0 where it cannot be read. */
+export function rejectedByOtlp(bytes: Buffer): number {
   // Field 1 is a message that begins with its own field 1, a number, unless that is 0.
   if (bytes[0] !== 0x0a || bytes[2] !== 0x08) return 0
   let value = 0

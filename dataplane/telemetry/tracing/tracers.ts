@@ -4,15 +4,19 @@ import { hostname } from 'node:os'
 import { VERSION } from '../../base/version.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { Gateway } from '../../gateway.ts'
-import { Collector } from './collector.ts'
+import { Collector, OTLP_AGAIN, rejectedByOtlp } from './collector.ts'
 import { Exporter } from './exporter.ts'
+import { OtlpPage, PAGE_BYTES } from './otlp-page.ts'
 import { RandomIds } from './sampling.ts'
+import { type Decision, writeSpans } from './spans.ts'
 import { Tracing } from './tracing.ts'
 
 type Traced = Pick<
   Gateway,
   'active' | 'clock' | 'deadlines' | 'env' | 'log' | 'metrics' | 'random' | 'tracing'
 >
+
+const PAGE_SPANS = 512
 
 export class Tracers {
   /** Everything that the present one depends on. */
@@ -33,7 +37,18 @@ export class Tracers {
     this.#close = () => {}
     gateway.tracing = undefined
     if (otlp_endpoint === undefined) return
-    const collector = new Collector({ ...telemetry, otlp_endpoint }, section)
+    const { otlp_headers, otlp_timeout_ms } = telemetry
+    const collector = new Collector(
+      {
+        url: otlp_endpoint,
+        path: '/v1/traces',
+        headers: { 'content-type': 'application/x-protobuf', ...otlp_headers },
+        timeoutMs: otlp_timeout_ms,
+        again: OTLP_AGAIN,
+        rejectedOf: rejectedByOtlp,
+      },
+      section,
+    )
     const { name, namespace } = configuration.metadata ?? {}
     const resource = resourceOf(section, gateway.env, { name, namespace })
     const exporter = exporterTo(collector, resource, gateway)
@@ -52,11 +67,11 @@ function exporterTo(
   collector: Collector,
   resource: Readonly<Record<string, string>>,
   { clock, random, metrics, log }: Traced,
-): Exporter {
+): Exporter<Decision> {
   return new Exporter({
+    open: () => new OtlpPage({ resource, version: VERSION }, writeSpans),
+    most: { bytes: PAGE_BYTES, items: PAGE_SPANS },
     post: (body) => collector.post(body),
-    resource,
-    version: VERSION,
     clock,
     random,
     exported: metrics.spansExported.at(),
@@ -72,8 +87,8 @@ interface Named {
   readonly namespace: string | undefined
 }
 
-/** Where the spans come from. */
-function resourceOf(
+/** Where spans and records of usage come from. */
+export function resourceOf(
   { telemetry }: Section,
   env: Gateway['env'],
   { name, namespace }: Named,

@@ -5,6 +5,7 @@ import { flagsOf, type SpanIds } from '../correlation.ts'
 import type { Trace } from '../traces.ts'
 import type { Exporter } from './exporter.ts'
 import { Allowance, flagsOfNew, isError, type RandomIds, Ratio, SAMPLED } from './sampling.ts'
+import type { Decision } from './spans.ts'
 
 export interface Sampling {
   readonly sample_ratio: number
@@ -16,10 +17,10 @@ export class Tracing implements SpanIds {
   readonly #ratio: Ratio
   readonly #slowMs: number
   readonly #clock: Clock
-  readonly exporter: Exporter
+  readonly exporter: Exporter<Decision>
   readonly #allowance = new Allowance()
 
-  constructor(sampling: Sampling, exporter: Exporter, ids: RandomIds, clock: Clock) {
+  constructor(sampling: Sampling, exporter: Exporter<Decision>, ids: RandomIds, clock: Clock) {
     this.#ids = ids
     this.#ratio = new Ratio(sampling.sample_ratio)
     this.#slowMs = sampling.slow_ms

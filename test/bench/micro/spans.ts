@@ -4,7 +4,9 @@ import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { continuing, correlate, idsFor } from '../../../dataplane/telemetry/correlation.ts'
 import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { Exporter } from '../../../dataplane/telemetry/tracing/exporter.ts'
+import { OtlpPage, PAGE_BYTES } from '../../../dataplane/telemetry/tracing/otlp-page.ts'
 import { RandomIds } from '../../../dataplane/telemetry/tracing/sampling.ts'
+import { writeSpans } from '../../../dataplane/telemetry/tracing/spans.ts'
 import { Tracing } from '../../../dataplane/telemetry/tracing/tracing.ts'
 import { compare } from './runner.ts'
 
@@ -12,8 +14,8 @@ const clock = { now: () => performance.now(), wall: () => Date.now() }
 const cell = { value: 0 }
 const exporter = new Exporter({
   post: () => new Promise((resolve) => setImmediate(resolve, { kind: 'taken', rejected: 0 })),
-  resource: { 'service.name': 'gw' },
-  version: '1',
+  open: () => new OtlpPage({ resource: { 'service.name': 'gw' }, version: '1' }, writeSpans),
+  most: { bytes: PAGE_BYTES, items: 512 },
   clock,
   random: Math.random,
   exported: cell,

@@ -159,6 +159,50 @@ const LIMITS: Row[] = [
     fix: 'Remove one of the two',
   },
   {
+    name: 'log records of usage without a collector',
+    yaml: '  usage:\n    sinks: {otlp: {}} # here',
+    path: 'gw.usage.sinks.otlp',
+    says: 'no otlp_endpoint, here or in telemetry',
+    fix: 'Add otlp_endpoint',
+  },
+  {
+    name: 'headers for the collector of telemetry that stand elsewhere',
+    yaml:
+      '  telemetry: {otlp_endpoint: "http://c:4318"}\n' +
+      '  usage:\n    sinks: {otlp: {otlp_headers: {a: b}}} # here',
+    path: 'gw.usage.sinks.otlp.otlp_headers',
+    says: 'the collector of telemetry is sent its otlp_headers',
+    fix: 'Add otlp_endpoint',
+  },
+  {
+    name: 'a collector of usage with a query',
+    yaml: '  usage:\n    sinks: {otlp: {otlp_endpoint: "http://c:4318?key=x"}} # here',
+    path: 'gw.usage.sinks.otlp.otlp_endpoint',
+    says: 'holds a query or fragment',
+    fix: 'otlp_headers',
+  },
+  {
+    name: 'sinks without a sink',
+    yaml: '  usage:\n    sinks: {} # here',
+    path: 'gw.usage.sinks',
+    says: 'names no sink',
+    fix: 'webhook:',
+  },
+  {
+    name: 'a written key of signatures',
+    yaml: '  usage:\n    sinks: {webhook: {webhook_url: "http://h", signing_key: hush}} # here',
+    path: 'gw.usage.sinks.webhook.signing_key',
+    says: 'a credential must be a reference',
+    fix: '${secret:NAME/KEY}',
+  },
+  {
+    name: 'events of usage for a metadata service',
+    yaml: '  usage:\n    sinks: {webhook: {webhook_url: "http://169.254.169.254/x"}} # here',
+    path: 'gw.usage.sinks.webhook.webhook_url',
+    says: 'link-local',
+    fix: '',
+  },
+  {
     name: 'alert headers without a webhook',
     yaml: '  alerts:\n    headers: {a: b} # here',
     path: 'gw.alerts.headers',

@@ -98,6 +98,12 @@ test('a relative state_dir is beside the file, an absolute one is where it says'
   }
 })
 
+test('a relative file of usage is beside the file', () => {
+  const text = aDocument('  usage: {sinks: {file: {path: logs/usage.jsonl}}}')
+  const { configuration } = loadConfiguration(text, '/etc/gw/gw.yaml', aHost())
+  assert.equal(configuration?.gw.usage.sinks?.file?.path, '/etc/gw/logs/usage.jsonl')
+})
+
 test('the files that references lead to are told, so that they can be watched', () => {
   const files = { '/etc/gw/team.key': 'sk-1', '/run/secrets/a/b': 'sk-2' }
   const env = { GW_SECRETS_DIR: '/run/secrets', NAME: 'a' }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { reportOf, type UsageSources } from '../../../dataplane/usage/report.ts'
-import { tagsOf } from '../../../dataplane/usage/tags.ts'
+import { metadataIn, tagsOf } from '../../../dataplane/usage/tags.ts'
 import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
 
 const NOW = Date.parse('2026-11-21T12:30:00Z')
@@ -155,5 +155,23 @@ for (const [header, tags] of [
 ] as const) {
   test(`the tags of ${JSON.stringify(header?.slice(0, 40))} are ${JSON.stringify(tags)}`, () => {
     assert.equal(tagsOf(header, DECLARED), tags)
+  })
+}
+
+for (const [metadata, header, tags] of [
+  ['{"team":"blue","hidden":"x"}', undefined, 'team=blue'],
+  ['{"team":"blue","feature":"a"}', 'team=red', 'team=red,feature=a'],
+  ['{"team":1,"feature":null}', undefined, 'team=invalid,feature=invalid'],
+  ['{"team":"b=c,d"}', undefined, 'team=invalid'],
+  ['{"__proto__":{"team":"x"}}', undefined, ''],
+  ['["team"]', 'team=red', 'team=red'],
+  ['{"team"', 'team=red', 'team=red'],
+  [`{"team":"blue","x":"${'x'.repeat(20_000)}"}`, undefined, ''],
+] as const) {
+  const shown = metadata.slice(0, 40)
+  test(`the tags of the metadata ${shown} and the header ${header} are ${JSON.stringify(tags)}`, () => {
+    const bytes = Buffer.from(`{"metadata":${metadata}}`)
+    const found = metadataIn(bytes, { start: 12, end: bytes.length - 1 })
+    assert.equal(tagsOf(header, DECLARED, found), tags)
   })
 }

@@ -43,6 +43,35 @@ export function readBatch(bytes: Buffer): ReadBatch {
   }
 }
 
+export interface ReadRecord {
+  readonly time: bigint
+  readonly body: Value
+  readonly name: string
+  readonly traceId: string | undefined
+  readonly attributes: Readonly<Record<string, Value>>
+}
+
+/** Log records as they are posted, the same way around. */
+export function readRecords(bytes: Buffer): {
+  readonly resource: ReadBatch['resource']
+  readonly records: readonly ReadRecord[]
+} {
+  const whole = message(fieldsOf(bytes), 1)
+  return {
+    resource: attributesIn(message(whole, 1), 1),
+    records: all(message(whole, 2), 2).map((record) => {
+      const fields = fieldsOf(record)
+      return {
+        time: numberIn(fields, 1),
+        body: readValue(message(fields, 5)),
+        attributes: attributesIn(fields, 6),
+        traceId: bytesIn(fields, 9)?.toString('hex'),
+        name: bytesIn(fields, 12)?.toString() ?? '',
+      }
+    }),
+  }
+}
+
 function readSpan(fields: readonly Field[]): ReadSpan {
   return {
     traceId: bytesIn(fields, 1)?.toString('hex') ?? '',

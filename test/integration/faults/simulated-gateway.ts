@@ -102,6 +102,7 @@ export function simulate(
     infra: new InfraCost(0),
     usage: new UsageBook(),
     usageKept: { in: 'memory' },
+    usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),
     tracing: undefined,

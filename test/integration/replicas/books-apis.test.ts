@@ -1,6 +1,9 @@
 /** The books of two processes over every API: upstreams, budgets and rows of usage agree in tokens and money, through faults. */
 import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { cases } from '../../helpers/cases.ts'
@@ -13,6 +16,7 @@ import {
   startUpstream,
 } from '../../helpers/fake-upstream.ts'
 import { aRandom } from '../../helpers/random.ts'
+import { startReceiver } from '../../helpers/telemetry/usage-receiver.ts'
 import { until } from '../../helpers/until.ts'
 import { keysOf, longBeforeMidnight, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
@@ -102,6 +106,8 @@ const first = await startUpstream(faulty)
 const second = await startUpstream((outgoing, asked) =>
   answer(outgoing, asked, 'good', orderOf(asked).words),
 )
+const receiver = await startReceiver()
+const folder = await mkdtemp(join(tmpdir(), 'gw-books-'))
 await longBeforeMidnight()
 const replicas = await Replicas.start(
   2,
@@ -121,10 +127,21 @@ const replicas = await Replicas.start(
     ],
     budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000_000, spend_per_month_usd: 1_000_000 }],
     pricing: PRICES,
+    usage: {
+      sinks: {
+        // Both processes write into one file.
+        file: { path: join(folder, 'usage.jsonl') },
+        webhook: { webhook_url: receiver.url },
+        otlp: { otlp_endpoint: receiver.url },
+      },
+    },
   },
   keysOf(['acme']),
 )
-after(() => Promise.all([replicas.stop(), first.close(), second.close()]))
+after(async () => {
+  await Promise.all([replicas.stop(), first.close(), second.close(), receiver.close()])
+  await rm(folder, { recursive: true })
+})
 
 /** A request of each API, around its prompt. */
 const APIS: Readonly<Record<string, (prompt: string) => Fields>> = {
@@ -198,7 +215,37 @@ test(`${REQUESTS} requests of every API through faults and clients that leave: t
   for (const { process } of replicas.fronts)
     cost += (await new Front(process, '').value('gw_tenant_cost_usd_total{tenant="acme"}')) * 1e9
   assert.equal(Math.round(cost), books.nanos)
+  const lines = (await eventLines()).map((line) => JSON.parse(line))
+  await until('every event has arrived', async () => {
+    const arrived = Math.min(receiver.posted.size, receiver.records.size)
+    return arrived === lines.length && lines.length === (await eventLines()).length
+  })
+  for (const facts of [lines, [...receiver.posted.values()], [...receiver.records.values()]]) {
+    const { length: attempts } = facts
+    assert.deepEqual({ ...sumOf(facts), attempts }, { ...books, attempts: lines.length })
+  }
+  assert.equal(new Set(lines.map(({ id }) => id)).size, lines.length)
 })
+
+async function eventLines(): Promise<string[]> {
+  const text = await readFile(join(folder, 'usage.jsonl'), 'utf8')
+  return text.split('\n').filter((line) => line !== '')
+}
+
+interface Facts {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cost_nano_usd: number
+}
+
+function sumOf(events: readonly Facts[]) {
+  let [tokens, nanos] = [0, 0]
+  for (const { input_tokens, output_tokens, cost_nano_usd } of events) {
+    tokens += input_tokens + output_tokens
+    nanos += cost_nano_usd
+  }
+  return { tokens, nanos }
+}
 
 /** The sum of both processes, as one of them shows it once each has counted its last request. */
 async function reported(index: number, most: number) {

@@ -95,6 +95,14 @@ function dialled(section: Section): Dialled[] {
     ),
     ...parsed(section.alerts?.webhook_url, at('alerts', 'webhook_url')),
     ...parsed(section.telemetry.otlp_endpoint, at('telemetry', 'otlp_endpoint')),
+    ...parsed(
+      section.usage.sinks?.webhook?.webhook_url,
+      at('usage', 'sinks', 'webhook', 'webhook_url'),
+    ),
+    ...parsed(
+      section.usage.sinks?.otlp?.otlp_endpoint,
+      at('usage', 'sinks', 'otlp', 'otlp_endpoint'),
+    ),
     ...parsed(section.http_proxy, at('http_proxy')),
     ...parsed(section.rate_limits?.redis?.url, at('rate_limits', 'redis', 'url')),
   ]

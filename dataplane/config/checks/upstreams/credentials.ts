@@ -27,6 +27,12 @@ const apiKeysAreReferences: Check = (_section, { written }) =>
     }),
   )
 
+const signingKeysAreReferences: Check = (_section, { written }) => {
+  const path = at('usage', 'sinks', 'webhook', 'signing_key')
+  const key = valueBelow(written, ...path)
+  return typeof key === 'string' && key !== '' && !isReference(key) ? [literal(path)] : []
+}
+
 const credentialHeadersAreReferences: Check = (_section, { written }) =>
   headerPaths(written).flatMap((path) => {
     const headers = valueBelow(written, ...path)
@@ -56,6 +62,8 @@ const URLS: readonly Path[] = [
   at('http_proxy'),
   at('alerts', 'webhook_url'),
   at('telemetry', 'otlp_endpoint'),
+  at('usage', 'sinks', 'webhook', 'webhook_url'),
+  at('usage', 'sinks', 'otlp', 'otlp_endpoint'),
 ]
 
 /** They work, so that who tries something out is only warned; the operator refuses them. */
@@ -108,6 +116,7 @@ function isKeyDocument(upstream: UpstreamSection): boolean {
 
 export const credentialChecks = [
   apiKeysAreReferences,
+  signingKeysAreReferences,
   credentialHeadersAreReferences,
   headersHaveValues,
   passwordsAreReferences,
@@ -120,6 +129,8 @@ function headerPaths(written: unknown): Path[] {
     ...listBelow(written, 'gw', 'guardrails').map((_, index) => at('guardrails', index, 'headers')),
     at('alerts', 'headers'),
     at('telemetry', 'otlp_headers'),
+    at('usage', 'sinks', 'webhook', 'headers'),
+    at('usage', 'sinks', 'otlp', 'otlp_headers'),
   ]
 }
 

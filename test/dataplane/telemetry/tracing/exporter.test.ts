@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exporter, type Posted } from '../../../../dataplane/telemetry/tracing/exporter.ts'
+import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/otlp-page.ts'
+import { writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { readBatch } from '../../../helpers/telemetry/spans.ts'
 import { aTrace, snapshot } from './a-decision.ts'
@@ -23,8 +25,8 @@ function anExporter() {
       bodies.push(Buffer.from(body))
       return new Promise((resolve) => answers.push(resolve))
     },
-    resource: {},
-    version: '1',
+    open: () => new OtlpPage({ resource: {}, version: '1' }, writeSpans),
+    most: { bytes: PAGE_BYTES, items: 512 },
     clock,
     random: () => 0.5,
     exported: cell('exported'),

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
 import type { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
 import { RandomIds, Ratio } from '../../../../dataplane/telemetry/tracing/sampling.ts'
+import type { Decision } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { Tracing } from '../../../../dataplane/telemetry/tracing/tracing.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { anAttempt, aTrace, snapshot, TRACE_ID } from './a-decision.ts'
@@ -17,7 +18,7 @@ function aTracing(sample_ratio: number) {
   const clock = aClock()
   const tracing = new Tracing(
     { sample_ratio, slow_ms: 10_000 },
-    exporter as unknown as Exporter,
+    exporter as unknown as Exporter<Decision>,
     ids,
     clock,
   )

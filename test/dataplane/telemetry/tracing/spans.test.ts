@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
 import { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
+import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/otlp-page.ts'
+import { writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { type ReadBatch, readBatch } from '../../../helpers/telemetry/spans.ts'
 import { anAttempt, aTrace, PARENT_ID, SPAN_ID, snapshot, TRACE_ID, USAGE } from './a-decision.ts'
@@ -14,8 +16,8 @@ function batchOf(trace: Trace, kept?: 'error' | 'slow'): ReadBatch {
       bodies.push(Buffer.from(body))
       return { kind: 'taken', rejected: 0 }
     },
-    resource: { 'service.name': 'gw' },
-    version: '1.4.0',
+    open: () => new OtlpPage({ resource: { 'service.name': 'gw' }, version: '1.4.0' }, writeSpans),
+    most: { bytes: PAGE_BYTES, items: 512 },
     clock: aClock(),
     random: () => 0.5,
     exported: { value: 0 },

@@ -1,0 +1,109 @@
+/** One event for each attempt that used tokens, with an id of its own: what an invoice or a warehouse is made of. */
+import type { Snapshot } from '../../config/snapshot.ts'
+import type { AttemptTrace, AttemptUsage, Trace } from '../../telemetry/traces.ts'
+import { type ListedPrice, listedPrice } from './listed-price.ts'
+
+export const EVENT_TYPE = 'inference.gw.usage.v1'
+
+/** The members of `data`. Cached, written and reasoning tokens are parts of the input and the output. */
+export interface UsageFacts {
+  readonly request_id: string
+  /** From 1 on. */
+  readonly attempt: number
+  readonly tenant: string
+  readonly key: string | null
+  readonly route: string
+  readonly upstream: string
+  readonly provider: string | null
+  readonly model: string | null
+  readonly operation: string
+  /** The upstream's answer, or that of the gateway where the attempt was the last one. */
+  readonly status: number | null
+  readonly code: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_read_tokens: number
+  readonly cache_write_tokens: number
+  readonly reasoning_tokens: number
+  /** Billed beside the tokens, as rankings are. */
+  readonly searches: number
+  readonly estimated: boolean
+  readonly cost_nano_usd: number
+  /** Null where the model has none. */
+  readonly price: ListedPrice | null
+  readonly tags: Readonly<Record<string, string>>
+  readonly duration_ms: number
+  readonly ttft_ms: number | null
+  readonly trace_id: string | null
+}
+
+export interface UsageEvent {
+  /** The same however often the event is sent. */
+  readonly id: string
+  /** When the request came, ISO 8601: the hour in which reports count it. */
+  readonly time: string
+  readonly facts: UsageFacts
+}
+
+/** The attempts that used something. */
+export function eventsOf(trace: Trace, snapshot: Snapshot): UsageEvent[] {
+  const events: UsageEvent[] = []
+  for (const [index, attempt] of trace.attempts.entries()) {
+    const { usage } = attempt
+    if (usage !== undefined) events.push(eventOf({ trace, attempt, usage, index }, snapshot))
+  }
+  return events
+}
+
+interface Attempted {
+  readonly trace: Trace
+  readonly attempt: AttemptTrace
+  readonly usage: AttemptUsage
+  readonly index: number
+}
+
+function eventOf(
+  { trace, attempt, usage, index }: Attempted,
+  { upstreams, limits }: Snapshot,
+): UsageEvent {
+  const upstream = upstreams.get(attempt.upstream)
+  const isLast = index === trace.attempts.length - 1
+  const facts: UsageFacts = {
+    request_id: trace.request_id,
+    attempt: index + 1,
+    tenant: trace.tenant ?? '',
+    key: trace.key ?? null,
+    route: trace.route,
+    upstream: attempt.upstream,
+    provider: upstream?.provider.name ?? null,
+    model: upstream?.model ?? null,
+    operation: trace.operation,
+    status: isLast ? trace.status : (attempt.status ?? null),
+    code: isLast ? (trace.code ?? null) : null,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cache_read_tokens: usage.cached_tokens,
+    cache_write_tokens: usage.cache_write_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
+    searches: usage.searches ?? 0,
+    estimated: usage.estimated,
+    cost_nano_usd: usage.cost_nano_usd,
+    price: listedPrice(limits.prices.get(upstream?.model ?? ''), usage.input_tokens),
+    tags: tagsIn(trace.tags),
+    duration_ms: whole((isLast ? trace.duration_ms : attempt.ended_ms) - attempt.started_ms),
+    ttft_ms: isLast && trace.ttft_ms !== undefined ? whole(trace.ttft_ms) : null,
+    trace_id: trace.trace_id ?? null,
+  }
+  return { id: `${trace.request_id}.${index + 1}`, time: trace.time, facts }
+}
+
+const NO_TAGS = {}
+
+function tagsIn(tags: string | undefined): Readonly<Record<string, string>> {
+  if (tags === undefined || tags === '') return NO_TAGS
+  return Object.fromEntries(tags.split(',').map((pair) => pair.split('=')))
+}
+
+function whole(ms: number): number {
+  return Math.max(0, Math.round(ms))
+}

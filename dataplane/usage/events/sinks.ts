@@ -1,0 +1,167 @@
+/** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent where it names none. */
+import { createHmac } from 'node:crypto'
+import { VERSION } from '../../base/version.ts'
+import type { Section } from '../../config/schema/index.ts'
+import type { Gateway } from '../../gateway.ts'
+import {
+  Collector,
+  OTLP_AGAIN,
+  type Receiver,
+  rejectedByOtlp,
+} from '../../telemetry/tracing/collector.ts'
+import { Exporter, type ExporterOptions } from '../../telemetry/tracing/exporter.ts'
+import { OtlpPage, PAGE_BYTES } from '../../telemetry/tracing/otlp-page.ts'
+import { resourceOf } from '../../telemetry/tracing/tracers.ts'
+import { BATCH_TYPE, BatchPage } from './batch-page.ts'
+import type { UsageEvent } from './event.ts'
+import { type Sink, UsageEvents } from './events.ts'
+import { EventFile } from './file.ts'
+import { writeRecord } from './log-record.ts'
+
+const WEBHOOK_EVENTS = 100
+const RECORDS = 512
+/** Of a batch that a receiver could not take now. */
+const WEBHOOK_AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
+
+export type EventGateway = Pick<
+  Gateway,
+  'active' | 'clock' | 'deadlines' | 'env' | 'log' | 'metrics' | 'random' | 'usageEvents'
+>
+
+type Settings = NonNullable<Section['usage']['sinks']>
+
+/** Follows the configuration: opens its sinks, keeps those that did not change, and ends what is gone. */
+export class UsageSinks {
+  /** Everything that the present ones depend on. */
+  #identity: string | undefined
+  #close: () => void = () => {}
+
+  follow(gateway: EventGateway): void {
+    const { section, configuration } = gateway.active.snapshot
+    const { usage, telemetry, http_proxy, no_proxy, tls } = section
+    const { name, namespace } = configuration.metadata ?? {}
+    const { sinks = {} } = usage
+    const isNeeded = Object.values(sinks).some((sink) => sink !== undefined)
+    const identity = isNeeded
+      ? JSON.stringify([sinks, telemetry, http_proxy, no_proxy, tls, name, namespace])
+      : undefined
+    if (identity === this.#identity) return
+    this.#identity = identity
+    this.#close()
+    this.#close = () => {}
+    gateway.usageEvents = undefined
+    if (!isNeeded) return
+    const opened = new Opened(gateway)
+    opened.all(sinks)
+    for (const sink of opened.sinks) gateway.deadlines.add(sink)
+    this.#close = () => {
+      for (const sink of opened.sinks) {
+        sink.flush()
+        gateway.deadlines.remove(sink)
+      }
+      for (const close of opened.closes) close()
+    }
+    gateway.usageEvents = new UsageEvents(opened.sinks)
+    const waiting = gateway.metrics.usageEventsWaiting
+    waiting.collect = () => {
+      waiting.at().value = gateway.usageEvents?.waiting ?? 0
+    }
+  }
+}
+
+class Opened {
+  readonly sinks: Sink[] = []
+  readonly closes: (() => void)[] = []
+  readonly #gateway: EventGateway
+
+  constructor(gateway: EventGateway) {
+    this.#gateway = gateway
+  }
+
+  all({ file, webhook, otlp }: Settings): void {
+    if (file !== undefined) this.#file(file)
+    if (webhook !== undefined) this.#webhook(webhook)
+    if (otlp !== undefined) this.#otlp(otlp)
+  }
+
+  #file(file: NonNullable<Settings['file']>): void {
+    const { clock, log, metrics } = this.#gateway
+    const sink = new EventFile({
+      ...file,
+      clock,
+      delivered: metrics.usageEvents.at('file', 'delivered'),
+      dropped: metrics.usageEvents.at('file', 'queue_full'),
+      onFailure(error) {
+        if (error === undefined) log.event('info', 'usage', 'Usage events are written again.')
+        else log.event('error', 'usage', `Usage events cannot be written: ${error.message}`)
+      },
+    })
+    this.sinks.push(sink)
+    this.closes.push(() => void sink.close().catch(() => undefined))
+  }
+
+  #webhook({ webhook_url, headers, signing_key, timeout_ms }: NonNullable<Settings['webhook']>) {
+    const { name = 'gw', namespace } = this.#gateway.active.snapshot.configuration.metadata ?? {}
+    const source = namespace === undefined ? `/gw/${name}` : `/gw/${namespace}/${name}`
+    const most = { bytes: PAGE_BYTES, items: WEBHOOK_EVENTS }
+    this.#posted('webhook', () => new BatchPage(source), most, {
+      url: webhook_url,
+      headers: { 'content-type': BATCH_TYPE, ...headers },
+      timeoutMs: timeout_ms,
+      again: WEBHOOK_AGAIN,
+      ...(signing_key !== undefined && {
+        sign: (body) => ({ 'x-gw-signature': signatureOf(body, signing_key) }),
+      }),
+    })
+  }
+
+  #otlp({ otlp_endpoint, otlp_headers }: NonNullable<Settings['otlp']>): void {
+    const { env, active } = this.#gateway
+    const { section, configuration } = active.snapshot
+    const { telemetry } = section
+    const url = otlp_endpoint ?? telemetry.otlp_endpoint
+    // Validation has refused it.
+    if (url === undefined) return
+    const headers = otlp_endpoint === undefined ? telemetry.otlp_headers : otlp_headers
+    const { name, namespace } = configuration.metadata ?? {}
+    const resource = resourceOf(section, env, { name, namespace })
+    const most = { bytes: PAGE_BYTES, items: RECORDS }
+    this.#posted('otlp', () => new OtlpPage({ resource, version: VERSION }, writeRecord), most, {
+      // An endpoint that names the traces leads to the same collector.
+      url: otlp_endpoint === undefined ? url.replace(/\/v1\/traces\/*$/, '') : url,
+      path: '/v1/logs',
+      headers: { 'content-type': 'application/x-protobuf', ...headers },
+      timeoutMs: telemetry.otlp_timeout_ms,
+      again: OTLP_AGAIN,
+      rejectedOf: rejectedByOtlp,
+    })
+  }
+
+  #posted(
+    sink: 'webhook' | 'otlp',
+    open: ExporterOptions<UsageEvent>['open'],
+    most: ExporterOptions<UsageEvent>['most'],
+    receiver: Receiver,
+  ): void {
+    const { active, clock, random, metrics, log } = this.#gateway
+    const collector = new Collector(receiver, active.snapshot.section)
+    const exporter = new Exporter<UsageEvent>({
+      open,
+      most,
+      post: (body) => collector.post(body),
+      clock,
+      random,
+      exported: metrics.usageEvents.at(sink, 'delivered'),
+      dropped: (reason) => metrics.usageEvents.at(sink, reason),
+      warn: (why) =>
+        log.event('warn', 'usage', `The ${sink} of usage did not take a batch: ${why}.`),
+    })
+    this.sinks.push(exporter)
+    this.closes.push(() => collector.close())
+  }
+}
+
+/** Of the body as it is sent, so that a receiver knows who sent it. */
+export function signatureOf(body: Uint8Array, key: string): string {
+  return `sha256=${createHmac('sha256', key).update(body).digest('hex')}`
+}
