@@ -7,6 +7,8 @@ import { MEASURED_CORE, type Process, startProcess, untilReady } from './process
 /** The key and the route that the load generator uses, for every target alike. */
 export const KEY = 'gw_bench_k1_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG'
 export const ROUTE = 'bench'
+/** A route whose upstream speaks Anthropic's messages too. */
+export const NATIVE = 'native'
 
 /** Every request is counted against these, and none is refused. */
 const PLENTY = {
@@ -87,6 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Process> {
 
 function configuration(options: GatewayOptions): object {
   const endpoint = `http://127.0.0.1:${options.upstreamPort}`
+  const upstream = { provider: 'vllm', endpoint, model: 'bench-model', context_window: 32_768 }
   return {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',
@@ -98,9 +101,13 @@ function configuration(options: GatewayOptions): object {
         admin_port: options.adminPort,
       },
       upstreams: [
-        { name: 'up', provider: 'vllm', endpoint, model: 'bench-model', context_window: 32_768 },
+        { ...upstream, name: 'up' },
+        { ...upstream, name: NATIVE, native: ['messages'] },
       ],
-      routes: [{ name: ROUTE, strategy: 'single', primary: 'up', upstreams: ['up'] }],
+      routes: [
+        { name: ROUTE, strategy: 'single', primary: 'up' },
+        { name: NATIVE, strategy: 'single', primary: NATIVE },
+      ],
       api_keys: [record('t1', KEY)],
       ...options.settings,
     },

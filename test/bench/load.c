@@ -43,7 +43,7 @@ struct histogram {
 };
 
 static struct {
-  int port, connections, body_bytes, stream, hold, usage;
+  int port, connections, body_bytes, stream, hold, usage, input;
   double seconds, rate;
   const char *key, *model, *path, *headers;
 } options = {.connections = 64, .seconds = 5, .body_bytes = 1024, .key = "bench", .model = "bench",
@@ -93,15 +93,21 @@ static double percentile_us(const struct histogram *histogram, double share) {
 
 static void prepare_request(void) {
   char *start, *padding, *body;
-  if (asprintf(&start, "{\"model\":\"%s\",%s%s\"max_tokens\":100,\"messages\":[{\"role\":\"user\","
-               "\"content\":\"", options.model, options.stream ? "\"stream\":true," : "",
-               options.usage ? "\"stream_options\":{\"include_usage\":true}," : "") < 0)
+  const char *before = "\"max_tokens\":100,\"messages\":[{\"role\":\"user\",\"content\":\"";
+  const char *behind = "\"}]}";
+  if (options.input) {
+    before = "\"encoding_format\":\"base64\",\"input\":[\"";
+    behind = "\"]}";
+  }
+  if (asprintf(&start, "{\"model\":\"%s\",%s%s%s", options.model,
+               options.stream ? "\"stream\":true," : "",
+               options.usage ? "\"stream_options\":{\"include_usage\":true}," : "", before) < 0)
     fail("asprintf");
-  size_t used = strlen(start) + 4; /* the four bytes that close the JSON */
+  size_t used = strlen(start) + strlen(behind);
   size_t missing = (size_t)options.body_bytes > used ? (size_t)options.body_bytes - used : 0;
   padding = calloc(1, missing + 1);
   for (size_t i = 0; i < missing; i++) padding[i] = "seven letters "[i % 14];
-  if (asprintf(&body, "%s%s\"}]}", start, padding) < 0) fail("asprintf");
+  if (asprintf(&body, "%s%s%s", start, padding, behind) < 0) fail("asprintf");
   int length = asprintf(&request,
                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n"
                         "Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: bench\r\n"
@@ -398,7 +404,8 @@ static void read_options(int count, char **arguments) {
       {"model", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'u'},
       {"stream", no_argument, &options.stream, 1}, {"hold", no_argument, &options.hold, 1},
       {"headers", required_argument, NULL, 'h'},
-      {"include-usage", no_argument, &options.usage, 1}, {NULL, 0, NULL, 0}};
+      {"include-usage", no_argument, &options.usage, 1},
+      {"input", no_argument, &options.input, 1},  {NULL, 0, NULL, 0}};
   for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
     switch (option) {
       case 'p': options.port = atoi(optarg); break;
@@ -422,7 +429,7 @@ int main(int count, char **arguments) {
   if (options.port == 0 || options.connections < 1) {
     fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--rate R] [--stream]\n"
                     "            [--hold] [--body-bytes N] [--key K] [--model M] [--path P]\n"
-                    "            [--headers LINES] [--include-usage]\n");
+                    "            [--headers LINES] [--include-usage] [--input]\n");
     return 64;
   }
   signal(SIGTERM, stop);

@@ -14,10 +14,21 @@ export interface LoadOptions {
   /** Requests per second of an open loop; a closed loop when absent. */
   readonly rate?: number
   readonly stream?: boolean
+  /** Absent: chat completions through the route of the plan. */
+  readonly operation?: LoadedOperation
   /** Opens the streams and keeps them for the time given. */
   readonly hold?: boolean
   /** Further headers, as a target wants them. */
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What is asked, beside chat completions. */
+export interface LoadedOperation {
+  readonly path: string
+  /** The route. */
+  readonly model: string
+  /** Whether a text to make a vector of is sent instead of a conversation. */
+  readonly isInput?: boolean
 }
 
 /** Names and units are those of the line that load.c prints. */
@@ -42,7 +53,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     arguments: [
       ...['--port', options.port, '--seconds', options.seconds],
       ...['--connections', options.connections, '--body-bytes', BODY_BYTES],
-      ...['--key', KEY, '--model', ROUTE],
+      ...['--key', KEY, '--model', options.operation?.model ?? ROUTE],
+      ...(options.operation === undefined ? [] : ['--path', options.operation.path]),
+      ...(options.operation?.isInput ? ['--input'] : []),
       ...(options.rate === undefined ? [] : ['--rate', options.rate]),
       ...(options.stream ? ['--stream'] : []),
       ...(options.hold ? ['--hold'] : []),

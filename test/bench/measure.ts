@@ -122,7 +122,10 @@ export async function measureIdleStreams(rig: Rig, load: string, plan: Plan): Pr
   return readings
 }
 
-async function consume(target: Target, options: LoadOptions): Promise<Consumption> {
+export async function consume(
+  target: Pick<Target, 'pid'>,
+  options: LoadOptions,
+): Promise<Consumption> {
   if (target.pid === undefined) {
     const nothing = { runUs: 0, busyPercent: 0, waitPercent: 0, lastBytes: 0, highestBytes: 0 }
     return { result: await runLoad(options), ...nothing }

@@ -87,7 +87,10 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
   return targets
 }
 
-async function startUpstream(options: RigOptions, port: number): Promise<Process> {
+export async function startUpstream(
+  options: Omit<RigOptions, 'root' | 'gatewayMain' | 'connectionsMax'>,
+  port: number,
+): Promise<Process> {
   const started = startProcess({
     name: 'upstream',
     core: LOAD_CORE,

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureIdleStreams, measureRounds, type Readings } from './measure.ts'
+import { measureOperations } from './operations.ts'
 import { type Plan, QUICK_PLAN, WHOLE_PLAN } from './plan.ts'
 import { LOAD_CORE } from './processes.ts'
 import { describeRedis } from './redis.ts'
-import { writeReport } from './report.ts'
+import { type Report, writeReport } from './report.ts'
 import { type Rig, startRig } from './rig.ts'
 import { compilePrograms, describeMachine, missingTools, type Programs } from './tools.ts'
 import { measureTranslation } from './translation.ts'
@@ -49,14 +50,26 @@ async function main(settings: Arguments): Promise<void> {
   const programs = compilePrograms(import.meta.dirname)
   const readings = await measureAll(settings, programs, directory)
   const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
-  const markdown = `${report.markdown}\n${measureTranslation(settings.plan.rounds)}`
+  const operations = await operationsOf(settings, programs, directory)
+  const tables = [report, operations].map((one) => one?.markdown ?? '')
+  const markdown = `${tables.join('\n')}\n${measureTranslation(settings.plan.rounds)}`
   console.log(markdown)
-  if (report.failures > 0) {
-    console.error(`${report.failures} requests failed: these numbers prove nothing`)
+  const failures = report.failures + (operations?.failures ?? 0)
+  if (failures > 0) {
+    console.error(`${failures} requests failed: these numbers prove nothing`)
     process.exitCode = 1
   } else if (settings.isForTheRecord) {
     writeFileSync(join(import.meta.dirname, 'results.md'), markdown)
   }
+}
+
+async function operationsOf(
+  { gatewayMain, plan }: Arguments,
+  programs: Programs,
+  directory: string,
+): Promise<Report | undefined> {
+  if (gatewayMain === undefined) return undefined
+  return await measureOperations({ root, main: gatewayMain, directory, programs, plan })
 }
 
 function readArguments(): Arguments {

@@ -1,5 +1,6 @@
 /* A model server that costs as little as possible: one thread, epoll, answers made beforehand.
-   It speaks just enough of OpenAI chat completions to stand behind a gateway. */
+   It speaks just enough of OpenAI's chat completions and embeddings, and of Anthropic's messages, to
+   stand behind a gateway. */
 #include "http.h"
 
 #include <arpa/inet.h>
@@ -15,16 +16,20 @@
 #define REQUEST_BYTES_MAX (16u << 20)
 #define EVENTS_PER_WAKE_MAX 512
 #define COMPLETION_CONTENT_BYTES 600
+#define VECTOR_BYTES 8192 /* 1,536 numbers in base64 */
 
 struct text {
   char *bytes;
   size_t length;
 };
 
+struct stream {
+  struct text first, event, last;
+};
+
 struct connection {
   int fd;
-  bool streaming;
-  bool usage;
+  const struct stream *stream; /* NULL while none is being written */
   int events_left;
   uint64_t due; /* when the next event of the stream is to be written */
   struct connection *previous, *next; /* neighbours in the queue of due streams */
@@ -34,8 +39,9 @@ struct connection {
   size_t unsent_length;
 };
 
+static struct text completion, embedding, message, health, not_found;
 /* Index 0 is for streams without usage, 1 for those that asked for it. */
-static struct text completion, health, not_found, stream_first[2], stream_event[2], stream_last[2];
+static struct stream completion_stream[2], message_stream;
 
 static int epoll_fd, timer_fd, events_per_stream = 100;
 static uint64_t interval_ns;
@@ -76,22 +82,65 @@ static struct text chunk(const char *choices, const char *usage) {
   return framed(data.bytes);
 }
 
+static const char stream_head[] =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+    "Cache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
+
 static void prepare_stream(int usage) {
-  static const char head[] =
-      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
-      "Cache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
+  struct stream *stream = &completion_stream[usage];
   const char *null_usage = usage ? ",\"usage\":null" : "";
-  stream_event[usage] = chunk(
+  stream->event = chunk(
       "{\"index\":0,\"delta\":{\"content\":\" token\"},\"logprobs\":null,\"finish_reason\":null}",
       null_usage);
-  stream_first[usage] = format("%s%s", head, stream_event[usage].bytes);
+  stream->first = format("%s%s", stream_head, stream->event.bytes);
   struct text finish = chunk(
       "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"stop\"}", null_usage);
   struct text counted = chunk(
       "", ",\"usage\":{\"prompt_tokens\":200,\"completion_tokens\":100,\"total_tokens\":300}");
   struct text done = format("%s0\r\n\r\n%s", framed("data: [DONE]\n\n").bytes, "");
   struct text end = format("%s%s", usage ? counted.bytes : "", done.bytes);
-  stream_last[usage] = format("%s%s", finish.bytes, end.bytes);
+  stream->last = format("%s%s", finish.bytes, end.bytes);
+}
+
+static struct text named(const char *event, const char *members) {
+  struct text start = format("event: %s\ndata: {\"type\":\"%s\"", event, event);
+  return framed(format("%s%s}\n\n", start.bytes, members).bytes);
+}
+
+static void prepare_message_stream(void) {
+  static const char block[] = ",\"index\":0";
+  struct text start = named("message_start",
+      ",\"message\":{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\","
+      "\"model\":\"bench-model\",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,"
+      "\"usage\":{\"input_tokens\":200,\"output_tokens\":1}}");
+  struct text open = named("content_block_start",
+      ",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
+  message_stream.event = named("content_block_delta",
+      ",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\" token\"}");
+  struct text head = format("%s%s", stream_head, start.bytes);
+  struct text first = format("%s%s", open.bytes, message_stream.event.bytes);
+  message_stream.first = format("%s%s", head.bytes, first.bytes);
+  struct text delta = named("message_delta",
+      ",\"delta\":{\"stop_reason\":\"end_turn\",\"stop_sequence\":null},"
+      "\"usage\":{\"input_tokens\":200,\"output_tokens\":100}");
+  struct text close = format("%s%s", named("content_block_stop", block).bytes, delta.bytes);
+  struct text end = format("%s0\r\n\r\n%s", named("message_stop", "").bytes, "");
+  message_stream.last = format("%s%s", close.bytes, end.bytes);
+}
+
+static void prepare_others(const char *content) {
+  char vector[VECTOR_BYTES + 1];
+  for (size_t i = 0; i < VECTOR_BYTES; i++) vector[i] = "AACAPwAA"[i % 8]; /* 1.0, 0.0 and so on */
+  vector[VECTOR_BYTES] = 0;
+  embedding = answer("200 OK", format(
+      "{\"object\":\"list\",\"model\":\"bench-model\",\"data\":[{\"object\":\"embedding\","
+      "\"index\":0,\"embedding\":\"%s\"}],"
+      "\"usage\":{\"prompt_tokens\":200,\"total_tokens\":200}}%s", vector, "").bytes);
+  message = answer("200 OK", format(
+      "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\","
+      "\"model\":\"bench-model\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],"
+      "\"stop_reason\":\"end_turn\",\"stop_sequence\":null,"
+      "\"usage\":{\"input_tokens\":200,\"output_tokens\":100}}%s", content, "").bytes);
 }
 
 static void prepare_answers(void) {
@@ -106,10 +155,12 @@ static void prepare_answers(void) {
       "\"prompt_tokens_details\":{\"cached_tokens\":0}},\"system_fingerprint\":\"bench\"}%s",
       content, "");
   completion = answer("200 OK", body.bytes);
+  prepare_others(content);
   health = answer("200 OK", "{\"status\":\"ok\"}");
   not_found = answer("404 Not Found", "{\"error\":{\"message\":\"no such path\"}}");
   prepare_stream(0);
   prepare_stream(1);
+  prepare_message_stream();
 }
 
 static void watch_for(struct connection *connection, uint32_t events) {
@@ -180,22 +231,29 @@ static uint64_t first_delay_ns(const struct connection *connection) {
   return interval_ns * (((uint32_t)connection->fd * 2654435769u) >> 24) / 256;
 }
 
-static bool start_stream(struct connection *connection, bool usage) {
-  connection->streaming = true;
-  connection->usage = usage;
+static bool start_stream(struct connection *connection, const struct stream *stream) {
+  connection->stream = stream;
   connection->events_left = events_per_stream - 1;
   connection->due = now_ns() + first_delay_ns(connection);
   if (!idle) enter_queue(connection);
-  return send_text(connection, stream_first[usage]);
+  return send_text(connection, stream->first);
+}
+
+static bool starts(const char *head, const char *text) {
+  return memcmp(head, text, strlen(text)) == 0;
 }
 
 static bool respond(struct connection *connection, const char *head, const char *body,
                     size_t body_length) {
-  static const char post[] = "POST /v1/chat/completions";
-  if (memcmp(head, "GET /health", 11) == 0) return send_text(connection, health);
-  if (memcmp(head, post, sizeof post - 1) != 0) return send_text(connection, not_found);
-  if (!is_true(body, body_length, "\"stream\"")) return send_text(connection, completion);
-  return start_stream(connection, is_true(body, body_length, "\"include_usage\""));
+  bool streams = is_true(body, body_length, "\"stream\"");
+  if (starts(head, "GET /health")) return send_text(connection, health);
+  if (starts(head, "POST /v1/embeddings")) return send_text(connection, embedding);
+  if (starts(head, "POST /v1/messages"))
+    return streams ? start_stream(connection, &message_stream) : send_text(connection, message);
+  if (!starts(head, "POST /v1/chat/completions")) return send_text(connection, not_found);
+  if (!streams) return send_text(connection, completion);
+  bool usage = is_true(body, body_length, "\"include_usage\"");
+  return start_stream(connection, &completion_stream[usage]);
 }
 
 /* The length of the whole message at the start of `data`, 0 while it is incomplete. The content
@@ -223,7 +281,7 @@ static size_t message_length(char *data, size_t used, size_t head_length, size_t
 
 /* Answers what has been read, one request after the other. */
 static void serve(struct connection *connection) {
-  while (!connection->streaming && connection->unsent_length == 0 && connection->used > 16) {
+  while (connection->stream == NULL && connection->unsent_length == 0 && connection->used > 16) {
     char *data = connection->data;
     char *end = memmem(data, connection->used, "\r\n\r\n", 4);
     if (end == NULL) return;
@@ -277,11 +335,12 @@ static void write_event(struct connection *connection) {
   }
   if (connection->events_left-- > 0) {
     enter_queue(connection);
-    send_text(connection, stream_event[connection->usage]);
+    send_text(connection, connection->stream->event);
     return;
   }
-  connection->streaming = false;
-  if (send_text(connection, stream_last[connection->usage])) serve(connection);
+  struct text last = connection->stream->last;
+  connection->stream = NULL;
+  if (send_text(connection, last)) serve(connection);
 }
 
 /* One event for each stream that is due. The bound matters when the interval is 0: those streams
