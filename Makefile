@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench bench-peers test-clients new-provider new-api
+  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-peers test-clients new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ generate: ready ## write the files that are made from the code
 
 bench: ready ## measure against nginx; make bench ARGS=--quick for a short run
 	@npm run --silent bench -- $(ARGS)
+
+profile: ready ## print where the processor time of a request goes, by stage, and draw a flame graph
+	@npm run --silent bench:profile
 
 bench-peers: ready ## measure other gateways beside this one; the first run brings them
 	@npm run --silent bench:peers

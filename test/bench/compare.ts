@@ -1,6 +1,6 @@
 /**
  * Two trees beside each other, in turns: processor time of a governed request, p99 at 1,000/s and memory.
- * `node test/bench/compare.ts OTHER_TREE [ROUNDS]`; the other tree is measured as "before".
+ * `node test/bench/compare.ts OTHER_TREE [ROUNDS]`; the other tree is measured as "before". Medians stand with their middle half.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,8 +47,22 @@ try {
   await upstream.stop()
 }
 for (const key of ['cpuUs', 'p99Ms', 'idleMiB', 'loadedMiB'] as const) {
-  const [before, now] = [medianOf(figures.before, key), medianOf(figures.now, key)]
-  console.log(`${key}: ${before.toFixed(1)} before, ${now.toFixed(1)} now, ${ratio(now, before)}`)
+  console.log(verdict(key))
+}
+
+/** No noise may pass for a result: the medians must be further apart than the middle halves of both are wide. */
+function verdict(key: keyof Figures): string {
+  const [before, now] = [quartilesOf(figures.before, key), quartilesOf(figures.now, key)]
+  const spread = Math.max(before.high - before.low, now.high - now.low)
+  const difference = now.middle - before.middle
+  const words = `${key}: ${shown(before)} before, ${shown(now)} now`
+  if (Math.abs(difference) <= spread)
+    return `${words}: no verdict, the spread exceeds the difference`
+  return `${words}: ${((difference / before.middle) * 100).toFixed(1)} %`
+}
+
+function shown({ low, middle, high }: Quartiles): string {
+  return `${middle.toFixed(1)} (${low.toFixed(1)} to ${high.toFixed(1)})`
 }
 
 async function measure(tree: string, name: string): Promise<Figures> {
@@ -96,11 +110,14 @@ async function startUpstream(): Promise<Process> {
   return started
 }
 
-function medianOf(all: readonly Figures[], key: keyof Figures): number {
-  const sorted = all.map((one) => one[key]).toSorted((one, two) => one - two)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
+interface Quartiles {
+  readonly low: number
+  readonly middle: number
+  readonly high: number
 }
 
-function ratio(now: number, before: number): string {
-  return `${(((now - before) / before) * 100).toFixed(1)} %`
+function quartilesOf(all: readonly Figures[], key: keyof Figures): Quartiles {
+  const sorted = all.map((one) => one[key]).toSorted((one, two) => one - two)
+  const at = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? 0
+  return { low: at(0.25), middle: at(0.5), high: at(0.75) }
 }

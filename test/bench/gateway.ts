@@ -68,6 +68,8 @@ export interface GatewayOptions {
   readonly adminPort: number
   readonly upstreamPort: number
   readonly settings: object
+  /** They go to Node itself. */
+  readonly flags?: readonly string[]
 }
 
 /** Output goes to a file as it would in production: the access log is part of the cost. */
@@ -79,7 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Process> {
     name: options.name,
     core: MEASURED_CORE,
     program: join(options.root, 'node_modules/.bin/node'),
-    arguments: [options.main, '--config', file],
+    arguments: [...(options.flags ?? []), options.main, '--config', file],
     outputFile: join(options.directory, 'output.log'),
     directory: options.root,
   })
