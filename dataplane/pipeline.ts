@@ -9,7 +9,7 @@ import type { Section } from './config/schema/index.ts'
 import { textsOf } from './guardrails/request-texts.ts'
 import type { ChatRequest, ModelRequest } from './inner-form.ts'
 import type { Inspector } from './inspection/contract.ts'
-import { type Applicant, chargeRefused, refuseKnown } from './limits/decision.ts'
+import { type Applicant, chargeRefused, refuseKnown, withoutBudget } from './limits/decision.ts'
 import { shownPassage } from './retrieval/passages.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { type Assembled, assemble } from './stages/assemble.ts'
@@ -49,7 +49,8 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   if (tags.length > 0) trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags)
   judgeHead(call.incoming, settings.max_request_bytes, form !== undefined)
   permit(caller)
-  const rules = snapshot.limits.rules.of(tenant)
+  const all = snapshot.limits.rules.of(tenant)
+  const rules = dialect.isFree === true ? withoutBudget(all) : all
   refuseKnown(tenant, rules, gateway)
   const held = gateway.bodies.enter(tenant)
   let isJudged = false

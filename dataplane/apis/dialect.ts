@@ -40,6 +40,8 @@ export interface Dialect<O extends Operation = Operation> {
   /** Its name; a provider that speaks the same wire has the same one. */
   readonly wire: string
   readonly operation: O
+  /** Its answers cost nothing: a spent budget does not matter. */
+  readonly isFree?: boolean
   /** Headers of clients that go on to an upstream of the same wire, in lower case. */
   readonly forwards?: readonly string[]
   /** The one of them that asks for something, which an upstream of another wire does not hear. */

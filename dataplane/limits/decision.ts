@@ -102,6 +102,20 @@ export async function chargeRefused(
   await chargeRequest(lease, rules, limiter).catch(() => undefined)
 }
 
+/** Rules are known by what they are, so a tenant's have one copy. */
+const unbudgeted = new WeakMap<Rules, Rules>()
+
+/** For work that costs nothing: a spent budget is no reason to refuse it. */
+export function withoutBudget(rules: Rules): Rules {
+  if (rules.budget === undefined) return rules
+  const known = unbudgeted.get(rules)
+  if (known !== undefined) return known
+  const { budget: _, ...rest } = rules
+  const made: Rules = { ...rest, budget: undefined }
+  unbudgeted.set(rules, made)
+  return made
+}
+
 /** Takes one request off the tenant's rate, for work that no upstream does. Throws where the tenant may not. */
 export async function chargeRequest(
   { tenant, id }: LeaseId,

@@ -327,11 +327,13 @@ test('a reached rate: 429 with retry-after and the limits in Anthropic’s names
   assert.partialDeepStrictEqual(error, { error: { type: 'rate_limit_error' } })
 })
 
-test('a spent budget: 402 as a billing error', async () => {
+test('a spent budget: 402 as a billing error, and tokens are counted all the same', async () => {
   await as(spent.key).create(question)
   const { status, error } = await refusal(as(spent.key).create(question))
   assert.equal(status, 402)
   assert.partialDeepStrictEqual(error, { error: { type: 'billing_error' } })
+  const asked = { model: 'chat', messages: question.messages }
+  assert.ok((await as(spent.key).countTokens(asked)).input_tokens > 0)
 })
 
 test('a prompt that is too long says so in the words that clients look for', async () => {

@@ -118,6 +118,7 @@ const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 const mine = aKey({ id: 'mine', tenant: 'a' })
 const narrow = aKey({ id: 'narrow', tenant: 'a', routes: ['second'] })
 const theirs = aKey({ id: 'theirs', tenant: 'b' })
+const poor = aKey({ id: 'poor', tenant: 'poor' })
 const native = ['responses']
 const front = await startFront({
   upstreams: [
@@ -143,7 +144,8 @@ const front = await startFront({
     { name: 'mixed', strategy: 'primary_with_fallback', primary: 'home', fallback: ['chat'] },
   ],
   gateway: { sse: { heartbeat_seconds: 1 } },
-  api_keys: [mine.record, narrow.record, theirs.record],
+  budgets: [{ tenant: 'poor', tokens_per_day: 50 }],
+  api_keys: [mine.record, narrow.record, theirs.record, poor.record],
 })
 after(async () => {
   await front.process.stop()
@@ -251,6 +253,14 @@ test('a response in the background is charged for the most it may use, and cance
   assert.equal(seen.at(-1)?.body.max_output_tokens, 4096)
   const streamed = client.responses.create({ ...asked, stream: true })
   assert.equal((await refusal(streamed)).param, 'stream')
+})
+
+test('a response that has spent the budget can still be read', async () => {
+  const { responses } = clientOf(poor.key)
+  const asked = { model: 'home', input: 'hi', background: true, max_output_tokens: 100 }
+  const { id } = await responses.create(asked)
+  assert.equal((await refusal(responses.create(asked))).status, 402)
+  assert.equal((await responses.retrieve(id)).id, id)
 })
 
 test('a response of another tenant, of another route and a made-up one are one and the same 404', async () => {

@@ -18,4 +18,5 @@ export const anthropicMessagesDialect: Dialect<'chat'> = {
 export const anthropicCountDialect: Dialect<'chat'> = {
   ...anthropicMessagesDialect,
   reading: countReading,
+  isFree: true,
 }

@@ -2,7 +2,7 @@
 import { handle } from '../../pipeline.ts'
 import type { Api } from '../contract.ts'
 import { countWork } from '../count-tokens.ts'
-import { compactDialect, openAiResponsesDialect } from './dialect.ts'
+import { compactDialect, inputTokensDialect, openAiResponsesDialect } from './dialect.ts'
 import { respond, stateless } from './kept/work.ts'
 import { responsesWire as wire } from './wire.ts'
 
@@ -23,7 +23,7 @@ export const openAiInputTokens: Api = {
   run: (visit) =>
     handle(
       visit,
-      openAiResponsesDialect,
+      inputTokensDialect,
       stateless(countWork((input_tokens) => ({ object: 'response.input_tokens', input_tokens }))),
     ),
 }

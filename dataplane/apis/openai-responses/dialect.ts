@@ -21,3 +21,5 @@ export const compactDialect: Dialect<'chat'> = {
   ...openAiResponsesDialect,
   reading: compactReading,
 }
+
+export const inputTokensDialect: Dialect<'chat'> = { ...openAiResponsesDialect, isFree: true }

@@ -5,7 +5,7 @@ import { shownPath } from '../../../base/shown-text.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call.ts'
 import { isRecord, parsed, textOf } from '../../../json/values.ts'
-import { chargeRequest, refuseKnown } from '../../../limits/decision.ts'
+import { chargeRequest, refuseKnown, withoutBudget } from '../../../limits/decision.ts'
 import { malformed } from '../../../providers/failures/classify.ts'
 import { mayUse, permit } from '../../../stages/match.ts'
 import { refusalOf } from '../../../upstream/attempt/refusal.ts'
@@ -106,7 +106,7 @@ async function find(method: Api['method'], visit: Visit): Promise<Found | undefi
   const target = homesOf(route, active)?.find(({ name }) => name === place.upstream)
   if (target === undefined) return undefined
   permit(caller)
-  const rules = active.snapshot.limits.rules.of(tenant)
+  const rules = withoutBudget(active.snapshot.limits.rules.of(tenant))
   refuseKnown(tenant, rules, gateway)
   await chargeRequest({ tenant, id: call.id }, rules, gateway)
   await describeLimits(visit)
