@@ -49,6 +49,19 @@ const reply: Reply = (outgoing, asked) =>
 
 const upstream = await startUpstream(reply)
 const spare = await startUpstream(reply)
+/** Answers as Ollama does: a line for each piece. */
+const lines = await startUpstream((outgoing, { body }) => {
+  const last = { done: true, done_reason: 'stop', prompt_eval_count: 2, eval_count: 3 }
+  const said = body.stream
+    ? [
+        { response: 'Hel', done: false },
+        { response: 'lo.', done: false },
+        { response: '', ...last },
+      ]
+    : [{ response: 'Hello.', ...last }]
+  outgoing.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  outgoing.end(said.map((line) => `${JSON.stringify({ model: 'm', ...line })}\n`).join(''))
+})
 const runtime = (name: string, provider: string, endpoint: string) => ({
   name,
   provider,
@@ -61,6 +74,7 @@ const front = await startFront({
     { name: 'hosted', endpoint: upstream.url },
     { name: 'spare', endpoint: spare.url },
     runtime('llama', 'llamacpp', upstream.url),
+    runtime('lines', 'ollama', lines.url),
     { name: 'talker', provider: 'anthropic', endpoint: upstream.url },
   ],
   routes: [
@@ -68,12 +82,13 @@ const front = await startFront({
     { name: 'safe', strategy: 'primary_with_fallback', primary: 'hosted', fallback: ['spare'] },
     { name: 'either', strategy: 'primary_with_fallback', primary: 'llama', fallback: ['spare'] },
     { name: 'llama', strategy: 'single', primary: 'llama' },
+    { name: 'lines', strategy: 'single', primary: 'lines' },
     { name: 'words', strategy: 'single', primary: 'talker' },
   ],
   pricing: [{ model: 'served', input: 1, output: 1 }],
   budgets: [{ tenant: 'acme', tokens_per_day: 5_000 }],
 })
-after(() => Promise.all([front.process.stop(), upstream.close(), spare.close()]))
+after(() => Promise.all([front.process.stop(), upstream.close(), spare.close(), lines.close()]))
 
 const client = new OpenAI({
   apiKey: front.key,
@@ -121,6 +136,23 @@ test('the SDK reads a stream, with usage only where it asked for it', async () =
     assert.deepEqual(upstream.asked.at(-1)?.body.stream_options, { include_usage: true })
   }
   assert.equal(await spent(), before + 10)
+})
+
+test('a runtime with an API of its own completes texts too', async () => {
+  const asked = { model: 'lines', prompt: 'Hi', max_tokens: 9 }
+  const whole = await client.completions.create(asked)
+  assert.deepEqual([whole.choices[0]?.text, whole.usage?.total_tokens], ['Hello.', 5])
+  // It is asked for its window too.
+  const sent = lines.asked.find(({ path }) => path === '/api/generate')
+  assert.partialDeepStrictEqual(sent?.body, { prompt: 'Hi', options: { num_predict: 9 } })
+  const stream = await client.completions.create({
+    ...asked,
+    stream: true,
+    stream_options: { include_usage: true },
+  })
+  const events = await Array.fromAsync(stream)
+  assert.equal(events.map(({ choices }) => choices[0]?.text ?? '').join(''), 'Hello.')
+  assert.equal(events.at(-1)?.usage?.total_tokens, 5)
 })
 
 test('several choices arrive whole, each with its end', async () => {

@@ -111,13 +111,13 @@ function derivedId({ id }: AnswerOrigin, place: number): string {
 }
 
 /** The reasons `load` and `unload` say that the model had nothing to answer. */
-function finishOf({ done_reason: reason }: Json, hasCalled: boolean): FinishReason {
+export function finishOf({ done_reason: reason }: Json, hasCalled: boolean): FinishReason {
   if (reason === 'length') return 'length'
   return hasCalled ? 'tool_calls' : 'stop'
 }
 
 /** A prompt that was read before is not counted again. */
-function usageIn({ prompt_eval_count, eval_count }: Json): Usage | undefined {
+export function usageIn({ prompt_eval_count, eval_count }: Json): Usage | undefined {
   const prompt = countOf(prompt_eval_count)
   const answer = countOf(eval_count)
   if (prompt === undefined && answer === undefined) return undefined

@@ -3,6 +3,12 @@ import type { Headers, Provider, ProviderSettings } from '../contract.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAnswerStream, readAnswer } from './answer.ts'
+import {
+  completionLeftOut,
+  completionRequest,
+  openCompletion,
+  readCompletion,
+} from './completions.ts'
 import { embedLeftOut, embedRequest, readEmbeddings } from './embeddings.ts'
 import { facts } from './facts.ts'
 import { LINES } from './lines.ts'
@@ -32,6 +38,16 @@ export const ollama: Provider = {
       }),
       decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
       openStream: (request, origin) => openAnswerStream(request, origin, RECOGNISERS),
+    },
+    completions: {
+      encode: (request, settings, maxTokens) => ({
+        path: '/api/generate',
+        headers: headersOf(settings, request.stream ? LINES.mediaType : 'application/json'),
+        body: JSON.stringify(completionRequest(request, settings, maxTokens)),
+        leftOut: completionLeftOut(request),
+      }),
+      decode: (body, _request, origin) => readCompletion(body, origin, RECOGNISERS),
+      openStream: (_request, origin) => openCompletion(origin, RECOGNISERS),
     },
     embeddings: {
       encode: (request, settings) => ({

@@ -1,5 +1,5 @@
 /** Writes a chat completion request as Ollama's own API wants it. */
-import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import type { ChatBody, ChatRequest, CompletionsBody } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ProviderSettings } from '../contract.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
@@ -19,7 +19,7 @@ const CANNOT = [
   'web_search_options',
 ]
 /** Options that it has by the same name. */
-const OPTIONS = [
+export const OPTIONS = [
   'temperature',
   'top_p',
   'top_k',
@@ -90,7 +90,11 @@ export function leftOutOf({ body, isUnthinking }: ChatRequest): string[] {
   return isObeyed ? names.filter((name) => name !== 'tool_choice') : names
 }
 
-function optionsOf(body: ChatBody, bound: number | undefined, window: number | undefined): Json {
+export function optionsOf(
+  body: ChatBody | CompletionsBody,
+  bound: number | undefined,
+  window: number | undefined,
+): Json {
   const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
   const stops = (typeof body.stop === 'string' ? [body.stop] : listOf(body.stop)).filter(textOf)
   const same = OPTIONS.filter((name) => typeof body[name] === 'number')

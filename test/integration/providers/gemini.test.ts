@@ -393,15 +393,18 @@ test('vectors come in the order of their texts, as the SDKs ask for them', async
   ])
   const asked = { model: 'vectors', input: ['one', 'three'], dimensions: 2 }
   for (const format of [undefined, 'float'] as const) {
-    const { data, usage } = await client.embeddings.create({
-      ...asked,
-      ...(format && { encoding_format: format }),
-    })
+    const { data: answer, response } = await client.embeddings
+      .create({ ...asked, ...(format && { encoding_format: format }) })
+      .withResponse()
+    const { data, usage } = answer
     assert.deepEqual(
       data.map(({ embedding }) => embedding),
       values,
     )
     assert.ok(usage.prompt_tokens > 0)
+    // The API counts no tokens of them.
+    const trace = await front.admin(`/traces/${response.headers.get('x-request-id')}`)
+    assert.deepEqual([trace.usage_estimated, trace.prompt_tokens], [true, usage.prompt_tokens])
   }
 })
 
