@@ -27,9 +27,10 @@ const TITLES: Readonly<Record<Case, string>> = {
 
 const HEAD = `# Clients that were tried
 
-\`make test-clients\` wrote this page: each client as it is published, with its defaults, in front of one gateway and one scripted model.
-A tick says that the case went well, "-" that the client has no such thing; a remark says what it did instead. A row that is older
-than the others was not tried with them.
+\`make test-clients\` wrote this page: each client as it is published, in front of one gateway and one scripted model. Its settings
+are the defaults, but for address, key, model, a limit of tokens where the API demands one, and those below. A tick says that the
+case went well, "-" that the client has no such thing; a remark says what it did instead. A row that is older than the others was
+not tried with them.
 
 | case | goes well when |
 | --- | --- |
@@ -43,6 +44,7 @@ than the others was not tried with them.
 `
 
 const COLUMNS = ['client', 'version', 'API', ...CASES.map((one) => TITLES[one]), 'gateway', 'tried']
+const SETTINGS = ['set for', 'settings']
 const NOT_TRIED = 'not tried'
 
 /** Rows that were not tried this time keep what stood there, with the date of that. */
@@ -57,7 +59,15 @@ export function writePage(tried: ReadonlyMap<Row, Partial<Record<Case, Verdict>>
     return [...lead, ...CASES.map((one) => cell(results[one])), version, date]
   })
   const full = rows.map((row) => COLUMNS.map((_, column) => row[column] ?? ''))
-  writeFileSync(PAGE, `${HEAD}\n${aligned([COLUMNS, ...full])}\n`)
+  const tables = [aligned([SETTINGS, ...settings()]), '', aligned([COLUMNS, ...full])]
+  writeFileSync(PAGE, `${[HEAD, ...tables].join('\n')}\n`)
+}
+
+/** Each client with settings, once for all its versions. */
+function settings(): string[][] {
+  const rows = ROWS.filter(({ set }) => set !== undefined)
+  const known = rows.map(({ client, api, set = '' }) => [`${client}, ${api}`, set] as const)
+  return [...new Map(known)].map((row) => [...row])
 }
 
 /** The rows of the page as it stands. */

@@ -17,6 +17,8 @@ export interface Row {
   readonly package?: string
   /** A program that starts anew for each case needs a limit that is still reached after that. */
   readonly isSlow?: boolean
+  /** The settings that its driver gives it beside address, key, model and question; absent: none. */
+  readonly set?: string
   /** Habits of the client itself, by case: they are shown, and no fault of the gateway. */
   readonly known?: Readonly<Record<string, string>>
 }
@@ -49,6 +51,8 @@ const over = (row: Omit<Row, 'api'>, ...apis: readonly Api[]): Row[] =>
 
 const OPENAI = 'OpenAI for Python'
 const OPENAI_NODE = 'OpenAI for Node'
+const AI_SDK = '`includeUsage`, `supportsStructuredOutputs`'
+const LITELLM = '`max_tokens`; `include_usage` for streams; no price list from the Internet'
 
 export const ROWS: readonly Row[] = [
   ...over(python('openai_chat', 'first', OPENAI, 'openai'), 'chat'),
@@ -60,9 +64,17 @@ export const ROWS: readonly Row[] = [
   ...over(node('openai-sdk', 'openai-7', OPENAI_NODE), 'chat', 'responses'),
   ...over(python('anthropic_sdk', 'current', 'Anthropic for Python', 'anthropic'), 'messages'),
   ...over(node('anthropic-sdk', '@anthropic-ai/sdk', 'Anthropic for Node'), 'messages'),
-  ...over(node('ai-sdk', 'ai-6', 'Vercel AI SDK'), 'chat', 'responses', 'messages'),
-  ...over(node('ai-sdk', 'ai-7', 'Vercel AI SDK'), 'chat', 'responses', 'messages'),
-  ...over(python('langchain_chat', 'current', 'LangChain for Python', 'langchain-openai'), 'chat'),
+  ...over({ ...node('ai-sdk', 'ai-6', 'Vercel AI SDK'), set: AI_SDK }, 'chat'),
+  ...over(node('ai-sdk', 'ai-6', 'Vercel AI SDK'), 'responses', 'messages'),
+  ...over({ ...node('ai-sdk', 'ai-7', 'Vercel AI SDK'), set: AI_SDK }, 'chat'),
+  ...over(node('ai-sdk', 'ai-7', 'Vercel AI SDK'), 'responses', 'messages'),
+  ...over(
+    {
+      ...python('langchain_chat', 'current', 'LangChain for Python', 'langchain-openai'),
+      set: '`stream_usage`',
+    },
+    'chat',
+  ),
   ...over(
     python('langchain_chat', 'current', 'LangChain for Python', 'langchain-anthropic'),
     'messages',
@@ -76,14 +88,18 @@ export const ROWS: readonly Row[] = [
     'messages',
   ),
   ...over(
-    python('llama_index_chat', 'second', 'LlamaIndex', 'llama-index-llms-openai-like'),
+    {
+      ...python('llama_index_chat', 'second', 'LlamaIndex', 'llama-index-llms-openai-like'),
+      set: '`is_chat_model`, `is_function_calling_model`, `context_window`; `include_usage` for streams',
+    },
     'chat',
   ),
-  ...over(python('litellm_sdk', 'second', 'LiteLLM', 'litellm'), 'chat'),
+  ...over({ ...python('litellm_sdk', 'second', 'LiteLLM', 'litellm'), set: LITELLM }, 'chat'),
   ...over(
     {
       ...python('litellm_sdk', 'second', 'LiteLLM', 'litellm'),
-      known: { busy: 'waits for its own time', leave: 'cannot close a stream' },
+      set: LITELLM,
+      known: { busy: 'does not ask again', leave: 'cannot close a stream' },
     },
     'messages',
   ),
@@ -93,21 +109,43 @@ export const ROWS: readonly Row[] = [
     'responses',
     'messages',
   ),
-  ...over(python('openai_agents', 'current', 'OpenAI Agents', 'openai-agents'), 'responses'),
+  ...over(
+    {
+      ...python('openai_agents', 'current', 'OpenAI Agents', 'openai-agents'),
+      set: 'no traces to OpenAI',
+    },
+    'responses',
+  ),
   ...over(python('instructor_sdk', 'second', 'Instructor', 'instructor'), 'chat'),
-  ...over({ ...python('llm_cli', 'current', 'llm', 'llm'), isSlow: true }, 'chat'),
-  ...over(python('aider_cli', 'aider', 'aider', 'aider-chat'), 'chat'),
+  ...over(
+    {
+      ...python('llm_cli', 'current', 'llm', 'llm'),
+      set: '`supports_tools` and `supports_schema` of its models; `--usage` for streams',
+      isSlow: true,
+    },
+    'chat',
+  ),
+  ...over(
+    {
+      ...python('aider_cli', 'aider', 'aider', 'aider-chat'),
+      set: 'questions without a repository or a map of one; no checks for updates, no analytics',
+      known: { stream: 'counts tokens itself' },
+    },
+    'chat',
+  ),
   { client: 'Go, net/http', api: 'chat', runtime: 'go', driver: 'main.go' },
   { client: 'Java, HttpClient', api: 'chat', runtime: 'java', driver: 'Client.java' },
   {
     ...node('programs', 'codex', 'Codex CLI'),
     package: '@openai/codex',
+    set: '`stream_idle_timeout_ms` 1900, so that heartbeats show; no sandbox',
     api: 'responses',
     isSlow: true,
   },
   {
     ...node('programs', 'claude', 'Claude Code'),
     package: '@anthropic-ai/claude-code',
+    set: '`CLAUDE_CODE_MAX_RETRIES` 2; no traffic but to the model; the tool `Bash` allowed',
     api: 'messages',
     isSlow: true,
   },

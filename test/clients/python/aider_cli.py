@@ -46,7 +46,7 @@ def asked(key, model, stream):
     text = coder.run(with_message="hi")
     if errors:
         raise RuntimeError("; ".join(errors))
-    return text.strip(), coder.message_tokens_sent + coder.message_tokens_received
+    return text.strip(), coder.total_tokens_sent + coder.total_tokens_received
 
 
 class Aider(Client):
@@ -60,12 +60,15 @@ class Aider(Client):
 
     def leave(self, key, model):
         child = subprocess.Popen(
-            command(key, model), stdout=subprocess.PIPE, text=True, **environment()
+            command(key, model), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            **environment(),
         )
-        for line in iter(lambda: child.stdout.read(1), ""):
-            if line == "w":
-                break
-        time.sleep(1)
+        shown = ""
+        while not shown.endswith("word"):
+            piece = child.stdout.read(1)
+            if piece == "":
+                raise RuntimeError(shown[-300:])
+            shown += piece
         at = time.time()
         child.send_signal(signal.SIGKILL)
         child.wait()

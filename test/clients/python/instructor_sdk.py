@@ -13,9 +13,7 @@ class Place(BaseModel):
 def create(key, model, mode=instructor.Mode.TOOLS):
     client = instructor.from_openai(openai.OpenAI(base_url=BASE_URL, api_key=key), mode=mode)
     messages = [{"role": "user", "content": "hi"}]
-    return client.chat.completions.create(
-        model=model, messages=messages, response_model=Place, max_retries=1
-    )
+    return client.chat.completions.create(model=model, messages=messages, response_model=Place)
 
 
 class Instructor(Client):

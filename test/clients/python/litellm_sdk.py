@@ -16,7 +16,7 @@ PROVIDER, BASE = ("anthropic", ROOT) if sys.argv[2] == "messages" else ("openai"
 def complete(key, model, messages=None, **options):
     messages = messages or [{"role": "user", "content": "hi"}]
     named = {"model": f"{PROVIDER}/{model}", "api_base": BASE, "api_key": key, "max_tokens": 99}
-    return litellm.completion(messages=messages, num_retries=2, **named, **options)
+    return litellm.completion(messages=messages, **named, **options)
 
 
 class LiteLlm(Client):

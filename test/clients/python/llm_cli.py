@@ -21,12 +21,16 @@ HOME.joinpath("extra-openai-models.yaml").write_text(
     )
 )
 ENV = {**os.environ, "LLM_USER_PATH": str(HOME), "PYTHONUNBUFFERED": "1"}
+# It waits for the end of what it might be given there.
+NO_INPUT = subprocess.DEVNULL
 TOOL = 'def get_weather(city: str) -> str:\n    "Tells."\n    return "sunny in " + city'
 
 
 def asked(key, model, *options):
     command = [*PROGRAM, f"gw-{model}", "--key", key, "hi", *options]
-    done = subprocess.run(command, env=ENV, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=ENV, stdin=NO_INPUT, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
     return done
@@ -44,7 +48,7 @@ class Llm(Client):
 
     def leave(self, key, model):
         command = [*PROGRAM, f"gw-{model}", "--key", key, "hi"]
-        with subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE) as child:
+        with subprocess.Popen(command, env=ENV, stdin=NO_INPUT, stdout=subprocess.PIPE) as child:
             child.stdout.read(1)
             at = time.time()
             child.send_signal(signal.SIGKILL)
@@ -56,7 +60,7 @@ class Llm(Client):
     def shape(self, key, model):
         import json
 
-        return json.loads(asked(key, model, "--schema", "city", "--no-stream").stdout)
+        return json.loads(asked(key, model, "--schema", "city str", "--no-stream").stdout)
 
 
 run(Llm())
