@@ -226,12 +226,15 @@ function judged(
 async function difficultyOf(
   request: ModelRequest,
   admission: Admission,
-  { call, gateway, response: { presence }, trace }: Visit,
+  { call, gateway, response, trace }: Visit,
 ): Promise<number> {
   const leftMs = admission.totalAt - gateway.clock.now()
-  const where = { requestId: call.id, leftMs, presence }
-  trace.semantic = await classify(request, admission, where, gateway)
-  return trace.semantic.score
+  const where = { requestId: call.id, leftMs, presence: response.presence }
+  const made = await classify(request, admission, where, gateway)
+  trace.semantic = made
+  const { side, score, classifier } = made
+  response.headers.push('x-gw-semantic', `${side}; score=${score.toFixed(3)}; by=${classifier}`)
+  return score
 }
 
 /** A long stream is judged hundreds of times. */

@@ -76,6 +76,8 @@ for (const [content, upstream, side] of [
       [strategy, semantic],
       ['semantic', { classifier: 'builtin', side }],
     )
+    const { score } = semantic
+    assert.equal(heard.headers['x-gw-semantic'], `${side}; score=${score.toFixed(3)}; by=builtin`)
   })
 }
 
@@ -92,6 +94,7 @@ test('the embedding classifier sends prompts by their meaning', async () => {
   await until('all exemplars are embedded', ready)
   const hard = await askForMeaning('it will rain')
   assert.equal(hard.headers['x-gw-upstream'], 'large')
+  assert.equal(hard.headers['x-gw-semantic'], 'hard; score=1.000; by=embedding')
   assert.equal((await askForMeaning(HARD)).headers['x-gw-upstream'], 'small')
   const { semantic, prompt_tokens } = await front.trace(hard)
   assert.partialDeepStrictEqual(semantic, { classifier: 'embedding', side: 'hard' })
