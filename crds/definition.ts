@@ -28,6 +28,8 @@ interface Names {
 }
 
 interface Definition extends Names {
+  /** That of the other kinds if absent. */
+  readonly version?: string
   readonly description: string
   readonly properties: Tree
   readonly required: readonly string[]
@@ -38,12 +40,12 @@ interface Definition extends Names {
 }
 
 const [GROUP = '', VERSION = ''] = API_VERSION.split('/')
-const own = { references: false }
+export const own = { references: false }
 
-const condition = (type: string, member: string) =>
+export const condition = (type: string, member: string) =>
   `.status.conditions[?(@.type=="${type}")].${member}`
 
-const AGE: Column = {
+export const AGE: Column = {
   name: 'Age',
   jsonPath: '.metadata.creationTimestamp',
   description: 'Time since it was made.',
@@ -210,9 +212,9 @@ function withTransitions(spec: Tree): Tree {
   }
 }
 
-function makeDefinition(definition: Definition): Tree {
+export function makeDefinition(definition: Definition): Tree {
   const { kind, plural, singular, shortName, description, properties, required } = definition
-  const { rules = [] } = definition
+  const { rules = [], version = VERSION } = definition
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -230,7 +232,7 @@ function makeDefinition(definition: Definition): Tree {
       },
       versions: [
         {
-          name: VERSION,
+          name: version,
           served: true,
           storage: true,
           schema: {
@@ -239,7 +241,7 @@ function makeDefinition(definition: Definition): Tree {
               description,
               required,
               properties: {
-                apiVersion: { type: 'string', maxLength: 253, description: `${API_VERSION}.` },
+                apiVersion: { type: 'string', maxLength: 253, description: `${GROUP}/${version}.` },
                 kind: { type: 'string', maxLength: 253, description: `Always ${kind}.` },
                 metadata: { type: 'object' },
                 ...properties,

@@ -2,12 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { makeGatewayConfigDefinition, makeGatewayKeyDefinition } from './definition.ts'
+import { makeTenantPolicyDefinition } from './tenant-policy-definition.ts'
 
 const HEAD = '# Made from the schema by `make generate`; change that instead.\n'
 
 const manifests = {
   'gatewayconfigs.yaml': makeGatewayConfigDefinition(),
   'gatewaykeys.yaml': makeGatewayKeyDefinition(),
+  'tenantpolicies.yaml': makeTenantPolicyDefinition(),
 }
 
 const folder = new URL('./manifests/', import.meta.url)

@@ -13,6 +13,7 @@ import {
   Variable,
   VariableSource,
 } from './kubernetes.ts'
+import { TenantGrant } from './tenant-policy.ts'
 import { Volume } from './volumes.ts'
 
 const REPLICAS_MAX = 1000
@@ -186,6 +187,18 @@ export const WorkloadSpec = z.strictObject({
     })
     .prefault({})
     .describe('Which GatewayKeys of other namespaces count.'),
+  tenants: z
+    .strictObject({
+      from: z
+        .array(TenantGrant)
+        .max(64)
+        .default([])
+        .describe(
+          'Namespaces and tenants whose TenantPolicies count here, and up to which amounts.',
+        ),
+    })
+    .prefault({})
+    .describe('Which TenantPolicies count; without an entry none does, of this namespace neither.'),
 })
 
 export type WorkloadSpec = z.output<typeof WorkloadSpec>

@@ -1,7 +1,6 @@
 /** The queues of gateways and keys, what works them off, and what fills them. */
 import { randomBytes } from 'node:crypto'
-import { Compilations, isSameSpec } from './compile/compilations.ts'
-import { gatewayOf } from './compile/compile-keys.ts'
+import { Compilations } from './compile/compilations.ts'
 import { IssuerKeys } from './compile/issuer-keys.ts'
 import { asksForIssuerKeys } from './compile/issuers.ts'
 import { PodOwners } from './delivery/pod-owners.ts'
@@ -9,10 +8,11 @@ import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
 import { CLUSTER_NETWORK, type PodNetwork } from './delivery/targets.ts'
 import { Discovery } from './discovery.ts'
+import { feed } from './feed.ts'
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
 import { Events } from './kube/events.ts'
-import { type KubeObject, keyOf } from './kube/objects.ts'
+import { keyOf } from './kube/objects.ts'
 import { type ReconcileResult, WorkQueue } from './kube/queue.ts'
 import type { Transport } from './kube/transport.ts'
 import { type Log, messageOf } from './log.ts'
@@ -21,11 +21,12 @@ import { ConfigReconciler } from './reconcilers/config.ts'
 import { GatewayReconciler, type GatewayTimings } from './reconcilers/gateway.ts'
 import { KeysReconciler } from './reconcilers/keys.ts'
 import { MountKeeper } from './reconcilers/mounts.ts'
+import { type PoliciesOptions, PoliciesReconciler } from './reconcilers/policies.ts'
 import { StatusReconciler } from './reconcilers/status.ts'
 import { WorkloadReconciler } from './reconcilers/workload.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { Release } from './workload/settings.ts'
-import { gatewayOfChild, type World } from './world.ts'
+import type { World } from './world.ts'
 
 export interface ControllerOptions {
   /** The namespace of the Lease and the signing key. */
@@ -114,29 +115,41 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
       for (const key of world.keysOf.get(gateway)) {
         if (isGone || keyReconciler.isOutdated(key)) keys.add(keyOf(key))
       }
+      for (const policy of world.policiesOf.get(gateway)) policies.add(keyOf(policy))
     },
     ...(options.timings?.gateway && { timings: options.timings.gateway }),
   })
   const gateways = makeQueue('gateway', options, (key) => gatewayReconciler.reconcile(key))
   const keys = makeQueue('key', options, (key) => keyReconciler.reconcile(key))
-  feed(world, gateways, keys)
+  const policies = policiesQueue(options, { api, world, compilations, events })
+  feed(world, { gateways, keys, policies })
   let isStopped = false
   return {
     async lead() {
-      await Promise.all([signing.obtain(), discovery.obtain(), world.synced()])
+      await Promise.all([signing.obtain(), discovery.obtain()])
+      await world.synced()
       if (isStopped) return
       gateways.start()
       keys.start()
+      policies.start()
     },
     async stop() {
       isStopped = true
       signing.stop()
       issuerKeys.stop()
       discovery.stop()
-      await Promise.all([gateways.stop(), keys.stop()])
+      await Promise.all([gateways.stop(), keys.stop(), policies.stop()])
       pusher.close()
     },
   }
+}
+
+function policiesQueue(
+  options: ControllerOptions,
+  parts: Omit<PoliciesOptions, 'wallClock'>,
+): WorkQueue {
+  const reconciler = new PoliciesReconciler({ ...parts, wallClock: Date.now })
+  return makeQueue('policy', options, (policy) => reconciler.reconcile(policy))
 }
 
 function makeDiscovery(
@@ -149,7 +162,9 @@ function makeDiscovery(
     mayRoute,
     lookMs: timings?.discoveryMs,
     onChange() {
-      world.watchRoutes(discovery.platform.hasHttpRoutes)
+      const { hasHttpRoutes, hasTenantPolicies = false } = discovery.platform
+      world.watchOptional('httpRoutes', hasHttpRoutes)
+      world.watchOptional('tenantPolicies', hasTenantPolicies)
       addAll()
     },
     onError: (error) => log.event('warn', 'discovery', messageOf(error)),
@@ -209,41 +224,6 @@ function makePusher(
     },
     ...(timings?.pusher && { timings: timings.pusher }),
   })
-}
-
-/** Levels, not edges: what changed only says where to look. */
-function feed({ stores }: World, gateways: WorkQueue, keys: WorkQueue): void {
-  stores.gatewayConfigs.onChange((before, after) => {
-    if (!isSameSpec(before, after)) addBoth(gateways, keyOf, [before, after])
-  })
-  stores.gatewayKeys.onChange((before, after) => {
-    if (isSameSpec(before, after)) return
-    addBoth(gateways, gatewayOf, [before, after])
-    if (after !== undefined) keys.add(keyOf(after))
-  })
-  const children = [
-    stores.pods,
-    stores.deployments,
-    stores.services,
-    stores.endpointSlices,
-    stores.configMaps,
-    stores.serviceAccounts,
-    stores.budgets,
-    stores.networkPolicies,
-    stores.autoscalers,
-    stores.httpRoutes,
-  ]
-  for (const store of children) {
-    store.onChange((before, after) => addBoth(gateways, gatewayOfChild, [before, after]))
-  }
-}
-
-function addBoth(
-  queue: WorkQueue,
-  nameOf: (object: KubeObject) => string,
-  objects: readonly (KubeObject | undefined)[],
-): void {
-  for (const object of objects) if (object !== undefined) queue.add(nameOf(object))
 }
 
 function makeQueue(

@@ -2,13 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, listBelow } from '../dataplane/json/values.ts'
 import type { ApiClient } from './kube/api.ts'
-import { RESOURCES } from './kube/objects.ts'
+import { RESOURCES, type Resource } from './kube/objects.ts'
 
 export interface Platform {
   /** OpenShift gives each namespace a range of users, and refuses pods that name another one. */
   readonly assignsUsers: boolean
   /** The Gateway API is installed, and the operator may write its routes. */
   readonly hasHttpRoutes: boolean
+  /** Their definition is installed: it is younger than the other two of ours. */
+  readonly hasTenantPolicies?: boolean
 }
 
 export interface DiscoveryOptions {
@@ -61,7 +63,9 @@ export class Discovery {
       const before = this.#platform
       this.#platform = found
       const isSame =
-        before?.assignsUsers === found.assignsUsers && before.hasHttpRoutes === found.hasHttpRoutes
+        before?.assignsUsers === found.assignsUsers &&
+        before.hasHttpRoutes === found.hasHttpRoutes &&
+        before.hasTenantPolicies === found.hasTenantPolicies
       if (!isSame) onChange()
     } catch (error) {
       onError(error)
@@ -78,13 +82,16 @@ export class Discovery {
     const groups = recordsBelow(await api.read('/apis'), 'groups').flatMap((one) =>
       recordsBelow(one, 'versions').map(({ groupVersion }) => String(groupVersion)),
     )
-    const { group, version, kind } = RESOURCES.httpRoutes
     // The group may be there without the kind: its definitions are installed one by one.
-    const isAsked = mayRoute && groups.includes(`${group}/${version}`)
-    const kinds = isAsked ? await api.read(`/apis/${group}/${version}`) : {}
+    const serves = async ({ group, version, kind }: Resource) => {
+      if (!groups.includes(`${group}/${version}`)) return false
+      const kinds = await api.read(`/apis/${group}/${version}`)
+      return recordsBelow(kinds, 'resources').some((one) => one.kind === kind)
+    }
     return {
       assignsUsers: groups.some((one) => one.startsWith(`${OPENSHIFT}/`)),
-      hasHttpRoutes: recordsBelow(kinds, 'resources').some((one) => one.kind === kind),
+      hasHttpRoutes: mayRoute && (await serves(RESOURCES.httpRoutes)),
+      hasTenantPolicies: await serves(RESOURCES.tenantPolicies),
     }
   }
 }

@@ -41,6 +41,13 @@ export const GRANTS: readonly Grant[] = [
   },
   { resource: RESOURCES.gatewayKeys, verbs: ['list', 'watch'], where: 'watched' },
   { resource: RESOURCES.gatewayKeys, subresource: 'status', verbs: ['patch'], where: 'watched' },
+  { resource: RESOURCES.tenantPolicies, verbs: ['list', 'watch'], where: 'watched' },
+  {
+    resource: RESOURCES.tenantPolicies,
+    subresource: 'status',
+    verbs: ['patch'],
+    where: 'watched',
+  },
   { resource: RESOURCES.deployments, verbs: CHILD, where: 'watched' },
   { resource: RESOURCES.services, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.endpointSlices, verbs: ['list', 'watch'], where: 'watched' },

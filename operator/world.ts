@@ -1,6 +1,7 @@
 /** The objects that the operator watches, and the gateways that a change concerns. */
 
 import { gatewayOf } from './compile/compile-keys.ts'
+import { gatewayOfPolicy } from './compile/tenant-policies.ts'
 import type { ApiClient, Selection } from './kube/api.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from './kube/objects.ts'
 import { Reflector, type ReflectorOptions, type WatchEnd } from './kube/reflector.ts'
@@ -28,6 +29,7 @@ const OURS = `${MANAGED_LABEL}=${MANAGER}`
 const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   gatewayConfigs: {},
   gatewayKeys: {},
+  tenantPolicies: {},
   pods: { labelSelector: GATEWAY_LABEL },
   deployments: { labelSelector: OURS },
   services: { labelSelector: OURS },
@@ -42,8 +44,9 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   httpRoutes: { labelSelector: OURS },
 }
 
-/** Not every cluster serves these, so that nothing waits for them. */
-const OPTIONAL: readonly Watched[] = ['httpRoutes']
+/** Not every cluster serves these; they are watched while it does. */
+const OPTIONAL = ['httpRoutes', 'tenantPolicies'] as const satisfies readonly Watched[]
+type Optional = (typeof OPTIONAL)[number]
 
 /** Each of these may hold a MiB; a page is read as one text. */
 const LARGE: readonly Resource[] = [RESOURCES.gatewayConfigs, RESOURCES.configMaps]
@@ -53,11 +56,15 @@ export class World {
   readonly stores: Readonly<Record<Watched, ObjectStore>>
   /** By `namespace/name` of the gateway. */
   readonly keysOf: Index
+  readonly policiesOf: Index
   readonly podsOf: Index
   readonly endpointSlicesOf: Index
   readonly #reflectors: Reflector[]
   readonly #options: WorldOptions
-  #routes: readonly Reflector[] = []
+  readonly #optional: Record<Optional, readonly Reflector[]> = {
+    httpRoutes: [],
+    tenantPolicies: [],
+  }
 
   constructor(options: WorldOptions) {
     this.#options = options
@@ -68,10 +75,11 @@ export class World {
       ObjectStore
     >
     this.keysOf = this.stores.gatewayKeys.indexBy((key) => [gatewayOf(key)])
+    this.policiesOf = this.stores.tenantPolicies.indexBy((policy) => [gatewayOfPolicy(policy)])
     this.podsOf = this.stores.pods.indexBy((pod) => [gatewayOfChild(pod)])
     this.endpointSlicesOf = this.stores.endpointSlices.indexBy((slice) => [gatewayOfChild(slice)])
     this.#reflectors = kinds
-      .filter((kind) => !OPTIONAL.includes(kind))
+      .filter((kind) => !OPTIONAL.some((optional) => optional === kind))
       .flatMap((kind) => this.#reflectorsOf(kind))
   }
 
@@ -79,16 +87,18 @@ export class World {
     for (const reflector of this.#reflectors) reflector.start()
   }
 
-  /** Routes of the Gateway API are watched while the cluster serves them. */
-  watchRoutes(isServed: boolean): void {
-    if (isServed === this.#routes.length > 0) return
-    for (const reflector of this.#routes) void reflector.stop()
-    this.#routes = isServed ? this.#reflectorsOf('httpRoutes') : []
-    for (const reflector of this.#routes) reflector.start()
+  watchOptional(kind: Optional, isServed: boolean): void {
+    const watching = this.#optional[kind]
+    if (isServed === watching.length > 0) return
+    for (const reflector of watching) void reflector.stop()
+    this.#optional[kind] = isServed ? this.#reflectorsOf(kind) : []
+    for (const reflector of this.#optional[kind]) reflector.start()
   }
 
+  /** Once the cluster was asked what it serves: limits that are not known yet must not be taken for none. */
   async synced(): Promise<void> {
-    await Promise.all(this.#reflectors.map(({ synced }) => synced))
+    const all = [...this.#reflectors, ...this.#optional.tenantPolicies]
+    await Promise.all(all.map(({ synced }) => synced))
   }
 
   get isSynced(): boolean {
@@ -101,7 +111,7 @@ export class World {
   }
 
   async stop(): Promise<void> {
-    const all = [...this.#reflectors, ...this.#routes]
+    const all = [...this.#reflectors, ...Object.values(this.#optional).flat()]
     await Promise.all(all.map((reflector) => reflector.stop()))
   }
 

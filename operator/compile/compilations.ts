@@ -8,6 +8,8 @@ import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './co
 import type { IssuerKeys } from './issuer-keys.ts'
 import { asksForIssuerKeys, withIssuerKeys } from './issuers.ts'
 import { isLarge, judgeApart } from './judge-apart.ts'
+import { gatewayOfPolicy, type PolicyVerdict } from './tenant-policies.ts'
+import { withPolicies } from './with-policies.ts'
 
 interface Made {
   readonly uid: string | undefined
@@ -16,6 +18,8 @@ interface Made {
   /** The keys of the cluster's issuer, as they were; undefined where they are not asked for. */
   readonly issuerVersion: string | undefined
   readonly compiled: Compiled
+  /** By `namespace/name` of the TenantPolicy. */
+  readonly policies: ReadonlyMap<string, PolicyVerdict>
   readonly at: number
 }
 
@@ -62,6 +66,12 @@ export class Compilations {
     this.#world = world
     this.#wallClock = wallClock
     this.#options = options
+    world.stores.tenantPolicies.onChange((before, after) => {
+      if (isSameSpec(before, after)) return
+      for (const policy of [before, after]) {
+        if (policy !== undefined) this.#bump(gatewayOfPolicy(policy))
+      }
+    })
     world.stores.gatewayKeys.onChange((before, after) => {
       if (isSameSpec(before, after)) return
       for (const key of [before, after]) {
@@ -92,9 +102,12 @@ export class Compilations {
       now: this.#wallClock(),
       keptKeys: keptKeys ?? [],
     })
-    const combined = combine(this.#judge(gateway, keys), keys)
+    const judged = combine(this.#judge(gateway, keys), keys)
+    const found = withPolicies(judged, gateway, this.#world.policiesOf.get(key))
+    const { compiled: combined, policies } = found
     const compiled = issuerVersion === undefined ? combined : this.#withIssuer(combined)
-    this.#made.set(key, { uid, generation, keysVersion, issuerVersion, compiled, at: now })
+    const versions = { uid, generation, keysVersion, issuerVersion }
+    this.#made.set(key, { ...versions, compiled, policies, at: now })
     return { compiled, isNew: true }
   }
 
@@ -108,6 +121,10 @@ export class Compilations {
 
   verdictOf(gateway: string, key: string): KeyVerdict | undefined {
     return this.#made.get(gateway)?.compiled.verdicts.get(key)
+  }
+
+  policyVerdictOf(gateway: string, policy: string): PolicyVerdict | undefined {
+    return this.#made.get(gateway)?.policies.get(policy)
   }
 
   /** Judges at once, or in a thread for a large document: undefined until the result for this generation is there. */

@@ -43,6 +43,7 @@ export interface Resource {
 export const RESOURCES = {
   gatewayConfigs: resource('inference.gw', 'v1', 'gatewayconfigs', 'GatewayConfig'),
   gatewayKeys: resource('inference.gw', 'v1', 'gatewaykeys', 'GatewayKey'),
+  tenantPolicies: resource('inference.gw', 'v1alpha1', 'tenantpolicies', 'TenantPolicy'),
   deployments: resource('apps', 'v1', 'deployments', 'Deployment'),
   replicaSets: resource('apps', 'v1', 'replicasets', 'ReplicaSet'),
   pods: resource('', 'v1', 'pods', 'Pod'),

@@ -140,8 +140,8 @@ test('the resource types are kept by value, and left out by value', async () => 
     (await render(set))
       .filter(({ kind }) => kind === 'CustomResourceDefinition')
       .map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'])
-  assert.deepEqual(await policyOf('defaults'), ['keep', 'keep'])
-  assert.deepEqual(await policyOf('bare'), [undefined, undefined])
+  assert.deepEqual(await policyOf('defaults'), ['keep', 'keep', 'keep'])
+  assert.deepEqual(await policyOf('bare'), [undefined, undefined, undefined])
   assert.deepEqual(await policyOf('namespaced'), [])
 })
 
@@ -243,7 +243,7 @@ test('the plain manifests are the chart in two files: the resource types, and al
   const kinds = files.map(([, file = '']) => objectsOf(readFileSync(file, 'utf8')))
   assert.deepEqual(
     kinds[0]?.map(({ metadata }) => metadata.name),
-    ['gatewayconfigs.inference.gw', 'gatewaykeys.inference.gw'],
+    ['gatewayconfigs.inference.gw', 'gatewaykeys.inference.gw', 'tenantpolicies.inference.gw'],
   )
   const rest = kinds[1]?.map(({ kind }) => kind) ?? []
   assert.ok(rest.includes('Deployment'))

@@ -104,9 +104,10 @@ const wide = () =>
 const types = async () =>
   (await names('crd')).filter((name) => name.endsWith('.inference.gw')).sort()
 
-const BOTH_TYPES = [
+const ALL_TYPES = [
   'customresourcedefinition.apiextensions.k8s.io/gatewayconfigs.inference.gw',
   'customresourcedefinition.apiextensions.k8s.io/gatewaykeys.inference.gw',
+  'customresourcedefinition.apiextensions.k8s.io/tenantpolicies.inference.gw',
 ]
 
 /** A copy of the chart as another release would ship it. */
@@ -122,7 +123,7 @@ function chartOf(version: string): string {
 for (const program of ['helm', 'helm4'] as const) {
   test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and what is of them stay`, async () => {
     await helm(program, 'install', 'gw', chartOf('1.3.9'))
-    assert.deepEqual(await types(), BOTH_TYPES)
+    assert.deepEqual(await types(), ALL_TYPES)
     await untilEstablished(cluster.kubectl)
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(aGateway()) })
     const versionOf = async (object: string) =>
@@ -142,7 +143,7 @@ for (const program of ['helm', 'helm4'] as const) {
     assert.equal(await versionOf('deployment/gw'), '1.3.9')
     await helm(program, 'uninstall', 'gw')
     assert.deepEqual([...(await ours()), ...(await wide())], [])
-    assert.deepEqual(await types(), BOTH_TYPES)
+    assert.deepEqual(await types(), ALL_TYPES)
     assert.deepEqual(await names('gwc', '-n', 'ai'), ['gatewayconfig.inference.gw/production'])
     await helm(program, 'install', 'gw', CHART)
     await helm(program, 'uninstall', 'gw')
@@ -190,7 +191,7 @@ for (const program of ['helm', 'helm4'] as const) {
 test('without crds.keep the resource types go with the release, and the gateways with them', async () => {
   await helm('helm', 'install', 'gw', CHART, '--set', 'crds.keep=false')
   await helm('helm', 'uninstall', 'gw')
-  await cluster.kubectl(['wait', '--for=delete', ...BOTH_TYPES, '--timeout=180s'])
+  await cluster.kubectl(['wait', '--for=delete', ...ALL_TYPES, '--timeout=180s'])
 })
 
 test('the API server takes every object of every set of values, and Pod Security has no word against a pod', async () => {

@@ -269,7 +269,11 @@ export async function untilEstablished(kubectl: Kubectl): Promise<void> {
   await until('both resources are established', areEstablished, READY_SECONDS_MAX)
 }
 
-const DEFINED = ['gatewayconfigs.inference.gw', 'gatewaykeys.inference.gw']
+const DEFINED = [
+  'gatewayconfigs.inference.gw',
+  'gatewaykeys.inference.gw',
+  'tenantpolicies.inference.gw',
+]
 
 interface Definition {
   readonly status?: { readonly conditions?: readonly { type: string; status: string }[] }

@@ -70,7 +70,7 @@ async function writeStatus(kind: string, name: string, status: unknown): Promise
   await cluster.kubectl(args)
 }
 
-test('both definitions are structural and established', async () => {
+test('all definitions are structural and established', async () => {
   const list = JSON.parse(await cluster.kubectl(['get', 'crd', '-o', 'json']))
   const conditions = Object.fromEntries(
     list.items.map((item: { metadata: { name: string }; status: { conditions: object[] } }) => [
@@ -84,6 +84,7 @@ test('both definitions are structural and established', async () => {
   assert.deepEqual(conditions, {
     'gatewayconfigs.inference.gw': healthy,
     'gatewaykeys.inference.gw': healthy,
+    'tenantpolicies.inference.gw': healthy,
   })
 })
 

@@ -79,7 +79,14 @@ after(async () => {
   await cluster?.stop()
 })
 
+const A_POLICY = {
+  apiVersion: 'inference.gw/v1alpha1',
+  kind: 'TenantPolicy',
+  metadata: { name: 'one', namespace: 'ai' },
+  spec: { gateway: 'production', tenant: 'one', limits: { requests_per_minute: 5 } },
+}
 const RENEWED = 'patch core/pods'
+const JUDGED = 'patch inference.gw/tenantpolicies/status'
 const ROUTES_WATCHED = 'watch gateway.networking.k8s.io/httproutes'
 const PUBLISHED = 'patch admissionregistration.k8s.io/validatingwebhookconfigurations'
 
@@ -113,7 +120,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   const autoscaling = { minReplicas: 1, maxReplicas: 2 }
   const front = { service: { type: 'NodePort' }, route: { parentRefs: [{ name: 'public' }] } }
   const gateway = aGateway({ spec: { autoscaling, ...front } })
-  await apply(gateway, aGatewayKey('one', { hash: record.hash }))
+  await apply(gateway, aGatewayKey('one', { hash: record.hash }), A_POLICY)
   await untilCondition(cluster, 'production', ['Programmed', 'True'])
   const made = ['wait', '--for=create', 'httproute/production', '-n', 'ai', '--timeout=120s']
   await cluster.kubectl(made)
@@ -130,6 +137,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   await apply(aGateway({ gw, spec: { replicas: 1, ...bare } }))
   await until('it has the mounts renewed for a Secret that is not there', () => asked.has(RENEWED))
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
+  await until('the policy is judged', () => asked.has(JUDGED), 60)
   await until('routes are watched', () => asked.has(ROUTES_WATCHED), 60)
   await until('it says whom to trust', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())

@@ -16,7 +16,7 @@ interface Node {
   readonly node: Tree
 }
 
-for (const name of ['gatewayconfigs', 'gatewaykeys']) {
+for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
   const file = join(import.meta.dirname, `../../crds/manifests/${name}.yaml`)
   const text = readFileSync(file, 'utf8')
   const versions = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema']

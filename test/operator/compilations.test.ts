@@ -25,7 +25,10 @@ function aWorld(issuerKeys: { keys: PublicKey[] | undefined; version: string } =
   const gatewayKeys = new ObjectStore()
   const keysOf = gatewayKeys.indexBy((key) => [`ai/${(key.spec as { gateway: string }).gateway}`])
   // Only these members are read.
-  const world = { stores: { gatewayKeys }, keysOf } as unknown as World
+  const tenantPolicies = new ObjectStore()
+  const policiesOf = tenantPolicies.indexBy(() => [])
+  const stores = { gatewayKeys, tenantPolicies }
+  const world = { stores, keysOf, policiesOf } as unknown as World
   const orders: { order: Order; answer(judged: Judged): void }[] = []
   const judged: string[] = []
   const compilations = new Compilations({

@@ -29,19 +29,21 @@ function aCluster(mayRoute = true) {
   return { served, discovery }
 }
 
+const NOTHING = { assignsUsers: false, hasHttpRoutes: false, hasTenantPolicies: false }
+
 test('a group that appears later is seen, and one without the kind counts for nothing', async () => {
   const { served, discovery } = aCluster()
   assert.throws(() => discovery.platform, /has not said/)
   await discovery.look()
-  assert.deepEqual(discovery.platform, { assignsUsers: false, hasHttpRoutes: false })
+  assert.deepEqual(discovery.platform, NOTHING)
   served.groups = ['apps/v1', 'gateway.networking.k8s.io/v1', 'security.openshift.io/v1']
   served.kinds = ['Gateway']
   await discovery.look()
-  assert.deepEqual(discovery.platform, { assignsUsers: true, hasHttpRoutes: false })
+  assert.deepEqual(discovery.platform, { ...NOTHING, assignsUsers: true })
   served.kinds = ['Gateway', 'HTTPRoute']
   await discovery.look()
   await discovery.look()
-  assert.deepEqual(discovery.platform, { assignsUsers: true, hasHttpRoutes: true })
+  assert.deepEqual(discovery.platform, { ...NOTHING, assignsUsers: true, hasHttpRoutes: true })
   assert.equal(served.changes, 3)
 })
 

@@ -80,6 +80,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'crds/',
       'dataplane/base/certificate.ts',
       'dataplane/base/start-anew.ts',
+      'dataplane/limits/rules.ts',
       'dataplane/config/',
       'dataplane/delivery/',
       'dataplane/json/',

@@ -33,6 +33,19 @@
   verbs:
     - patch
 - apiGroups:
+    - inference.gw
+  resources:
+    - tenantpolicies
+  verbs:
+    - list
+    - watch
+- apiGroups:
+    - inference.gw
+  resources:
+    - tenantpolicies/status
+  verbs:
+    - patch
+- apiGroups:
     - apps
   resources:
     - deployments

@@ -1,0 +1,242 @@
+/** TenantPolicies of a gateway: which of them count, and what each comes to below its ceiling. Pure. */
+import {
+  AMOUNT_NAMES,
+  type Amount,
+  Effective,
+  TenantGrant,
+  TenantPolicySpec,
+} from '../../crds/tenant-policy.ts'
+import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import { DEFAULT_LIMITS } from '../../dataplane/limits/rules.ts'
+import { type KubeObject, keyOf } from '../kube/objects.ts'
+
+export interface PolicyVerdict {
+  readonly accepted: boolean
+  /** CamelCase, for the condition. */
+  readonly reason:
+    | 'Accepted'
+    | 'Bounded'
+    | 'Overruled'
+    | 'Conflicted'
+    | 'InvalidSpec'
+    | 'NotGranted'
+  readonly message: string
+  /** Enforced; of a policy that was made invalid, what it said before. */
+  readonly effective?: Effective
+}
+
+/** A policy that counts, and the amounts by which it does. */
+export interface Counted {
+  readonly policy: KubeObject
+  readonly tenant: string
+  readonly effective: Effective
+}
+
+/** More of them would not fit into the document. */
+const POLICIES_MAX = 500
+
+const LIMITS = ['requests_per_minute', 'concurrent_requests', 'tokens_per_minute'] as const
+
+/** The same words whether the gateway exists or not: a stranger learns nothing. */
+export const NOT_GRANTED: PolicyVerdict = {
+  accepted: false,
+  reason: 'NotGranted',
+  message:
+    'No gateway of that name takes this policy: its spec.tenants.from must list this namespace and tenant.',
+}
+
+type Ceiling = Partial<Record<Amount, number>>
+type Asked = Partial<Record<Amount, number | undefined>>
+
+/** The oldest policy of each tenant, and a verdict on every one. */
+export function countPolicies(
+  gateway: KubeObject,
+  policies: readonly KubeObject[],
+): { readonly counted: readonly Counted[]; readonly verdicts: Map<string, PolicyVerdict> } {
+  const verdicts = new Map<string, PolicyVerdict>()
+  const byTenant = new Map<string, Counted>()
+  for (const policy of policies.toSorted(byAge)) {
+    const tenant = String(valueBelow(policy, 'spec', 'tenant') ?? '')
+    const ceiling = ceilingOf(gateway, policy, tenant)
+    const first = byTenant.get(tenant)
+    if (ceiling === undefined) verdicts.set(keyOf(policy), NOT_GRANTED)
+    else if (first !== undefined)
+      verdicts.set(keyOf(policy), conflict(tenant, first.policy, policy))
+    else if (byTenant.size >= POLICIES_MAX) verdicts.set(keyOf(policy), TOO_MANY)
+    else {
+      const { verdict, effective } = judgePolicy(gateway, policy, ceiling)
+      verdicts.set(keyOf(policy), verdict)
+      if (effective !== undefined) byTenant.set(tenant, { policy, tenant, effective })
+    }
+  }
+  return { counted: [...byTenant.values()], verdicts }
+}
+
+function judgePolicy(gateway: KubeObject, policy: KubeObject, ceiling: Ceiling) {
+  const parsed = TenantPolicySpec.safeParse(policy.spec)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const place = ['spec', ...(issue?.path ?? [])].join('.')
+    const verdict = invalid(`${place}: ${issue?.message}`, lastGood(gateway, policy, ceiling))
+    return { verdict, effective: verdict.effective }
+  }
+  const { tenant, limits, budget } = parsed.data
+  const { on_exceeded, downgrade_route } = budget ?? {}
+  const asked: Ceiling = present({ ...limits, ...amountsOf(budget ?? {}) })
+  const amounts = bounded(gateway, { tenant, asked, ceiling })
+  const effective = {
+    ...amounts,
+    ...(on_exceeded === 'downgrade' && { on_exceeded, downgrade_route }),
+  }
+  return { verdict: accepted(effective, asked), effective }
+}
+
+/** A policy that was broken by an edit keeps what it said, below the ceiling of today. */
+export function lastGood(
+  gateway: KubeObject,
+  policy: KubeObject,
+  ceiling: Ceiling | undefined = ceilingOf(gateway, policy, tenantOf(policy)),
+): Effective | undefined {
+  const parsed = Effective.safeParse(valueBelow(policy, 'status', 'effective'))
+  if (!parsed.success || ceiling === undefined) return undefined
+  const { on_exceeded, downgrade_route } = parsed.data
+  const asked = amountsOf(parsed.data)
+  const amounts = bounded(gateway, { tenant: tenantOf(policy), asked, ceiling })
+  return { ...amounts, ...(on_exceeded && { on_exceeded, downgrade_route }) }
+}
+
+export function invalid(
+  message: string,
+  before: Effective | undefined,
+  kept = 'The policy as it was before stays in force.',
+): PolicyVerdict {
+  const consequence = before === undefined ? 'The tenant has the limits of the gateway.' : kept
+  return {
+    accepted: false,
+    reason: 'InvalidSpec',
+    message: `${message}. ${consequence}`,
+    ...(before && { effective: before }),
+  }
+}
+
+/** The lower of policy and ceiling, amount by amount; the gateway's own entry for the tenant wins over both. */
+function bounded(
+  gateway: KubeObject,
+  { tenant, asked, ceiling }: { tenant: string; asked: Ceiling; ceiling: Ceiling },
+): Effective {
+  const entry = (...path: string[]) =>
+    listBelow(gateway, 'gw', ...path).find((one) => valueBelow(one, 'tenant') === tenant)
+  const own = { limits: entry('rate_limits', 'tenants'), budget: entry('budgets') }
+  const boundBy: Partial<Record<Amount, 'ceiling' | 'gateway'>> = {}
+  const amounts: Ceiling = {}
+  for (const name of AMOUNT_NAMES) {
+    const isLimit = LIMITS.some((limit) => limit === name)
+    const entryOf = isLimit ? own.limits : own.budget
+    const usual = isLimit ? defaultOf(gateway, name) : undefined
+    const said = entryOf === undefined ? asked[name] : numberBelow(entryOf, memberOf(name))
+    const wanted = said ?? usual
+    const most = entryOf === undefined ? ceiling[name] : undefined
+    const value = most === undefined ? wanted : Math.min(most, wanted ?? most)
+    if (value === undefined) continue
+    amounts[name] = value
+    if (entryOf !== undefined) boundBy[name] = 'gateway'
+    else if (value !== wanted) boundBy[name] = 'ceiling'
+  }
+  return { ...amounts, ...(Object.keys(boundBy).length > 0 && { boundBy }) }
+}
+
+export function accepted(effective: Effective, asked: Asked): PolicyVerdict {
+  const { boundBy = {} } = effective
+  const by = (owner: string) => AMOUNT_NAMES.filter((name) => boundBy[name] === owner)
+  const [ceiling, gateway] = [by('ceiling'), by('gateway')]
+  if (ceiling.length === 0 && gateway.length === 0) {
+    return { accepted: true, reason: 'Accepted', message: 'The gateway enforces it.', effective }
+  }
+  const bounds = ceiling.map((name) =>
+    asked[name] === undefined
+      ? `${name} is ${effective[name]}, the ceiling`
+      : `${name} ${asked[name]} is above the ceiling and counts as ${effective[name]}`,
+  )
+  const overruled =
+    gateway.length === 0
+      ? []
+      : [`the gateway has its own entry for the tenant, which decides ${gateway.join(', ')}`]
+  const message = `${[...bounds, ...overruled].join('; ')}.`
+  const reason = ceiling.length > 0 ? 'Bounded' : 'Overruled'
+  return { accepted: true, reason, message, effective }
+}
+
+const TOO_MANY: PolicyVerdict = {
+  accepted: false,
+  reason: 'InvalidSpec',
+  message: `The gateway takes ${POLICIES_MAX} policies, and has older ones. Write the limits of this tenant into the gateway.`,
+}
+
+/** A team of another namespace does not learn where the other policy is. */
+function conflict(tenant: string, older: KubeObject, policy: KubeObject): PolicyVerdict {
+  const isNear = older.metadata.namespace === policy.metadata.namespace
+  const which = isNear ? `TenantPolicy ${older.metadata.name}` : 'A policy of another namespace'
+  const message = `${which} is older and counts for tenant "${tenant}". Delete one of them.`
+  return { accepted: false, reason: 'Conflicted', message }
+}
+
+/** Per amount the lowest ceiling of all grants that list the namespace and the tenant; undefined without one. */
+function ceilingOf(gateway: KubeObject, policy: KubeObject, tenant: string): Ceiling | undefined {
+  const grants = listBelow(gateway, 'spec', 'tenants', 'from').flatMap((entry) => {
+    const parsed = TenantGrant.safeParse(entry)
+    if (!parsed.success) return []
+    const { namespaces, tenants, ceiling } = parsed.data
+    const lists = (entries: readonly string[], value: string) =>
+      entries.includes('*') || entries.includes(value)
+    const isMeant = lists(namespaces, policy.metadata.namespace ?? '') && lists(tenants, tenant)
+    return isMeant ? [ceiling ?? {}] : []
+  })
+  if (grants.length === 0 || tenant === '') return undefined
+  const lowest: Ceiling = {}
+  for (const name of AMOUNT_NAMES) {
+    const said = grants.flatMap((ceiling) => ceiling[name] ?? [])
+    if (said.length > 0) lowest[name] = Math.min(...said)
+  }
+  return lowest
+}
+
+/** `namespace/name` of the gateway that a policy is for. */
+export function gatewayOfPolicy(policy: KubeObject): string {
+  const gateway = String(valueBelow(policy, 'spec', 'gateway') ?? '')
+  return gateway.includes('/') ? gateway : `${policy.metadata.namespace ?? ''}/${gateway}`
+}
+
+function tenantOf(policy: KubeObject): string {
+  return String(valueBelow(policy, 'spec', 'tenant') ?? '')
+}
+
+function defaultOf(gateway: KubeObject, name: Amount): number | undefined {
+  const written = numberBelow(valueBelow(gateway, 'gw', 'rate_limits', 'default'), name)
+  return written ?? (DEFAULT_LIMITS as Ceiling)[name]
+}
+
+function memberOf(name: Amount): string {
+  return name === 'usd_per_month' ? 'spend_per_month_usd' : name
+}
+
+function amountsOf(fields: Partial<Record<Amount, number | undefined>>): Ceiling {
+  return present(Object.fromEntries(AMOUNT_NAMES.map((name) => [name, fields[name]])))
+}
+
+function present(fields: Partial<Record<Amount, number | undefined>>): Ceiling {
+  const said = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(said)
+}
+
+function numberBelow(value: unknown, name: string): number | undefined {
+  const found = valueBelow(value, name)
+  return typeof found === 'number' ? found : undefined
+}
+
+/** The older one counts; a name decides between two of one second. */
+function byAge(one: KubeObject, other: KubeObject): number {
+  const [a, b] = [one, other].map(
+    (policy) => `${policy.metadata.creationTimestamp ?? ''} ${keyOf(policy)}`,
+  )
+  return (a ?? '') < (b ?? '') ? -1 : 1
+}

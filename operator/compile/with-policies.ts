@@ -1,0 +1,149 @@
+/** Puts TenantPolicies into the configuration of their gateway. One that the configuration cannot bear costs itself only. */
+import type { Amount, Effective } from '../../crds/tenant-policy.ts'
+import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
+import { listBelow, recordOf, valueBelow } from '../../dataplane/json/values.ts'
+import { type KubeObject, keyOf } from '../kube/objects.ts'
+import { type Compiled, judgeGateway } from './compile.ts'
+import {
+  accepted,
+  type Counted,
+  countPolicies,
+  invalid,
+  lastGood,
+  type PolicyVerdict,
+} from './tenant-policies.ts'
+
+export interface WithPolicies {
+  readonly compiled: Compiled
+  readonly policies: ReadonlyMap<string, PolicyVerdict>
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** As it is, then as it was before, then without money, then without a route. */
+const ROUNDS_MAX = 4
+
+export function withPolicies(
+  compiled: Compiled,
+  gateway: KubeObject,
+  policies: readonly KubeObject[],
+): WithPolicies {
+  const { counted, verdicts } = countPolicies(gateway, policies)
+  const { configuration } = compiled
+  if (configuration === undefined || counted.length === 0) return { compiled, policies: verdicts }
+  let bearable = counted
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const faults = faultsOf(gateway, bearable)
+    if (faults.size === 0) break
+    bearable = bearable.map((one) => {
+      const fault = faults.get(one.tenant)
+      if (fault === undefined) return one
+      const { verdict, effective } = withoutFault(gateway, one, { ...fault, isFirst: round === 0 })
+      verdicts.set(keyOf(one.policy), verdict)
+      return { ...one, effective }
+    })
+  }
+  const payload: Payload = {
+    ...configuration.payload,
+    gw: merged(configuration.payload.gw, bearable),
+  }
+  const filled = { ...configuration, payload, hash: hashOf(payload) }
+  return { compiled: { ...compiled, configuration: filled }, policies: verdicts }
+}
+
+interface Fault {
+  readonly field: string
+  readonly message: string
+}
+
+/** As the policy was before; else without the field that is wrong, and with all the others. */
+function withoutFault(
+  gateway: KubeObject,
+  { policy, effective }: Counted,
+  { field, message, isFirst }: Fault & { readonly isFirst: boolean },
+): { readonly verdict: PolicyVerdict; readonly effective: Effective } {
+  const { usd_per_month, ...withoutMoney } = effective
+  const { on_exceeded, downgrade_route, ...withoutRoute } = effective
+  const isMoney = field === 'usd_per_month'
+  const rest = isMoney ? withoutMoney : withoutRoute
+  const asked = { ...amountsIn(policy, 'limits'), ...amountsIn(policy, 'budget') }
+  // A ceiling in money over models without prices is a mistake of the gateway, and not of the team.
+  if (isMoney && asked.usd_per_month === undefined)
+    return { verdict: accepted(rest, asked), effective: rest }
+  const before = isFirst ? lastGood(gateway, policy) : undefined
+  const said = `spec.budget.${field}: ${message}`
+  return before === undefined
+    ? { verdict: invalid(said, rest, 'The rest of the policy is in force.'), effective: rest }
+    : { verdict: invalid(said, before), effective: before }
+}
+
+function amountsIn(policy: KubeObject, member: string): Partial<Record<Amount, number>> {
+  return recordOf(valueBelow(policy, 'spec', member))
+}
+
+/** By tenant. Only money and routes can contradict the rest of the configuration. */
+function faultsOf(gateway: KubeObject, counted: readonly Counted[]): ReadonlyMap<string, Fault> {
+  const doubtful = counted.filter(
+    ({ effective }) =>
+      effective.usd_per_month !== undefined || effective.downgrade_route !== undefined,
+  )
+  if (doubtful.length === 0) return new Map()
+  const gw = recordOf(gateway.gw)
+  const own = listBelow(gw, 'budgets').length
+  const next = { ...gateway, gw: merged(gw, doubtful) }
+  const { problems } = judgeGateway(next, 0, () => true)
+  const entries = listBelow(next.gw, 'budgets')
+  const faults = new Map<string, Fault>()
+  for (const { severity, path, message } of problems) {
+    const index = path[1] === 'budgets' ? Number(path[2]) : Number.NaN
+    if (severity !== 'error' || !(index >= own)) continue
+    const isMoney = path[3] === 'spend_per_month_usd'
+    const field = isMoney ? 'usd_per_month' : String(path[3] ?? 'on_exceeded')
+    faults.set(String(valueBelow(entries[index], 'tenant')), { field, message })
+  }
+  return faults
+}
+
+function merged(gw: Fields, counted: readonly Counted[]): Payload['gw'] {
+  const limits = counted.flatMap(({ tenant, effective }) => limitsOf(tenant, effective))
+  const budgets = counted.flatMap(({ tenant, effective }) => budgetOf(tenant, effective))
+  const rateLimits = recordOf(gw.rate_limits)
+  const tenants = [...listBelow(rateLimits, 'tenants'), ...limits]
+  return {
+    ...gw,
+    ...(limits.length > 0 && { rate_limits: { ...rateLimits, tenants } }),
+    ...(budgets.length > 0 && { budgets: [...listBelow(gw, 'budgets'), ...budgets] }),
+  }
+}
+
+function limitsOf(tenant: string, { boundBy, ...effective }: Effective) {
+  if (boundBy?.requests_per_minute === 'gateway') return []
+  const { requests_per_minute, concurrent_requests, tokens_per_minute } = effective
+  return [
+    {
+      tenant,
+      ...(requests_per_minute !== undefined && {
+        requests_per_minute,
+        // The gateway's default may be more than the team has in a minute.
+        burst: Math.max(1, Math.floor(requests_per_minute / 4)),
+      }),
+      ...(concurrent_requests !== undefined && { concurrent_requests }),
+      ...(tokens_per_minute !== undefined && { tokens_per_minute }),
+    },
+  ]
+}
+
+function budgetOf(tenant: string, effective: Effective) {
+  const { tokens_per_day, usd_per_month, on_exceeded, downgrade_route, boundBy } = effective
+  const isOverruled = [boundBy?.tokens_per_day, boundBy?.usd_per_month].includes('gateway')
+  if (isOverruled || (tokens_per_day === undefined && usd_per_month === undefined)) return []
+  return [
+    {
+      tenant,
+      ...(tokens_per_day !== undefined && { tokens_per_day }),
+      ...(usd_per_month !== undefined && { spend_per_month_usd: usd_per_month }),
+      ...(on_exceeded && { on_exceeded }),
+      ...(downgrade_route && { downgrade_route }),
+    },
+  ]
+}
