@@ -48,7 +48,7 @@ export type AskedOperation = (typeof OPERATIONS)[number]
 
 export function kindOf(operation: AskedOperation): Kind {
   const isConversation =
-    operation !== 'completions' && operation !== 'embeddings' && operation !== 'rerank'
+    operation === 'chat' || operation === 'responses' || operation === 'messages'
   return { isConversation, isGenerated: isConversation || isGenerated(operation) }
 }
 

@@ -3,19 +3,22 @@ import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import { refusalNow } from '../retrieval/look-up.ts'
+import { requireTexts } from '../stages/guard.ts'
 import { isGenerated } from '../tokens/count.ts'
 
 /** Throws the error of the first that is needed before an upstream and is not asked, in the order of requests. */
 export function requireServices(
-  { operation }: ModelRequest,
-  { section }: Route,
+  request: ModelRequest,
+  route: Route,
   { guards, retrievals, clock }: Pick<Gateway, 'guards' | 'retrievals' | 'clock'>,
 ): void {
+  const { section } = route
+  if (section.guardrails.length > 0) requireTexts(request, route)
   const judging = guards.of(section).filter((guard) => guard.judges('input'))
   const inOrder = judging.filter((guard) => !guard.section.parallel)
   const beside = judging.filter((guard) => guard.section.parallel)
   // Only conversations are given passages.
-  const retrievers = operation === 'chat' ? retrievals.of(section) : []
+  const retrievers = request.operation === 'chat' ? retrievals.of(section) : []
   const errors = [
     ...inOrder.map((guard) => guard.refusalNow()),
     ...retrievers.map((retriever) => refusalNow(retriever, clock)),

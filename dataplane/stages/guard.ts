@@ -1,5 +1,6 @@
 /** May its words go on, and those of its answer? The route's guardrails judge both. */
 import { GatewayError } from '../base/errors.ts'
+import type { Route } from '../config/snapshot.ts'
 import type { Subject } from '../guardrails/contract.ts'
 import type { Guard, Note } from '../guardrails/guard.ts'
 import type { Guards } from '../guardrails/guards.ts'
@@ -38,7 +39,7 @@ export async function guard(
   { caller, route }: Pick<Admission, 'caller' | 'route'>,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
 ): Promise<Guarded> {
-  if (request.operation === 'transcription') throw unheard(route.name)
+  requireTexts(request, route)
   const chosen = guards.of(route.section)
   const { tenant, key } = caller
   const leaving = new AbortController()
@@ -59,9 +60,11 @@ export async function guard(
   return { request: judged, inspector, verdict: { passed, leave } }
 }
 
-function unheard(route: string): GatewayError {
-  const message = `The guardrails of route "${route}" judge texts and cannot hear a recording; ask a route without guardrails.`
-  return new GatewayError('ERR_GW_INVALID_REQUEST', message, { param: 'model' })
+/** Throws ERR_GW_INVALID_REQUEST where the route's guardrails could judge nothing of what is sent. */
+export function requireTexts({ operation }: ModelRequest, { name }: Pick<Route, 'name'>): void {
+  if (operation !== 'transcription') return
+  const message = `The guardrails of route "${name}" judge texts and cannot hear a recording; ask a route without guardrails.`
+  throw new GatewayError('ERR_GW_INVALID_REQUEST', message, { param: 'model' })
 }
 
 /** None of them changes the request, so that all are asked at once. */

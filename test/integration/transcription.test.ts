@@ -308,6 +308,8 @@ test('a route whose guardrails judge texts takes no recording', async () => {
 test('what would happen to a recording is explained', async () => {
   const { verdict } = await front.admin('/explain?model=words&operation=transcription')
   assert.match(JSON.stringify(verdict), /no upstream for transcription/)
+  const guarded = await front.admin('/explain?model=guarded&operation=transcription')
+  assert.match(JSON.stringify(guarded.verdict), /cannot hear a recording/)
   const question = '/explain?model=ears&operation=transcription&prompt_tokens=600'
   assert.equal((await front.admin(question)).verdict.status, 200)
 })
