@@ -4,13 +4,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** Takes turns until a signal comes, and ends then as a shell says that a signal has ended a program. */
 export async function untilSignal(everyMs: number, turn: () => Promise<void>): Promise<void> {
-  const leaving = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => leaving.abort(signal))
-  }
-  while (!leaving.signal.aborted) {
+  const left = leaving()
+  while (!left.aborted) {
     await turn()
-    await delay(everyMs, undefined, { signal: leaving.signal }).catch(() => undefined)
+    await delay(everyMs, undefined, { signal: left }).catch(() => undefined)
   }
-  process.exitCode = 128 + constants.signals[leaving.signal.reason as NodeJS.Signals]
+}
+
+/** Aborted by the first signal; the process ends then with the code that a shell gives to a signal. */
+export function leaving(): AbortSignal {
+  const left = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      process.exitCode = 128 + constants.signals[signal]
+      left.abort()
+    })
+  }
+  return left.signal
 }

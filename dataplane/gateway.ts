@@ -18,6 +18,7 @@ import type { Classifiers } from './semantic/classifiers.ts'
 import type { Store } from './store/contract.ts'
 import type { OpenStore } from './store/opened.ts'
 import type { KeptUsage } from './store/usage-row.ts'
+import type { Changes } from './telemetry/changes.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Objectives } from './telemetry/slo.ts'
@@ -43,6 +44,8 @@ export interface Gateway {
   readonly newRequestId: () => string
   readonly metrics: Metrics
   readonly log: Log
+  /** The events of the log that say that something has changed. */
+  readonly changes: Changes
   readonly store: Store
   readonly storeStatus: OpenStore['status']
   readonly leases: Leases

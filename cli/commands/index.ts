@@ -6,6 +6,7 @@ import { config } from './documents/config.ts'
 import { diff } from './documents/diff.ts'
 import { expose } from './documents/expose.ts'
 import { run } from './run.ts'
+import { liveConsole } from './running/console.ts'
 import { context } from './running/context.ts'
 import { explain } from './running/explain.ts'
 import { gateway } from './running/gateway.ts'
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command[] = [
   wait,
   models,
   top,
+  liveConsole,
   keys,
   auth,
   limits,

@@ -9,6 +9,7 @@ export function activityOf(gateway: Gateway) {
     at_ms: gateway.clock.now(),
     first_token_bounds: BUCKETS,
     routes: routesOf(gateway),
+    upstreams: upstreamsOf(gateway),
     tenants: tenantsOf(gateway),
     usage: usageOf(gateway),
   }
@@ -21,6 +22,7 @@ function routesOf({ metrics, active }: Gateway) {
     in_flight: 0,
     tokens: 0,
     first_tokens: BUCKETS.map(() => 0).concat(0),
+    overflow: {} as Record<string, number>,
   })
   const routes = new Sums(empty)
   // A route that has had no request yet is one of the list.
@@ -33,21 +35,59 @@ function routesOf({ metrics, active }: Gateway) {
   for (const [{ route }, { value }] of metrics.inFlight.entries())
     routes.at(route).in_flight += value
   for (const [{ route }, { value }] of metrics.tokens.entries()) routes.at(route).tokens += value
-  for (const [{ route }, { counts }] of metrics.firstToken.entries()) {
-    const { first_tokens } = routes.at(route)
-    for (const [index, count] of counts.entries()) {
-      first_tokens[index] = (first_tokens[index] ?? 0) + count
-    }
-  }
+  for (const [{ route, reason = '' }, { value }] of metrics.overflow.entries())
+    addTo(routes.at(route).overflow, reason, value)
+  for (const [{ route }, { counts }] of metrics.firstToken.entries())
+    addCounts(routes.at(route).first_tokens, counts)
   return routes.list()
 }
 
+/** `outcomes` are those of attempts; `errors` and `tokens` are of requests that it answered. */
+function upstreamsOf({ metrics, active }: Gateway) {
+  const upstreams = new Sums(() => ({
+    attempts: 0,
+    outcomes: {} as Record<string, number>,
+    tokens: 0,
+    first_tokens: BUCKETS.map(() => 0).concat(0),
+  }))
+  for (const name of active.snapshot.upstreams.keys()) upstreams.at(name)
+  for (const [{ upstream, outcome = '' }, { value }] of metrics.attempts.entries()) {
+    const sum = upstreams.at(upstream)
+    sum.attempts += value
+    addTo(sum.outcomes, outcome, value)
+  }
+  for (const [{ upstream }, { value }] of metrics.tokens.entries())
+    upstreams.at(upstream).tokens += value
+  for (const [{ upstream }, { counts }] of metrics.firstToken.entries())
+    addCounts(upstreams.at(upstream).first_tokens, counts)
+  return upstreams.list()
+}
+
+function addTo(sums: Record<string, number>, name: string, value: number): void {
+  sums[name] = (sums[name] ?? 0) + value
+}
+
+function addCounts(sums: number[], counts: Iterable<number>): void {
+  let index = 0
+  for (const count of counts) {
+    sums[index] = (sums[index] ?? 0) + count
+    index++
+  }
+}
+
 function tenantsOf({ metrics }: Gateway) {
-  const tenants = new Sums(() => ({ admitted: 0, refused: 0 }))
+  const tenants = new Sums(() => ({
+    admitted: 0,
+    refused: 0,
+    reasons: {} as Record<string, number>,
+  }))
   for (const [{ tenant }, { value }] of metrics.admitted.entries())
     tenants.at(tenant).admitted += value
-  for (const [{ tenant }, { value }] of metrics.rejected.entries())
-    tenants.at(tenant).refused += value
+  for (const [{ tenant, reason = '' }, { value }] of metrics.rejected.entries()) {
+    const sum = tenants.at(tenant)
+    sum.refused += value
+    addTo(sum.reasons, reason, value)
+  }
   return tenants.list()
 }
 

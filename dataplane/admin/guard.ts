@@ -4,9 +4,12 @@ import type { AdminAccess } from './routes.ts'
 
 export interface AdminCaller {
   readonly method: string
-  readonly isStatus: boolean
+  /** What it asks for is no secret: /status, and the files of the console. */
+  readonly isOpen: boolean
   readonly host?: string | undefined
   readonly origin?: string | undefined
+  /** What a browser says about the page that asks. */
+  readonly 'sec-fetch-site'?: string | undefined
   readonly authorization?: string | undefined
 }
 
@@ -19,7 +22,7 @@ const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
 
 /** Why the caller is refused, or undefined. */
 export function adminRefusal(caller: AdminCaller, door: AdminAccess): AdminRefusal | undefined {
-  const { method, isStatus, host = '', origin, authorization } = caller
+  const { method, isOpen, host = '', origin, authorization } = caller
   const isReading = method === 'GET' || method === 'HEAD'
   // A browser page may resolve its own name to loopback; it reaches no socket.
   if (!door.isSocket && !LOOPBACK_NAMES.includes(host.replace(/:\d+$/, ''))) {
@@ -29,7 +32,11 @@ export function adminRefusal(caller: AdminCaller, door: AdminAccess): AdminRefus
   if (!isReading && origin !== undefined) {
     return { status: 403, message: 'The admin API takes nothing from pages in a browser.' }
   }
-  if (door.token === undefined || (isStatus && isReading)) return undefined
+  // A browser adds it itself. `none`: a person has typed the address; another port of loopback is another site's page.
+  if (!['same-origin', 'none'].includes(caller['sec-fetch-site'] ?? 'none')) {
+    return { status: 403, message: 'The admin API answers no page of another origin.' }
+  }
+  if (door.token === undefined || (isOpen && isReading)) return undefined
   if (isSame(/^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '', door.token))
     return undefined
   const file = door.tokenFile?.()

@@ -1,9 +1,11 @@
 /** The admin API where the tool finds it: on a Unix socket, on a port of loopback, or on both. */
 import { rmSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import { Feed } from '../console/feed.ts'
 import { createAdminServer } from '../listener/server.ts'
 import { socketIn, tokenIn } from './place.ts'
 import type { AdminAccess, Administered } from './routes.ts'
+import { sampleOf } from './sample.ts'
 import {
   clearSocket,
   closeToOthers,
@@ -27,8 +29,12 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
   const servers: FastifyInstance[] = []
   let hasLoopback = false
   let tokenFile: string | undefined
+  const feed = new Feed({
+    sample: () => sampleOf(administered),
+    isEnding: () => administered.gateway.draining,
+  })
   const open = (door: AdminAccess) => {
-    const server = createAdminServer(administered, door)
+    const server = createAdminServer(administered, door, feed)
     servers.push(server)
     return server
   }
@@ -55,6 +61,7 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
       return path
     },
     async close() {
+      feed.end()
       for (const { server } of servers) server.closeAllConnections()
       await Promise.allSettled(servers.map((server) => server.close()))
       if (tokenFile !== undefined) rmSync(tokenFile, { force: true })

@@ -2,6 +2,7 @@
 
 import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Gateway } from '../gateway.ts'
+import { knownTenants } from '../limits/known-tenants.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
 import type { Trace } from '../telemetry/traces.ts'
@@ -63,6 +64,9 @@ export interface AdminAccess {
 }
 
 const TRACES_SHOWN = 100
+/** Each costs a look into the store. */
+const TENANTS_SHOWN = 50
+const TENANTS_MAX = 200
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
@@ -103,6 +107,21 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'Counters of routes and tenants: requests, errors, in flight, tokens, times to first token. Two reads make ' +
       'rates, over the difference of their `at_ms`.',
     run: (_request, { gateway }) => ok(activityOf(gateway)),
+  },
+  {
+    method: 'GET',
+    path: '/changes',
+    summary:
+      'The last changes, newest first: of breakers, health, the configuration, keys, stores, objectives and budgets.',
+    run: (_request, { gateway }) => ok({ changes: gateway.changes.newestFirst() }),
+  },
+  {
+    method: 'GET',
+    path: '/limits',
+    summary:
+      'How tenants stand that a key, a rule or a budget names, as `/limits/:tenant` does; `?limit=N`, at most 200, and ' +
+      '`?name=TEXT` for those with it in their names.',
+    run: ({ query }, { gateway }) => standings(query, gateway),
   },
   {
     method: 'GET',
@@ -223,6 +242,16 @@ function limitOf(asked: string | undefined): number {
 async function standing(tenant: string, gateway: Gateway): Promise<AdminResponse> {
   const unknown = unknownTenant(tenant, gateway)
   return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
+}
+
+async function standings(query: AdminRequest['query'], gateway: Gateway): Promise<AdminResponse> {
+  const asked = Number(query.limit ?? TENANTS_SHOWN)
+  const most =
+    Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, TENANTS_MAX) : TENANTS_SHOWN
+  const names = new Set(knownTenants(gateway.active.snapshot))
+  const found = [...names].filter((name) => name.includes(query.name ?? ''))
+  const shown = found.slice(0, most).map((name) => limitsOf(name, gateway))
+  return ok({ total: found.length, tenants: await Promise.all(shown) })
 }
 
 async function usageOf(query: AdminRequest['query'], gateway: Gateway): Promise<AdminResponse> {

@@ -3,6 +3,8 @@ import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
 import { adminRefusal } from '../admin/guard.ts'
 import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/routes.ts'
 import { shownPath } from '../base/shown-text.ts'
+import type { Feed } from '../console/feed.ts'
+import { DATA_HEADERS, sendPageFile } from '../console/page-files.ts'
 
 const ADMIN_BODY_BYTES_MAX = 16_777_216
 /** The name of a tenant, with every character encoded. */
@@ -28,7 +30,11 @@ export function createMetricsServer(render: () => Promise<string>): FastifyInsta
 }
 
 /** The admin API, on a socket or on loopback; who may ask for what is decided in admin-guard.ts. */
-export function createAdminServer(administered: Administered, door: AdminAccess): FastifyInstance {
+export function createAdminServer(
+  administered: Administered,
+  door: AdminAccess,
+  feed: Feed,
+): FastifyInstance {
   const app = fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
@@ -46,8 +52,11 @@ export function createAdminServer(administered: Administered, door: AdminAccess)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request, reply) => {
-    const isStatus = request.routeOptions.url === '/status'
-    const refusal = adminRefusal({ ...request.headers, method: request.method, isStatus }, door)
+    reply.headers(DATA_HEADERS)
+    const isOpen = OPEN.has(request.routeOptions.url ?? '')
+    // A header that comes twice is no value that the guard knows.
+    const headers = request.headers as Record<string, string | undefined>
+    const refusal = adminRefusal({ ...headers, method: request.method, isOpen }, door)
     if (refusal === undefined) return
     if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
     return reply.code(refusal.status).send({ error: { message: refusal.message } })
@@ -56,6 +65,7 @@ export function createAdminServer(administered: Administered, door: AdminAccess)
     const message = `There is no ${request.method} ${shownPath(request.url)} in the admin API.`
     return reply.code(404).send({ error: { message } })
   })
+  addConsole(app, feed)
   for (const route of ADMIN_ROUTES) {
     app.route({
       method: route.method,
@@ -74,6 +84,21 @@ export function createAdminServer(administered: Administered, door: AdminAccess)
     })
   }
   return app
+}
+
+/** Readable without the token: the status, and the files of the console, which hold no data. */
+const OPEN = new Set(['/status', '/console', '/console/*'])
+
+function addConsole(app: FastifyInstance, feed: Feed): void {
+  app.get('/console', (_request, reply) => reply.redirect('/console/'))
+  app.get('/console/events', (_request, reply) => {
+    reply.hijack()
+    feed.join(reply.raw)
+  })
+  app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
+    reply.hijack()
+    sendPageFile(request.params['*'], request.raw, reply.raw)
+  })
 }
 
 /** The body of every error of the admin API. */

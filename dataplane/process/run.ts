@@ -22,6 +22,7 @@ import { Leases } from '../limits/leases.ts'
 import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
+import { Changes } from '../telemetry/changes.ts'
 import { showCertificateAtScrapes } from '../telemetry/listener-gauges.ts'
 import { createLog, standardOutput } from '../telemetry/log.ts'
 import { logFormatFault } from '../telemetry/log-format.ts'
@@ -178,10 +179,12 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   const dropped = metrics.logLinesDropped.at()
   metrics.build.at(VERSION).value = 1
   metrics.reloadedAt.at().value = clock.wall() / 1000
-  const log = createLog({
+  const changes = new Changes(clock.wall)
+  const written = createLog({
     ...standardOutput(() => dropped.value++, env.GW_LOG_FORMAT),
     wallClock: clock.wall,
   })
+  const log = changes.heardIn(written)
   const deadlines = new Deadlines(clock)
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
@@ -221,6 +224,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
     newRequestId: requestIds(tag),
     metrics,
     log,
+    changes,
     store,
     storeStatus: opened.status,
     leases,

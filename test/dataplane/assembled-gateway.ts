@@ -14,6 +14,7 @@ import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
 import { Classifiers } from '../../dataplane/semantic/classifiers.ts'
 import type { Store } from '../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
+import { Changes } from '../../dataplane/telemetry/changes.ts'
 import { createLog } from '../../dataplane/telemetry/log.ts'
 import { createMetrics } from '../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../dataplane/telemetry/slo.ts'
@@ -59,6 +60,7 @@ export function assemble(
     newRequestId: () => `test-${++ids}`,
     metrics,
     log,
+    changes: new Changes(clock.wall),
     store,
     storeStatus: () => ({ backend: 'memory' }),
     leases: new Leases(store, clock),

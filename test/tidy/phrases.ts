@@ -7,6 +7,7 @@ export const REWRITTEN: readonly string[] = [
   'crds/',
   'charts/',
   'dataplane/config/',
+  'dataplane/console/',
   'dataplane/admin/',
   'dataplane/auxiliaries/',
   'dataplane/retrieval/',

@@ -26,6 +26,7 @@ import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
 import { Classifiers } from '../../../dataplane/semantic/classifiers.ts'
 import type { Store } from '../../../dataplane/store/contract.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
+import { Changes } from '../../../dataplane/telemetry/changes.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../../dataplane/telemetry/traces.ts'
@@ -82,6 +83,7 @@ export function simulate(
     newRequestId: () => `s-${++ids}`,
     metrics,
     log,
+    changes: new Changes(clock.wall),
     store,
     storeStatus: () => ({ backend: 'memory' }),
     leases: new Leases(store, clock),

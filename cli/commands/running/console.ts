@@ -1,0 +1,30 @@
+/** `gw console`: a page that shows how the gateway is. */
+import { Command } from 'commander'
+import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
+import { wholeNumber } from '../../option-values.ts'
+import { endUsageWith64 } from '../../printing/output.ts'
+
+interface ConsoleOptions extends PlaceOptions {
+  readonly browser: boolean
+  readonly port: number
+}
+
+const PORT_MAX = 65_535
+
+export const liveConsole = endUsageWith64(
+  addPlace(
+    new Command('console').description(
+      'Show routes, tenants, usage and requests live in a browser, until Ctrl-C; of all pods in a cluster.',
+    ),
+  )
+    .option('--no-browser', 'print the address and open nothing')
+    .option('--port <n>', 'port of loopback; 0 takes a free one', wholeNumber(0, PORT_MAX), 0)
+    .action(show),
+)
+
+async function show(options: ConsoleOptions, command: Command): Promise<void> {
+  const { browser: opensBrowser, port } = options
+  const place = await askedPlace(options, command)
+  const { showConsole } = await import('../../console/show.ts')
+  await showConsole({ place, port, opensBrowser })
+}

@@ -1,0 +1,130 @@
+/** The console on a port of loopback: its page, and the admin API of every gateway that is asked, for reading alone. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { adminRefusal } from '../../dataplane/admin/guard.ts'
+import { Feed } from '../../dataplane/console/feed.ts'
+import { DATA_HEADERS, sendPageFile } from '../../dataplane/console/page-files.ts'
+import type { AskedGateway } from '../asking/asked-gateways.ts'
+
+export interface ConsoleServer {
+  /** The page, with the token that opens its data. */
+  readonly url: string
+  /** From now on these gateways are shown. */
+  follow(gateways: readonly AskedGateway[]): void
+  close(): Promise<void>
+}
+
+export interface ConsoleOptions {
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly token: string
+  /** A gateway did not answer; it may be gone. */
+  onSilence(): void
+}
+
+/** A pod that takes longer is shown as one that does not answer, and the others are shown in time. */
+const SAMPLE_MS = 2500
+const PAGE = '/console/'
+
+/** What the page reads; nothing else of the admin API is passed on. */
+const READ =
+  /^\/(?:status|config|models|activity|changes|limits|usage|traces|explain|keys)(?:[/?]|$)/
+
+export async function startConsole(options: ConsoleOptions): Promise<ConsoleServer> {
+  let gateways: readonly AskedGateway[] = []
+  const feed = new Feed({
+    sample: async () => ({
+      at: new Date().toISOString(),
+      pods: await Promise.all(gateways.map((gateway) => podOf(gateway, options.onSilence))),
+    }),
+    isEnding: () => false,
+  })
+  const server = createServer((incoming, outgoing) => {
+    const gatewayOf = (name: string) => gateways.find((gateway) => gateway.name === name)
+    answer(incoming, outgoing, { token: options.token, feed, gatewayOf }).catch(() =>
+      outgoing.destroy(),
+    )
+  })
+  server.listen(options.port, '127.0.0.1')
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}${PAGE}#token=${options.token}`,
+    follow(found) {
+      gateways = found
+    },
+    async close() {
+      feed.end()
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function podOf({ name, ask }: AskedGateway, onSilence: () => void) {
+  const path = `/pods/${encodeURIComponent(name)}`
+  try {
+    const asking = { timeoutMs: SAMPLE_MS }
+    const [status, activity] = await Promise.all([ask('/status', asking), ask('/activity', asking)])
+    if (status.status !== 200 || activity.status !== 200)
+      throw new Error(`it answered with ${status.status} and ${activity.status}`)
+    return { name, path, status: status.body, activity: activity.body }
+  } catch (error) {
+    onSilence()
+    return { name, path, error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+interface Serving {
+  readonly token: string
+  readonly feed: Feed
+  gatewayOf(name: string): AskedGateway | undefined
+}
+
+async function answer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { token, feed, gatewayOf }: Serving,
+): Promise<void> {
+  const { method = '', url = '' } = incoming
+  const isEvents = url === `${PAGE}events`
+  const isOpen = url.startsWith(PAGE) && !isEvents
+  // A header that comes twice is no value that the guard knows.
+  const headers = incoming.headers as Record<string, string | undefined>
+  const refusal = adminRefusal({ ...headers, method, isOpen }, { isSocket: false, token })
+  if (refusal !== undefined) return send(outgoing, refusal.status, refused(refusal.message))
+  if (method !== 'GET' && method !== 'HEAD')
+    return send(outgoing, 405, refused('The console only reads.'))
+  if (isEvents) return feed.join(outgoing)
+  if (isOpen) return sendPageFile(url.slice(PAGE.length).replace(/\?.*$/, ''), incoming, outgoing)
+  const [, name = '', path = ''] = /^\/pods\/([^/]+)(\/.*)$/.exec(url) ?? []
+  const gateway = gatewayOf(decoded(name))
+  if (gateway === undefined || !READ.test(path))
+    return send(outgoing, 404, refused('There is nothing here; the page is at /console/.'))
+  try {
+    const { status, body } = await gateway.ask(path)
+    send(outgoing, status, body)
+  } catch (error) {
+    send(outgoing, 502, refused((error as Error).message))
+  }
+}
+
+function send(outgoing: ServerResponse, status: number, body: unknown): void {
+  outgoing.writeHead(status, { ...DATA_HEADERS, 'content-type': 'application/json; charset=utf-8' })
+  outgoing.end(JSON.stringify(body))
+}
+
+function refused(message: string) {
+  return { error: { message } }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,80 @@
+/** Serves the console until Ctrl-C, and follows the pods of a gateway as they come and go. */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AskedGateways, withGateways } from '../asking/asked-gateways.ts'
+import type { Place } from '../asking/place.ts'
+import { printLine, printRemark } from '../printing/output.ts'
+import { leaving } from '../until-signal.ts'
+import { startConsole } from './server.ts'
+
+export interface Showing {
+  readonly place: Place
+  readonly port: number
+  readonly opensBrowser: boolean
+}
+
+/** Pods are looked for this often, because one that is new says nothing. */
+const LOOK_MS = 60_000
+/** A pod that does not answer has them looked for sooner. */
+const AGAIN_MS = 5000
+const TOKEN_BYTES = 24
+
+export async function showConsole({ place, port, opensBrowser }: Showing): Promise<void> {
+  const left = leaving()
+  let silence = new AbortController()
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const server = await startConsole({ port, token, onSilence: () => silence.abort() })
+  let isShown = false
+  const say = () => {
+    if (isShown) return
+    isShown = true
+    printLine(server.url)
+    printRemark('The console is at this address until Ctrl-C.')
+    if (opensBrowser) open(server.url)
+  }
+  try {
+    while (!left.aborted) {
+      silence = new AbortController()
+      const look = withGateways(place, async (gateways) => {
+        if (!isShown) await oneAnswers(gateways)
+        server.follow(gateways)
+        say()
+        await until(AGAIN_MS, left)
+        await until(LOOK_MS, AbortSignal.any([left, silence.signal]))
+      })
+      // Without a first answer there is nothing to show; later the page says what is wrong.
+      await look.catch(async (error) => {
+        if (!isShown) throw error
+        await until(AGAIN_MS, left)
+      })
+    }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Throws what stands in the way of all. */
+async function oneAnswers(gateways: AskedGateways): Promise<void> {
+  const answers = await Promise.allSettled(gateways.map(({ ask }) => ask('/status')))
+  const [first] = answers
+  if (first?.status === 'rejected' && answers.every(({ status }) => status === 'rejected'))
+    throw first.reason
+}
+
+async function until(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined)
+}
+
+const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** Where there is no browser, the printed address is left to the person. */
+function open(url: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+  child.on('error', () => printRemark('No browser could be opened; open the address yourself.'))
+  child.unref()
+}

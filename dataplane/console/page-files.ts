@@ -1,0 +1,91 @@
+/** The files of the page, read and compressed at their first use, with the headers that bind a browser to them. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
+import { constants, gzipSync } from 'node:zlib'
+
+const FOLDER = join(import.meta.dirname, 'page')
+
+/** Every answer to a browser has them: no script from elsewhere, no frame around it, no reader of another origin. */
+const GUARDED: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+/** Data is of this moment, and of those who may read it. */
+export const DATA_HEADERS: Readonly<Record<string, string>> = {
+  ...GUARDED,
+  'cache-control': 'no-store',
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+interface PageFile {
+  readonly type: string
+  readonly etag: string
+  readonly bytes: Buffer
+  readonly compressed: Buffer
+}
+
+let files: ReadonlyMap<string, PageFile> | undefined
+
+/** `path` is what follows `/console/`; only what stands in the folder is found. */
+export function sendPageFile(
+  path: string,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): void {
+  files ??= new Map(readAll())
+  const file = files.get(path === '' ? 'index.html' : path)
+  if (file === undefined) {
+    outgoing.writeHead(404, { ...DATA_HEADERS, 'content-type': 'text/plain; charset=utf-8' })
+    outgoing.end('There is no such file in the console.')
+    return
+  }
+  const { type, etag, bytes, compressed } = file
+  const head = { ...GUARDED, etag, 'cache-control': 'no-cache', vary: 'accept-encoding' }
+  if (incoming.headers['if-none-match'] === etag) {
+    outgoing.writeHead(304, head).end()
+    return
+  }
+  const isCompressed = /\bgzip\b/.test(String(incoming.headers['accept-encoding'] ?? ''))
+  const body = isCompressed ? compressed : bytes
+  outgoing.writeHead(200, {
+    ...head,
+    'content-type': type,
+    'content-length': body.length,
+    ...(isCompressed && { 'content-encoding': 'gzip' }),
+  })
+  outgoing.end(incoming.method === 'HEAD' ? undefined : body)
+}
+
+function* readAll(): Generator<[string, PageFile]> {
+  for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
+    const type = TYPES[extname(name)]
+    if (type === undefined) continue
+    const bytes = readFileSync(join(FOLDER, name))
+    const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+    const compressed = gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })
+    yield [name.replaceAll('\\', '/'), { type, etag: `"${digest}"`, bytes, compressed }]
+  }
+}

@@ -1,0 +1,111 @@
+/** The stream of samples: opened again when it ends, closed while the page is hidden, judged lost after three silent seconds. */
+const SILENT_MS = 3000
+const AGAIN_MS = 2000
+const TOKEN = 'gw-console-token'
+
+/** A token comes behind `#token=`, where no server sees it, and leaves the address at once. */
+export function takeToken() {
+  const given = /^#token=([\w-]+)$/.exec(location.hash)?.[1]
+  if (given === undefined) return
+  keepToken(given)
+  history.replaceState(null, '', `${location.pathname}#/overview`)
+}
+
+export function keepToken(token) {
+  sessionStorage.setItem(TOKEN, token)
+}
+
+export function headers() {
+  const token = sessionStorage.getItem(TOKEN)
+  return token === null ? {} : { authorization: `Bearer ${token}` }
+}
+
+/** `heard` gets samples; `became` gets `live`, `lost`, `paused` or `locked`, with words. */
+export class Connection {
+  #heard
+  #became
+  #abort
+  #last = 0
+  #again
+
+  constructor(heard, became) {
+    this.#heard = heard
+    this.#became = became
+    document.addEventListener('visibilitychange', () => this.#follow())
+    setInterval(() => this.#judge(), 1000)
+    this.#follow()
+  }
+
+  restart() {
+    this.#close()
+    this.#follow()
+  }
+
+  #follow() {
+    if (document.hidden) {
+      this.#close()
+      this.#became('paused')
+    } else if (this.#abort === undefined) void this.#open()
+  }
+
+  #close() {
+    clearTimeout(this.#again)
+    this.#abort?.abort()
+    this.#abort = undefined
+  }
+
+  #judge() {
+    if (this.#abort === undefined || this.#last === 0) return
+    if (Date.now() - this.#last <= SILENT_MS) return
+    this.#lost('nothing was heard for 3 seconds')
+  }
+
+  #lost(why) {
+    this.#close()
+    this.#last = 0
+    this.#became('lost', why)
+    if (!document.hidden) this.#again = setTimeout(() => this.#follow(), AGAIN_MS)
+  }
+
+  async #open() {
+    const abort = new AbortController()
+    this.#abort = abort
+    this.#last = Date.now()
+    try {
+      const answer = await fetch('events', { headers: headers(), signal: abort.signal })
+      if (answer.status === 401) {
+        this.#close()
+        return this.#became('locked')
+      }
+      if (!answer.ok) throw new Error((await answer.json()).error.message)
+      for await (const { event, data } of eventsIn(answer.body)) {
+        this.#last = Date.now()
+        if (event === 'failed') this.#became('lost', JSON.parse(data).message)
+        else if (data !== '') this.#heard(JSON.parse(data))
+      }
+      throw new Error('the gateway ended the stream')
+    } catch (error) {
+      if (!abort.signal.aborted) this.#lost(error.message)
+    }
+  }
+}
+
+/** Server-sent events of a body. A comment is an event without data. */
+async function* eventsIn(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    const blocks = (text + value).split('\n\n')
+    text = blocks.pop()
+    for (const block of blocks) {
+      const lines = block.split('\n')
+      const of = (name) =>
+        lines
+          .filter((line) => line.startsWith(`${name}: `))
+          .map((line) => line.slice(name.length + 2))
+      yield { event: of('event')[0], data: of('data').join('\n') }
+    }
+  }
+}

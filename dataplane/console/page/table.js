@@ -1,0 +1,147 @@
+/** Tables, states and bars as every view shows them. */
+import { h } from './element.js'
+import { fullTime, relative } from './format.js'
+
+/** A head with `>` before it is a column of numbers. The first cell of a row is its head. */
+export function table(caption, heads, rows, empty = 'Nothing yet.') {
+  const isNumber = heads.map((head) => head.startsWith('>'))
+  const kind = (index) => (isNumber[index] ? 'number' : undefined)
+  return h(
+    'div',
+    { class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0' },
+    h(
+      'table',
+      null,
+      h('caption', null, caption),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          heads.map((head, index) =>
+            h('th', { scope: 'col', class: kind(index) }, head.replace(/^>/, '')),
+          ),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        rows.length === 0 &&
+          h('tr', null, h('td', { colspan: heads.length, class: 'empty' }, empty)),
+        rows.map((row) =>
+          h(
+            'tr',
+            null,
+            row.map((cell, index) =>
+              index === 0
+                ? h('th', { scope: 'row' }, cell)
+                : h('td', { class: kind(index) }, cell ?? '–'),
+            ),
+          ),
+        ),
+      ),
+    ),
+  )
+}
+
+const SHAPES = { good: '●', warn: '▲', bad: '■', idle: '○' }
+
+/** A word with a shape: never colour alone. */
+export function state(kind, ...words) {
+  return h(
+    'span',
+    { class: `state ${kind}` },
+    h('span', { 'aria-hidden': 'true' }, SHAPES[kind]),
+    ' ',
+    words,
+  )
+}
+
+/** The answer that a client got. */
+export function answerState({ status, code, attempts }) {
+  const kind =
+    status >= 500 ? 'bad' : status >= 400 ? 'warn' : attempts.length > 1 ? 'warn' : 'good'
+  const more = status < 400 && attempts.length > 1 ? ` after ${attempts.length} attempts` : ''
+  return state(kind, `${status}${more}${code === undefined ? '' : ` ${code}`}`)
+}
+
+/** How full something is. */
+export function bar(share, label, always) {
+  const value = Math.min(1, Math.max(0, share || 0))
+  const kind = always ?? (value >= 1 ? 'bad' : value >= 0.8 ? 'warn' : 'good')
+  return h(
+    'svg',
+    {
+      class: `bar ${kind}`,
+      viewBox: '0 0 100 6',
+      preserveAspectRatio: 'none',
+      role: 'img',
+      'aria-label': label,
+    },
+    h('rect', { class: 'whole', width: 100, height: 6, rx: 3 }),
+    h('rect', { class: 'part', width: (value * 100).toFixed(1), height: 6, rx: 3 }),
+  )
+}
+
+export function moment(iso, now) {
+  return h('time', { datetime: iso, title: fullTime(iso) }, relative(iso, now))
+}
+
+export function tile(name, value, remark) {
+  return h(
+    'div',
+    { class: 'tile' },
+    h('dt', null, name),
+    h('dd', null, value),
+    remark && h('dd', { class: 'remark' }, remark),
+  )
+}
+
+export function tiles(...all) {
+  return h('dl', { class: 'tiles' }, all)
+}
+
+export function section(title, ...content) {
+  return h('section', { 'aria-label': title }, h('h2', null, title), content)
+}
+
+/** What did not answer, and why. */
+export function troubles(faults) {
+  if (faults.length === 0) return undefined
+  return h(
+    'ul',
+    { class: 'troubles' },
+    faults.map((fault) => h('li', null, state('warn', fault))),
+  )
+}
+
+/** A list of alternatives, each a link. */
+export function choices(label, current, all) {
+  return h(
+    'nav',
+    { class: 'choices', 'aria-label': label },
+    all.map(([name, href]) =>
+      h('a', { href, 'aria-current': name === current ? 'true' : undefined }, name),
+    ),
+  )
+}
+
+/** A field that narrows a list. */
+export function filter(label, text, changed) {
+  return h(
+    'label',
+    { class: 'filter' },
+    label,
+    ' ',
+    h('input', {
+      type: 'search',
+      maxlength: '100',
+      autocomplete: 'off',
+      spellcheck: 'false',
+      'data-filter': true,
+      value: text,
+      oninput: (event) => changed(event.target.value),
+    }),
+  )
+}

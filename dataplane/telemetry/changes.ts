@@ -1,0 +1,58 @@
+/** The last events of the log that say that something has changed: states, configurations, keys, budgets. */
+import type { Log } from './log.ts'
+
+const KEPT = 50
+
+/** Everything else in the log is about single requests, or repeats. */
+const NAMES = new Set([
+  'breaker',
+  'budget_alert',
+  'config_reload',
+  'credential',
+  'document_refused',
+  'drain',
+  'health',
+  'jwks',
+  'keys_reload',
+  'slo',
+  'start',
+  'store',
+  'tokenizer',
+])
+
+export interface Change {
+  /** ISO 8601. */
+  readonly time: string
+  readonly level: string
+  readonly event: string
+  readonly message: string
+}
+
+export class Changes {
+  readonly #wallClock: () => number
+  #kept: Change[] = []
+
+  constructor(wallClock: () => number) {
+    this.#wallClock = wallClock
+  }
+
+  /** The same log, of which the changes are kept. */
+  heardIn(log: Log): Log {
+    return {
+      ...log,
+      event: (level, event, message, fields) => {
+        if (NAMES.has(event)) this.#add({ level, event, message })
+        log.event(level, event, message, fields)
+      },
+    }
+  }
+
+  newestFirst(): readonly Change[] {
+    return this.#kept.toReversed()
+  }
+
+  #add(change: Omit<Change, 'time'>): void {
+    const time = new Date(this.#wallClock()).toISOString()
+    this.#kept = [...this.#kept.slice(1 - KEPT), { time, ...change }]
+  }
+}
