@@ -1,7 +1,8 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-peers test-clients new-provider new-api
+  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-peers test-clients console-screenshots \
+  new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +89,9 @@ sbom: ready ## write what the image is made of to .cache/gw.cdx.json (CycloneDX)
 
 manifests: ready ## write the chart as plain manifests to .cache/manifests; VALUES=FILE
 	@node_modules/.bin/node test/charts/manifests.ts $(VALUES)
+
+console-screenshots: ready ## take the pictures of dataplane/docs/console.md; needs chromium-headless-shell
+	@node_modules/.bin/node test/helpers/console/screenshots.ts
 
 new-provider: ready ## begin a provider from its template, with fixtures; NAME=x
 	@node_modules/.bin/node test/templates/new.ts provider $(NAME)

@@ -53,7 +53,7 @@ export function state(kind, ...words) {
     'span',
     { class: `state ${kind}` },
     h('span', { 'aria-hidden': 'true' }, SHAPES[kind]),
-    ' ',
+    '\u00a0',
     words,
   )
 }

@@ -15,7 +15,7 @@ export async function startBrowser(): Promise<Browser> {
   if (executablePath === undefined)
     throw new Error('There is no browser: apt-get install chromium-headless-shell')
   // Its sandbox does not start as root; it opens no page but ours.
-  return await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-lcd-text'] })
 }
 
 export interface Watched {

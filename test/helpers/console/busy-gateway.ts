@@ -17,10 +17,11 @@ export interface BusyGateway {
   stop(): Promise<void>
 }
 
-export async function startBusyGateway(): Promise<BusyGateway> {
+/** `trouble` is the upstream's error, and the name of a model that does not exist. */
+export async function startBusyGateway(trouble = HOSTILE): Promise<BusyGateway> {
   const fast = await startSimulator({ tokensPerSecond: 400, latencyMs: 30, tokens: 24 })
   const slow = await startSimulator({ tokensPerSecond: 120, latencyMs: 120, tokens: 24 })
-  const broken = await startUpstream(failing(503, { message: HOSTILE }))
+  const broken = await startUpstream(failing(503, { message: trouble }))
   const tenants = ['search', 'support', 'research'].map((tenant) => aKey({ id: tenant, tenant }))
   const front = await startFront(documentOf([fast.url, slow.url, broken.url], tenants))
   let isStopped = false
@@ -29,6 +30,7 @@ export async function startBusyGateway(): Promise<BusyGateway> {
     askAll(
       front,
       tenants.map(({ key }) => key),
+      trouble,
     )
   return {
     front,
@@ -100,7 +102,7 @@ function documentOf(
 }
 
 /** Asks as every tenant, as a caller without a key, and for a model that is a script. */
-async function askAll(front: Front, keys: readonly string[]): Promise<void> {
+async function askAll(front: Front, keys: readonly string[], trouble: string): Promise<void> {
   const as = (key: string) => ({ authorization: `Bearer ${key}` })
   const [search = '', support = '', research = ''] = keys
   const asked = [
@@ -109,7 +111,7 @@ async function askAll(front: Front, keys: readonly string[]): Promise<void> {
     front.ask({ model: 'careful', max_tokens: 24 }, as(search)),
     front.ask({ max_tokens: 24 }, as(support)),
     front.ask({ stream: true, max_tokens: 24 }, as(research)),
-    front.ask({ model: HOSTILE }, { ...as(search), 'x-request-id': HOSTILE }),
+    front.ask({ model: trouble }, { ...as(search), 'x-request-id': trouble }),
   ]
   await Promise.all(asked.map(({ over }) => over))
 }

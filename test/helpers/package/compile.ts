@@ -1,6 +1,6 @@
 /** Compiles the tool and the gateway to JavaScript in `dist/`: Node takes types away from no file below `node_modules`. */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -12,7 +12,7 @@ const PROGRAMS = [
   'dataplane/main.ts',
   'dataplane/tokens/exact/thread.ts',
 ]
-const READ_AS_FILES = ['cli/example.yaml']
+const READ_AS_FILES = ['cli/example.yaml', 'dataplane/console/page']
 
 if (import.meta.main) {
   if (process.argv.includes('--remove')) rmSync(DIST, { recursive: true, force: true })
@@ -39,5 +39,5 @@ function compilePackage(): void {
   const compiler = join(ROOT, 'node_modules/.bin/tsc')
   const { status, stdout } = spawnSync(compiler, ['--project', project], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`tsc ended with ${status}:\n${stdout}`)
-  for (const file of READ_AS_FILES) copyFileSync(join(ROOT, file), join(DIST, file))
+  for (const file of READ_AS_FILES) cpSync(join(ROOT, file), join(DIST, file), { recursive: true })
 }

@@ -6,7 +6,7 @@ import { h } from '../element.js'
 import { number, percent, seconds, usd } from '../format.js'
 import { quantile } from '../rates.js'
 import { moment, section, state, table, tile, tiles, troubles } from '../table.js'
-import { costsToday } from './usage.js'
+import { costsToday } from '../usage-rows.js'
 
 export function overview({ sample, history, rates, ask }) {
   const changes = ask('/changes', 4000)

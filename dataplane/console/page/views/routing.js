@@ -62,6 +62,7 @@ export function routing({ sample, rates, ask, rest }) {
 function upstreamRow(upstream, sample, rates, traces, routes) {
   const { name, pod, eligible, health, breaker, breaker_seconds_left, breaker_reason } = upstream
   const rate = rates.upstreams.get(name)
+  const p95 = rate && quantile(0.95, rate)
   const failures = traces.flatMap(({ time, attempts }) =>
     attempts
       .filter((one) => one.upstream === name && one.reason !== undefined)
@@ -83,10 +84,10 @@ function upstreamRow(upstream, sample, rates, traces, routes) {
       breaker_reason !== undefined && h('div', { class: 'quiet' }, breaker_reason),
     ],
     number(upstream.in_flight),
-    String(upstream.queue),
+    typeof upstream.queue === 'number' ? number(upstream.queue) : 'not reported',
     number(rate?.requests),
     !rate || rate.requests === 0 ? '–' : percent(1 - rate.errors / rate.requests),
-    rate && `${seconds(quantile(0.5, rate))}, ${seconds(quantile(0.95, rate))}`,
+    p95 === undefined ? '–' : `${seconds(quantile(0.5, rate))}, ${seconds(p95)}`,
     number(rate?.tokens),
     last && [
       `${last.outcome}${last.status === undefined ? '' : ` ${last.status}`}: ${last.reason} `,

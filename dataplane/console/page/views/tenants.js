@@ -4,6 +4,7 @@ import { limitsOf } from '../attention.js'
 import { h } from '../element.js'
 import { number, relative, usdOfNano } from '../format.js'
 import { bar, filter, moment, section, state, table, troubles } from '../table.js'
+import { joined } from '../usage-rows.js'
 
 const DAY_MS = 86_400_000
 
@@ -14,9 +15,7 @@ export function tenants({ sample, rates, ask, rest, text, filtered }) {
   const usage = ask('/usage?by=tenant&hours=24', 10_000)
   const keys = ask('/keys?limit=1000', 10_000)
   const { tenants: all = [], total = 0 } = bodies(standings)[0] ?? {}
-  const costs = new Map()
-  for (const { by, cost_nano_usd } of bodies(usage).flatMap(({ rows }) => rows))
-    costs.set(by.tenant, (costs.get(by.tenant) ?? 0) + cost_nano_usd)
+  const costs = new Map(joined(usage).map(({ value, cost_nano_usd }) => [value, cost_nano_usd]))
   const chosen = rest[0] ?? all[0]?.tenant
   const shared = sample.pods[0]?.status?.store.backend === 'memory' && sample.pods.length > 1
   return [

@@ -3,11 +3,11 @@ import { bodies, faults } from '../answers.js'
 import { h } from '../element.js'
 import { number, usdOfNano } from '../format.js'
 import { bar, choices, section, table, tile, tiles, troubles } from '../table.js'
+import { joined, sumOf } from '../usage-rows.js'
 
 const BY = ['tenant', 'key', 'route', 'upstream', 'model', 'tags', 'day', 'hour']
 const SPANS = { '24 h': 24, '7 d': 168, '31 d': 744 }
 const ROWS_SHOWN = 200
-const HOUR_MS = 3_600_000
 
 export function usage({ ask, rest, sample }) {
   const by = BY.includes(rest[0]) ? rest[0] : 'tenant'
@@ -24,6 +24,7 @@ export function usage({ ask, rest, sample }) {
     .flatMap(({ kept_from }) => kept_from ?? [])
     .toSorted()
     .at(-1)
+  const warnings = new Set(bodies(answers).flatMap(({ warning }) => warning ?? []))
   const pods =
     sample.pods.length > 1 ? `, ${bodies(answers).length} of ${sample.pods.length} pods` : ''
   const caption =
@@ -45,7 +46,7 @@ export function usage({ ask, rest, sample }) {
         Object.keys(SPANS).map((name) => [name, `#/usage/${by}/${encodeURIComponent(name)}`]),
       ),
     ),
-    troubles(faults(answers)),
+    troubles([...faults(answers), ...warnings]),
     tiles(
       tile('Cost', usdOfNano(total.cost_nano_usd)),
       tile('Requests', number(total.requests), `${number(total.errors)} failed`),
@@ -107,46 +108,4 @@ function amountsTable(by, caption, rows) {
       ]),
     'No request has used tokens in this time.',
   )
-}
-
-/** Pods count apart; the sum of their rows is the gateway's. The dearest first. */
-function joined(answers) {
-  const rows = new Map()
-  for (const { by, ...amounts } of bodies(answers).flatMap((body) => body.rows)) {
-    const [value = ''] = Object.values(by)
-    const sum = rows.get(value)
-    if (sum === undefined) rows.set(value, { value, ...amounts })
-    else
-      for (const [name, amount] of Object.entries(amounts))
-        if (typeof amount === 'number') sum[name] += amount
-  }
-  return [...rows.values()].toSorted((one, other) => other.cost_nano_usd - one.cost_nano_usd)
-}
-
-const AMOUNTS = [
-  'requests',
-  'errors',
-  'input_tokens',
-  'cached_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'cost_nano_usd',
-]
-
-function sumOf(rows) {
-  return Object.fromEntries(
-    AMOUNTS.map((name) => [name, rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)]),
-  )
-}
-
-/** USD of this day of UTC, and of the whole day if it goes on like this. `days` are answers by day. */
-export function costsToday(days, at) {
-  if (days === undefined) return { spent: undefined, pace: undefined }
-  const today = at.slice(0, 10)
-  const spent = joined(days).find(({ value }) => value === today)?.cost_nano_usd ?? 0
-  const hours = Math.max(
-    0.25,
-    (new Date(at).getTime() - Date.parse(`${today}T00:00:00Z`)) / HOUR_MS,
-  )
-  return { spent: spent / 1e9, pace: ((spent / 1e9) * 24) / hours }
 }
