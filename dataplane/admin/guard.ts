@@ -4,11 +4,11 @@ import type { AdminAccess } from './routes.ts'
 
 export interface AdminCaller {
   readonly method: string
-  /** What it asks for is no secret: /status, and the files of the console. */
+  /** It asks for no secret: /status, or a file of the console. */
   readonly isOpen: boolean
   readonly host?: string | undefined
   readonly origin?: string | undefined
-  /** What a browser says about the page that asks. */
+  /** A browser says here which page asks. */
   readonly 'sec-fetch-site'?: string | undefined
   readonly authorization?: string | undefined
 }

@@ -2,10 +2,10 @@
 import { rmSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { Feed } from '../console/feed.ts'
+import { sampleOf } from '../console/sample.ts'
 import { createAdminServer } from '../listener/server.ts'
 import { socketIn, tokenIn } from './place.ts'
 import type { AdminAccess, Administered } from './routes.ts'
-import { sampleOf } from './sample.ts'
 import {
   clearSocket,
   closeToOthers,

@@ -1,8 +1,8 @@
-/** What the console gets of a process each second: its status and its counters. */
+/** The console gets this of a process each second: its status and its counters. */
 import { hostname } from 'node:os'
-import { activityOf } from './activity.ts'
-import type { Administered } from './routes.ts'
-import { statusOf } from './status.ts'
+import { activityOf } from '../admin/activity.ts'
+import type { Administered } from '../admin/routes.ts'
+import { statusOf } from '../admin/status.ts'
 
 export function sampleOf({ gateway, activation, listening }: Administered) {
   const status = { ...statusOf(gateway, activation), listeners: listening() }
