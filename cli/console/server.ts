@@ -27,7 +27,7 @@ export interface ConsoleOptions {
 const SAMPLE_MS = 2500
 const PAGE = '/console/'
 
-/** What the page reads; nothing else of the admin API is passed on. */
+/** The page reads these; nothing else of the admin API is passed on. */
 const READ =
   /^\/(?:status|config|models|activity|changes|limits|usage|traces|explain|keys)(?:[/?]|$)/
 

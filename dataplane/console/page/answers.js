@@ -49,7 +49,7 @@ export function bodies(answers) {
   return (answers ?? []).filter(({ status }) => status === 200).map(({ body }) => body)
 }
 
-/** What stands in the way of the others, for people. */
+/** Says what stands in the way of the others, for people. */
 export function faults(answers) {
   return (answers ?? [])
     .filter(({ status }) => status !== 200)

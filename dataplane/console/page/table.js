@@ -106,7 +106,7 @@ export function section(title, ...content) {
   return h('section', { 'aria-label': title }, h('h2', null, title), content)
 }
 
-/** What did not answer, and why. */
+/** Names those that did not answer, and why. */
 export function troubles(faults) {
   if (faults.length === 0) return undefined
   return h(

@@ -20,7 +20,7 @@ export async function startBrowser(): Promise<Browser> {
 
 export interface Watched {
   readonly page: Page
-  /** What the page has complained of: console messages, errors, violations of its policy, requests to another origin. */
+  /** Everything that the page has complained of: console messages, errors, violations of its policy, requests to another origin. */
   readonly complaints: string[]
   /** Bytes of bodies as they came over the wire, by path. */
   readonly bytes: Map<string, number>

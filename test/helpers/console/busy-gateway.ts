@@ -4,7 +4,7 @@ import { type Simulator, startSimulator } from '../../../cli/simulator/simulator
 import { aKey } from '../a-key.ts'
 import { type Front, failing, startFront, startUpstream } from '../fake-upstream.ts'
 
-/** What a browser would run if it were put into a page as HTML. */
+/** A browser would run this if it were put into a page as HTML. */
 export const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>'
 export const SECRET = 'upstream-credential'
 

@@ -28,7 +28,7 @@ const PAGE_BYTES_MAX = 102_400
 /** These run in the page, which has other types than a test. */
 const AXE_RUN = {
   light: 'axe.run(document, {})',
-  // What differs in the dark is what can be told apart.
+  // The dark differs in its colours alone.
   dark: `axe.run(document, { runOnly: ['color-contrast'] })`,
 }
 const VIOLATIONS = `(({ violations }) =>

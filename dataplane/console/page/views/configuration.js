@@ -22,7 +22,7 @@ export function configuration({ sample, ask, text, filtered }) {
   ])
   return [
     section(
-      'What each pod enforces',
+      'Enforced by each pod',
       table(
         hashes.size > 1
           ? `${hashes.size} different configurations`

@@ -55,7 +55,7 @@ export function routing({ sample, rates, ask, rest }) {
         routes.map((route) => routeRow(route, names, sample, rates, upstreams)),
       ),
     ),
-    section('What would happen now', explained(routes, rest[0], ask)),
+    section('The next request', explained(routes, rest[0], ask)),
   ]
 }
 
