@@ -278,3 +278,32 @@ test('the request of a coding agent is served, with its tools and those in a nam
   const { session_id } = await front.admin(`/traces/${answer.headers.get('x-request-id')}`)
   assert.equal(session_id, 'session-1')
 })
+
+// It cools an upstream down, so it comes last.
+test('a failed response has the code by which agents decide whether and when they ask again', async () => {
+  for (const [reply, code, words] of [
+    [
+      failing(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '7' }),
+      'rate_limit_exceeded',
+      /^ERR_GW_UPSTREAM_RATE_LIMIT: .*try again in 7s/,
+    ],
+    [
+      failing(400, { code: 'context_length_exceeded' }),
+      'context_length_exceeded',
+      /^ERR_GW_CONTEXT_OVERFLOW: /,
+    ],
+    [failing(500), 'server_error', /^ERR_GW_UPSTREAM_ERROR: /],
+  ] as const) {
+    const waiting = Promise.withResolvers<void>()
+    model.reply = afterwards(waiting.promise, reply)
+    const { body } = await post({ stream: true })
+    let text = ''
+    for await (const piece of (body ?? assert.fail()).pipeThrough(new TextDecoderStream())) {
+      text += piece
+      if (text.includes('response.in_progress')) waiting.resolve()
+    }
+    const { error } = eventsOf({ text }).at(-1).response
+    assert.equal(error.code, code)
+    assert.match(error.message, words)
+  }
+})

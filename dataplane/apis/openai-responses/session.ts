@@ -101,9 +101,9 @@ export class Session implements StreamVoice {
   }
 
   refusalEvent(error: GatewayError): string {
-    const message = `${error.code}: ${error.message}`
-    const param = error.details.param ?? null
-    const code = error.code
+    const { code, details } = error
+    const message = `${code}: ${error.message}${waitOf(error)}`
+    const param = details.param ?? null
     const flat = { code, message, param, error: { type: 'server_error', code, message, param } }
     const failed = { code: CODES[code] ?? 'server_error', message }
     return (
@@ -133,6 +133,13 @@ export class Session implements StreamVoice {
       ...members,
     }
   }
+}
+
+/** Agents read the time to wait out of the words. */
+function waitOf({ code, message, details }: GatewayError): string {
+  const { retryAfterSeconds: seconds } = details
+  const isKnown = CODES[code] === 'rate_limit_exceeded' && seconds !== undefined
+  return isKnown && !/try again in/i.test(message) ? ` Please try again in ${seconds}s.` : ''
 }
 
 export function mintedId(kind: 'resp' | 'msg' | 'fc' | 'ctc' | 'rs' | 'call'): string {
