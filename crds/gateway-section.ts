@@ -252,6 +252,8 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'guardrails[].headers': { maxProperties: 64 },
   'alerts.headers': { maxProperties: 64 },
   'telemetry.otlp_headers': { maxProperties: 64 },
+  'usage.sinks.webhook.headers': { maxProperties: 64 },
+  'usage.sinks.otlp.otlp_headers': { maxProperties: 64 },
 }
 
 function nodeAt(section: Tree, path: string): Tree {
