@@ -6,7 +6,7 @@ import { knownTenants } from '../limits/known-tenants.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Activation } from '../process/activation.ts'
 import type { Trace } from '../telemetry/traces.ts'
-import { reportOf } from '../usage/report.ts'
+import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
 import { contextOf } from './context.ts'
 import { explanationOf } from './explanation.ts'
@@ -136,7 +136,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/usage',
     summary:
       'Tokens and cost: `?by=tenant,model` or any of `key`, `route`, `upstream`, `provider`, `tags`, `tag:NAME`, ' +
-      '`day`, `hour`; `&hours=N`. With a shared store of all replicas, else of this process; `kept_in` says which.',
+      '`day`, `hour`; `&hours=N`; `&format=focus` has every column that rows of costs need, and prices. With a shared ' +
+      'store of all replicas, else of this process; `kept_in` says which.',
     run: ({ query }, { gateway }) => usageOf(query, gateway),
   },
   {
@@ -252,15 +253,6 @@ async function standings(query: AdminRequest['query'], gateway: Gateway): Promis
   const found = [...names].filter((name) => name.includes(query.name ?? ''))
   const shown = found.slice(0, most).map((name) => limitsOf(name, gateway))
   return ok({ total: found.length, tenants: await Promise.all(shown) })
-}
-
-async function usageOf(query: AdminRequest['query'], gateway: Gateway): Promise<AdminResponse> {
-  const { usage, usageKept, clock, active } = gateway
-  const { section, upstreams } = active.snapshot
-  const sources = { book: usage, kept: usageKept, tags: section.usage.tags, upstreams }
-  const report = await reportOf(sources, query, clock.wall())
-  if (typeof report !== 'string') return ok(report)
-  return { status: 400, body: { error: { message: report } } }
 }
 
 function traceOf(

@@ -96,6 +96,10 @@ test('rows add up to what the budget was charged, to the nano-dollar, through fa
   assert.ok([...one.asked, ...two.asked].every(({ headers }) => !('x-gw-tags' in headers)))
 })
 
+interface Row {
+  readonly cost_nano_usd: number
+}
+
 test('gw usage shows them as a table, as JSON, and for spreadsheets', async () => {
   const { adminUrl } = front.process
   const table = await gw('usage', '--by', 'model', '--since', '1d', '--admin', adminUrl)
@@ -113,6 +117,15 @@ test('gw usage shows them as a table, as JSON, and for spreadsheets', async () =
   const [head, first] = csv.stdout.split('\r\n')
   assert.match(head ?? '', /^tenant,model,requests,.*,cost_usd$/)
   assert.match(first ?? '', /^acme,dear,17,1,/)
+  const focus = await gw('usage', '-o', 'focus', '--admin', adminUrl)
+  const lines = focus.stdout.split('\r\n').slice(1, -1)
+  const billed = lines.reduce((sum, line) => sum + Number(line.split(',')[1]) * 1e9, 0)
+  const whole = rows.reduce((sum: number, row: Row) => sum + row.cost_nano_usd, 0)
+  assert.equal(Math.round(billed), whole)
+  const narrow = await gw('usage', '-o', 'focus', '--by', 'tenant', '--admin', adminUrl)
+  assert.match(narrow.stderr, /give --by day or --by hour/)
+  const tag = await gw('usage', '--by', 'tag:taem', '--admin', adminUrl)
+  assert.match(tag.stderr, /does not declare "taem"; it has team/)
   const wrong = await gw('usage', '--by', 'prompt', '--admin', adminUrl)
   assert.notEqual(wrong.code, 0)
   assert.match(wrong.stderr, /Group by at most 8/)

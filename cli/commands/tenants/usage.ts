@@ -7,7 +7,7 @@ import { endUsageWith64, printRemark, printText, printValue } from '../../printi
 interface UsageOptions extends PlaceOptions {
   readonly by: readonly string[]
   readonly since: number
-  readonly output: 'table' | 'json' | 'csv'
+  readonly output: 'table' | 'json' | 'csv' | 'focus'
 }
 
 const HOURS_MAX = 9480
@@ -28,8 +28,11 @@ export const usage = endUsageWith64(
         .argParser(hoursOf),
     )
     .addOption(
-      new Option('-o, --output <format>', 'how to print')
-        .choices(['table', 'json', 'csv'])
+      new Option(
+        '-o, --output <format>',
+        'how to print; focus is the CSV of FOCUS 1.2, by day or hour',
+      )
+        .choices(['table', 'json', 'csv', 'focus'])
         .default('table'),
     )
     .action(showUsage),
@@ -43,11 +46,26 @@ function hoursOf(text: string): number {
   throw new InvalidArgumentError('Give a duration such as 12h, 7d or 4w, at most 395d.')
 }
 
+function pathOf(by: readonly string[], hours: number): string {
+  return `/usage?by=${encodeURIComponent(by.join(','))}&hours=${hours}`
+}
+
+/** Its rows have every column; days are whole. */
+function focusPath({ by, since }: UsageOptions, command: Command): string {
+  const [period] = by
+  const isAsked = command.getOptionValueSource('by') !== 'default'
+  if (isAsked && (by.length > 1 || (period !== 'day' && period !== 'hour')))
+    command.error('error: FOCUS has all columns; give --by day or --by hour, or leave it out.')
+  if (isAsked && period === 'hour') return `${pathOf(by, since)}&format=focus`
+  const hours = (Math.ceil(since / 24) - 1) * 24 + new Date().getUTCHours() + 1
+  return `${pathOf(['day'], hours)}&format=focus`
+}
+
 async function showUsage(options: UsageOptions, command: Command): Promise<void> {
   const { by, since, output } = options
   const { withGateways } = await import('../../asking/asked-gateways.ts')
-  const { UsageAnswer, csvOf, joined, printUsage } = await import('../../printing/usage-table.ts')
-  const path = `/usage?by=${encodeURIComponent(by.join(','))}&hours=${since}`
+  const { UsageAnswer, csvOf, joined, printUsage } = await import('../../usage/table.ts')
+  const path = output === 'focus' ? focusPath(options, command) : pathOf(by, since)
   const place = await askedPlace(options, command)
   const answers = await withGateways(place, (gateways) =>
     Promise.all(
@@ -64,5 +82,8 @@ async function showUsage(options: UsageOptions, command: Command): Promise<void>
   if (report.warning !== undefined) printRemark(`warning: ${report.warning}`)
   if (output === 'json') await printValue(report, 'json')
   else if (output === 'csv') printText(csvOf(report))
-  else printUsage(report, answers.length)
+  else if (output === 'focus') {
+    const { focusOf } = await import('../../usage/focus.ts')
+    printText(focusOf(report))
+  } else printUsage(report, answers.length)
 }

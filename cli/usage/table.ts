@@ -1,6 +1,6 @@
 /** Usage for people and for spreadsheets; the answers of several pods are one. */
 import { z } from 'zod'
-import { printTable, printText } from './output.ts'
+import { printTable, printText } from '../printing/output.ts'
 
 const AMOUNTS = {
   requests: z.number(),
@@ -24,10 +24,24 @@ export const UsageAnswer = z.object({
   kept_from: z.string().optional(),
   kept_in: z.string().optional(),
   warning: z.string().optional(),
+  /** For rows of costs. */
+  gateway: z.string().optional(),
+  prices: z
+    .record(
+      z.string(),
+      z.object({
+        input: z.number(),
+        cached_input: z.number(),
+        cache_write: z.number(),
+        output: z.number(),
+        reasoning_output: z.number(),
+      }),
+    )
+    .optional(),
   rows: z.array(Row),
 })
 
-type Row = z.output<typeof Row>
+export type Row = z.output<typeof Row>
 export type UsageAnswer = z.output<typeof UsageAnswer>
 
 /** A shared store has the sum of all pods; else they count apart, and the sum of their rows is the gateway's. */
@@ -111,13 +125,13 @@ export function csvOf({ by, rows }: UsageAnswer): string {
   return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
 }
 
-function cell(text: string): string {
+export function cell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 /** Exact: the amount is a whole number of nano-dollars. */
-function usd(nanos: number): string {
+export function usd(nanos: number): string {
   const digits = String(nanos).padStart(10, '0')
   const decimals = digits.slice(-9).replace(/0{1,7}$/, '')
   return `${digits.slice(0, -9)}.${decimals}`
