@@ -6,7 +6,7 @@ import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
 import { rerankReading } from '../apis/rerank/reading.ts'
 import { transcriptionReading } from '../apis/transcription/reading.ts'
 import { GatewayError } from '../base/errors.ts'
-import { parseRequest, scanForm, understand } from '../body/request.ts'
+import { parseRequest, type Scanned, scanForm, understand } from '../body/request.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { Kind } from '../config/shown/explain.ts'
@@ -97,8 +97,8 @@ function recordingOf({ model, promptTokens }: Hypothesis): ModelRequest {
   const bytes = Buffer.from(
     `${part('model', model)}${part('file', 'hi')}--gw-explained-recording--\r\n`,
   )
-  const scanned = scanForm(bytes, 'multipart/form-data; boundary=gw-explained-recording')
-  // Nothing of a form has to be waited for.
+  // Neither a short form nor its texts have to be waited for.
+  const scanned = scanForm(bytes, 'multipart/form-data; boundary=gw-explained-recording') as Scanned
   const small = understand(scanned, transcriptionReading, 0) as TranscriptionRequest
   if (promptTokens === undefined) return small
   const inputTokens = { ...small.inputTokens, sum: promptTokens }

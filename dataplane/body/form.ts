@@ -26,6 +26,8 @@ export class FormError extends Error {
 
 const PARTS_MAX = 64
 const HEAD_BYTES_MAX = 4_096
+/** Searched without looking at the time. */
+const PIECE_BYTES = 65_536
 const LINE = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST = Buffer.from('--')
@@ -40,8 +42,8 @@ const TYPE = /^[\x20-\x7e]{1,128}$/
 /** Values that say nothing but that the bytes are the value. */
 const PLAIN_ENCODING = /^(binary|8bit|7bit)$/i
 
-/** Linear in the number of bytes. Throws FormError. */
-export function readForm(bytes: Buffer, contentType: string): Form {
+/** Linear in the number of bytes. Yields where it may be interrupted. Throws FormError. */
+export function* readForm(bytes: Buffer, contentType: string): Generator<undefined, Form> {
   const boundary = boundaryOf(contentType)
   const delimiter = Buffer.from(`--${boundary}`)
   const separator = Buffer.from(`\r\n--${boundary}`)
@@ -58,7 +60,7 @@ export function readForm(bytes: Buffer, contentType: string): Form {
     const head = headOf(bytes.toString('utf8', at + LINE.length, at + headEnd))
     const start = at + headEnd + HEAD_END.length
     // Some readers take a line feed alone for the end of a line, some the boundary alone for a delimiter.
-    const next = bytes.indexOf(boundary, start)
+    const next = yield* find(bytes, boundary, start)
     const end = next - separator.length + boundary.length
     if (next === -1 || end < start || !standsAt(bytes, end, separator)) throw broken()
     parts.push({ ...head, start, end })
@@ -67,6 +69,16 @@ export function readForm(bytes: Buffer, contentType: string): Form {
   const rest = bytes.subarray(at + LAST.length)
   if (rest.length > 0 && !rest.equals(LINE)) throw new FormError('Something follows the form.')
   return { boundary, parts }
+}
+
+/** As indexOf, which takes long in a value that is made of pieces of the text. */
+function* find(bytes: Buffer, text: string, from: number): Generator<undefined, number> {
+  for (let at = from; at < bytes.length; at += PIECE_BYTES) {
+    const found = bytes.subarray(at, at + PIECE_BYTES + text.length - 1).indexOf(text)
+    if (found !== -1) return at + found
+    yield
+  }
+  return -1
 }
 
 function boundaryOf(contentType: string): string {

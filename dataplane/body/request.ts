@@ -59,8 +59,19 @@ export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {
 }
 
 /** The same of a form. */
-export function scanForm(bytes: Buffer, contentType: string): Scanned {
-  const form = translated(() => readForm(bytes, contentType))
+export function scanForm(bytes: Buffer, contentType: string): Scanned | Promise<Scanned> {
+  const scan = scanningForm(bytes, contentType)
+  return bytes.length > LARGE_BYTES ? inSteps(scan) : atOnce(scan)
+}
+
+function* scanningForm(bytes: Buffer, contentType: string): Generator<undefined, Scanned> {
+  const reading = readForm(bytes, contentType)
+  let next = translated(() => reading.next())
+  while (next.done !== true) {
+    yield
+    next = translated(() => reading.next())
+  }
+  const form = next.value
   const part = form.parts.find(({ name }) => name === 'model')
   const model =
     part && bytes.toString('utf8', part.start, Math.min(part.end, part.start + MODEL_BYTES_MAX))

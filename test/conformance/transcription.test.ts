@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { transcriptionDialect } from '../../dataplane/apis/transcription/dialect.ts'
 import { transcriptionReading } from '../../dataplane/apis/transcription/reading.ts'
-import { scanForm, understand } from '../../dataplane/body/request.ts'
+import { type Scanned, scanForm, understand } from '../../dataplane/body/request.ts'
 import type { TranscriptionRequest } from '../../dataplane/inner-form.ts'
 import type { Provider } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
@@ -26,7 +26,11 @@ function aTranscription(texts: Readonly<Record<string, string>> = {}): Transcrip
   )
   const file = part('file', 'sound', '; filename="a.wav"')
   const bytes = Buffer.from(`${all.join('')}${file}--${BOUNDARY}--\r\n`)
-  return understand(scanForm(bytes, TYPE), transcriptionReading, 0) as TranscriptionRequest
+  return understand(
+    scanForm(bytes, TYPE) as Scanned,
+    transcriptionReading,
+    0,
+  ) as TranscriptionRequest
 }
 
 for (const provider of PROVIDERS.values()) {

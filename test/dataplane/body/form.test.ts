@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FormError, readForm } from '../../../dataplane/body/form.ts'
+import { atOnce } from '../../../dataplane/body/steps.ts'
 
 const TYPE = 'multipart/form-data; boundary=x-1'
 const head = (more: string) => `--x-1\r\n${more}\r\n\r\nvalue\r\n--x-1--`
@@ -9,7 +10,7 @@ const field = (disposition: string) => head(`Content-Disposition: form-data; ${d
 
 function partsOf(body: string, type = TYPE) {
   const bytes = Buffer.from(body)
-  return readForm(bytes, type).parts.map(({ start, end, ...rest }) => ({
+  return atOnce(readForm(bytes, type)).parts.map(({ start, end, ...rest }) => ({
     ...rest,
     value: bytes.toString('utf8', start, end),
   }))
@@ -71,4 +72,17 @@ test('every cut of a form is refused, and none throws anything else', () => {
   const whole = field('name="a"; filename="b.wav"')
   for (let length = 0; length < whole.length; length++)
     assert.throws(() => partsOf(whole.slice(0, length)), FormError)
+})
+
+test('a long value is searched in pieces, and its end is found wherever they meet', () => {
+  const whole = (length: number) =>
+    Buffer.from(field('name="a"').replace('value', 'x'.repeat(length)))
+  let steps = 0
+  const reading = readForm(whole(1_000_000), TYPE)
+  while (reading.next().done !== true) steps++
+  assert.ok(steps >= 15, `${steps} steps`)
+  for (let length = 65_520; length < 65_550; length++) {
+    const [part] = atOnce(readForm(whole(length), TYPE)).parts
+    assert.equal(part && part.end - part.start, length)
+  }
 })
