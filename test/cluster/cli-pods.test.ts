@@ -1,8 +1,11 @@
 /** What `gw` asks of pods, through the port-forward of a real API server, and what it does with GatewayKeys. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
-import { gw } from '../helpers/gw.ts'
+import { collectOutput } from '../helpers/gateway-process.ts'
+import { gw, TOOL } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
 import { type ForwardingNode, startForwardingNode } from './forwarding-node.ts'
 import { untilCondition } from './operator-process.ts'
@@ -48,6 +51,30 @@ test('trace get finds the pod that decided a request', async () => {
   }
   const unknown = await ask('trace', 'get', 'none-1')
   assert.equal(unknown.code, 1)
+})
+
+test('the console shows every pod through a port-forward, and ends with Ctrl-C', async () => {
+  const tool = spawn(process.execPath, [TOOL, 'console', '--no-browser', ...cluster])
+  const output = collectOutput(tool)
+  await until('the address is printed', () => output().includes('#token='))
+  const [, origin = '', token = ''] = /^(http:\S+)\/console\/#token=(\S+)$/m.exec(output()) ?? []
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${origin}/console/events`, { headers })
+  let text = ''
+  for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece
+    if (/data: .*\n\n/.test(text)) break
+  }
+  const { pods } = JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '')
+  const names = rig.kubelet.pods().map(({ name }) => name)
+  assert.deepEqual(pods.map((pod: { name: string }) => pod.name).toSorted(), names.toSorted())
+  for (const { path, status } of pods) {
+    assert.equal(status.state, 'serving')
+    const limits = await fetch(`${origin}${path}/limits`, { headers })
+    assert.equal(JSON.parse(await limits.text()).tenants[0].tenant, 'acme')
+  }
+  tool.kill('SIGINT')
+  assert.deepEqual(await once(tool, 'exit'), [130, null])
 })
 
 test('trace list is of all pods', async () => {

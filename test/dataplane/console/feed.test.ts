@@ -1,0 +1,109 @@
+/** The stream of samples: made once for all viewers, for none at all while there is no viewer. */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { Feed, VIEWERS_MAX } from '../../../dataplane/console/feed.ts'
+
+function aViewer() {
+  const written: string[] = []
+  const listeners = new Map<string, () => void>()
+  const close = () => listeners.get('close')?.()
+  const viewer = {
+    status: 0,
+    written,
+    writableLength: 0,
+    close,
+    writeHead(status: number) {
+      viewer.status = status
+    },
+    write: (text: string) => written.push(text),
+    end: close,
+    destroy: close,
+    on: (event: string, listener: () => void) => void listeners.set(event, listener),
+  }
+  return viewer
+}
+
+function aFeed(t: TestContext, sample: () => unknown = () => ({ ok: true })) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const made = { samples: 0, isEnding: false }
+  const feed = new Feed({
+    sample() {
+      made.samples++
+      return sample()
+    },
+    isEnding: () => made.isEnding,
+  })
+  const join = () => {
+    const viewer = aViewer()
+    // These are the only members that a feed uses.
+    feed.join(viewer as unknown as ServerResponse)
+    return viewer
+  }
+  const second = async () => {
+    // A sample is sent a turn after it is asked for.
+    await new Promise(setImmediate)
+    t.mock.timers.tick(1000)
+    await new Promise(setImmediate)
+  }
+  return { feed, made, join, second }
+}
+
+test('one sample a second serves all, and no viewer costs nothing', async (t) => {
+  const { feed, made, join, second } = aFeed(t)
+  await second()
+  assert.equal(made.samples, 0)
+  const [one, two] = [join(), join()]
+  await second()
+  assert.equal(made.samples, 2)
+  assert.equal(one.written.at(-1), 'id: 2\ndata: {"ok":true}\n\n')
+  assert.equal(two.written.at(-1), one.written.at(-1))
+  one.close()
+  two.close()
+  await second()
+  assert.deepEqual([made.samples, feed.viewers], [2, 0])
+})
+
+test('a viewer that reads nothing is cut, and the others go on', async (t) => {
+  const { feed, join, second } = aFeed(t)
+  const [stalled, live] = [join(), join()]
+  await second()
+  stalled.writableLength = 5_000_000
+  await second()
+  assert.equal(feed.viewers, 1)
+  assert.equal(live.written.at(-1), 'id: 3\ndata: {"ok":true}\n\n')
+})
+
+test('a slow sample delays the next one, and a failed one says why', async (t) => {
+  const { made, join, second } = aFeed(t, () => new Promise(() => {}))
+  const viewer = join()
+  await second()
+  assert.equal(made.samples, 1)
+  assert.equal(viewer.written.at(-1), ': waiting\n\n')
+})
+
+test('a sample that fails is an event of its own kind', async (t) => {
+  const { join, second } = aFeed(t, () => {
+    throw new Error('no store')
+  })
+  const viewer = join()
+  await second()
+  assert.equal(viewer.written.at(-1), 'event: failed\ndata: {"message":"no store"}\n\n')
+})
+
+test('a process that ends sends its viewers away with a last sample, and takes no others', async (t) => {
+  const { feed, made, join, second } = aFeed(t)
+  const viewer = join()
+  await second()
+  made.isEnding = true
+  await second()
+  assert.match(String(viewer.written.at(-1)), /^id: 3/)
+  assert.equal(feed.viewers, 0)
+  assert.equal(join().status, 503)
+})
+
+test('there is room for twenty', (t) => {
+  const { join } = aFeed(t)
+  const all = Array.from({ length: VIEWERS_MAX + 1 }, join)
+  assert.deepEqual([all.at(-2)?.status, all.at(-1)?.status], [200, 503])
+})
