@@ -12,6 +12,46 @@ export interface KeyEntry {
   readonly routes: ReadonlySet<string> | undefined
 }
 
+/** The keys of a configuration as requests look into them. */
+export type Keys = ReadonlyMap<string, KeyEntry> & Pick<KeyTable, 'names'>
+
+/** Keys by lower-case hex SHA-256, and the tenants that they name: tokens of issuers ask for one of a hundred thousand. */
+export class KeyTable extends Map<string, KeyEntry> {
+  readonly #tenants = new Map<string, number>()
+
+  /** Its members are there only after the constructor, which would add entries before. */
+  static of(entries: Iterable<readonly [string, KeyEntry]>): KeyTable {
+    const table = new KeyTable()
+    for (const [digits, entry] of entries) table.set(digits, entry)
+    return table
+  }
+
+  override set(digits: string, entry: KeyEntry): this {
+    this.delete(digits)
+    const { tenant } = entry.record
+    this.#tenants.set(tenant, (this.#tenants.get(tenant) ?? 0) + 1)
+    return super.set(digits, entry)
+  }
+
+  override delete(digits: string): boolean {
+    const tenant = this.get(digits)?.record.tenant
+    if (tenant === undefined) return false
+    const others = (this.#tenants.get(tenant) ?? 1) - 1
+    if (others === 0) this.#tenants.delete(tenant)
+    else this.#tenants.set(tenant, others)
+    return super.delete(digits)
+  }
+
+  override clear(): void {
+    this.#tenants.clear()
+    super.clear()
+  }
+
+  names(tenant: string): boolean {
+    return this.#tenants.has(tenant)
+  }
+}
+
 export function keyOf(record: ApiKeyRecord): KeyEntry {
   return Object.freeze({
     record,

@@ -10,7 +10,7 @@ import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
-import { type KeyEntry, keyOf } from './key-entry.ts'
+import { type Keys, KeyTable, keyOf } from './key-entry.ts'
 import { ModelNames } from './model-names.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from './schema/index.ts'
 import { keepaliveSeconds } from './schema/listener.ts'
@@ -91,7 +91,7 @@ export interface Snapshot {
   /** Route by every name a client may send: routes first, then aliases. */
   readonly models: ModelNames<Route>
   /** By lower-case hex SHA-256 of the whole key. */
-  readonly keys: ReadonlyMap<string, KeyEntry>
+  readonly keys: Keys
   readonly limits: Limits
   /** How long an idle connection of a client is kept. */
   readonly keepaliveMs: number
@@ -102,7 +102,7 @@ export interface Delivered {
   /** SHA-256 of the user's text, hex: the same in every pod, although their secrets may differ. */
   readonly hash: string
   /** The keys of a separate document. They change in place: a revocation waits for no configuration. */
-  readonly keys: ReadonlyMap<string, KeyEntry>
+  readonly keys: Keys
   /** Upstreams that cannot be used, and why. */
   readonly disabled: ReadonlyMap<string, string>
 }
@@ -133,7 +133,7 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
     keepaliveMs: keepaliveSeconds(section.gateway, delivered === undefined ? 'file' : 'pod') * 1000,
     keys:
       delivered?.keys ??
-      new Map(
+      KeyTable.of(
         section.api_keys.map((record) => [record.hash.slice('sha256:'.length), keyOf(record)]),
       ),
   })

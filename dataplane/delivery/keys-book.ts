@@ -2,7 +2,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { type PointedProblem, pointerOf } from '../config/judgement/pointer.ts'
-import { type KeyEntry, keyOf } from '../config/key-entry.ts'
+import { type KeyEntry, KeyTable, keyOf } from '../config/key-entry.ts'
 import { ApiKey, SCOPES } from '../config/schema/keys.ts'
 import { isRecord } from '../json/values.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'
@@ -19,7 +19,7 @@ interface Known {
 
 export class KeysBook {
   /** By lower-case hex SHA-256 of the whole key: what every configuration's snapshot holds. */
-  readonly entries = new Map<string, KeyEntry>()
+  readonly entries = new KeyTable()
   readonly #known = new Map<string, Known>()
   /** Until the next change. */
   #hashes: { readonly hash: string; readonly legacyHash: string } | undefined

@@ -18,7 +18,7 @@ import {
 } from '../config/judgement/problems.ts'
 import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { Keys } from '../config/key-entry.ts'
 import { type Loaded, referencesFrom } from '../config/load.ts'
 import type { Section } from '../config/schema/index.ts'
 import { GatewayConfig } from '../config/schema/index.ts'
@@ -54,7 +54,7 @@ export interface PayloadContext {
   readonly name: string
   readonly host: Host
   /** Live: the keys are a separate document. */
-  readonly keys: ReadonlyMap<string, KeyEntry>
+  readonly keys: Keys
 }
 
 /** A pod's keys come signed on their own, its file system is read-only, and nothing is beside the document. */

@@ -11,7 +11,5 @@ export function* knownTenants({ limits, keys }: Naming): Generator<string> {
 
 export function knowsTenant(tenant: string, naming: Naming): boolean {
   const { limits, keys } = naming
-  return (
-    limits.rules.named.has(tenant) || keys.values().some(({ record }) => record.tenant === tenant)
-  )
+  return limits.rules.named.has(tenant) || keys.names(tenant)
 }

@@ -29,6 +29,27 @@ const BARE = ['bare']
 
 for (const helm of HELMS) {
   test(`${helm} finds nothing to complain of in the chart, whatever the values`, async () => {
+    test('every image of the chart comes from the registry that global.imageRegistry names', async () => {
+      const values = [
+        '--set',
+        'global.imageRegistry=mirror.example:5000/proxy,redis.embedded.enabled=true',
+      ]
+      for (const set of VALUE_SETS) {
+        const text = await renderText(set, 'helm', values)
+        const images = [...text.matchAll(/^\s*(?:- )?image: "?([^"\s]+)"?$/gm)].map(
+          ([, image]) => image,
+        )
+        const [, dataPlane] = /GW_DATA_PLANE_IMAGE\s+value: "([^"]+)"/.exec(text) ?? []
+        assert.ok(images.length > 0, set)
+        for (const image of [...images, dataPlane])
+          assert.match(
+            image ?? '',
+            /^mirror\.example:5000\/proxy\/(gw|gw-data|library\/redis)[:@]/,
+            set,
+          )
+      }
+    })
+
     for (const set of VALUE_SETS) {
       const { status, stdout } = await runHelm(helm, [
         'lint',

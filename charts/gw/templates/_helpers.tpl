@@ -40,13 +40,37 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "gw.image" -}}
+{{- $named := "" -}}
 {{- with .Values.image -}}
-{{- if .digest -}}
-{{ printf "%s@%s" .repository .digest }}
+{{- $named = ternary (printf "%s@%s" .repository .digest) (printf "%s:%s" .repository (default $.Chart.AppVersion .tag)) (ne .digest "") -}}
+{{- end -}}
+{{ include "gw.mirrored" (list . $named) }}
+{{- end -}}
+
+{{- define "gw.dataPlaneImage" -}}
+{{- with .Values.dataPlane.image }}{{ include "gw.mirrored" (list $ .) }}{{ else }}{{ include "gw.image" . }}{{ end -}}
+{{- end -}}
+
+{{/* An image at the registry that global.imageRegistry names, in place of the written one. */}}
+{{- define "gw.mirrored" -}}
+{{- $root := first . -}}
+{{- $image := last . -}}
+{{- $parts := splitList "/" $image -}}
+{{- $host := first $parts -}}
+{{- $isHost := and (gt (len $parts) 1) (or (contains "." $host) (contains ":" $host) (eq $host "localhost")) -}}
+{{- with $root.Values.global.imageRegistry -}}
+{{ printf "%s/%s" (trimSuffix "/" .) (join "/" (ternary (rest $parts) $parts $isHost)) }}
 {{- else -}}
-{{ printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{ $image }}
 {{- end -}}
 {{- end -}}
+
+{{- define "gw.pullSecrets" -}}
+{{- $all := list -}}
+{{- range concat (.Values.global.imagePullSecrets | default list) .Values.imagePullSecrets -}}
+{{- $all = append $all (ternary (dict "name" .) . (kindIs "string" .)) -}}
+{{- end -}}
+{{- with uniq $all }}{{ toJson . }}{{ end -}}
 {{- end -}}
 
 {{/* Not empty on OpenShift, which gives each namespace a range of users and refuses pods that name another one. */}}

@@ -37,9 +37,8 @@ spec:
       terminationGracePeriodSeconds: 10
       securityContext:
         {{- include "gw.podSecurity" $root | nindent 8 }}
-      {{- with $root.Values.imagePullSecrets }}
-      imagePullSecrets:
-        {{- toYaml . | nindent 8 }}
+      {{- with include "gw.pullSecrets" $root }}
+      imagePullSecrets: {{ . }}
       {{- end }}
       containers:
         - name: simulator

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pointerOf } from '../../../dataplane/config/judgement/pointer.ts'
+import { KeyTable } from '../../../dataplane/config/key-entry.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
 import { loadPayload } from '../../../dataplane/delivery/payload.ts'
 import { hashOf } from '../../../dataplane/delivery/signed.ts'
@@ -42,7 +43,7 @@ function aPayload(gw: Fields = {}, upstream: Fields = {}): Record<string, unknow
 }
 
 function load(payload: Record<string, unknown>, env = {}) {
-  return loadPayload(payload, { name: 'configuration 1', host: aHost(env), keys: new Map() })
+  return loadPayload(payload, { name: 'configuration 1', host: aHost(env), keys: new KeyTable() })
 }
 
 test('a payload that is right has a configuration, its hash, and the files it refers to', () => {

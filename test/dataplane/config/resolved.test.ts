@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
+import { KeyTable } from '../../../dataplane/config/key-entry.ts'
 import { effectiveSection } from '../../../dataplane/config/shown/effective.ts'
 import { printResolved } from '../../../dataplane/config/shown/resolved.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
@@ -105,7 +106,7 @@ test('a pod keeps idle connections for longer than any load balancer', () => {
   assert.ok(configuration)
   assert.equal(effectiveSection(configuration.gw, 'file').gateway.keepalive_seconds, 75)
   assert.equal(effectiveSection(configuration.gw, 'pod').gateway.keepalive_seconds, 3700)
-  const delivered = { hash: 'h', keys: new Map(), disabled: new Map() }
+  const delivered = { hash: 'h', keys: new KeyTable(), disabled: new Map() }
   assert.equal(compile(configuration).keepaliveMs, 75_000)
   assert.equal(compile(configuration, delivered).keepaliveMs, 3_700_000)
 })
