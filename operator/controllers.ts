@@ -8,6 +8,7 @@ import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
 import { CLUSTER_NETWORK, type PodNetwork } from './delivery/targets.ts'
 import { Discovery } from './discovery.ts'
+import { EndpointsKeeper } from './endpoints/endpoints-keeper.ts'
 import { feed } from './feed.ts'
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
@@ -99,11 +100,13 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     onError: (error) => options.log.event('error', 'signing_key', messageOf(error)),
   })
   const pusher = makePusher(options, parts.transport, (gateway) => gateways.add(gateway))
+  const endpoints = makeEndpoints(options, parts, signing)
   const gatewayReconciler = new GatewayReconciler({
     ...writersOf(options, { ...parts, signing, events }),
     world,
     compilations,
     pusher,
+    endpoints,
     owners: new PodOwners(api),
     random: Math.random,
     release: options.release,
@@ -140,6 +143,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
       discovery.stop()
       await Promise.all([gateways.stop(), keys.stop(), policies.stop()])
       pusher.close()
+      endpoints.stop()
     },
   }
 }
@@ -223,6 +227,22 @@ function makePusher(
       telemetry.pushSeconds.observe({ document }, seconds)
     },
     ...(timings?.pusher && { timings: timings.pusher }),
+  })
+}
+
+function makeEndpoints(
+  { telemetry, log }: ControllerOptions,
+  { api, transport }: ControllerParts,
+  signing: SigningKeeper,
+): EndpointsKeeper {
+  return new EndpointsKeeper({
+    ...{ api, transport, random: Math.random, wallClock: Date.now },
+    signingKeys: () => signing.keys,
+    onError: (message) => log.event('warn', 'endpoints', message),
+    onPush(result, seconds) {
+      telemetry.pushes.inc({ document: 'endpoints', result })
+      telemetry.pushSeconds.observe({ document: 'endpoints' }, seconds)
+    },
   })
 }
 

@@ -6,6 +6,7 @@ import { gunzip } from 'node:zlib'
 import {
   BUNDLE_FILES,
   CONFIGURATION_BYTES_MAX,
+  ENDPOINTS_BYTES_MAX,
   KEYS_BYTES_MAX,
   KEYS_UNPACKED_BYTES_MAX,
   type Trust,
@@ -15,6 +16,13 @@ import {
 const unzip = promisify(gunzip)
 const PUBLIC_KEYS_MAX = 32
 const PEM_BYTES_MAX = 16_384
+
+const BYTES_MAX: Readonly<Record<keyof typeof BUNDLE_FILES, number>> = {
+  desired: CONFIGURATION_BYTES_MAX,
+  lastKnownGood: CONFIGURATION_BYTES_MAX,
+  keys: KEYS_BYTES_MAX,
+  endpoints: ENDPOINTS_BYTES_MAX,
+}
 
 export type BundlePart = keyof typeof BUNDLE_FILES
 
@@ -30,7 +38,7 @@ export async function readMounted(folder: string, part: BundlePart): Promise<Mou
   const file = fileOfPart(folder, part)
   let bytes: Buffer | undefined
   try {
-    bytes = readBounded(file, part === 'keys' ? KEYS_BYTES_MAX : CONFIGURATION_BYTES_MAX)
+    bytes = readBounded(file, BYTES_MAX[part])
     if (bytes === undefined) return undefined
     if (part === 'keys') bytes = await unpack(bytes, KEYS_UNPACKED_BYTES_MAX)
     return { envelope: JSON.parse(bytes.toString()) }

@@ -1,4 +1,5 @@
 /** The shape of a proven document. Members that this release does not know are let through: the signer may be newer. */
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 const sequence = () => z.int().min(1).max(Number.MAX_SAFE_INTEGER)
@@ -45,6 +46,30 @@ const KeyChanges = z.object({
   }),
 })
 
+/** Bounds of numbers are judged later, with words. */
+const Endpoints = z.object({
+  kind: z.literal('Endpoints'),
+  gateway,
+  sequence: sequence(),
+  upstreams: z
+    .array(
+      z.object({
+        name: z.string().min(1).max(253),
+        endpoints: z
+          .array(
+            z.object({
+              id: z.string().min(1).max(128),
+              address: z.string().refine((text) => isIP(text) !== 0, 'must be an address'),
+              port: z.int().min(1).max(65_535),
+            }),
+          )
+          .max(RECORDS_MAX),
+      }),
+    )
+    .max(RECORDS_MAX),
+})
+
+export type ReadEndpoints = z.output<typeof Endpoints>
 export type ReadConfiguration = z.output<typeof Configuration>
 export type ReadKeys = z.output<typeof Keys> | z.output<typeof KeyChanges>
 
@@ -57,6 +82,10 @@ export function readConfigurationDocument(value: unknown): Read<ReadConfiguratio
 export function readKeysDocument(value: unknown): Read<ReadKeys> {
   const isChange = typeof value === 'object' && value !== null && 'changes' in value
   return isChange ? read(KeyChanges, value) : read(Keys, value)
+}
+
+export function readEndpointsDocument(value: unknown): Read<ReadEndpoints> {
+  return read(Endpoints, value)
 }
 
 function read<T>(schema: z.ZodType<T>, value: unknown): Read<T> {

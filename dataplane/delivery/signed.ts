@@ -1,4 +1,4 @@
-/** The two documents that an operator signs and a pod checks: the configuration and the keys. */
+/** The documents that an operator signs and a pod checks: the configuration, the keys, and endpoints of upstreams. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -15,12 +15,14 @@ export const PUSH_PORT = 9092
 export const CONFIGURATION_BYTES_MAX = 4_194_304
 export const KEYS_BYTES_MAX = 4_194_304
 export const KEYS_UNPACKED_BYTES_MAX = 33_554_432
+export const ENDPOINTS_BYTES_MAX = 1_048_576
 
 /** Names in the mounted folder. The keys are gzipped. */
 export const BUNDLE_FILES = {
   desired: 'config.json',
   lastKnownGood: 'lkg-config.json',
   keys: 'keys.json.gz',
+  endpoints: 'endpoints.json',
 } as const
 
 /** Deeper trees are refused: the functions that walk them recurse. */
@@ -86,7 +88,27 @@ export interface KeyChangesDocument {
   }
 }
 
-export type SignedDocument = ConfigurationDocument | KeysDocument | KeyChangesDocument
+/** The endpoints of every upstream that has pods, whole. */
+export interface EndpointsDocument {
+  readonly kind: 'Endpoints'
+  readonly gateway: GatewayIdentity
+  readonly sequence: number
+  readonly upstreams: readonly {
+    readonly name: string
+    readonly endpoints: readonly {
+      /** The pod's uid and the port: a new pod at an old address is another endpoint. */
+      readonly id: string
+      readonly address: string
+      readonly port: number
+    }[]
+  }[]
+}
+
+export type SignedDocument =
+  | ConfigurationDocument
+  | KeysDocument
+  | KeyChangesDocument
+  | EndpointsDocument
 
 export interface Envelope {
   /** Canonical JSON. */

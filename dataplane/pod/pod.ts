@@ -12,11 +12,17 @@ import {
   readTrust,
 } from '../delivery/bundle.ts'
 import { judgeProof } from '../delivery/push-proof.ts'
-import { readConfigurationDocument, readKeysDocument } from '../delivery/signed-shape.ts'
+import {
+  readConfigurationDocument,
+  readEndpointsDocument,
+  readKeysDocument,
+} from '../delivery/signed-shape.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Activation } from '../process/activation.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { type Origin, PodConfiguration } from './pod-configuration.ts'
+import { PodEndpoints } from './pod-endpoints.ts'
 import { PodKeys } from './pod-keys.ts'
 import { type PodResponse, prove, refuseProof } from './proof.ts'
 
@@ -39,6 +45,7 @@ export interface PodOptions {
 export class Pod {
   readonly #options: PodOptions
   readonly #keys = new PodKeys()
+  readonly #endpoints = new PodEndpoints()
   readonly #configuration: PodConfiguration
   readonly #seen = new Map<string, string>()
   #log: Log
@@ -119,6 +126,20 @@ export class Pod {
     return answer
   }
 
+  /** Where the gateway's upstreams find what was sent. */
+  get pushedEndpoints(): PushedEndpoints {
+    return this.#endpoints.pushed
+  }
+
+  /** Taken at once: they judge nothing and name no file. */
+  takeEndpoints(envelope: unknown, origin: 'mounted' | 'push' = 'push'): PodResponse {
+    const proven = prove(envelope, { ...this.#options, read: readEndpointsDocument })
+    if ('refusal' in proven) return this.#refused('endpoints', proven.refusal)
+    const answer = this.#endpoints.take(proven.document, proven.documentHash)
+    const isUsual = answer.status === 200 || (answer.status === 409 && origin === 'mounted')
+    return isUsual ? answer : this.#refused('endpoints', answer)
+  }
+
   get isReady(): boolean {
     return this.#gateway !== undefined && this.hasKeys && !this.#gateway.draining
   }
@@ -138,6 +159,7 @@ export class Pod {
         ...(this.#mountFault !== undefined && { mountFault: this.#mountFault }),
       },
       keys: this.#keys.status(),
+      endpoints: this.#endpoints.status(),
       unresolved,
       ignored,
       waitsForStart: this.#activation?.waitsForStart ?? [],
@@ -163,6 +185,7 @@ export class Pod {
   }
 
   async #takeChanged(): Promise<void> {
+    if (this.#partChanged('endpoints')) await this.#takeMounted('endpoints')
     if (this.#partChanged('keys')) await this.#takeMounted('keys')
     if (this.#partChanged('desired')) await this.#takeMounted('desired')
     const isNewLast = this.#partChanged('lastKnownGood')
@@ -177,12 +200,13 @@ export class Pod {
     const mounted = await readMounted(this.#options.bundleFolder, part)
     if (mounted === undefined) return
     if ('fault' in mounted) {
-      if (part !== 'keys') this.#mountFault = mounted.fault
+      if (part !== 'keys' && part !== 'endpoints') this.#mountFault = mounted.fault
       this.#log.event('error', 'config_reload', `${mounted.fault}.`)
       return
     }
     const origin = part === 'desired' ? 'desired' : 'last_known_good'
     if (part === 'keys') await this.takeKeys(mounted.envelope, 'mounted')
+    else if (part === 'endpoints') this.takeEndpoints(mounted.envelope, 'mounted')
     else await this.takeConfiguration(mounted.envelope, origin)
   }
 

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { unpack } from '../delivery/bundle.ts'
 import {
   CONFIGURATION_BYTES_MAX,
+  ENDPOINTS_BYTES_MAX,
   KEYS_BYTES_MAX,
   KEYS_UNPACKED_BYTES_MAX,
 } from '../delivery/signed.ts'
@@ -54,6 +55,13 @@ export const PUSH_ROUTES: readonly Route[] = [
     run: (pod, envelope) => pod.takeKeys(envelope, 'push'),
   },
   {
+    method: 'PUT',
+    path: '/endpoints',
+    summary: 'Takes the signed endpoints of upstreams with `endpoints: pods`, whole.',
+    bound: { bytesMax: ENDPOINTS_BYTES_MAX, unpackedBytesMax: ENDPOINTS_BYTES_MAX },
+    run: (pod, envelope) => pod.takeEndpoints(envelope),
+  },
+  {
     method: 'GET',
     path: '/config/status',
     summary:
@@ -79,7 +87,13 @@ export const PUSH_ROUTES: readonly Route[] = [
 
 type PushedTo = Pick<
   Pod,
-  'takeConfiguration' | 'takeKeys' | 'status' | 'isReady' | 'judgeProof' | 'noteMistake'
+  | 'takeConfiguration'
+  | 'takeKeys'
+  | 'takeEndpoints'
+  | 'status'
+  | 'isReady'
+  | 'judgeProof'
+  | 'noteMistake'
 >
 
 /** `listen` it; documents are plain JSON or gzip, and need no key, for they are signed. */

@@ -75,7 +75,8 @@ export async function runPod(
       return () => pod.close()
     }
     const name = `bundle ${bundleFolder}`
-    code = await serve({ name, loaded, isPod: true, follow }, env, ending)
+    const { pushedEndpoints } = pod
+    code = await serve({ name, loaded, isPod: true, follow, pushedEndpoints }, env, ending)
   }
   pod.close()
   await close(push, push)

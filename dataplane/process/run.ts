@@ -31,6 +31,7 @@ import { Objectives, type SloBreach } from '../telemetry/slo.ts'
 import { Traces } from '../telemetry/traces.ts'
 import { postThrough } from '../upstream/connection/post.ts'
 import { secureContextOf } from '../upstream/connection/secure-context.ts'
+import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { Targets } from '../upstream/target/targets.ts'
 import { UsageBook } from '../usage/book.ts'
 import { Activation } from './activation.ts'
@@ -63,19 +64,21 @@ export interface Source {
   readonly loaded: Loaded
   /** Pods are reached from other machines, and their admin API through the API server. */
   readonly isPod?: boolean
+  /** The endpoints that an operator sends. */
+  readonly pushedEndpoints?: PushedEndpoints
   /** Called once the gateway serves. Returns a function that ends what it began. */
   follow(gateway: Gateway, activation: Activation): () => void
 }
 
 /** Serves until it is to end. Resolves with the exit code. */
 export async function serve(
-  { name, loaded, isPod = false, follow }: Source,
+  { name, loaded, isPod = false, follow, pushedEndpoints: pushed }: Source,
   env: Environment,
   ending: Promise<void>,
 ): Promise<number> {
   if (loaded.configuration === undefined) return 1
   const snapshot = compile(loaded.configuration, loaded.delivered)
-  const made = await tryToCreate(snapshot, env)
+  const made = await unlessUnusable(createGateway(snapshot, env, pushed))
   if (made === undefined) return 1
   const { gateway, targets, opened } = made
   const activation = new Activation(gateway, targets, loaded)
@@ -161,9 +164,9 @@ interface Made {
   readonly opened: OpenStore
 }
 
-async function tryToCreate(snapshot: Snapshot, env: Environment): Promise<Made | undefined> {
+async function unlessUnusable(creating: Promise<Made>): Promise<Made | undefined> {
   try {
-    return await createGateway(snapshot, env)
+    return await creating
   } catch (error) {
     if (!(error instanceof StateError)) throw error
     complain(error.message)
@@ -172,7 +175,11 @@ async function tryToCreate(snapshot: Snapshot, env: Environment): Promise<Made |
 }
 
 /** Throws StateError when `state_dir` cannot be used. */
-async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made> {
+async function createGateway(
+  snapshot: Snapshot,
+  env: Environment,
+  pushed: PushedEndpoints | undefined,
+): Promise<Made> {
   const clock = systemClock
   const random = Math.random
   const metrics = createMetrics()
@@ -214,7 +221,7 @@ async function createGateway(snapshot: Snapshot, env: Environment): Promise<Made
   deadlines.add(leases)
   deadlines.add(webhook)
   deadlines.add(objectives)
-  const targets = new Targets({ clock, random, metrics, log, readText, env })
+  const targets = new Targets({ clock, random, metrics, log, readText, env, pushed })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     env,

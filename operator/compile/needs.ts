@@ -4,6 +4,7 @@ import { splitReferences } from '../../dataplane/config/document/reference-synta
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { type Destinations, destinationsOf } from './destinations.ts'
+import { type ServiceUpstream, serviceUpstreamsOf } from './service-upstreams.ts'
 
 export interface PodPorts {
   readonly listen: number
@@ -23,6 +24,8 @@ export interface Needs {
   /** Hash of what says where counters are kept. */
   readonly store: string
   readonly destinations: Destinations
+  /** Upstreams that want the pods of a Service; absent where there are none. */
+  readonly services?: readonly ServiceUpstream[]
   /** As written: the longest time of a request bounds how long a pod may take to end. */
   readonly requestTimeoutSeconds?: number
 }
@@ -46,10 +49,12 @@ export function needsOf({ gw }: Payload): Needs {
     const value = valueBelow(gw, 'gateway', member)
     return typeof value === 'number' ? value : absent
   }
+  const services = serviceUpstreamsOf(gw)
   const timeout = valueBelow(gw, 'gateway', 'request_timeout_seconds')
   return {
     ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
     destinations: destinationsOf(gw),
+    ...(services.length > 0 && { services }),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
     store: hashOf(
@@ -81,8 +86,10 @@ export function joinNeeds(desired: Needs, lastKnownGood: Needs | undefined): Nee
   if (lastKnownGood === undefined) return desired
   const union = (one: readonly string[], other: readonly string[]) =>
     [...new Set([...one, ...other])].sort()
+  const services = [...(desired.services ?? []), ...(lastKnownGood.services ?? [])]
   return {
     ...desired,
+    ...(services.length > 0 && { services }),
     secrets: union(desired.secrets, lastKnownGood.secrets),
     variables: union(desired.variables, lastKnownGood.variables),
     destinations: {

@@ -26,7 +26,7 @@ export const PENDING: LaneState = { state: 'pending' }
 
 interface LaneOptions {
   readonly random: () => number
-  readonly timings: LinkTimings
+  readonly timings: Pick<LinkTimings, 'backoffMs' | 'backoffMsMax'>
   attempt(): Promise<LaneState>
   /** The state has changed, or may have. */
   onChange(): void

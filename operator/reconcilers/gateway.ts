@@ -10,6 +10,7 @@ import type { Pusher } from '../delivery/pusher.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
 import { type PodNetwork, targetsOf } from '../delivery/targets.ts'
 import type { Platform } from '../discovery.ts'
+import type { EndpointsKeeper } from '../endpoints/endpoints-keeper.ts'
 import { type KubeObject, keyOf, splitKey } from '../kube/objects.ts'
 import type { ReconcileResult } from '../kube/queue.ts'
 import { messageOf } from '../log.ts'
@@ -29,6 +30,7 @@ export interface GatewayOptions {
   readonly status: StatusReconciler
   readonly mounts: MountKeeper
   readonly pusher: Pusher
+  readonly endpoints: EndpointsKeeper
   readonly owners: PodOwners
   readonly signingKeys: () => SigningKeys
   readonly release: Release
@@ -118,10 +120,11 @@ export class GatewayReconciler {
   }
 
   async #program(gateway: KubeObject, { configuration, keys }: Stored): Promise<void> {
-    const { pusher, network } = this.#options
+    const { pusher, endpoints, network } = this.#options
     const key = keyOf(gateway)
     const targets = targetsOf(await this.#podsOf(gateway), network.originOf)
     pusher.program(key, targets, { configuration, keys })
+    endpoints.program(gateway, targets, configuration?.needs.services)
   }
 
   async #shape(gateway: KubeObject, compiled: Compiled, stored: Stored): Promise<Workload> {
@@ -219,6 +222,7 @@ export class GatewayReconciler {
     const { pusher, status, mounts, workload, config, compilations, onCompiled, owners } =
       this.#options
     pusher.forget(key)
+    this.#options.endpoints.forget(key)
     owners.forget(key)
     status.forget(key)
     mounts.forget(key)

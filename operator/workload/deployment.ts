@@ -194,6 +194,14 @@ function volumesOf({ gateway, needs, spec }: WorkloadSettings) {
             { key: 'keys.json.gz', path: 'keys.json.gz' },
           ]),
           configMap(names.lastKnownGood(name), [{ key: 'config.json', path: 'lkg-config.json' }]),
+          // Only where an upstream asks for pods, so that no other gateway rolls for it.
+          ...(needs.services === undefined
+            ? []
+            : [
+                configMap(names.endpoints(name), [
+                  { key: 'endpoints.json', path: 'endpoints.json' },
+                ]),
+              ]),
         ],
       },
     },

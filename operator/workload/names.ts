@@ -22,6 +22,7 @@ export const MOUNTS_ANNOTATION = 'inference.gw/mounts-renewed-at'
 export const names = {
   config: (gateway: string) => `${gateway}-config`,
   lastKnownGood: (gateway: string) => `${gateway}-lkg`,
+  endpoints: (gateway: string) => `${gateway}-endpoints`,
   trust: (gateway: string) => `${gateway}-trust`,
   metrics: (gateway: string) => `${gateway}-metrics`,
 } as const

@@ -24,6 +24,7 @@ function aPod(taken: unknown[] = []) {
   return {
     taken,
     takeConfiguration: take,
+    takeEndpoints: () => ({ status: 200, body: {} }),
     takeKeys: take,
     // The port passes it on as it is.
     status: () => ({ ready: true }) as never,

@@ -119,10 +119,12 @@ export function signed({ signer }: Mounts, document: SignedDocument): Envelope {
   return sign(document, signer.privateKey)
 }
 
+type PushPath = '/config' | '/keys' | '/endpoints'
+
 /** The headers with which an operator sends these bytes. */
 export function proofFor(
   { signer: { privateKey } }: Mounts,
-  path: '/config' | '/keys',
+  path: PushPath,
   body: string | Buffer,
 ): Readonly<Record<string, string>> {
   const keyId = keyIdOf(createPublicKey(privateKey))
@@ -130,7 +132,7 @@ export function proofFor(
 }
 
 /** The same as the head of a request that is written by hand. */
-export function headFor(mounts: Mounts, path: '/config' | '/keys', body: string): string {
+export function headFor(mounts: Mounts, path: PushPath, body: string): string {
   const proof = Object.entries(proofFor(mounts, path, body))
   const lines = proof.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   return `PUT ${path} HTTP/1.1\r\nHost: pod\r\n${lines}Content-Length: ${body.length}\r\n\r\n`
@@ -139,13 +141,19 @@ export function headFor(mounts: Mounts, path: '/config' | '/keys', body: string)
 /** Writes a file of the bundle by renaming, so that it is never seen half. */
 export async function mountBundle(
   mounts: Mounts,
-  file: 'config.json' | 'lkg-config.json' | 'keys.json.gz',
+  file: 'config.json' | 'lkg-config.json' | 'keys.json.gz' | 'endpoints.json',
   content: Envelope | string,
 ): Promise<void> {
   const text = typeof content === 'string' ? content : JSON.stringify(content)
   const path = join(mounts.bundle, file)
   await writeFile(`${path}.new`, file.endsWith('.gz') ? gzipSync(text) : text)
   await rename(`${path}.new`, path)
+}
+
+const PATHS: Readonly<Record<SignedDocument['kind'], PushPath>> = {
+  Configuration: '/config',
+  Keys: '/keys',
+  Endpoints: '/endpoints',
 }
 
 export interface Pushed {
@@ -164,7 +172,7 @@ export class PodProcess extends Front {
   }
 
   async put(
-    path: '/config' | '/keys',
+    path: PushPath,
     content: Envelope | string | Buffer,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Pushed> {
@@ -176,8 +184,7 @@ export class PodProcess extends Front {
 
   /** Signs and pushes. */
   async push(document: SignedDocument): Promise<Pushed> {
-    const path = document.kind === 'Configuration' ? '/config' : '/keys'
-    return await this.put(path, signed(this.mounts, document))
+    return await this.put(PATHS[document.kind], signed(this.mounts, document))
   }
 
   async status() {

@@ -8,15 +8,22 @@ import { failureOf } from '../../upstream/connection/connection-failures.ts'
 import { probe } from '../../upstream/target/probe.ts'
 import type { Step } from './trial.ts'
 
+interface Place {
+  readonly address: string
+  readonly port: number
+}
+
 const PROBE_MS_MAX = 5000
 const ADDRESSES_MAX = 64
 
-/** undefined where the upstream has its name alone. */
+/** `sent`: those that an operator has sent. undefined where the upstream has its name alone. */
 export async function tryEndpoints(
   settings: UpstreamSettings,
   section: Section,
+  sent: readonly Place[] = [],
 ): Promise<Step | undefined> {
-  if (settings.section.endpoints !== 'dns') return undefined
+  const { endpoints = 'url' } = settings.section
+  if (endpoints === 'url') return undefined
   const startedAt = performance.now()
   const { hostname, port: written, protocol } = new URL(settings.origin)
   const name = hostname.replace(/^\[|\]$/g, '')
@@ -28,17 +35,23 @@ export async function tryEndpoints(
     ms: Math.round(performance.now() - startedAt),
     ...(faults.length > 0 && { failure: { class: 'connect', message: faults.join('; ') } }),
   })
-  const found = await lookup(name, { all: true }).catch((error: Error) => error)
+  const found = endpoints === 'pods' ? sent : await placesOf(name, port)
   if (found instanceof Error) return step(`addresses of ${name}`, [found.message])
-  const addresses = found.map(({ address }) => address).slice(0, ADDRESSES_MAX)
-  const asked = addresses.map((address) => askOne({ address, port }, settings, section))
+  const places = found.slice(0, ADDRESSES_MAX)
+  const asked = places.map((place) => askOne(place, settings, section))
   const faults = (await Promise.all(asked)).filter((fault) => fault !== undefined)
-  return step(`${found.length} addresses of ${name}: ${addresses.join(', ')}`, faults)
+  const addresses = places.map(({ address }) => address).join(', ')
+  return step(`${found.length} addresses of ${name}: ${addresses}`, faults)
+}
+
+async function placesOf(name: string, port: number): Promise<Place[] | Error> {
+  const found = await lookup(name, { all: true }).catch((error: Error) => error)
+  return found instanceof Error ? found : found.map(({ address }) => ({ address, port }))
 }
 
 /** The fault, in words. */
 async function askOne(
-  at: { readonly address: string; readonly port: number },
+  at: Place,
   settings: UpstreamSettings,
   section: Section,
 ): Promise<string | undefined> {

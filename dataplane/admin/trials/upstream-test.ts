@@ -40,13 +40,17 @@ export async function testUpstreams(
   return tests
 }
 
-async function testOf(settings: UpstreamSettings, { active, env }: Gateway): Promise<UpstreamTest> {
+async function testOf(
+  settings: UpstreamSettings,
+  { active, env, embeddings }: Gateway,
+): Promise<UpstreamTest> {
   const { name, provider, origin, basePath, model, disabled } = settings
   const facts = { name, provider: provider.name, endpoint: origin + basePath, model }
   if (disabled !== undefined) return { ...facts, ok: false, disabled, steps: [] }
   const { section } = active.snapshot
   const health = await tryHealth(settings, section)
-  const endpoints = await tryEndpoints(settings, section)
+  const sent = embeddings.upstream(name)?.state.endpoints?.addresses
+  const endpoints = await tryEndpoints(settings, section, sent)
   const fetched = await tryCredential(settings, env)
   const revision = await tryRevision(settings, section)
   const completion =

@@ -83,7 +83,10 @@ const QueueMetrics = z.strictObject({
 /** `timeout_seconds` of a stream, if it is absent. Another answer is silent until it is whole, so it has no such limit. */
 export const FIRST_CONTENT_SECONDS = 30
 
-const ENDPOINTS = ['url', 'dns'] as const
+/** Bounds of one upstream, and of all of a gateway. */
+export const ENDPOINTS_MAX = 256
+export const ENDPOINTS_OF_ALL_MAX = 2000
+const ENDPOINTS = ['url', 'dns', 'pods'] as const
 const BALANCES = ['least', 'affinity'] as const
 
 export const Upstream = z.strictObject({
@@ -96,8 +99,8 @@ export const Upstream = z.strictObject({
     .enum(ENDPOINTS)
     .optional()
     .describe(
-      'Where requests go: url is the endpoint itself; dns is each address of its name, with connections apart. ' +
-        'Default: url.',
+      'Where requests go: url is the endpoint itself; dns is each address of its name, with connections apart; ' +
+        'pods is each ready pod of the Service that it names, as the operator sends them. Default: url.',
     ),
   balance: z
     .enum(BALANCES)

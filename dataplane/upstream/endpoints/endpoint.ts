@@ -6,14 +6,8 @@ import { type Destination, openPool, openRequestPool } from '../connection/clien
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { HealthCheck, healthSettingsOf } from '../target/health.ts'
 import type { Report } from '../target/queue-watch.ts'
+import type { Address } from './address.ts'
 import { hashOf, type Loaded, mixed } from './choice.ts'
-
-export interface Address {
-  /** Another one behind the same address is another endpoint. */
-  readonly id: string
-  readonly address: string
-  readonly port: number
-}
 
 /** After a failure; it doubles with each further one until a request succeeds. */
 const OUT_MS = 1000
@@ -23,6 +17,7 @@ const CRAMMED_SHARE = 0.95
 
 export class Endpoint implements Loaded {
   readonly id: string
+  readonly address: Address
   /** As people read it: `10.0.0.7:8000`. */
   readonly shown: string
   readonly hash: number
@@ -44,6 +39,7 @@ export class Endpoint implements Loaded {
 
   constructor(address: Address, settings: UpstreamSettings, whole: Section, onHealth: () => void) {
     this.id = address.id
+    this.address = address
     const { address: host, port } = address
     this.shown = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     this.hash = mixed(hashOf(address.id))

@@ -1,15 +1,14 @@
 /** The endpoints of one upstream: which there are, which may be asked, and the one that a request gets. */
 import type { Section } from '../../config/schema/index.ts'
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../config/schema/upstreams.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { isDeniedAddress } from '../connection/addresses.ts'
+import type { Address } from './address.ts'
 import { affine, least } from './choice.ts'
-import { type Address, Endpoint } from './endpoint.ts'
+import { Endpoint } from './endpoint.ts'
 import { NameWatch } from './names.ts'
 import { Upkeep } from './upkeep.ts'
 import type { EndpointsWorld } from './world.ts'
-
-export const ENDPOINTS_MAX = 256
-export const ENDPOINTS_OF_ALL_MAX = 2000
 
 /** An endpoint that a request has had; undefined is the name of the upstream. */
 export type Tried = readonly (Endpoint | undefined)[]
@@ -31,6 +30,7 @@ export class Endpoints {
   /** Those that are gone and still have requests. */
   #draining: readonly Endpoint[] = []
   #turn: number
+  #found = 0
   #unhealthy = 0
   /** The moment from which on no failure keeps any of them out. */
   #allInAt = 0
@@ -48,13 +48,21 @@ export class Endpoints {
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
     for (const { upkeep } of this.#members) upkeep.configure(settings, this.#queueMs)
-    if (this.#watch !== undefined || settings.disabled !== undefined) return
+    this.refresh()
+    const isNamed = settings.section.endpoints === 'dns'
+    if (!isNamed || this.#watch !== undefined || settings.disabled !== undefined) return
     const { hostname, port: written, protocol } = new URL(settings.origin)
     const port = Number(written || (protocol === 'https:' ? 443 : 80))
     const addressed = (address: string) => ({ id: `${address} ${port}`, address, port })
     this.#watch = new NameWatch(hostname.replace(/^\[|\]$/g, ''), this.#world, (addresses) =>
       this.set(addresses.map(addressed)),
     )
+  }
+
+  /** Takes what the operator has sent, where it is the one who knows. */
+  refresh(): void {
+    if (this.#settings.section.endpoints !== 'pods') return
+    this.set(this.#world.pushed?.of(this.#name) ?? [])
   }
 
   /** How often reports are asked for; undefined: not at all. */
@@ -68,10 +76,11 @@ export class Endpoints {
   set(addresses: readonly Address[]): void {
     if (this.#isOver) return
     const { census } = this.#world
-    const allowed = addresses.filter(({ address }) => !isDeniedAddress(address))
+    const byId = new Map(addresses.map((one) => [one.id, one]))
+    const allowed = [...byId.values()].filter(({ address }) => !isDeniedAddress(address))
     const free = ENDPOINTS_OF_ALL_MAX - census.count + this.#all.length
     const taken = allowed.slice(0, Math.min(ENDPOINTS_MAX, free))
-    this.#tell(addresses.length, taken.length)
+    this.#tell(byId.size, taken.length)
     const known = new Map(this.#members.map((one) => [one.endpoint.id, one]))
     const members = taken.map((address) => known.get(address.id) ?? this.#open(address))
     const staying = new Set(members)
@@ -137,6 +146,10 @@ export class Endpoints {
     if (known.length === 0) return undefined
     const sum = known.reduce((total, queue) => total + queue, 0)
     return Math.round((sum * this.#all.length) / known.length)
+  }
+
+  get addresses(): readonly Address[] {
+    return this.#all.map(({ address }) => address)
   }
 
   /** As the status shows them. */
@@ -212,6 +225,8 @@ export class Endpoints {
 
   #tell(found: number, taken: number): void {
     const { log } = this.#world
+    if (found === this.#found) return
+    this.#found = found
     const fields = { upstream: this.#name, found, taken }
     if (taken === found)
       log.event('info', 'endpoints', `Upstream "${this.#name}" has ${found} endpoints.`, fields)

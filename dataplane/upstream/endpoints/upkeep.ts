@@ -55,7 +55,8 @@ export class Upkeep implements Reporter {
 
   #probe(): void {
     const { section, healthPath } = this.#settings
-    if (healthPath === undefined) {
+    // Kubernetes probes its pods, and lists those that are ready.
+    if (healthPath === undefined || section.endpoints === 'pods') {
       this.#prober?.stop()
       this.#prober = undefined
       this.#endpoint.health.forget()

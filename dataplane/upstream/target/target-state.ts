@@ -15,6 +15,7 @@ import { proxyFor } from '../connection/egress-proxy.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
 import { Endpoints } from '../endpoints/endpoints.ts'
+import type { PushedEndpoints } from '../endpoints/pushed.ts'
 import type { EndpointsWorld } from '../endpoints/world.ts'
 import { Breaker, type BreakerState, breakerSettingsOf } from './breaker.ts'
 import { HealthCheck, type HealthState, healthSettingsOf, Prober, probeMsOf } from './health.ts'
@@ -35,6 +36,8 @@ export interface World {
   readonly env: Environment
   /** How names become addresses; absent: as the system does it. */
   readonly resolve?: Resolve
+  /** The endpoints that an operator sends, in a pod. */
+  readonly pushed?: PushedEndpoints | undefined
 }
 
 /** Questions that come with requests have more connections than probes; those of the tokenizer have little time. */

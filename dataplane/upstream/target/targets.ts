@@ -137,6 +137,9 @@ export class Targets {
     const { clock, resolve } = world
     const shared = { reports: new Reports(clock), lookups: new Lookups(resolve), schedule }
     this.#world = { ...world, ...shared, census: { count: 0 } }
+    world.pushed?.follow(() => {
+      for (const { endpoints } of this.#states.values()) endpoints?.refresh()
+    })
     world.metrics.breakerState.collect = () => {
       for (const state of this.#states.values()) state.show()
     }

@@ -46,6 +46,13 @@ const PROVIDERS: Row[] = [
     fix: 'Add endpoints: dns',
   },
   {
+    name: 'pods behind a name outside of the cluster',
+    yaml: upstream('provider: vllm\nendpoint: https://api.example.com/v1\nendpoints: pods # here'),
+    path: 'gw.upstreams[0].endpoints',
+    says: 'not the name of a Service',
+    fix: 'Write http://SERVICE.NAMESPACE.svc:PORT',
+  },
+  {
     name: 'a header that names conversations where the load decides',
     yaml: upstream('provider: openai\nendpoints: dns\nbalance_header: x-chat # here'),
     path: 'gw.upstreams[0].balance_header',

@@ -12,7 +12,7 @@ const balanceHasEndpoints: EndpointCheck = (upstream, path) => {
     .filter((field) => upstream[field] !== undefined)
     .map((field) => {
       const message = 'cannot take effect: the upstream has one endpoint'
-      return refuse([...path, field], message, 'Add endpoints: dns, or remove it.')
+      return refuse([...path, field], message, 'Add endpoints: dns or pods, or remove it.')
     })
 }
 
@@ -39,11 +39,24 @@ const nameHasAddresses: EndpointCheck = ({ endpoints, endpoint }, path) => {
   return [warn([...path, 'endpoints'], message, fix)]
 }
 
+/** A name of one part, `service.namespace`, or the long name of a Service. */
+const SERVICE = /^[a-z0-9-]+(\.[a-z0-9-]+(\.svc(\.[a-z0-9.-]+)?)?)?$/
+
+const podsStandBehindAService: EndpointCheck = ({ endpoints, endpoint }, path) => {
+  if (endpoints !== 'pods' || endpoint?.includes('${')) return []
+  const host = endpoint === undefined ? '' : (URL.parse(endpoint)?.hostname ?? '')
+  if (isIP(host) === 0 && SERVICE.test(host)) return []
+  const message = 'cannot take effect: the endpoint is not the name of a Service'
+  const fix = 'Write http://SERVICE.NAMESPACE.svc:PORT, or endpoints: dns.'
+  return [refuse([...path, 'endpoints'], message, fix)]
+}
+
 const CHECKS: readonly EndpointCheck[] = [
   balanceHasEndpoints,
   headerHasAffinity,
   endpointsAreDialled,
   nameHasAddresses,
+  podsStandBehindAService,
 ]
 
 export const endpointChecks: readonly Check[] = CHECKS.map(

@@ -1,0 +1,54 @@
+/** The endpoints of a pod's upstreams: taken in the order of their sequence, whole, in any state of the configuration. */
+
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../config/schema/upstreams.ts'
+import type { ReadEndpoints } from '../delivery/signed-shape.ts'
+import { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
+import { type PodResponse, refuse } from './proof.ts'
+
+export class PodEndpoints {
+  readonly pushed = new PushedEndpoints()
+  /** 0: none have arrived. */
+  #sequence = 0
+  #hash = ''
+  #count = 0
+
+  take({ sequence, upstreams }: ReadEndpoints, documentHash: string): PodResponse {
+    if (documentHash === this.#hash) return this.#taken()
+    const have = this.#sequence
+    if (sequence <= have) {
+      const reason = sequence === have ? 'sequence_conflict' : 'older_sequence'
+      const message = `Newer endpoints are in force; send a sequence above ${have}.`
+      return refuse(409, reason, message, { have })
+    }
+    const problem = problemOf(upstreams)
+    if (problem !== undefined) return refuse(422, 'invalid', problem)
+    this.#sequence = sequence
+    this.#hash = documentHash
+    this.#count = countOf(upstreams)
+    this.pushed.set(new Map(upstreams.map(({ name, endpoints }) => [name, endpoints])))
+    return this.#taken()
+  }
+
+  status() {
+    return { sequence: this.#sequence, hash: this.#hash || null, count: this.#count }
+  }
+
+  #taken(): PodResponse {
+    return { status: 200, body: this.status() }
+  }
+}
+
+type Lists = ReadEndpoints['upstreams']
+
+function countOf(upstreams: Lists): number {
+  return upstreams.reduce((sum, { endpoints }) => sum + endpoints.length, 0)
+}
+
+function problemOf(upstreams: Lists): string | undefined {
+  const large = upstreams.find(({ endpoints }) => endpoints.length > ENDPOINTS_MAX)
+  if (large !== undefined)
+    return `Upstream "${large.name}" has ${large.endpoints.length} endpoints; ${ENDPOINTS_MAX} are the most.`
+  const count = countOf(upstreams)
+  if (count <= ENDPOINTS_OF_ALL_MAX) return undefined
+  return `There are ${count} endpoints; ${ENDPOINTS_OF_ALL_MAX} are the most of one gateway.`
+}

@@ -1,0 +1,232 @@
+/** The endpoints of one gateway on their way: signed, sent to each of its pods, and stored for pods that start. */
+
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../dataplane/config/schema/upstreams.ts'
+import { proofOf } from '../../dataplane/delivery/push-proof.ts'
+import { type EndpointsDocument, sign } from '../../dataplane/delivery/signed.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import {
+  DocumentLane,
+  type LaneState,
+  type LinkTimings,
+  PENDING,
+  refused,
+} from '../delivery/pod-lane.ts'
+import { jsonOf, number } from '../delivery/pod-reports.ts'
+import type { PodTarget } from '../delivery/pusher.ts'
+import { isBelievable } from '../delivery/sequences.ts'
+import type { SigningKeys } from '../delivery/signing-keys.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
+import type { Transport } from '../kube/transport.ts'
+import { messageOf } from '../log.ts'
+import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
+
+type Lists = EndpointsDocument['upstreams']
+
+export interface EndpointsLaneOptions {
+  readonly api: Pick<ApiClient, 'get' | 'apply'>
+  readonly transport: Pick<Transport, 'call'>
+  readonly random: () => number
+  readonly wallClock: () => number
+  readonly signingKeys: () => SigningKeys
+  readonly onError: (message: string) => void
+  readonly onPush: (result: string, seconds: number) => void
+}
+
+/** Slices change one by one as a Deployment rolls. */
+const MERGE_MS = 100
+const STORE_MS = 10_000
+/** A push that was lost, or a pod that forgot: the same document is sent again. */
+const REPEAT_MS = 30_000
+const DEADLINE_MS = 8000
+const TIMINGS: Pick<LinkTimings, 'backoffMs' | 'backoffMsMax'> = {
+  backoffMs: 250,
+  backoffMsMax: 10_000,
+}
+
+interface Outgoing {
+  readonly sequence: number
+  readonly keyId: string
+  readonly text: string
+  readonly proof: Readonly<Record<string, string>>
+}
+
+export class EndpointsLane {
+  readonly #options: EndpointsLaneOptions
+  readonly #listsNow: () => Lists
+  readonly #closing = new AbortController()
+  readonly #pods = new Map<string, DocumentLane>()
+  #gateway: KubeObject
+  #content = ''
+  #document: Outgoing | undefined
+  #sequence = 0
+  #merge: NodeJS.Timeout | undefined
+  #store: NodeJS.Timeout | undefined
+  #storedAt = Number.NEGATIVE_INFINITY
+  readonly #repeat: NodeJS.Timeout
+
+  /** `lists`: what the slices say at the moment. */
+  constructor(gateway: KubeObject, lists: () => Lists, options: EndpointsLaneOptions) {
+    this.#gateway = gateway
+    this.#listsNow = lists
+    this.#options = options
+    this.#repeat = setInterval(() => this.#sendAll(), REPEAT_MS)
+  }
+
+  /** Sends to these pods from now on. */
+  program(gateway: KubeObject, targets: readonly PodTarget[]): void {
+    this.#gateway = gateway
+    const named = new Set(targets.map(({ uid, origin }) => `${uid} ${origin}`))
+    for (const [id, lane] of this.#pods) {
+      if (named.has(id)) continue
+      lane.close()
+      this.#pods.delete(id)
+    }
+    for (const { uid, origin } of targets) {
+      const id = `${uid} ${origin}`
+      if (this.#pods.has(id)) continue
+      const lane = this.#laneTo(origin)
+      this.#pods.set(id, lane)
+      if (this.#document !== undefined) lane.begin()
+    }
+    this.changed()
+  }
+
+  changed(): void {
+    this.#merge ??= setTimeout(() => {
+      this.#merge = undefined
+      this.#decide()
+    }, MERGE_MS)
+  }
+
+  close(): void {
+    clearTimeout(this.#merge)
+    clearTimeout(this.#store)
+    clearInterval(this.#repeat)
+    this.#closing.abort()
+    for (const lane of this.#pods.values()) lane.close()
+  }
+
+  #decide(): void {
+    const lists = this.#listsNow()
+    const content = JSON.stringify(lists)
+    const { keyId } = this.#options.signingKeys()
+    if (content === this.#content && keyId === this.#document?.keyId) return
+    // Nothing has been sent, and there is nothing to send.
+    if (lists.length === 0 && this.#document === undefined) return
+    const problem = problemOf(lists)
+    if (problem !== undefined) {
+      this.#options.onError(
+        `${keyOf(this.#gateway)}: ${problem} The pods keep those that they have.`,
+      )
+      return
+    }
+    this.#content = content
+    this.#sign(lists)
+  }
+
+  /** The time is the number: it rises over restarts of the operator, and nothing has to be read for it. */
+  #sign(lists: Lists): void {
+    const { signingKeys, wallClock } = this.#options
+    const { uid = '', namespace = '', name } = this.#gateway.metadata
+    this.#sequence = Math.max(this.#sequence + 1, wallClock())
+    const gateway = { uid, namespace, name }
+    const sequence = this.#sequence
+    const keys = signingKeys()
+    const document = { kind: 'Endpoints', gateway, sequence, upstreams: lists } as const
+    const text = JSON.stringify(sign(document, keys.privateKey))
+    const proof = proofOf(text, { path: '/endpoints', uid }, keys)
+    this.#document = { sequence, keyId: keys.keyId, text, proof }
+    this.#sendAll()
+    this.#planStore()
+  }
+
+  #sendAll(): void {
+    if (this.#document === undefined) return
+    for (const lane of this.#pods.values()) lane.begin()
+  }
+
+  #laneTo(origin: string): DocumentLane {
+    return new DocumentLane({
+      random: this.#options.random,
+      timings: TIMINGS,
+      attempt: () => this.#push(origin),
+      onChange() {},
+    })
+  }
+
+  async #push(origin: string): Promise<LaneState> {
+    const document = this.#document
+    if (document === undefined) return PENDING
+    const { transport, onPush } = this.#options
+    const started = performance.now()
+    let result = 'unreachable'
+    try {
+      const answer = await transport.call({
+        origin,
+        method: 'PUT',
+        path: '/endpoints',
+        headers: { 'content-type': 'application/json', ...document.proof },
+        body: document.text,
+        deadlineMs: DEADLINE_MS,
+        signal: this.#closing.signal,
+      })
+      if (answer.status === 503) throw new Error('the pod is busy')
+      const state = this.#judge(answer.status, jsonOf(answer), document)
+      result = state.state
+      return state
+    } finally {
+      onPush(result, (performance.now() - started) / 1000)
+    }
+  }
+
+  #judge(status: number, body: unknown, { sequence }: Outgoing): LaneState {
+    if (status === 200) return { state: 'acknowledged' }
+    if (status !== 409) {
+      const state = refused(status, body)
+      // Its mounts are renewed soon: it is asked again.
+      return state.isUntrusted ? { ...state, state: 'unreachable' } : state
+    }
+    const have = number(valueBelow(body, 'have'))
+    if (!isBelievable(have, sequence)) return refused(status, body)
+    // An operator with a clock that was ahead has sent it.
+    if (have >= this.#sequence) {
+      this.#sequence = have
+      this.#sign(this.#listsNow())
+    }
+    return PENDING
+  }
+
+  #planStore(): void {
+    const dueMs = Math.max(0, this.#storedAt + STORE_MS - this.#options.wallClock())
+    this.#store ??= setTimeout(() => {
+      this.#store = undefined
+      this.#storedAt = this.#options.wallClock()
+      this.#write().catch((error: unknown) => {
+        this.#options.onError(`${keyOf(this.#gateway)}: ${messageOf(error)}`)
+        this.#planStore()
+      })
+    }, dueMs)
+  }
+
+  async #write(): Promise<void> {
+    if (this.#document === undefined || this.#closing.signal.aborted) return
+    const { api } = this.#options
+    const name = names.endpoints(this.#gateway.metadata.name)
+    const metadata = metadataOf(this.#gateway, name)
+    const found = await api.get(RESOURCES.configMaps, { namespace: metadata.namespace, name })
+    if (found !== undefined && !isOwnedBy(found, this.#gateway))
+      throw new Error(`ConfigMap ${name} exists and does not belong to this gateway`)
+    const data = { 'endpoints.json': this.#document.text }
+    await api.apply(RESOURCES.configMaps, { metadata, data }, { manager: MANAGER })
+  }
+}
+
+function problemOf(lists: Lists): string | undefined {
+  const large = lists.find(({ endpoints }) => endpoints.length > ENDPOINTS_MAX)
+  if (large !== undefined)
+    return `upstream "${large.name}" has ${large.endpoints.length} endpoints; ${ENDPOINTS_MAX} are the most.`
+  const count = lists.reduce((sum, { endpoints }) => sum + endpoints.length, 0)
+  if (count <= ENDPOINTS_OF_ALL_MAX) return undefined
+  return `there are ${count} endpoints; ${ENDPOINTS_OF_ALL_MAX} are the most of one gateway.`
+}

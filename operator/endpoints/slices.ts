@@ -1,0 +1,73 @@
+/** EndpointSlices of a Service to the endpoints that take requests. */
+import { isIP } from 'node:net'
+import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
+
+export interface SliceEndpoint {
+  readonly id: string
+  readonly address: string
+  readonly port: number
+}
+
+/** Keeps of a slice what endpoints are made from. */
+export function trimSlice(slice: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = slice.metadata
+  const endpoints = listBelow(slice, 'endpoints').map((one) => ({
+    addresses: listBelow(one, 'addresses').slice(0, 1),
+    conditions: valueBelow(one, 'conditions'),
+    targetRef: { uid: valueBelow(one, 'targetRef', 'uid') },
+  }))
+  const metadata = { name, namespace, uid, resourceVersion } as KubeObject['metadata']
+  return { metadata, ports: slice.ports, endpoints }
+}
+
+/**
+ * Sorted, each pod once: a pod with addresses of both families stands in two slices, and one that moves between slices
+ * in two for a moment. A pod that is not ready, or is about to end, gets no new request.
+ */
+export function endpointsIn(slices: readonly KubeObject[], port: number): SliceEndpoint[] {
+  const found = slices.flatMap((slice) => {
+    const number = portOf(slice, port)
+    if (number === undefined) return []
+    return listBelow(slice, 'endpoints').flatMap((one) => endpointOf(one, number))
+  })
+  const byId = new Map<string, SliceEndpoint>()
+  const addresses = new Set<string>()
+  for (const one of found.sort(byFamily)) {
+    const place = `${one.address} ${one.port}`
+    if (byId.has(one.id) || addresses.has(place)) continue
+    byId.set(one.id, one)
+    addresses.add(place)
+  }
+  return [...byId.values()]
+}
+
+function endpointOf(one: unknown, port: number): SliceEndpoint[] {
+  const address = textOf(listBelow(one, 'addresses')[0])
+  // A condition that is absent is to be read as true.
+  const isReady = valueBelow(one, 'conditions', 'ready') !== false
+  if (!isReady || address === undefined || isIP(address) === 0) return []
+  const uid = textOf(valueBelow(one, 'targetRef', 'uid'))
+  return [{ id: `${uid ?? address} ${port}`, address, port }]
+}
+
+function byFamily(one: SliceEndpoint, other: SliceEndpoint): number {
+  const families = isIP(one.address) - isIP(other.address)
+  if (families !== 0) return families
+  return one.address < other.address ? -1 : 1
+}
+
+/** The slice has the port of the pods, which may differ from that of the Service where there are several. */
+function portOf(slice: KubeObject, port: number): number | undefined {
+  const ports = listBelow(slice, 'ports').filter(
+    (one) => typeof valueBelow(one, 'port') === 'number',
+  )
+  const chosen =
+    ports.length === 1
+      ? ports[0]
+      : (ports.find((one) => valueBelow(one, 'port') === port) ??
+        ports.find((one) => valueBelow(one, 'name') === 'http') ??
+        ports[0])
+  const number = valueBelow(chosen, 'port')
+  return typeof number === 'number' ? number : undefined
+}

@@ -1,0 +1,119 @@
+/** Endpoints that an operator sends to a pod: signed, in order, within bounds, and kept for the next start. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { EndpointsDocument } from '../../dataplane/delivery/signed.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { type FakeUpstream, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { freePort } from '../helpers/free-port.ts'
+import {
+  aConfiguration,
+  allKeys,
+  aSigner,
+  makeMounts,
+  mountBundle,
+  type PodProcess,
+  removeMounts,
+  signed,
+  startPod,
+  UID,
+} from './pod.ts'
+
+const hosts = ['127.0.0.2', '127.0.0.3'] as const
+const port = await freePort()
+const replicas = new Map<string, FakeUpstream>()
+for (const host of hosts) replicas.set(host, await startUpstream(whole(host), { host, port }))
+
+const { key, record } = aKey({ id: 'client' })
+const configuration = aConfiguration(
+  {
+    upstreams: [{ name: 'chat', endpoint: 'http://chat.models.svc:8000', endpoints: 'pods' }],
+    routes: [{ name: 'chat', strategy: 'single', primary: 'chat' }],
+  },
+  { sequence: 1 },
+)
+
+type Lists = EndpointsDocument['upstreams']
+
+const chat = (...ids: readonly (readonly [id: string, address: string])[]): Lists => [
+  { name: 'chat', endpoints: ids.map(([id, address]) => ({ id, address, port })) },
+]
+
+function endpoints(upstreams: Lists, sequence: number, uid = UID): EndpointsDocument {
+  const gateway = { uid, namespace: 'ai', name: 'production' }
+  return { kind: 'Endpoints', gateway, sequence, upstreams }
+}
+
+const mounts = await makeMounts()
+await mountBundle(mounts, 'config.json', signed(mounts, configuration))
+await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([record], { sequence: 1 })))
+const start = async () => await startPod({ mounts, key, keeps: true })
+let pod: PodProcess = await start()
+after(async () => {
+  await pod.process.stop()
+  for (const server of replicas.values()) await server.close()
+  await removeMounts(mounts)
+})
+
+const push = (document: EndpointsDocument) => pod.push(document)
+
+async function answeredBy(requests: number): Promise<readonly string[]> {
+  const seen = new Set<string>()
+  for (let count = 0; count < requests; count++) {
+    const { status, text } = await pod.chat({ model: 'chat' })
+    assert.equal(status, 200, text)
+    seen.add(JSON.parse(text).choices[0].message.content)
+  }
+  return [...seen].sort()
+}
+
+test('requests go to the addresses that were sent, though the name leads nowhere', async () => {
+  const { status, body } = await push(endpoints(chat(['a', hosts[0]], ['b', hosts[1]]), 10))
+  assert.deepEqual([status, body.sequence, body.count], [200, 10, 2])
+  assert.deepEqual(await answeredBy(6), hosts)
+})
+
+test('an address that is no longer sent gets no request any more', async () => {
+  await push(endpoints(chat(['b', hosts[1]]), 11))
+  assert.deepEqual(await answeredBy(6), [hosts[1]])
+})
+
+test('older endpoints, and other ones of the same sequence, are refused with the one that is there', async () => {
+  for (const sequence of [10, 11]) {
+    const { status, body } = await push(endpoints(chat(['a', hosts[0]]), sequence))
+    assert.deepEqual([status, body.have], [409, 11])
+  }
+  assert.deepEqual(await answeredBy(3), [hosts[1]])
+})
+
+test('endpoints of another signer or for another gateway are refused', async () => {
+  const forged = endpoints(chat(['x', '127.0.0.9']), 99)
+  const stranger = { ...mounts, signer: aSigner() }
+  assert.equal((await pod.put('/endpoints', signed(stranger, forged))).status, 403)
+  const other = endpoints(chat(['x', '127.0.0.9']), 99, 'another-uid')
+  assert.equal((await push(other)).status, 403)
+  assert.deepEqual(await answeredBy(3), [hosts[1]])
+})
+
+test('more endpoints than the bounds are refused with their number', async () => {
+  const many = (count: number) =>
+    Array.from(
+      { length: count },
+      (_, index) => [`id ${index}`, `10.0.${index >> 8}.${index & 255}`] as const,
+    )
+  const { status, body } = await push(endpoints(chat(...many(257)), 12))
+  assert.equal(status, 422)
+  assert.match(String(body.message), /"chat" has 257 endpoints; 256 are the most/)
+  const lists = Array.from({ length: 9 }, (_, index) => ({
+    name: `u${index}`,
+    endpoints: many(250).map(([id, address]) => ({ id, address, port })),
+  }))
+  assert.match(String((await push(endpoints(lists, 12))).body.message), /2250 endpoints; 2000 are/)
+})
+
+test('a pod that starts again takes the mounted endpoints, without an operator', async () => {
+  await pod.process.stop()
+  const document = endpoints(chat(['a', hosts[0]]), 20)
+  await mountBundle(mounts, 'endpoints.json', signed(mounts, document))
+  pod = await start()
+  assert.deepEqual(await answeredBy(3), [hosts[0]])
+})
