@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { KeyTable, keyOf } from '../../../dataplane/config/key-entry.ts'
 import { aKey } from '../../helpers/a-key.ts'
 
-const entryOf = (tenant: string) => keyOf({ ...aKey({ id: 'one' }).record, scopes: ['models:invoke'], tenant })
+const entryOf = (tenant: string) =>
+  keyOf({ ...aKey({ id: 'one' }).record, scopes: ['models:invoke'], tenant })
 
 test('a tenant is named as long as one of its keys is there', () => {
   const table = KeyTable.of([
