@@ -94,6 +94,9 @@ export const CAPABILITIES: Readonly<Record<string, Probe>> = {
   health: ({ healthPath }) => healthPath !== undefined,
   'queue gauges': ({ queueGauges }) => queueGauges !== undefined,
   'context window': ({ modelWindows, hosted }) => modelWindows !== undefined || !hosted,
+  /** By the runtime, or by the published encodings of its models; a `tokenizer.json` counts for any. */
+  'token count': ({ tokenQuestions, modelEncodings }) =>
+    tokenQuestions !== undefined || modelEncodings !== undefined,
 }
 
 /** The table as Markdown: a row for each provider, a column for each capability. */
