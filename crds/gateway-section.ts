@@ -169,6 +169,11 @@ const rateLimitRules: readonly Rule[] = [
 
 const budgetRules: readonly Rule[] = [
   {
+    rule: '(has(self.tenant) ? 1 : 0) + (has(self.tenants) ? 1 : 0) + (has(self.key) ? 1 : 0) == 1',
+    message:
+      'a budget is for one of tenant ("*": each), tenants (a list that shares it), key (an id)',
+  },
+  {
     rule: 'has(self.tokens_per_day) || has(self.spend_per_month_usd)',
     message: 'a budget needs tokens_per_day or spend_per_month_usd',
   },
@@ -238,7 +243,6 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'rate_limits.default': { minProperties: 1 },
   'rate_limits.tenants': listMap('tenant'),
   'rate_limits.tenants[]': { minProperties: 2 },
-  budgets: listMap('tenant'),
   'budgets[]': rules(...budgetRules),
   'auth.jwt': listMap('name'),
   'auth.jwt[].require': { maxProperties: 64 },

@@ -49,7 +49,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   if (tags.length > 0) trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags)
   judgeHead(call.incoming, settings.max_request_bytes, form !== undefined)
   permit(caller)
-  const all = snapshot.limits.rules.of(tenant)
+  const all = snapshot.limits.rules.of(tenant, caller.key.record.id)
   const rules = dialect.isFree === true ? withoutBudget(all) : all
   refuseKnown(tenant, rules, gateway)
   const held = gateway.bodies.enter(tenant)

@@ -89,9 +89,9 @@ function named(caller: Caller, trace: Trace): Caller {
 
 /** Every answer to an authenticated request says how its tenant stands; admission has said it already where it ran. */
 export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
-  const { tenant } = trace
+  const { tenant, key } = trace
   if (tenant === undefined || response.limits !== undefined) return
-  const rules = active.snapshot.limits.rules.of(tenant)
+  const rules = active.snapshot.limits.rules.of(tenant, key)
   response.limits = await readLimitHeaders(tenant, rules, gateway.store)
 }
 

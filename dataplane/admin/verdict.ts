@@ -6,6 +6,7 @@ import type { Active, Gateway } from '../gateway.ts'
 import { downgradeOffer, offerOf, type Wish } from '../limits/decision.ts'
 import { forecast } from '../limits/forecast.ts'
 import { refusalError } from '../limits/refusal.ts'
+import { isBudgeted } from '../limits/rules.ts'
 import { fitting, requireOperation } from '../stages/admit.ts'
 import { match, permit } from '../stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
@@ -53,11 +54,11 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   permit(caller)
   const route = match(asked.model, caller, active.snapshot)
   const isLimited = caller.tenant !== ''
-  const rules = limits.rules.of(caller.tenant)
+  const rules = limits.rules.of(caller.tenant, asked.isKeyGiven ? caller.key.record.id : undefined)
   requireOperation(request, route, laneOf(route, active))
-  const budgeted = isLimited && rules.budget !== undefined ? route : undefined
+  const budgeted = isLimited && isBudgeted(rules) ? route : undefined
   const quote = await quoteOf(request, laneOf(route, active), budgeted)
-  const wish: Wish = { request, caller, route, quote, limits }
+  const wish: Wish = { request, caller, route, rules, quote, limits }
   if (!isLimited) return served(wish, active, gateway)
   const own = offerOf(route, quote, wish, active.lanes)
   const downgrade = await downgradeOffer(wish, active.lanes, gateway.clock)
@@ -74,7 +75,9 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
     active,
     gateway,
   )
-  const why = `on route "${downgrade.route.name}", because the budget of tenant "${caller.tenant}" is spent`
+  const { scope } = predicted
+  const holder = scope === undefined ? `tenant "${caller.tenant}"` : `${scope.kind} "${scope.name}"`
+  const why = `on route "${downgrade.route.name}", because the budget of ${holder} is spent`
   return { ...instead, message: `${instead.message} ${why}` }
 }
 

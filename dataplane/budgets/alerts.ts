@@ -16,7 +16,11 @@ export function reachedThresholds(
 /** Body of the webhook, and the fields of the log event of the same name. */
 export interface BudgetAlert {
   readonly type: 'budget_alert'
+  /** The tenant of the request that reached it. */
   readonly tenant: string
+  /** Only for a budget that is not the tenant's own. */
+  readonly group?: string
+  readonly key?: string
   readonly window: 'day' | 'month'
   readonly kind: 'tokens' | 'spend'
   readonly threshold: number
@@ -28,11 +32,12 @@ export interface BudgetAlert {
 }
 
 export function alertOf(crossing: Crossing): BudgetAlert {
-  const { tenant, window, kind, threshold } = crossing
+  const { tenant, window, kind, threshold, scope } = crossing
   const unit = kind === 'spend' ? 1e9 : 1
   return {
     type: 'budget_alert',
     tenant,
+    ...(scope && { [scope.kind]: scope.name }),
     window,
     kind,
     threshold,

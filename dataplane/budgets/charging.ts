@@ -3,6 +3,7 @@ import type { Gateway } from '../gateway.ts'
 import type { Lease } from '../limits/leases.ts'
 import type { Crossing, Settlement } from '../store/contract.ts'
 import { alertOf } from './alerts.ts'
+import { labelOf, ruleOf } from './holders.ts'
 import { sendAlert } from './webhook.ts'
 
 /** The parts of the gateway that a charge reads and changes. */
@@ -17,8 +18,13 @@ export function charge(lease: Lease, gateway: Charger): void {
   const used = lease.used()
   gateway.infra.add(lease.hold.tenant, used.tokens)
   // Alerts are judged by what is configured now, not by the cap that the request was admitted under.
-  const budget = gateway.active.snapshot.limits.rules.of(lease.hold.tenant).budget
-  const settlement = gateway.store.settle({ ...lease.hold, budget, used })
+  const { tenant, key } = lease.hold
+  const { budget, scoped } = gateway.active.snapshot.limits.rules.of(tenant, key)
+  const held = lease.hold.scoped?.map(({ scope }) => ({
+    scope,
+    rule: ruleOf({ budget, scoped: scoped ?? [] }, scope),
+  }))
+  const settlement = gateway.store.settle({ ...lease.hold, budget, scoped: held, used })
   const tell = ({ crossed }: Settlement) => {
     for (const crossing of crossed) announce(crossing, gateway)
   }
@@ -29,16 +35,27 @@ export function charge(lease: Lease, gateway: Charger): void {
 function announce(crossing: Crossing, gateway: Charger): void {
   const { active, metrics, log, webhook } = gateway
   const alert = alertOf(crossing)
-  const { tenant, window, threshold, kind } = alert
-  metrics.budgetAlerts.at(tenant, window, String(threshold)).value++
+  const { window, threshold, kind } = alert
+  countAlert(crossing, metrics)
   const share = `${Math.round(threshold * 100)} %`
   log.event(
     'warn',
     'budget_alert',
-    `Tenant "${tenant}" has used ${share} of its ${kind} of the ${window}.`,
+    `${holderIn(crossing)} has used ${share} of its ${kind} of the ${window}.`,
     {
       ...alert,
     },
   )
   sendAlert(alert, webhook, active.snapshot.section.alerts)
+}
+
+function countAlert({ scope, tenant, window, threshold }: Crossing, metrics: Charger['metrics']) {
+  const reached = String(threshold)
+  if (scope === undefined) metrics.budgetAlerts.at(tenant, window, reached).value++
+  else metrics.scopedBudgetAlerts.at(labelOf(scope), window, reached).value++
+}
+
+function holderIn({ scope, tenant }: Crossing): string {
+  if (scope === undefined) return `Tenant "${tenant}"`
+  return `${scope.kind === 'key' ? 'Key' : 'Group'} "${scope.name}"`
 }

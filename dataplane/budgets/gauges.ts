@@ -1,6 +1,8 @@
 /** Brings the gauges of budgets up to date when they are scraped. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Gateway } from '../gateway.ts'
+import { knownTenants } from '../limits/known-tenants.ts'
+import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from './holders.ts'
 
 /** Up to this number of tenants with budgets, every scrape asks the store, so that each replica shows the usage of all. */
 const ASKED_MAX = 100
@@ -10,6 +12,9 @@ const SHOWN_AGE_MS = 15_000
 
 /** Asked for at a time: thousands at once would keep the store from answering requests in time. */
 const LANES = 32
+
+/** Tenants of a budget that each one has. */
+const TENANTS_SHOWN = 1_000
 
 /** After this many, requests have their turn: a store in memory answers at once, and thousands would be one long pause. */
 const ASKED_IN_A_TURN = 500
@@ -33,24 +38,64 @@ export function showBudgetsAtScrapes(gateway: Gateway): void {
 async function showBudgets(gateway: Gateway): Promise<void> {
   closeHours(gateway)
   forgetRemoved(gateway)
-  const { budgets } = gateway.active.snapshot.section
-  const ageMs = budgets.length > ASKED_MAX ? SHOWN_AGE_MS : 0
-  for (let first = 0; first < budgets.length; first += ASKED_IN_A_TURN) {
+  const asked = askedOf(gateway.active.snapshot)
+  const ageMs = asked.length > ASKED_MAX ? SHOWN_AGE_MS : 0
+  for (let first = 0; first < asked.length; first += ASKED_IN_A_TURN) {
     if (first > 0) await turn()
-    const waiting = budgets.slice(first, first + ASKED_IN_A_TURN).values()
+    const waiting = asked.slice(first, first + ASKED_IN_A_TURN).values()
     const lane = async () => {
       // If the store does not answer for a tenant, its gauges keep their last values.
-      for (const { tenant } of waiting) await show(tenant, ageMs, gateway).catch(() => undefined)
+      for (const one of waiting) await show(one, ageMs, gateway).catch(() => undefined)
     }
     await Promise.all(Array.from({ length: LANES }, lane))
   }
 }
 
-async function show(tenant: string, ageMs: number, gateway: Gateway): Promise<void> {
+/** A tenant, and the key where that has a budget. */
+interface Asked {
+  readonly tenant: string
+  readonly key?: string
+}
+
+/** The fewest questions that tell every budget: a group stands in the figures of each of its tenants. */
+function askedOf(snapshot: Gateway['active']['snapshot']): Asked[] {
+  const { section, keys } = snapshot
+  const tenants = new Set<string>()
+  const budgeted = new Set<string>()
+  for (const { tenant, tenants: group, key } of section.budgets) {
+    if (key !== undefined) budgeted.add(key)
+    else if (tenant === EACH_TENANT) addFirst(tenants, knownTenants(snapshot))
+    else if (tenant !== undefined) tenants.add(tenant)
+    else if (group?.[0] !== undefined) tenants.add(group[0])
+  }
+  const asked: Asked[] = [...tenants].map((tenant) => ({ tenant }))
+  if (budgeted.size === 0) return asked
+  for (const { record } of keys.values()) {
+    if (budgeted.has(record.id)) asked.push({ tenant: record.tenant, key: record.id })
+  }
+  return asked
+}
+
+function addFirst(tenants: Set<string>, known: Iterable<string>): void {
+  for (const tenant of known) {
+    if (tenants.size >= TENANTS_SHOWN) return
+    tenants.add(tenant)
+  }
+}
+
+async function show({ tenant, key }: Asked, ageMs: number, gateway: Gateway): Promise<void> {
   const { active, store, metrics } = gateway
-  const { tokens, spend } = await store.read(tenant, active.snapshot.limits.rules.of(tenant), ageMs)
+  const rules = active.snapshot.limits.rules.of(tenant, key)
+  const { tokens, spend, scoped = [] } = await store.read(tenant, rules, ageMs)
   if (tokens !== undefined) metrics.budgetTokens.at(tenant, 'day').value = tokens.settled
   if (spend !== undefined) metrics.budgetSpend.at(tenant, 'month').value = spend.settled / 1e9
+  for (const { scope, tokens: day, spend: month } of scoped) {
+    const budget = labelOf(scope)
+    if (day !== undefined) metrics.scopedBudgetTokens.at(budget, 'day').value = day.settled
+    if (month !== undefined) {
+      metrics.scopedBudgetSpend.at(budget, 'month').value = month.settled / 1e9
+    }
+  }
 }
 
 async function within(ms: number, asking: Promise<void>): Promise<void> {
@@ -71,9 +116,22 @@ export function closeHours({ active, clock, infra, metrics }: Gateway): void {
 /** A gauge without a budget would show its last value for ever. */
 function forgetRemoved({ active, metrics }: Gateway): void {
   const { budgets } = active.snapshot.section
-  const caps = new Map(budgets.map((budget) => [budget.tenant, budget]))
-  const hasTokens = (tenant: string) => caps.get(tenant)?.tokens_per_day !== undefined
-  const hasSpend = (tenant: string) => caps.get(tenant)?.spend_per_month_usd !== undefined
-  metrics.budgetTokens.retain('tenant', hasTokens)
-  metrics.budgetSpend.retain('tenant', hasSpend)
+  const withTokens = budgets.filter(({ tokens_per_day }) => tokens_per_day !== undefined)
+  const withSpend = budgets.filter(({ spend_per_month_usd }) => spend_per_month_usd !== undefined)
+  metrics.budgetTokens.retain('tenant', isHolder(withTokens, budgets))
+  metrics.budgetSpend.retain('tenant', isHolder(withSpend, budgets))
+  const scopes = (some: typeof budgets) =>
+    new Set(some.flatMap((one) => scopeOf(one) ?? []).map((scope) => labelOf(scope)))
+  const tokenScopes = scopes(withTokens)
+  const spendScopes = scopes(withSpend)
+  metrics.scopedBudgetTokens.retain('budget', (label) => tokenScopes.has(label))
+  metrics.scopedBudgetSpend.retain('budget', (label) => spendScopes.has(label))
+}
+
+/** Whether a tenant has a budget among `some`: its own of `all`, or the one of each tenant where it has none. */
+function isHolder(some: readonly BudgetSection[], all: readonly BudgetSection[]) {
+  const named = new Set(all.map(({ tenant }) => tenant))
+  const holders = new Set(some.map(({ tenant }) => tenant))
+  const forEach = holders.has(EACH_TENANT)
+  return (tenant: string) => holders.has(tenant) || (forEach && !named.has(tenant))
 }

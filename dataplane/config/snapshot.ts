@@ -71,7 +71,7 @@ export interface Route {
 export interface Limits {
   readonly rules: TenantRules
   readonly prices: PriceList
-  /** Where a tenant with a spent budget is served. */
+  /** Where requests are served while a budget is spent, by name. */
   readonly downgrades: ReadonlyMap<string, Route>
   chargeOf(charges: readonly Charge[]): Amount
 }
@@ -143,9 +143,9 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
 function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits {
   const prices = compilePrices(section.pricing)
   const downgrades = new Map<string, Route>()
-  for (const { tenant, on_exceeded, downgrade_route } of section.budgets) {
+  for (const { on_exceeded, downgrade_route } of section.budgets) {
     if (on_exceeded !== 'downgrade' || downgrade_route === undefined) continue
-    downgrades.set(tenant, known(routes, downgrade_route))
+    downgrades.set(downgrade_route, known(routes, downgrade_route))
   }
   return {
     rules: compileRules(section),

@@ -17,6 +17,7 @@ import { serves } from '../wires.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
 import { refusalError } from './refusal.ts'
+import { downgradeRouteOf, isBudgeted } from './rules.ts'
 
 /** A request that asks to be admitted. */
 export interface Applicant {
@@ -34,7 +35,7 @@ export interface Limited extends Applicant {
 }
 
 /** The part of it that sets the cost of the request. */
-export type Wish = Pick<Limited, 'request' | 'caller' | 'route' | 'quote' | 'limits'>
+export type Wish = Pick<Limited, 'request' | 'caller' | 'route' | 'rules' | 'quote' | 'limits'>
 
 /** The parts of the gateway that a decision reads and changes. */
 export type Limiter = Pick<Gateway, 'store' | 'clock' | 'metrics' | 'refusals' | 'leases'>
@@ -107,10 +108,10 @@ const unbudgeted = new WeakMap<Rules, Rules>()
 
 /** For work that costs nothing: a spent budget is no reason to refuse it. */
 export function withoutBudget(rules: Rules): Rules {
-  if (rules.budget === undefined) return rules
+  if (!isBudgeted(rules)) return rules
   const known = unbudgeted.get(rules)
   if (known !== undefined) return known
-  const { budget: _, ...rest } = rules
+  const { budget: _, scoped: __, ...rest } = rules
   const made: Rules = { ...rest, budget: undefined }
   unbudgeted.set(rules, made)
   return made
@@ -127,7 +128,8 @@ export async function chargeRequest(
     refusals.learn(tenant, rules, result, clock.now())
     throw refusalError(result, rules, clock.wall())
   }
-  await store.settle({ tenant, id, used: NOTHING, budget: rules.budget })
+  const { budget, scoped } = rules
+  await store.settle({ tenant, id, used: NOTHING, budget, ...(scoped && { scoped }) })
 }
 
 function concluded(
@@ -144,7 +146,8 @@ function concluded(
   }
   metrics.admitted.at(tenant).value++
   if (result.outcome === 'downgraded') metrics.downgrades.at(tenant, route.name).value++
-  const hold = { tenant, id: call.id, budget: rules.budget }
+  const { budget, scoped } = rules
+  const hold = { tenant, id: call.id, budget, scoped, key: caller.key.record.id }
   const lease = new Lease(hold, estimate, () => limits.chargeOf(meter.charges(request)))
   leases.add(lease)
   return { route, quote, lease, limitHeaders: limitHeaders(result.figures) }
@@ -200,14 +203,15 @@ function dearest(
   return most
 }
 
-/** Only where the tenant's budget names a route, and one of its upstreams may be tried now and has room. */
+/** Only where a budget of the request names a route, and one of its upstreams may be tried now and has room. */
 export function downgradeOffer(
   wish: Wish,
   lanes: Active['lanes'],
   clock: Pick<Clock, 'now'>,
 ): Offer | undefined | Promise<Offer | undefined> {
-  const { request, quote, limits, caller } = wish
-  const route = limits.downgrades.get(caller.tenant)
+  const { request, quote, limits, caller, rules } = wish
+  if (limits.downgrades.size === 0) return undefined
+  const route = limits.downgrades.get(downgradeRouteOf(rules) ?? '')
   const lane = route === undefined ? undefined : lanes.get(route.name)
   if (route === undefined || lane === undefined) return undefined
   const yields = limits.rules.yields(caller.tenant)

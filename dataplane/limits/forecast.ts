@@ -1,9 +1,11 @@
 /** Predicts what the store would decide about a request, from how its tenant stands. Charges and holds nothing. */
+import { ruleOf } from '../budgets/holders.ts'
 import {
   type AdmitResult,
   type Amount,
   BUSY_RETRY_MS,
   type BudgetFigure,
+  type BudgetScope,
   type Figures,
   type Refusal,
   type Rules,
@@ -19,6 +21,7 @@ export interface Wanted {
 
 interface Obstacle {
   readonly by: Refusal
+  readonly scope?: BudgetScope | undefined
   readonly retryAfterMs: number
 }
 
@@ -29,20 +32,37 @@ export function forecast(
   { estimate, downgradeEstimate }: Wanted,
   wallMs: number,
 ): AdmitResult {
-  const spent = spentBudget(figures)
-  const mayDowngrade = rules.budget?.onExceeded === 'downgrade' && downgradeEstimate !== undefined
-  const downgradedBy = mayDowngrade ? spent : undefined
-  const reserved = downgradedBy === undefined ? estimate : (downgradeEstimate ?? estimate)
+  const { tokens, spend, scoped = [] } = figures
+  const budgets: Standing[] = [{ tokens, spend }, ...scoped]
+  let downgraded: { by: Spent; scope: BudgetScope | undefined } | undefined
+  let budget: Obstacle | undefined
+  for (const one of budgets) {
+    const { scope } = one
+    const by = spentBudget(one)
+    if (by === undefined) continue
+    if (ruleOf(rules, scope)?.onExceeded === 'downgrade' && downgradeEstimate !== undefined) {
+      downgraded ??= { by, scope }
+      continue
+    }
+    const { resetsAt = wallMs } = (by === 'budget_tokens' ? one.tokens : one.spend) ?? {}
+    const retryAfterMs = Math.max(1, resetsAt - wallMs)
+    if (retryAfterMs > (budget?.retryAfterMs ?? 0)) budget = { by, scope, retryAfterMs }
+  }
+  if (budget !== undefined) downgraded = undefined
+  else budget = promised(budgets)
+  const reserved = downgraded === undefined ? estimate : (downgradeEstimate ?? estimate)
   const limit = limitInTheWay(figures, rules, reserved)
-  const budget = budgetInTheWay(figures, downgradedBy === undefined ? spent : undefined, wallMs)
   const obstacle = (budget?.retryAfterMs ?? 0) > (limit?.retryAfterMs ?? 0) ? budget : limit
   if (obstacle !== undefined) return { outcome: 'refused', ...obstacle, figures }
-  if (downgradedBy === undefined) return { outcome: 'admitted', figures }
-  return { outcome: 'downgraded', by: downgradedBy, figures }
+  if (downgraded === undefined) return { outcome: 'admitted', figures }
+  return { outcome: 'downgraded', ...downgraded, figures }
 }
 
+type Spent = 'budget_tokens' | 'budget_spend'
+type Standing = Pick<Figures, 'tokens' | 'spend'> & { readonly scope?: BudgetScope }
+
 /** The spent budget; if both are, the one that resets later. */
-function spentBudget({ tokens, spend }: Figures): 'budget_tokens' | 'budget_spend' | undefined {
+function spentBudget({ tokens, spend }: Standing): Spent | undefined {
   if (!isSpent(spend)) return isSpent(tokens) ? 'budget_tokens' : undefined
   return isSpent(tokens) && tokens?.resetsAt === spend?.resetsAt ? 'budget_tokens' : 'budget_spend'
 }
@@ -72,17 +92,9 @@ function waitFor(
   return Math.max(1, Math.ceil(resetMs - ((capacity - cost) * MINUTE_MS) / perMinute))
 }
 
-function budgetInTheWay(
-  { tokens, spend }: Figures,
-  spent: 'budget_tokens' | 'budget_spend' | undefined,
-  wallMs: number,
-): Obstacle | undefined {
-  if (spent !== undefined) {
-    const { resetsAt = wallMs } = (spent === 'budget_tokens' ? tokens : spend) ?? {}
-    return { by: spent, retryAfterMs: Math.max(1, resetsAt - wallMs) }
-  }
-  if (!isPromised(tokens) && !isPromised(spend)) return undefined
-  return { by: 'budget_reserved', retryAfterMs: BUSY_RETRY_MS }
+function promised(budgets: readonly Standing[]): Obstacle | undefined {
+  const one = budgets.find(({ tokens, spend }) => isPromised(tokens) || isPromised(spend))
+  return one && { by: 'budget_reserved', scope: one.scope, retryAfterMs: BUSY_RETRY_MS }
 }
 
 function isSpent(figure: BudgetFigure | undefined): boolean {

@@ -8,7 +8,7 @@ const NANOS_PER_USD = 1_000_000_000
 
 /** Budgets show what is settled: a hold is an upper bound that mostly comes back. */
 export function limitHeaders(figures: Figures): Record<string, string> {
-  const { requests, tokenRate, tokens, spend } = figures
+  const { requests, tokenRate } = figures
   const [limit, remainder] = [String(requests.limit), String(requests.remaining)]
   const headers: Record<string, string> = {
     'X-Gw-RateLimit-Limit': limit,
@@ -23,9 +23,23 @@ export function limitHeaders(figures: Figures): Record<string, string> {
     headers['x-ratelimit-remaining-tokens'] = String(tokenRate.remaining)
     headers['x-ratelimit-reset-tokens'] = durationText(tokenRate.resetMs)
   }
-  if (tokens !== undefined) headers['X-Gw-Budget-Tokens-Remaining'] = String(remaining(tokens))
-  if (spend !== undefined) headers['X-Gw-Budget-Spend-Remaining-Usd'] = usdText(remaining(spend))
+  const tokens = least(figures, 'tokens')
+  const spend = least(figures, 'spend')
+  if (tokens !== undefined) headers['X-Gw-Budget-Tokens-Remaining'] = String(tokens)
+  if (spend !== undefined) headers['X-Gw-Budget-Spend-Remaining-Usd'] = usdText(spend)
   return headers
+}
+
+/** The least that any budget of the request leaves. */
+function least(figures: Figures, kind: 'tokens' | 'spend'): number | undefined {
+  const { [kind]: mine, scoped } = figures
+  let left = mine === undefined ? undefined : remaining(mine)
+  if (scoped === undefined) return left
+  for (const { [kind]: figure } of scoped) {
+    if (figure === undefined) continue
+    left = Math.min(left ?? Number.POSITIVE_INFINITY, remaining(figure))
+  }
+  return left
 }
 
 export function wholeSeconds(ms: number): number {

@@ -1,14 +1,12 @@
 /** Refusals of the store that last until a moment: until then this process refuses by itself, before it reads a body. */
-import type { Refusal, Rules } from '../store/contract.ts'
+import { ruleOf } from '../budgets/holders.ts'
+import type { Rules } from '../store/contract.ts'
 import type { Refused } from './refusal.ts'
 
 /** A spent budget is asked for again after this time: a settlement may have been corrected, or the store emptied. */
 const SPENT_MS_MAX = 1_000
 /** This many at once are all on their way to be admitted again. */
 const TENANTS_MAX = 10_000
-
-/** Why every request of the tenant is refused, regardless of its content. */
-type Lasting = Extract<Refusal, 'rpm' | 'budget_tokens' | 'budget_spend'>
 
 interface Known {
   readonly refused: Refused
@@ -22,8 +20,8 @@ export class KnownRefusals {
 
   /** `now` is a moment behind the store's decision. */
   learn(tenant: string, rules: Rules, refused: Refused, now: number): void {
-    if (!lasts(refused.by, rules)) return
     const { retryAfterMs, by } = refused
+    if (!lasts(refused, rules)) return
     const lastsMs = by === 'rpm' ? retryAfterMs : Math.min(retryAfterMs, SPENT_MS_MAX)
     // The oldest stands first.
     if (this.#byTenant.size >= TENANTS_MAX) {
@@ -59,8 +57,12 @@ export class KnownRefusals {
   }
 }
 
-/** Where a downgrade route may take over, the next request may be served. */
-function lasts(by: Refusal, { budget }: Rules): by is Lasting {
+/**
+ * Whether every request is refused, regardless of its content: where a downgrade route may take over, the next one may be
+ * served.
+ */
+function lasts({ by, scope }: Refused, rules: Rules): boolean {
   if (by === 'rpm') return true
-  return (by === 'budget_tokens' || by === 'budget_spend') && budget?.onExceeded === 'reject'
+  if (by !== 'budget_tokens' && by !== 'budget_spend') return false
+  return ruleOf(rules, scope)?.onExceeded === 'reject'
 }

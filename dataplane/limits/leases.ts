@@ -1,20 +1,21 @@
 /** The leases of admitted requests in the store: renewed while they run, raised when they outgrow their hold. */
 import type { Clock, Deadline } from '../base/clock.ts'
 import { type Member, Roster } from '../base/roster.ts'
-import {
-  type Amount,
-  BEAT_MS,
-  type BudgetRule,
-  type LeaseId,
-  type Store,
-} from '../store/contract.ts'
+import { type Amount, BEAT_MS, type LeaseId, type Rules, type Store } from '../store/contract.ts'
 
 /** A hold that is outgrown is raised to this many times what was used. */
 const RAISE = 1.5
 
+/** A request in the store, and the budgets that it was admitted under. */
+export interface Hold extends LeaseId, Pick<Rules, 'budget'> {
+  readonly scoped?: Rules['scoped'] | undefined
+  /** The id of the key. */
+  readonly key?: string
+}
+
 export class Lease implements Member {
   seat = -1
-  readonly hold: LeaseId & { readonly budget: BudgetRule | undefined }
+  readonly hold: Hold
   readonly used: () => Amount
   held: Amount
 

@@ -1,9 +1,11 @@
 /** The error of a refused client: which limit, how far it is used, and what to do. */
 import { GatewayError } from '../base/errors.ts'
+import { ruleOf } from '../budgets/holders.ts'
 import {
   type AdmitResult,
   BUSY_RETRY_MS,
   type BudgetFigure,
+  type BudgetRule,
   type Figures,
   type Refusal,
   type Rules,
@@ -50,17 +52,35 @@ interface Explanation {
 
 /** 402 for a spent budget, 429 for everything else. `wallMs` is the present. */
 export function refusalError(refused: Refused, rules: Rules, wallMs: number): GatewayError {
-  const { by, figures, retryAfterMs } = refused
-  const explanation = EXPLANATIONS[by](figures, rules, wallMs)
+  const { by, scope, figures, retryAfterMs } = refused
+  const explanation = explained(refused, rules, wallMs)
   const headers = limitHeaders(figures)
   if (by !== 'budget_tokens' && by !== 'budget_spend')
     return rateError(by, explanation, retryAfterMs, headers)
   const { limitedBy, message, facts } = explanation
   const advice = `Wait until it begins anew at ${facts.resets_at}, or have ${limitedBy} raised.`
-  return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${message} ${advice}${notDowngraded(rules)}`, {
+  const why = notDowngraded(ruleOf(rules, scope))
+  return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${message} ${advice}${why}`, {
     facts: factsOf(by, explanation),
     learnt: { limitHeaders: headers },
   })
+}
+
+/** Names the group or the key where it is not the tenant's own budget. */
+function explained({ by, scope, figures }: Refused, rules: Rules, wallMs: number): Explanation {
+  const other = scope && figures.scoped?.find((one) => one.scope.id === scope.id)
+  if (scope === undefined || other === undefined) return EXPLANATIONS[by](figures, rules, wallMs)
+  const { tokens, spend } = other
+  const { facts, message, ...rest } = EXPLANATIONS[by]({ ...figures, tokens, spend }, rules, wallMs)
+  const { kind, name } = scope
+  const isShown = kind === 'key' || scope.isNamed === true
+  const group = isShown ? `group "${name}" shares` : 'several tenants share'
+  const addition = kind === 'key' ? ` of key "${name}"` : ` that ${group}`
+  return {
+    ...rest,
+    message: message.replace(/ of this (day|month)/, (period) => `${period}${addition}`),
+    facts: { ...facts, budget: kind, ...(isShown && { budget_name: name }) },
+  }
 }
 
 function rateError(
@@ -156,8 +176,8 @@ function isPromised(figure: BudgetFigure | undefined): boolean {
   return settled < limit && settled + reserved >= limit
 }
 
-function notDowngraded({ budget }: Rules): string {
-  return budget?.onExceeded === 'downgrade'
+function notDowngraded(rule: BudgetRule | undefined): string {
+  return rule?.onExceeded === 'downgrade'
     ? ' The downgrade route has no eligible upstream now.'
     : ''
 }

@@ -1,7 +1,8 @@
 /** From the sections `rate_limits` and `budgets` to the rule of each tenant, once per configuration. */
+import { EACH_TENANT, scopeOf } from '../budgets/holders.ts'
 import { MONEY_MAX_NANOS, nanosOf } from '../budgets/price.ts'
 import type { Section } from '../config/schema/index.ts'
-import type { BudgetRule, Rules } from '../store/contract.ts'
+import type { BudgetRule, Rules, ScopedBudget } from '../store/contract.ts'
 
 type Limits = NonNullable<Section['rate_limits']>
 type LimitFields = NonNullable<Limits['default']>
@@ -14,9 +15,14 @@ export const DEFAULT_LIMITS = {
 } as const satisfies LimitFields
 
 export interface TenantRules {
-  of(tenant: string): Rules
+  /** `key`: the id of the key that calls; without it the budgets of keys are left out. */
+  of(tenant: string, key?: string): Rules
   /** Tenants that a rule or a budget names. */
   readonly named: ReadonlySet<string>
+  /** Ids of the keys that have a budget. */
+  readonly budgetedKeys: ReadonlySet<string>
+  /** Whether a budget holds for tenants that none names. */
+  readonly hasBudgetForEach: boolean
   /** `priority: low`: leaves the last quarter of a full upstream's places to the others. */
   yields(tenant: string): boolean
 }
@@ -28,21 +34,75 @@ export function compileRules({
 }: Pick<Section, 'rate_limits' | 'budgets'>): TenantRules {
   const whole: LimitFields = rate_limits?.default ?? DEFAULT_LIMITS
   const own = new Map((rate_limits?.tenants ?? []).map((rule) => [rule.tenant, rule]))
-  const caps = new Map(budgets.map((budget) => [budget.tenant, budgetRule(budget)]))
-  const others = rulesOf(whole, {}, undefined)
-  const named = new Set([...own.keys(), ...caps.keys()])
+  const { caps, forEach, groups, keys } = compileBudgets(budgets)
+  const others = rulesOf(whole, {}, forEach)
+  const named = new Set([...own.keys(), ...caps.keys(), ...groups.keys()])
   const rules = new Map(
-    [...named].map((tenant) => [tenant, rulesOf(whole, own.get(tenant) ?? {}, caps.get(tenant))]),
+    [...named].map((tenant) => {
+      const rule = rulesOf(whole, own.get(tenant) ?? {}, caps.get(tenant) ?? forEach)
+      return [tenant, withScoped(rule, groups.get(tenant))]
+    }),
   )
   const lowByDefault = whole.priority === 'low'
   const low = new Set(
     [...own.values()].filter((rule) => isLow(rule) ?? lowByDefault).map(({ tenant }) => tenant),
   )
+  const ofTenant = (tenant: string) => rules.get(tenant) ?? others
+  const ofKey = new Map<string, Rules>()
   return {
-    of: (tenant) => rules.get(tenant) ?? others,
+    of(tenant, key) {
+      if (keys.size === 0 || key === undefined) return ofTenant(tenant)
+      const budget = keys.get(key)
+      if (budget === undefined) return ofTenant(tenant)
+      // Made once: what is known of a tenant is known under one object of rules.
+      const place = `${key} ${tenant}`
+      const known = ofKey.get(place)
+      if (known !== undefined) return known
+      const made = ofTenant(tenant)
+      const all = withScoped(made, [budget, ...(made.scoped ?? [])])
+      ofKey.set(place, all)
+      return all
+    },
     named,
+    budgetedKeys: new Set(keys.keys()),
+    hasBudgetForEach: forEach !== undefined,
     yields: (tenant) => low.has(tenant) || (lowByDefault && !own.has(tenant)),
   }
+}
+
+/** The budgets by their holders. */
+function compileBudgets(budgets: Section['budgets']) {
+  const caps = new Map<string, BudgetRule>()
+  const groups = new Map<string, ScopedBudget[]>()
+  const keys = new Map<string, ScopedBudget>()
+  let forEach: BudgetRule | undefined
+  for (const budget of budgets) {
+    const { tenant, tenants = [], key } = budget
+    const rule = budgetRule(budget)
+    const scope = scopeOf(budget)
+    if (scope === undefined) {
+      if (tenant === EACH_TENANT) forEach = rule
+      else if (tenant !== undefined) caps.set(tenant, rule)
+    } else if (key !== undefined) keys.set(key, { scope, rule })
+    else for (const one of tenants) groups.set(one, [...(groups.get(one) ?? []), { scope, rule }])
+  }
+  return { caps, forEach, groups, keys }
+}
+
+function withScoped(rules: Rules, scoped: readonly ScopedBudget[] | undefined): Rules {
+  return scoped === undefined ? rules : Object.freeze({ ...rules, scoped })
+}
+
+/** Whether any budget holds: then requests are counted before they run. */
+export function isBudgeted({ budget, scoped }: Rules): boolean {
+  return budget !== undefined || scoped !== undefined
+}
+
+/** The route that serves while a budget is spent: the narrowest budget that names one decides. */
+export function downgradeRouteOf({ budget, scoped = [] }: Rules): string | undefined {
+  const ofKey = scoped.find(({ scope }) => scope.kind === 'key')
+  const rules = [ofKey?.rule, budget, ...scoped.map(({ rule }) => rule)]
+  return rules.find((rule) => rule?.downgradeRoute !== undefined)?.downgradeRoute
 }
 
 function isLow({ priority }: LimitFields): boolean | undefined {
@@ -68,6 +128,7 @@ function budgetRule(budget: Section['budgets'][number]): BudgetRule {
     tokensPerDay: budget.tokens_per_day,
     nanosPerMonth: usd === undefined ? undefined : Math.min(MONEY_MAX_NANOS, nanosOf(usd)),
     onExceeded: budget.on_exceeded,
+    ...(budget.on_exceeded === 'downgrade' && { downgradeRoute: budget.downgrade_route }),
     alertThresholds: budget.alert_thresholds,
   })
 }

@@ -1,13 +1,17 @@
 /** How tenants stand, for answers that were not admitted, the admin API and gauges. */
 import { closeHours } from '../budgets/gauges.ts'
+import { labelOf } from '../budgets/holders.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
 import type { Gateway } from '../gateway.ts'
-import type { BucketFigure, BudgetFigure, Rules, Store } from '../store/contract.ts'
+import type { BucketFigure, BudgetFigure, Rules, ScopedFigures, Store } from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
 import { knownTenants, knowsTenant } from './known-tenants.ts'
 
 /** Requests rejected before admission must not each cost a store round trip. */
 const TOLD_AGE_MS = 1_000
+
+/** Budgets of keys in one answer. */
+const KEYS_SHOWN = 100
 
 /** The headers of an answer to a tenant whose request was not admitted. */
 export async function readLimitHeaders(
@@ -30,7 +34,8 @@ export function unknownTenant(tenant: string, { active }: Gateway): string | und
 export async function limitsOf(tenant: string, gateway: Gateway) {
   const { active, store, clock } = gateway
   const rules = active.snapshot.limits.rules.of(tenant)
-  const { requests, tokenRate, concurrency, tokens, spend } = await store.read(tenant, rules)
+  const figures = await store.read(tenant, rules)
+  const { requests, tokenRate, concurrency, tokens, spend } = figures
   const now = clock.wall()
   const infra = infraCostOf(tenant, gateway)
   return {
@@ -45,8 +50,37 @@ export async function limitsOf(tenant: string, gateway: Gateway) {
     },
     ...(tokens && { tokens_per_day: budget('day', tokens, Number) }),
     ...(spend && { spend_per_month_usd: budget('month', spend, usdText) }),
+    ...scopedBudgets([...(figures.scoped ?? []), ...(await keyBudgets(tenant, gateway))]),
     ...(infra && { infra_cost_usd: infra }),
   }
+}
+
+/** Each figure by the name of its budget: `group:research tokens_per_day`. */
+function scopedBudgets(all: readonly ScopedFigures[]) {
+  return Object.fromEntries(
+    all.flatMap(({ scope, tokens, spend }) => [
+      ...(tokens ? [[`${labelOf(scope)} tokens_per_day`, budget('day', tokens, Number)]] : []),
+      ...(spend
+        ? [[`${labelOf(scope)} spend_per_month_usd`, budget('month', spend, usdText)]]
+        : []),
+    ]),
+  )
+}
+
+/** Those of the tenant's keys that have a budget; the first of very many. */
+async function keyBudgets(tenant: string, { active, store }: Gateway): Promise<ScopedFigures[]> {
+  const { keys, limits } = active.snapshot
+  const { budgetedKeys } = limits.rules
+  if (budgetedKeys.size === 0) return []
+  const mine = keys
+    .values()
+    .map(({ record }) => record)
+    .filter(({ id, tenant: of }) => of === tenant && budgetedKeys.has(id))
+    .take(KEYS_SHOWN)
+  const figures = [...mine].map(({ id }) => store.read(tenant, limits.rules.of(tenant, id)))
+  return (await Promise.all(figures)).flatMap(({ scoped = [] }) =>
+    scoped.filter(({ scope }) => scope.kind === 'key'),
+  )
 }
 
 function bucket({ limit, remaining, resetMs }: BucketFigure, capacity: number, now: number) {

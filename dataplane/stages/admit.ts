@@ -13,6 +13,7 @@ import {
   type Limiter,
 } from '../limits/decision.ts'
 import type { Lease } from '../limits/leases.ts'
+import { isBudgeted } from '../limits/rules.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
 import { isGenerated } from '../tokens/count.ts'
@@ -57,7 +58,7 @@ export function admit(
 ): Admission | Promise<Admission> {
   const { request, route, rules } = applicant
   const { limits } = active.snapshot
-  const budgeted = rules.budget !== undefined ? route : undefined
+  const budgeted = isBudgeted(rules) ? route : undefined
   const lane = laneOf(route, active)
   requireOperation(request, route, lane)
   const quote = quoteOf(request, lane, budgeted)

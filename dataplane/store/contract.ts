@@ -22,12 +22,33 @@ export interface Rules {
   readonly concurrentRequests: number
   readonly tokensPerMinute: number | undefined
   readonly budget: BudgetRule | undefined
+  /** Budgets beside the tenant's own that hold for the request as well; absent where there are none. */
+  readonly scoped?: readonly ScopedBudget[]
+}
+
+/** A counter that is not the tenant's: one that several tenants share, or that of one key. */
+export interface BudgetScope {
+  readonly kind: 'group' | 'key'
+  /** The name of the group, or the id of the key. */
+  readonly name: string
+  /** Whether clients may read the name of the group: it is no list of other tenants. */
+  readonly isNamed?: boolean
+  /** Names the counter among all; no tenant has such a name. */
+  readonly id: string
+}
+
+export interface ScopedBudget {
+  readonly scope: BudgetScope
+  /** Undefined for a running request whose budget is no longer configured: its counter is charged all the same. */
+  readonly rule: BudgetRule | undefined
 }
 
 export interface BudgetRule {
   readonly tokensPerDay: number | undefined
   readonly nanosPerMonth: number | undefined
   readonly onExceeded: 'reject' | 'downgrade'
+  /** The route that serves while it is spent. */
+  readonly downgradeRoute?: string | undefined
   /** Fractions of a cap, rising. */
   readonly alertThresholds: readonly number[]
 }
@@ -58,12 +79,16 @@ export type AdmitResult =
   | {
       readonly outcome: 'downgraded'
       readonly by: 'budget_tokens' | 'budget_spend'
+      /** Absent where it is the tenant's own budget. */
+      readonly scope?: BudgetScope | undefined
       readonly figures: Figures
     }
   /** Nothing was charged. If several limits refuse, this is the one with the longest wait. */
   | {
       readonly outcome: 'refused'
       readonly by: Refusal
+      /** The budget that is in the way; absent where it is the tenant's own. */
+      readonly scope?: BudgetScope | undefined
       /** A client that waits this long is admitted, unless another request of its tenant comes first. */
       readonly retryAfterMs: number
       readonly figures: Figures
@@ -79,8 +104,14 @@ export interface Figures {
   readonly tokens: BudgetFigure | undefined
   /** Nano-dollars; only with spend_per_month_usd. */
   readonly spend: BudgetFigure | undefined
+  /** The same of each of the `scoped` budgets, in their order; absent where there are none. */
+  readonly scoped?: readonly ScopedFigures[]
   /** The store is away and nothing is admitted without it: these are its last figures. */
   readonly isOld?: boolean
+}
+
+export interface ScopedFigures extends Pick<Figures, 'tokens' | 'spend'> {
+  readonly scope: BudgetScope
 }
 
 export interface BucketFigure {
@@ -110,6 +141,8 @@ export interface LeaseId {
 
 export interface Extension extends LeaseId {
   readonly budget: BudgetRule | undefined
+  /** As in the rules that it was admitted under. */
+  readonly scoped?: readonly ScopedBudget[] | undefined
   /** The new whole, not the difference: the same call twice changes nothing. */
   readonly estimate: Amount
 }
@@ -124,6 +157,8 @@ export interface Settling extends LeaseId {
   readonly used: Amount
   /** Caps and thresholds for alerts, as configured now. */
   readonly budget: BudgetRule | undefined
+  /** The other budgets that it was admitted under, with caps and thresholds as configured now. */
+  readonly scoped?: readonly ScopedBudget[] | undefined
   /**
    * Only for a request that was admitted without the store, in milliseconds since the epoch: it is charged to the windows
    * of that moment. Any other request is charged to the windows in which it was admitted.
@@ -139,7 +174,10 @@ export interface Settlement {
 }
 
 export interface Crossing {
+  /** The tenant of the request that crossed it. */
   readonly tenant: string
+  /** Absent where it is the tenant's own budget. */
+  readonly scope?: BudgetScope
   readonly kind: 'tokens' | 'spend'
   readonly window: 'day' | 'month'
   readonly threshold: number

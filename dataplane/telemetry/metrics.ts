@@ -1,6 +1,9 @@
 /** Every metric of the data plane, one row each. Label values come from the configuration, never from clients. */
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { Histogram, type Labels, Numbers } from './series.ts'
+import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
+import type { Histogram, Numbers } from './series.ts'
+
+const OF_GROUPS = 'Settled in the window, of a group or a key.'
 
 export const METRICS = {
   requests: counter('gw_requests_total', 'Answered requests.', 'route', 'upstream', 'status'),
@@ -146,6 +149,15 @@ export const METRICS = {
     'window',
     'threshold',
   ),
+  scopedBudgetTokens: gauge('gw_scoped_budget_tokens_used', OF_GROUPS, 'budget', 'window'),
+  scopedBudgetSpend: gauge('gw_scoped_budget_spend_usd', OF_GROUPS, 'budget', 'window'),
+  scopedBudgetAlerts: counter(
+    'gw_scoped_budget_alerts_total',
+    'Thresholds reached, of a group or a key.',
+    'budget',
+    'window',
+    'threshold',
+  ),
   alertsDropped: counter('gw_alerts_dropped_total', 'Alerts no webhook took.', 'reason'),
   infraCost: counter(
     'gw_infra_cost_usd_total',
@@ -242,14 +254,6 @@ export const METRICS = {
   build: gauge('gw_build_info', 'Always 1.', 'version'),
 } as const
 
-interface Row<Kind extends string> {
-  readonly kind: Kind
-  readonly name: string
-  readonly help: string
-  readonly labels: Labels
-  readonly parts?: number
-}
-
 export type Metrics = {
   readonly [Key in keyof typeof METRICS]: (typeof METRICS)[Key]['kind'] extends 'histogram'
     ? Histogram
@@ -269,26 +273,4 @@ export function createRegistry(metrics: Metrics): Registry {
   // prom-client renders anything that has a name and get(); its types ask for its own classes.
   for (const family of Object.values(metrics)) registry.registerMetric(family as never)
   return registry
-}
-
-function createFamily(row: Row<'counter' | 'gauge' | 'histogram'>): Numbers | Histogram {
-  if (row.kind === 'histogram') return new Histogram(row.name, row.help, row.labels)
-  return new Numbers({ ...row, kind: row.kind })
-}
-
-function counter(name: string, help: string, ...labels: Labels): Row<'counter'> {
-  return { kind: 'counter', name, help, labels }
-}
-
-/** USD whose cells are whole nano-dollars. */
-function nanos(name: string, help: string, ...labels: Labels): Row<'counter'> {
-  return { kind: 'counter', name, help, labels, parts: 1e9 }
-}
-
-function gauge(name: string, help: string, ...labels: Labels): Row<'gauge'> {
-  return { kind: 'gauge', name, help, labels }
-}
-
-function histogram(name: string, help: string, ...labels: Labels): Row<'histogram'> {
-  return { kind: 'histogram', name, help, labels }
 }

@@ -10,6 +10,8 @@ export interface Witness {
   /** Of a request that it still knew; tokens. */
   renewed(id: string, used: number): void
   settled(id: string): void
+  /** The same in an account that is not the tenant's. */
+  settledBeside(id: string): void
   /** A gateway has given up waiting for the answer to an admission. */
   unanswered(id: string): void
 }

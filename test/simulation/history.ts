@@ -4,7 +4,7 @@ import { aRandom } from '../helpers/random.ts'
 import type { Backend, BackendWorld, OpenBackend, Witness } from './backend.ts'
 import type { Life } from './life.ts'
 import { CALM, Network } from './network.ts'
-import { ACTIVE_MS, HISTORY_MS, type Mishap, type Plan } from './plan.ts'
+import { ACTIVE_MS, HISTORY_MS, type Mishap, type Plan, rulesFor } from './plan.ts'
 import { type Deed, problemsOf } from './promises.ts'
 import { Site } from './site.ts'
 import { VirtualTime } from './time.ts'
@@ -115,6 +115,7 @@ class World {
       network: this.#network,
       clock,
       rules: this.#sites?.[index]?.rules ?? rules,
+      rulesFor: (tenant, all) => rulesFor(tenant, all, this.#plan),
     })
   }
 
@@ -122,8 +123,14 @@ class World {
   async #standing() {
     const asked = this.#plan.tenants.flatMap((tenant) =>
       this.#sites.map(async ({ name, store, rules }) => {
-        const budget = { tokensPerDay: 1, nanosPerMonth: 1, onExceeded: 'reject' as const }
-        const everything = { ...rules, budget: { ...budget, alertThresholds: [] } }
+        const caps = { tokensPerDay: 1, nanosPerMonth: 1, onExceeded: 'reject' as const }
+        const budget = { ...caps, alertThresholds: [] }
+        const { scoped } = rulesFor(tenant, rules, this.#plan)
+        const everything = {
+          ...rules,
+          budget,
+          ...(scoped && { scoped: scoped.map(({ scope }) => ({ scope, rule: budget })) }),
+        }
         return { tenant, gateway: name, figures: await store.read(tenant, everything) }
       }),
     )
@@ -162,6 +169,10 @@ class World {
       unanswered: (id) => {
         const life = this.#lives.get(id)
         if (life !== undefined) life.isUnanswered = true
+      },
+      settledBeside: (id) => {
+        const life = this.#lives.get(id)
+        if (life !== undefined) life.settledLastAt = this.#wall()
       },
       settled: (id) =>
         note(id, (life, at) => {

@@ -23,6 +23,8 @@ export class Life {
   admittedAt: number | undefined
   renewedAt: number | undefined
   settledAt: number | undefined
+  /** When it did so last in an account that is not the tenant's. */
+  settledLastAt: number | undefined
   /** What the store heard in the last beat that came in time. */
   beaten = 0
 
@@ -58,6 +60,20 @@ export class Life {
   /** The sums of a gateway that crashed may have told it although its own settlement never arrived. */
   get chargedMost(): number {
     return this.state === 'ended' ? Math.max(this.used, this.beaten) : this.charged
+  }
+
+  /**
+   * The same of an account that is not the tenant's: its calls get lost apart from those of the tenant's. Of a gateway that
+   * crashed it may have heard anything that was used.
+   */
+  get chargedBeside(): { readonly least: number; readonly most: number; readonly excess: number } {
+    const { chargedMost: most, excess, charged: least, admittedAt, settledLastAt } = this
+    if (this.isForgotten || settledLastAt === undefined) {
+      const usage = this.isAdmitted ? this.plan.usage : 0
+      return { least: 0, most: usage, excess: usage }
+    }
+    const isLate = settledLastAt - (admittedAt ?? 0) >= LEASE_MS
+    return { least, most, excess: isLate ? this.used : excess }
   }
 
   /** What was charged although the store had not kept room for it: after its hold had expired, or without a hold. */

@@ -1,5 +1,5 @@
 /** What happens in one history, all of it drawn from its seed. */
-import type { BudgetRule, Rules } from '../../dataplane/store/contract.ts'
+import type { BudgetRule, Rules, ScopedBudget } from '../../dataplane/store/contract.ts'
 import { aRandom } from '../helpers/random.ts'
 import { CALM, type Draw, type Weather } from './network.ts'
 
@@ -31,6 +31,9 @@ export interface Plan {
   /** Milliseconds by which each gateway's clock is wrong. */
   readonly skews: readonly number[]
   readonly rules: Rules
+  /** Budgets beside those of `rules`: one that all tenants share, and one of the key that each tenant has. */
+  readonly shared: BudgetRule | undefined
+  readonly ofKey: BudgetRule | undefined
   readonly weather: Weather
   /** What is declared for the time without the store. */
   readonly failOpen: boolean
@@ -73,19 +76,39 @@ export function planOf(seed: number): Plan {
   if (has(4)) mishaps.push({ what: 'freeze', at: moment(), ms: 20 + draw(20_000) })
   if (has(6)) mishaps.push({ what: 'flush', at: moment() })
   if (has(5)) mishaps.push({ what: 'rules', at: moment(), rules: rulesOf(draw) })
+  const weather = has(3)
+    ? CALM
+    : { requestsLost: draw(60), repliesLost: draw(60), slow: draw(2) * draw(100) }
   return {
     seed,
     wall: STARTS[draw(STARTS.length)] ?? 0,
     tenants,
     skews: Array.from({ length: gateways }, () => (has(2) ? draw(2 * HOUR) - HOUR : 0)),
     rules,
-    weather: has(3)
-      ? CALM
-      : { requestsLost: draw(60), repliesLost: draw(60), slow: draw(2) * draw(100) },
+    weather,
     failOpen: has(3),
     requests,
     mishaps,
+    shared: has(2) ? budgetOf(draw) : undefined,
+    ofKey: has(2) ? budgetOf(draw) : undefined,
   }
+}
+
+/** The rules of a tenant with the budgets that it shares, and that of its key. */
+export function rulesFor(
+  tenant: string,
+  rules: Rules,
+  { shared, ofKey }: Pick<Plan, 'shared' | 'ofKey'>,
+): Rules {
+  const scoped: ScopedBudget[] = []
+  if (ofKey !== undefined) {
+    const name = `key-of-${tenant}`
+    scoped.push({ scope: { kind: 'key', name, id: `key ${name}` }, rule: ofKey })
+  }
+  if (shared !== undefined) {
+    scoped.push({ scope: { kind: 'group', name: 'all', id: 'group all' }, rule: shared })
+  }
+  return scoped.length === 0 ? rules : { ...rules, scoped }
 }
 
 /** Nothing but clients that leave: while they wait for the decision, or at any moment after it. */
@@ -108,6 +131,8 @@ export function leavingPlanOf(seed: number): Plan {
     rules: { ...ROOMY, budget: { ...ROOMY_BUDGET } },
     weather: { requestsLost: draw(20), repliesLost: draw(20), slow: draw(20) },
     failOpen: draw(2) === 0,
+    shared: { ...ROOMY_BUDGET },
+    ofKey: undefined,
     requests: requests.toSorted((one, other) => one.at - other.at),
     mishaps: [],
   }

@@ -1,6 +1,11 @@
 /** What has to hold of every history, whatever befell it. */
 import { dayOf, monthOf } from '../../dataplane/budgets/windows.ts'
-import { type Figures, LEASE_MS, type Rules } from '../../dataplane/store/contract.ts'
+import {
+  type BudgetRule,
+  type Figures,
+  LEASE_MS,
+  type Rules,
+} from '../../dataplane/store/contract.ts'
 import { type Life, NANOS_PER_TOKEN } from './life.ts'
 import { DEADLINE_MS } from './network.ts'
 import { HISTORY_MS, type Plan } from './plan.ts'
@@ -100,38 +105,85 @@ function slotsOf(tenant: string, past: Past): string[] {
   return []
 }
 
-function heldOf({ tenant, gateway, figures }: Past['standing'][number]): string[] {
+type Standing = Past['standing'][number]
+
+function heldOf({ tenant, gateway, figures }: Standing): string[] {
   const held = {
     slots: figures.concurrency.used,
     tokens: figures.tokens?.reserved ?? 0,
     nanos: figures.spend?.reserved ?? 0,
+    ...Object.fromEntries(
+      (figures.scoped ?? []).map(({ scope, tokens, spend }) => [
+        scope.id,
+        (tokens?.reserved ?? 0) + (spend?.reserved ?? 0),
+      ]),
+    ),
   }
   return Object.entries(held).flatMap(([what, count]) =>
     count === 0 ? [] : [`in the end ${gateway} sees ${count} ${what} held by ${tenant}`],
   )
 }
 
-/** What is settled is what was used, and no budget is passed by more than one request. */
-function booksOf({ tenant, gateway, figures }: Past['standing'][number], past: Past): string[] {
-  const problems: string[] = []
+/** A counter in the end: whose it is, the requests that it counts, and the caps that it had. */
+interface Counter extends Pick<Figures, 'tokens' | 'spend'> {
+  readonly name: string
+  readonly gateway: string
+  readonly lives: readonly Life[]
+  readonly caps: readonly (BudgetRule | undefined)[]
+  /** What the store may have charged for a request, and the part that it had kept no room for. */
+  readonly chargeOf: (life: Life) => Life['chargedBeside']
+}
+
+/** That of the tenant, and those of its other budgets. */
+function countersOf({ tenant, gateway, figures }: Standing, past: Past): Counter[] {
   const mine = past.lives.filter(({ plan }) => plan.tenant === tenant)
+  const { shared, ofKey } = past.plan
+  return [
+    {
+      ...figures,
+      name: tenant,
+      gateway,
+      lives: mine,
+      caps: rulesOf(past).map((one) => one.budget),
+      chargeOf: ({ charged: least, chargedMost: most, excess }) => ({ least, most, excess }),
+    },
+    ...(figures.scoped ?? []).map(({ scope, ...one }) => ({
+      ...one,
+      name: scope.id,
+      gateway,
+      lives: scope.kind === 'group' ? past.lives : mine,
+      caps: [scope.kind === 'group' ? shared : ofKey],
+      chargeOf: (life: Life) => life.chargedBeside,
+    })),
+  ]
+}
+
+/** What is settled is what was used, and no budget is passed by more than one request. */
+function booksOf(one: Standing, past: Past): string[] {
+  return countersOf(one, past).flatMap((counter) => bookOf(counter, past))
+}
+
+function bookOf(
+  { name, gateway, lives, caps, chargeOf, ...figures }: Counter,
+  past: Past,
+): string[] {
+  const problems: string[] = []
   for (const kind of ['tokens', 'spend'] as const) {
     const unit = kind === 'tokens' ? 1 : NANOS_PER_TOKEN
     const settled = (figures[kind]?.settled ?? 0) / unit
-    const counted = mine.filter((life) => mayCount(life, kind, past))
+    const counted = lives.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
-    const least = sum((life) => (isSure(life, kind, past) ? life.charged : 0))
-    const most = sum((life) => life.chargedMost)
+    const least = sum((life) => (isSure(life, kind, past) ? chargeOf(life).least : 0))
+    const most = sum((life) => chargeOf(life).most)
     if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
-      problems.push(`${gateway} sees ${settled} of ${tenant} settled (${kind}), used were ${used}`)
+      problems.push(`${gateway} sees ${settled} of ${name} settled (${kind}), used were ${used}`)
     }
-    const over = overshoot(settled, unit, kind, past)
+    const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
+    const over = overshoot(settled, unit, limits, past)
     const largest = Math.max(0, ...counted.map(({ plan }) => plan.estimate))
-    if (over > largest + sum(({ excess }) => excess)) {
-      problems.push(
-        `${tenant} is ${over} over its cap (${kind}), the largest request is ${largest}`,
-      )
+    if (over > largest + sum((life) => chargeOf(life).excess)) {
+      problems.push(`${name} is ${over} over its cap (${kind}), the largest request is ${largest}`)
     }
   }
   return problems
@@ -173,11 +225,13 @@ function isSure(life: Life, kind: Kind, past: Past): boolean {
   return momentsOf(life, past).every((moment) => isInWindow(moment, kind, past))
 }
 
-function overshoot(settled: number, unit: number, kind: Kind, past: Past): number {
+function overshoot(
+  settled: number,
+  unit: number,
+  caps: readonly (number | undefined)[],
+  past: Past,
+): number {
   if (past.deeds.some(({ what }) => what === 'flushed')) return 0
-  const caps = rulesOf(past).map(({ budget }) =>
-    kind === 'tokens' ? budget?.tokensPerDay : budget?.nanosPerMonth,
-  )
   return settled - Math.max(...caps.map((cap) => (cap ?? Number.POSITIVE_INFINITY) / unit))
 }
 

@@ -117,7 +117,7 @@ class RedisBackend implements Backend {
     const link: Link = { run: (timed, ...call) => this.#server.run(timed.lua, ...call) }
     const reply = await atTime(link, this.#world.wall).run(script, keys, args)
     // A script's reply is an array of numbers, and of names where it misses windows.
-    note(script.name, args, reply as readonly number[], this.#world.witness)
+    note({ name: script.name, keys, args }, reply as readonly number[], this.#world.witness)
     return reply
   }
 }
@@ -137,15 +137,15 @@ function telling(store: RedisStore, witness: Witness): RedisStore {
 }
 
 /** Tells what a script has done, by the layout of its arguments and its reply. */
-function note(
-  name: string,
-  args: readonly (string | number)[],
-  reply: readonly number[],
-  witness: Witness,
-): void {
+function note({ name, keys, args }: Called, reply: readonly number[], witness: Witness): void {
   const own = 3 + Number(args[2])
   const [code = 0, , found] = reply
   if (code < 1) return
+  if (name === 'admit_all' && code < 10) witness.admitted(String(args[0]))
+  if (/:key:|\{group:/.test(keys[0] ?? '')) {
+    if (name === 'settle' && found !== undefined) witness.settledBeside(String(args[own]))
+    return
+  }
   if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))
   if (name === 'settle' && found !== undefined) witness.settled(String(args[own]))
   if (name !== 'renew') return
@@ -153,6 +153,12 @@ function note(
     const isAlive = reply[2 + (at - own) / 10] === 1
     if (isAlive) witness.renewed(String(args[at]), Number(args[at + 6]))
   }
+}
+
+interface Called {
+  readonly name: string
+  readonly keys: readonly string[]
+  readonly args: readonly (string | number)[]
 }
 
 interface LinkEvents {

@@ -52,7 +52,13 @@ class RemoteStore implements Store {
       })
     } catch (error) {
       // It may have been admitted all the same, and nobody will use that.
-      void this.settle({ tenant, id, used: { tokens: 0, nanos: 0 }, budget: rules.budget })
+      void this.settle({
+        tenant,
+        id,
+        used: { tokens: 0, nanos: 0 },
+        budget: rules.budget,
+        scoped: rules.scoped,
+      })
       throw error
     }
   }
@@ -78,7 +84,10 @@ class RemoteStore implements Store {
       try {
         return await this.#view.wire.call(() => {
           const settlement = this.#shared.settle(settling)
-          if (settlement.charged) this.#world.witness.settled(settling.id)
+          if (settlement.charged) {
+            this.#world.witness.settled(settling.id)
+            this.#world.witness.settledBeside(settling.id)
+          }
           return settlement
         })
       } catch {

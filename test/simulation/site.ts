@@ -15,6 +15,8 @@ export interface SiteOptions {
   readonly network: Network
   readonly clock: Clock
   readonly rules: Rules
+  /** The rules of a tenant, with all its budgets. */
+  readonly rulesFor: (tenant: string, rules: Rules) => Rules
 }
 
 export class Site {
@@ -26,13 +28,15 @@ export class Site {
   readonly #network: Network
   readonly #leases: Leases
   readonly #clock: Clock
+  readonly #rulesFor: SiteOptions['rulesFor']
   /** Those that are not over. */
   readonly #lives = new Set<Life>()
   #requests = 0
 
-  constructor({ name, backend, network, clock, rules }: SiteOptions) {
+  constructor({ name, backend, network, clock, rules, rulesFor }: SiteOptions) {
     this.name = name
     this.rules = rules
+    this.#rulesFor = rulesFor
     this.#network = network
     this.#clock = clock
     this.wire = new Wire(network)
@@ -44,7 +48,8 @@ export class Site {
   /** Registers the life before anything happens to it. */
   serve(plan: PlannedRequest, lives: Map<string, Life>): Promise<void> {
     const id = `${this.name}-${++this.#requests}`
-    const life = new Life(id, plan, this.rules, this.#network.time.now)
+    const rules = this.#rulesFor(plan.tenant, this.rules)
+    const life = new Life(id, plan, rules, this.#network.time.now)
     lives.set(id, life)
     this.#lives.add(life)
     return this.#live(life)
@@ -64,7 +69,7 @@ export class Site {
     const { tenant, estimate, durationMs, leavesAfterMs = Number.POSITIVE_INFINITY } = life.plan
     const { id, rules } = life
     const { time } = this.#network
-    const hold = { tenant, id, budget: rules.budget }
+    const hold = { tenant, id, budget: rules.budget, scoped: rules.scoped }
     const request = { tenant, id, rules, estimate: amount(estimate) }
     // A store that is away throws, at once or later.
     const decide = async () => await this.store.admit(request)

@@ -23,6 +23,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/strategies/',
       'dataplane/base/errors.ts',
       'dataplane/limits/rules.ts',
+      'dataplane/budgets/holders.ts',
       'dataplane/budgets/price.ts',
       'dataplane/budgets/reserve.ts',
     ],

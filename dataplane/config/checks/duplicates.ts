@@ -45,13 +45,6 @@ const uniqueLimitTenants: Check = ({ rate_limits }, context) =>
     context,
   )
 
-const uniqueBudgetTenants: Check = ({ budgets }, context) =>
-  repeated(
-    budgets.map(({ tenant }, index) => ({ name: tenant, path: at('budgets', index, 'tenant') })),
-    'tenant budget',
-    context,
-  )
-
 const uniquePrices: Check = ({ pricing }, context) =>
   repeated(
     (pricing?.models ?? []).map(({ model }, index) => ({
@@ -118,7 +111,6 @@ export const duplicateChecks = [
   uniqueKeyIds,
   uniqueKeyHashes,
   uniqueLimitTenants,
-  uniqueBudgetTenants,
   uniquePrices,
   uniqueAuxiliaryNames,
   uniqueIssuerNames,
@@ -137,7 +129,11 @@ function entriesTwice(
   return repeated(entries, what, sources)
 }
 
-function repeated(entries: readonly Named[], what: string, { sourceOf }: Sources): Finding[] {
+export function repeated(
+  entries: readonly Named[],
+  what: string,
+  { sourceOf }: Sources,
+): Finding[] {
   const first = new Map<string, Path>()
   return entries.flatMap(({ name, path }) => {
     const earlier = first.get(name)

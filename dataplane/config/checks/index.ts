@@ -15,6 +15,7 @@ import { strategyChecks } from './routes/strategies.ts'
 import { traceChecks } from './routes/traces.ts'
 import { weightChecks } from './routes/weights.ts'
 import { budgetChecks } from './tenants/budgets.ts'
+import { holderChecks } from './tenants/holders.ts'
 import { issuerChecks } from './tenants/issuers.ts'
 import { keyChecks } from './tenants/keys.ts'
 import { limitChecks } from './tenants/limits.ts'
@@ -35,6 +36,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...credentialChecks,
   ...duplicateChecks,
   ...embeddingsChecks,
+  ...holderChecks,
   ...egressChecks,
   ...endpointChecks,
   ...issuerChecks,

@@ -111,7 +111,11 @@ export const GatewaySection = z.strictObject({
   rate_limits: RateLimits.optional().describe(
     'Request, token and concurrency limits by tenant; 120 / 30 / 16 for each if absent.',
   ),
-  budgets: z.array(Budget).max(10_000).default([]).describe('Token and money budgets by tenant.'),
+  budgets: z
+    .array(Budget)
+    .max(10_000)
+    .default([])
+    .describe('Token and money budgets by tenant, group of tenants, or key.'),
   pricing: Pricing.optional().describe('Prices of tokens.'),
   tls: Tls.optional().describe('How upstreams are verified.'),
   http_proxy: url().optional().describe('Egress proxy.'),

@@ -59,8 +59,35 @@ export const RateLimits = z.strictObject({
   redis: Redis.optional().describe('The shared store; needed by backend: redis.'),
 })
 
+/** A name, or "*". */
+const tenantOrEach = () =>
+  z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(
+      /^(?:\*|[A-Za-z0-9][A-Za-z0-9._:/-]*)$/,
+      'must be a tenant: start with a letter or digit and hold only letters, digits and . _ : / -, or "*" for each tenant',
+    )
+
 export const Budget = z.strictObject({
-  tenant: name().describe('Tenant the budget is for.'),
+  tenant: tenantOrEach()
+    .optional()
+    .describe(
+      'Tenant the budget is for; "*": each tenant without another budget of this form has this one.',
+    ),
+  tenants: z
+    .array(tenantOrEach())
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('Tenants that share one counter, instead of tenant.'),
+  name: name()
+    .optional()
+    .describe(
+      'Names the shared counter of tenants, so that it stays the same when they change; their names if absent.',
+    ),
+  key: name().optional().describe('Id of the key that the budget is for, instead of tenant.'),
   tokens_per_day: count(1_000_000_000_000).optional().describe('Tokens a UTC day.'),
   spend_per_month_usd: z.number().positive().max(9_000_000).optional().describe('USD a UTC month.'),
   on_exceeded: z

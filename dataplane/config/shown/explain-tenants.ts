@@ -1,4 +1,5 @@
 /** Limits and budgets of the tenants that may use a route. */
+import { EACH_TENANT, holderOf } from '../../budgets/holders.ts'
 import { DEFAULT_LIMITS } from '../../limits/rules.ts'
 import type { RouteSection, Section } from '../schema/index.ts'
 
@@ -13,10 +14,17 @@ export function explainTenants(section: Section, { name }: RouteSection): string
   )
   const rules = new Map(section.rate_limits?.tenants.map((rule) => [rule.tenant, rule]))
   const budgets = new Map(section.budgets.map((budget) => [budget.tenant, budget]))
+  const keys = new Map(section.api_keys.map(({ id, tenant }) => [id, tenant]))
   return [...tenants].map((tenant) => {
-    const budget = budgets.get(tenant)
+    const budget = budgets.get(tenant) ?? budgets.get(EACH_TENANT)
     const facts = explainLimits(section, rules.get(tenant))
     if (budget !== undefined) facts.push(explainBudget(budget))
+    for (const other of section.budgets) {
+      const isShared = other.tenants?.includes(tenant) === true
+      if (isShared) facts.push(`shared by ${holderOf(other)}: ${explainBudget(other)}`)
+      const isOfKey = other.key !== undefined && keys.get(other.key) === tenant
+      if (isOfKey) facts.push(`key ${other.key}: ${explainBudget(other)}`)
+    }
     return `tenant ${tenant}: ${facts.join('; ')}`
   })
 }

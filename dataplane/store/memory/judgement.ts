@@ -1,25 +1,97 @@
 /** Whether a request may run: looks at every limit, charges none, and names the one with the longest wait. */
-import { type Amount, BUSY_RETRY_MS, type Refusal, type Rules } from '../contract.ts'
+import {
+  type AdmitRequest,
+  type Amount,
+  BUSY_RETRY_MS,
+  type BudgetRule,
+  type BudgetScope,
+  type Refusal,
+  type Rules,
+} from '../contract.ts'
+import type { Account, Scoped } from './account.ts'
 import type { MemoryLease } from './lease.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'
 
 export interface Obstacle {
   readonly by: Refusal
+  /** Absent where it is a limit of the tenant. */
+  readonly scope?: BudgetScope | undefined
   readonly retryAfterMs: number
 }
 
+type Spent = 'budget_tokens' | 'budget_spend'
+
+/** How the budgets of a request stand. */
+export interface BudgetsNow {
+  /** A spent budget that a cheaper route relieves, and what is reserved there. */
+  readonly relieved:
+    | { readonly by: Spent; readonly scope: BudgetScope | undefined; readonly estimate: Amount }
+    | undefined
+  /** The budget that refuses the request. */
+  readonly obstacle: Obstacle | undefined
+}
+
+const IN_ORDER: BudgetsNow = { relieved: undefined, obstacle: undefined }
+
+/**
+ * All budgets together: one that is spent and has no way out refuses, of several the one with the longest wait; if each
+ * spent one downgrades, the first of them does.
+ */
+export function budgetsNow(
+  tenant: Tenant,
+  scoped: readonly Scoped[],
+  { rules, downgradeEstimate }: Pick<AdmitRequest, 'rules' | 'downgradeEstimate'>,
+  wall: number,
+): BudgetsNow {
+  // Most requests: no budget but the tenant's, and that is not spent.
+  if (scoped.length === 0 && spentBudget(tenant, rules.budget) === undefined) {
+    const promised = promisedBudget(tenant, rules.budget, scoped)
+    return promised === undefined ? IN_ORDER : { relieved: undefined, obstacle: promised }
+  }
+  let relieved: BudgetsNow['relieved']
+  let obstacle: Obstacle | undefined
+  const judge = (account: Account, rule: BudgetRule | undefined, scope?: BudgetScope) => {
+    const by = spentBudget(account, rule)
+    if (by === undefined) return
+    if (rule?.onExceeded === 'downgrade' && downgradeEstimate !== undefined) {
+      relieved ??= { by, scope, estimate: downgradeEstimate }
+      return
+    }
+    const { window } = by === 'budget_tokens' ? account.day : account.month
+    const retryAfterMs = Math.max(1, window.resetsAt - wall)
+    obstacle = longer(obstacle, { by, ...(scope && { scope }), retryAfterMs })
+  }
+  judge(tenant, rules.budget)
+  for (const { account, rule, scope } of scoped) judge(account, rule, scope)
+  if (obstacle !== undefined) return { relieved: undefined, obstacle }
+  return { relieved, obstacle: promisedBudget(tenant, rules.budget, scoped) }
+}
+
 /** The budget that what is settled has reached; of two, the one that resets later. */
-export function spentBudget(
-  { day, month }: Tenant,
-  { budget }: Rules,
-): 'budget_tokens' | 'budget_spend' | undefined {
+function spentBudget({ day, month }: Account, budget: BudgetRule | undefined): Spent | undefined {
   if (budget === undefined) return undefined
   if (month.isSpent(budget.nanosPerMonth)) {
     const bothEnd = month.window.resetsAt === day.window.resetsAt
     return bothEnd && day.isSpent(budget.tokensPerDay) ? 'budget_tokens' : 'budget_spend'
   }
   return day.isSpent(budget.tokensPerDay) ? 'budget_tokens' : undefined
+}
+
+/** A budget that running requests may use up. */
+function promisedBudget(
+  tenant: Tenant,
+  budget: BudgetRule | undefined,
+  scoped: readonly Scoped[],
+): Obstacle | undefined {
+  const by = 'budget_reserved'
+  if (isPromised(tenant, budget)) return { by, retryAfterMs: BUSY_RETRY_MS }
+  const other = scoped.find(({ account, rule }) => isPromised(account, rule))
+  return other && { by, scope: other.scope, retryAfterMs: BUSY_RETRY_MS }
+}
+
+function isPromised({ day, month }: Account, budget: BudgetRule | undefined): boolean {
+  return day.isPromised(budget?.tokensPerDay) || month.isPromised(budget?.nanosPerMonth)
 }
 
 /** Rate and concurrency, which hold on every route; of several the longest wait. */
@@ -39,23 +111,6 @@ export function limitInTheWay(
   return { by, retryAfterMs: longest }
 }
 
-/** Budgets; one that is spent is passed as such, unless the request is downgraded because of it. */
-export function budgetInTheWay(
-  { day, month }: Tenant,
-  { budget }: Rules,
-  spent: 'budget_tokens' | 'budget_spend' | undefined,
-  wall: number,
-): Obstacle | undefined {
-  if (spent !== undefined) {
-    const { window } = spent === 'budget_tokens' ? day : month
-    return { by: spent, retryAfterMs: Math.max(1, window.resetsAt - wall) }
-  }
-  if (!day.isPromised(budget?.tokensPerDay) && !month.isPromised(budget?.nanosPerMonth)) {
-    return undefined
-  }
-  return { by: 'budget_reserved', retryAfterMs: BUSY_RETRY_MS }
-}
-
 export function longer(
   one: Obstacle | undefined,
   other: Obstacle | undefined,
@@ -65,12 +120,21 @@ export function longer(
 }
 
 /** A hold grows as a request is admitted: while its own and all others stay below the caps that it grows towards. */
-export function mayRaise(held: MemoryLease, wanted: Amount, budget: Rules['budget']): boolean {
-  const { day, month, reserved, downgradedBy } = held
+export function mayRaise(
+  held: MemoryLease,
+  wanted: Amount,
+  { budget, scoped = [] }: Pick<Rules, 'budget' | 'scoped'>,
+): boolean {
+  const { reserved, downgradedBy } = held
   const leavesRoom = (ledger: Ledger, limit: number | undefined) =>
     !ledger.isPromised(limit) && (downgradedBy !== undefined || !ledger.isSpent(limit))
+  const mayGrow = ({ day, month }: Pick<MemoryLease, 'day' | 'month'>, rule?: BudgetRule) =>
+    (wanted.tokens === reserved.tokens || leavesRoom(day, rule?.tokensPerDay)) &&
+    (wanted.nanos === reserved.nanos || leavesRoom(month, rule?.nanosPerMonth))
   return (
-    (wanted.tokens === reserved.tokens || leavesRoom(day, budget?.tokensPerDay)) &&
-    (wanted.nanos === reserved.nanos || leavesRoom(month, budget?.nanosPerMonth))
+    mayGrow(held, budget) &&
+    held.scoped.every((one) =>
+      mayGrow(one, scoped.find(({ scope }) => scope.id === one.scope.id)?.rule),
+    )
   )
 }

@@ -1,17 +1,33 @@
 /** A running request in the memory store. */
 import { NOTHING } from '../amounts.ts'
-import type { Amount, Rules } from '../contract.ts'
+import type { AdmitResult, Amount, BudgetScope, Rules } from '../contract.ts'
+import type { Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A running request: its slot, what it holds in which windows, and what it has used so far. */
-export interface MemoryLease {
-  readonly id: string
-  readonly tenant: Tenant
+/** The windows in which a request runs. */
+export interface HeldWindows {
   readonly day: Ledger
   readonly month: Ledger
+}
+
+/** Those of a group or a key. */
+export interface ScopedHold extends HeldWindows {
+  readonly scope: BudgetScope
+}
+
+const NO_HOLDS: readonly ScopedHold[] = []
+
+/** A running request: its slot, what it holds in which windows, and what it has used so far. */
+export interface MemoryLease extends HeldWindows {
+  readonly id: string
+  readonly tenant: Tenant
+  /** Its holds in the budgets of groups and keys. */
+  scoped: readonly ScopedHold[]
   /** Why it runs on the downgrade route, if it does. */
   readonly downgradedBy: 'budget_tokens' | 'budget_spend' | undefined
+  /** The budget that downgraded it, where that is not the tenant's own. */
+  downgradedScope: BudgetScope | undefined
   expiresAt: number
   /** Rises with every renewal of any request: the one renewed longest ago expires first. */
   turn: number
@@ -41,7 +57,9 @@ export function take(
     tenant,
     day,
     month,
+    scoped: NO_HOLDS,
     downgradedBy,
+    downgradedScope: undefined,
     expiresAt: 0,
     turn: 0,
     next: undefined,
@@ -49,6 +67,15 @@ export function take(
     used: NOTHING,
     settled: NOTHING,
     rated: undefined,
+  }
+}
+
+/** The same of budgets that are not the tenant's own. */
+export function takeScoped(held: MemoryLease, scoped: readonly Scoped[]): void {
+  held.scoped = scoped.map(({ scope, account: { day, month } }) => ({ scope, day, month }))
+  for (const { day, month } of held.scoped) {
+    day.hold(held.reserved.tokens)
+    month.hold(held.reserved.nanos)
   }
 }
 
@@ -63,9 +90,41 @@ export function rate(held: MemoryLease, { tokensPerMinute }: Rules, now: number)
 
 /** Changes what a running request holds and has used. */
 export function update(held: MemoryLease, reserved: Amount, used: Amount): void {
-  const { day, month } = held
-  day.adjust(reserved.tokens - held.reserved.tokens, used.tokens - held.used.tokens)
-  month.adjust(reserved.nanos - held.reserved.nanos, used.nanos - held.used.nanos)
+  adjust(held, held, reserved, used)
+  for (const one of held.scoped) adjust(one, held, reserved, used)
   held.reserved = reserved
   held.used = used
+}
+
+/** Gives back what a request holds. */
+export function release(held: MemoryLease): void {
+  giveBack(held, held)
+  for (const one of held.scoped) giveBack(one, held)
+}
+
+function giveBack({ day, month }: HeldWindows, { reserved, used }: MemoryLease): void {
+  day.release(reserved.tokens, used.tokens)
+  month.release(reserved.nanos, used.nanos)
+}
+
+function adjust(
+  { day, month }: HeldWindows,
+  before: Pick<MemoryLease, 'reserved' | 'used'>,
+  reserved: Amount,
+  used: Amount,
+): void {
+  day.adjust(reserved.tokens - before.reserved.tokens, used.tokens - before.used.tokens)
+  month.adjust(reserved.nanos - before.reserved.nanos, used.nanos - before.used.nanos)
+}
+
+/** The answer to an admission. */
+export function admitted(
+  { tenant, downgradedBy: by, downgradedScope: scope }: MemoryLease,
+  rules: Rules,
+  scoped: readonly Scoped[],
+  now: number,
+): AdmitResult {
+  const figures = tenant.figures(rules, now, scoped)
+  if (by === undefined) return { outcome: 'admitted', figures }
+  return { outcome: 'downgraded', by, ...(scope && { scope }), figures }
 }

@@ -2,7 +2,6 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { reachedThresholds } from '../../budgets/alerts.ts'
-import { Present } from '../../budgets/windows.ts'
 import { larger, sane } from '../amounts.ts'
 import {
   type AdmitRequest,
@@ -19,11 +18,22 @@ import {
   type Settling,
   type Store,
 } from '../contract.ts'
-import { budgetInTheWay, limitInTheWay, longer, mayRaise, spentBudget } from './judgement.ts'
-import { type MemoryLease, rate, take, update } from './lease.ts'
+import type { Account } from './account.ts'
+import { Accounts } from './accounts.ts'
+import { budgetsNow, limitInTheWay, longer, mayRaise } from './judgement.ts'
+import {
+  admitted,
+  type HeldWindows,
+  type MemoryLease,
+  rate,
+  release,
+  take,
+  takeScoped,
+  update,
+} from './lease.ts'
 import { LeaseTable } from './lease-table.ts'
 import type { Ledger } from './ledger.ts'
-import { Tenant } from './tenant.ts'
+import type { Tenant } from './tenant.ts'
 
 /** Expired holds that are remembered, so that a late settlement corrects what they were charged. */
 const EXPIRED_MAX = 10_000
@@ -54,10 +64,8 @@ export interface Adopted {
 
 export class MemoryStore implements Store {
   readonly #clock: Clock
-  readonly #present: Present
-  readonly #restored: Map<string, readonly Ledger[]>
   readonly #onChange: (ledger: Ledger) => void
-  readonly #tenants = new Map<string, Tenant>()
+  readonly #accounts: Accounts
   readonly #held = new LeaseTable()
   readonly #expired = new Map<string, MemoryLease>()
   /** No lease expires before. */
@@ -67,8 +75,7 @@ export class MemoryStore implements Store {
 
   constructor({ clock, restored = new Map(), onChange = () => {} }: MemoryOptions) {
     this.#clock = clock
-    this.#present = new Present(clock.wall())
-    this.#restored = new Map(restored)
+    this.#accounts = new Accounts(clock.wall(), restored)
     this.#onChange = onChange
     this.#forgetAt = this.#now() + FORGET_MS
   }
@@ -80,26 +87,21 @@ export class MemoryStore implements Store {
     const tenant = this.#enter(request.tenant, now, wall)
     tenant.obey(rules, now)
     const again = this.#held.get(id)
-    if (again !== undefined) return admitted(again, rules, now)
-    const spent = spentBudget(tenant, rules)
-    const cheaper =
-      spent !== undefined && rules.budget?.onExceeded === 'downgrade'
-        ? request.downgradeEstimate
-        : undefined
-    const reserved = sane(cheaper ?? request.estimate)
-    const obstacle = longer(
-      limitInTheWay(tenant, rules, reserved, now),
-      budgetInTheWay(tenant, rules, cheaper === undefined ? spent : undefined, wall),
-    )
+    const scoped = this.#accounts.scoped(rules)
+    if (again !== undefined) return admitted(again, rules, scoped, now)
+    const { relieved, obstacle: spent } = budgetsNow(tenant, scoped, request, wall)
+    const reserved = sane(relieved?.estimate ?? request.estimate)
+    const obstacle = longer(limitInTheWay(tenant, rules, reserved, now), spent)
     if (obstacle !== undefined) {
-      const { by, retryAfterMs } = obstacle
-      return { outcome: 'refused', by, retryAfterMs, figures: tenant.figures(rules, now) }
+      return { outcome: 'refused', ...obstacle, figures: tenant.figures(rules, now, scoped) }
     }
-    const held = take(tenant, id, reserved, cheaper === undefined ? undefined : spent)
+    const held = take(tenant, id, reserved, relieved?.by)
+    if (scoped.length > 0) takeScoped(held, scoped)
     rate(held, rules, now)
     this.#lease(held, now)
     this.#held.add(held)
-    return admitted(held, rules, now)
+    held.downgradedScope = relieved?.scope
+    return admitted(held, rules, scoped, now)
   }
 
   /** Counts a request that another store has admitted: its slot, its hold and, if `isRated`, what it takes of the rates. */
@@ -108,17 +110,18 @@ export class MemoryStore implements Store {
     const entered = this.#enter(tenant, now, this.#clock.wall())
     if (this.#held.get(id) !== undefined) return
     const held = take(entered, id, sane(reserved), downgradedBy)
+    if (rules.scoped !== undefined) takeScoped(held, this.#accounts.scoped(rules))
     if (isRated) rate(held, rules, now)
     this.#lease(held, now)
     this.#held.add(held)
   }
 
-  extend({ id, budget, estimate }: Extension): boolean {
+  extend({ id, budget, scoped = [], estimate }: Extension): boolean {
     this.#expire(this.#now())
     const held = this.#held.get(id)
     if (held === undefined) return false
     const wanted = larger(held.reserved, sane(estimate))
-    if (!mayRaise(held, wanted, budget)) return false
+    if (!mayRaise(held, wanted, { budget, scoped })) return false
     update(held, wanted, held.used)
     return true
   }
@@ -140,7 +143,7 @@ export class MemoryStore implements Store {
     return lost
   }
 
-  settle({ id, used, budget }: Settling): Settlement {
+  settle({ id, used, budget, scoped = [] }: Settling): Settlement {
     const now = this.#now()
     this.#expire(now)
     const running = this.#held.get(id)
@@ -149,23 +152,33 @@ export class MemoryStore implements Store {
     if (running !== undefined) this.#release(held)
     else this.#stopAwaiting(held)
     this.#charge(held, sane(used), now)
-    if (budget === undefined || budget.alertThresholds.length === 0) return CHARGED
-    return { charged: true, crossed: this.#crossings(held, budget) }
+    if (scoped.length === 0 && (budget?.alertThresholds.length ?? 0) === 0) return CHARGED
+    const crossed = this.#crossings(held, budget)
+    for (const hold of held.scoped) {
+      const rule = scoped.find(({ scope }) => scope.id === hold.scope.id)?.rule
+      for (const one of this.#crossings({ ...hold, tenant: held.tenant }, rule))
+        crossed.push({ ...one, scope: hold.scope })
+    }
+    return { charged: true, crossed }
   }
 
   read(tenant: string, rules: Rules): Figures {
     const now = this.#now()
     this.#toPresent(now, this.#clock.wall())
-    // Reading leaves nothing behind: a scrape reads every tenant with a budget, and there may be ten thousand.
-    const asked = this.#tenants.get(tenant) ?? this.#begin(tenant)
-    asked.moveTo(this.#present)
+    const asked = this.#accounts.seen(tenant)
     asked.obey(rules, now)
-    return asked.figures(rules, now)
+    return asked.figures(rules, now, this.#accounts.scoped(rules))
   }
 
   /** A tenant, in its windows of now. */
   tenant(name: string): Tenant {
     return this.#enter(name, this.#now(), this.#clock.wall())
+  }
+
+  /** The windows of a group or a key, in the present. */
+  account(id: string): Account {
+    this.#toPresent(this.#now(), this.#clock.wall())
+    return this.#accounts.of(id)
   }
 
   /** Whole milliseconds, so that the buckets' arithmetic is exact. */
@@ -175,23 +188,12 @@ export class MemoryStore implements Store {
 
   #enter(name: string, now: number, wall: number): Tenant {
     this.#toPresent(now, wall)
-    let tenant = this.#tenants.get(name)
-    if (tenant === undefined) {
-      tenant = this.#begin(name)
-      this.#restored.delete(name)
-      this.#tenants.set(name, tenant)
-    }
-    tenant.moveTo(this.#present)
-    return tenant
-  }
-
-  #begin(name: string): Tenant {
-    return new Tenant(name, this.#present, this.#restored.get(name) ?? [])
+    return this.#accounts.enter(name)
   }
 
   #toPresent(now: number, wall: number): void {
     this.#expire(now)
-    this.#present.moveTo(wall)
+    this.#accounts.moveTo(wall)
   }
 
   #lease(held: MemoryLease, now: number): void {
@@ -218,10 +220,8 @@ export class MemoryStore implements Store {
 
   #release(held: MemoryLease): void {
     this.#held.remove(held)
-    const { tenant, day, month, reserved, used } = held
-    tenant.running--
-    day.release(reserved.tokens, used.tokens)
-    month.release(reserved.nanos, used.nanos)
+    held.tenant.running--
+    release(held)
   }
 
   #await(held: MemoryLease): void {
@@ -242,25 +242,36 @@ export class MemoryStore implements Store {
   #beat(held: MemoryLease, used: Amount): void {
     const { tokens, nanos } = held.used
     update(held, larger(held.reserved, used), used)
-    if (used.tokens !== tokens) this.#onChange(held.day)
-    if (used.nanos !== nanos) this.#onChange(held.month)
+    for (const { day, month } of [held, ...held.scoped]) {
+      if (used.tokens !== tokens) this.#onChange(day)
+      if (used.nanos !== nanos) this.#onChange(month)
+    }
   }
 
   #charge(held: MemoryLease, used: Amount, now: number): void {
-    const { day, month, settled, rated, tenant } = held
-    day.charge(used.tokens - settled.tokens)
-    month.charge(used.nanos - settled.nanos)
+    const { settled, rated, tenant } = held
+    this.#chargeWindows(held, used, settled)
+    for (const one of held.scoped) this.#chargeWindows(one, used, settled)
     if (rated !== undefined) {
       tenant.tokens?.charge(used.tokens - rated, now)
       held.rated = used.tokens
     }
     held.settled = used
+  }
+
+  #chargeWindows({ day, month }: HeldWindows, used: Amount, settled: Amount): void {
+    day.charge(used.tokens - settled.tokens)
+    month.charge(used.nanos - settled.nanos)
     this.#onChange(day)
     this.#onChange(month)
   }
 
-  #crossings({ day, month, tenant }: MemoryLease, budget: BudgetRule): Crossing[] {
-    const crossed = []
+  #crossings(
+    { day, month, tenant }: HeldWindows & Pick<MemoryLease, 'tenant'>,
+    budget: BudgetRule | undefined,
+  ): Crossing[] {
+    const crossed: Crossing[] = []
+    if (budget === undefined) return crossed
     for (const ledger of [day, month]) {
       const { kind, resetsAt } = ledger.window
       const limit = kind === 'day' ? budget.tokensPerDay : budget.nanosPerMonth
@@ -279,16 +290,7 @@ export class MemoryStore implements Store {
   #forget(now: number): void {
     if (now < this.#forgetAt) return
     this.#forgetAt = now + FORGET_MS
-    this.#present.moveTo(this.#clock.wall())
-    for (const [name, tenant] of this.#tenants) {
-      if (tenant.isIdle(this.#present, now)) this.#tenants.delete(name)
-    }
+    this.#accounts.moveTo(this.#clock.wall())
+    this.#accounts.forget(now)
   }
-}
-
-function admitted({ tenant, downgradedBy }: MemoryLease, rules: Rules, now: number): AdmitResult {
-  const figures = tenant.figures(rules, now)
-  return downgradedBy === undefined
-    ? { outcome: 'admitted', figures }
-    : { outcome: 'downgraded', by: downgradedBy, figures }
 }

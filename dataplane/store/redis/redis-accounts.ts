@@ -1,6 +1,10 @@
-/** One tenant of the shared store as a replica knows it: the names of its keys, and its own totals in each window. */
+/**
+ * One tenant of the shared store, or a group or key with a budget, as a replica knows it: the names of its keys, and its own
+ * totals in each window.
+ */
 import { hash } from 'node:crypto'
 import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
+import type { BudgetScope } from '../contract.ts'
 
 /** Part of every key: versions of the gateway that store something else must not meet. */
 const VERSION = 'v1'
@@ -79,9 +83,9 @@ export class Account {
   readonly #root: string
   readonly #windows = new Map<string, AccountWindow>()
 
-  constructor(tenant: string, keyPrefix: string) {
+  constructor(tenant: string, keyPrefix: string, scope?: BudgetScope) {
     this.tenant = tenant
-    this.#root = `${keyPrefix}:${VERSION}:{${safeName(tenant)}}`
+    this.#root = `${keyPrefix}:${VERSION}:${rootOf(tenant, scope)}`
     this.keys = [`${this.#root}:state`, `${this.#root}:leases`, `${this.#root}:graves`]
   }
 
@@ -109,6 +113,13 @@ export class Account {
       if (window.resetsAt + 2 * DAY_MS < wall) this.#windows.delete(name)
     }
   }
+}
+
+/** A key's counters stand beside those of its tenant. No tenant's name has a colon here, so no group meets one. */
+function rootOf(tenant: string, scope: BudgetScope | undefined): string {
+  if (scope?.kind === 'group') return `{group:${safeName(scope.name)}}`
+  const own = `{${safeName(tenant)}}`
+  return scope === undefined ? own : `${own}:key:${safeName(scope.name)}`
 }
 
 /** One name for each tenant, without what means something in a key; `{}` would be no hash tag. */

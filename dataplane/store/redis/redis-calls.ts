@@ -29,6 +29,19 @@ export interface RedisCall {
   args(present: Present): readonly (string | number)[]
 }
 
+/** One script over several accounts; the first arguments are the call's, then come those of each account. */
+export interface SharedCall {
+  readonly script: Script
+  readonly own: readonly (string | number)[]
+  readonly parts: readonly CallPart[]
+}
+
+/** One account's share of it. */
+export interface CallPart extends Pick<RedisCall, 'account' | 'windows' | 'args'> {
+  /** A number that the script reads for this account. */
+  readonly flag: number
+}
+
 export interface CallsOptions {
   /** Names this process: no other process has the name, nor had it. */
   readonly replica: string
@@ -85,6 +98,36 @@ export class Calls {
     throw new StoreAway('other', false)
   }
 
+  /** The same over several accounts: the reply has a list of numbers for each. */
+  async runOverAll({ script, own, parts }: SharedCall): Promise<readonly unknown[]> {
+    const missing = parts.map((): AccountWindow[] => [])
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const { present } = this
+      const keys: string[] = []
+      const args: (string | number)[] = [...own, parts.length]
+      for (const [index, part] of parts.entries()) {
+        const windows = [...part.windows(present), ...(missing[index] ?? [])]
+        const until = this.storeNow + LATE_MS
+        const sent = this.#alone(part.account, { windows, until, args: part.args(present) })
+        keys.push(...sent.keys)
+        args.push(sent.keys.length, sent.args.length, part.flag, ...sent.args)
+      }
+      const reply = await this.#ask(script, keys, args)
+      const at = Number(reply[2]) - 1
+      if (reply[0] === WRONG_CLOCK) continue
+      if (reply[0] === WINDOWS_MISSING) {
+        for (const name of reply.slice(3)) {
+          const window = parts[at]?.account.windowNamed(String(name))
+          if (window !== undefined) missing[at]?.push(window)
+        }
+      } else if (reply[0] === LOST) {
+        this.onLost()
+        await Promise.all(parts.map(({ account }) => this.heal(account)))
+      } else return reply
+    }
+    throw new StoreAway('other', false)
+  }
+
   /** Restores in the store what this process knows of a tenant's windows; once for many that ask. */
   heal(account: Account): Promise<void> {
     account.healing ??= this.#heal(account).finally(() => {
@@ -104,18 +147,31 @@ export class Calls {
     for (const [index, window] of windows.entries()) window.hear(numbers, 2 + 4 * index, now, true)
   }
 
-  async #send(
+  #send(
     { script, account }: Pick<RedisCall, 'script' | 'account'>,
-    { windows, until, args }: Sent,
+    sent: Sent,
   ): Promise<readonly (number | string)[]> {
+    const { keys, args } = this.#alone(account, sent)
+    return this.#ask(script, keys, args)
+  }
+
+  /** The keys and arguments of a call on one account. */
+  #alone(account: Account, { windows, until, args }: Sent) {
     const keys = [...account.keys]
     const names = []
     for (const { key, name } of windows) {
       keys.push(key)
       names.push(name)
     }
-    const all = [until, this.#field, names.length, ...names, ...args]
-    const reply = checkedReply(await this.#link.run(script, keys, all))
+    return { keys, args: [until, this.#field, names.length, ...names, ...args] }
+  }
+
+  async #ask(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<readonly (number | string)[]> {
+    const reply = checkedReply(await this.#link.run(script, keys, args))
     this.#offset = Number(reply[1]) - this.#clock.now()
     return reply
   }

@@ -1,6 +1,15 @@
 /** From the store's numbers to the answers of the contract. */
 import type { Window } from '../../budgets/windows.ts'
-import type { AdmitResult, BudgetFigure, Figures, Refusal, Rules } from '../contract.ts'
+import type {
+  AdmitResult,
+  BudgetFigure,
+  BudgetRule,
+  BudgetScope,
+  Figures,
+  Refusal,
+  Rules,
+  ScopedFigures,
+} from '../contract.ts'
 
 /** Where the figures of a window begin, if there are any. */
 const WINDOWS_AT = 10
@@ -28,19 +37,45 @@ export function checkedReply(reply: unknown): readonly (number | string)[] {
   throw new TypeError('A script of the shared store answered with something that is not its reply.')
 }
 
-export function admission(reply: readonly number[], rules: Rules, present: Windows): AdmitResult {
-  const figures = figuresOf(reply, rules, present)
-  const [code = 0, , retryAfterMs = 0] = reply
-  const by = REFUSALS[code]
-  if (by !== undefined) return { outcome: 'refused', by, retryAfterMs, figures }
+/** `scope` is that of the budget that decided; absent where it is the tenant's own. */
+export function admission(
+  [code = 0, , retryAfterMs = 0]: readonly number[],
+  figures: Figures,
+  scope?: BudgetScope,
+): AdmitResult {
+  const refusal = REFUSALS[code]
+  const budget = scope === undefined ? {} : { scope }
+  if (refusal !== undefined) {
+    return { outcome: 'refused', by: refusal, ...budget, retryAfterMs, figures }
+  }
   if (code === 1) return { outcome: 'admitted', figures }
-  return { outcome: 'downgraded', by: code === 2 ? 'budget_tokens' : 'budget_spend', figures }
+  const by = code === 2 ? 'budget_tokens' : 'budget_spend'
+  return { outcome: 'downgraded', by, ...budget, figures }
 }
 
 export function figuresOf(reply: readonly number[], rules: Rules, present: Windows): Figures {
   const { requestsPerMinute, tokensPerMinute, concurrentRequests, budget } = rules
   const at = (index: number) => reply[index] ?? 0
-  const [day, month] = windowsIn(rules)
+  const { tokens, spend } = budgetFiguresOf(reply, budget, present)
+  return {
+    requests: { limit: requestsPerMinute, remaining: at(3), resetMs: at(4) },
+    tokenRate:
+      tokensPerMinute === undefined
+        ? undefined
+        : { limit: tokensPerMinute, remaining: at(5), resetMs: at(6) },
+    concurrency: { limit: concurrentRequests, used: at(7) },
+    tokens,
+    spend,
+  }
+}
+
+export function budgetFiguresOf(
+  reply: readonly number[],
+  budget: BudgetRule | undefined,
+  present: Windows,
+): Pick<ScopedFigures, 'tokens' | 'spend'> {
+  const at = (index: number) => reply[index] ?? 0
+  const [day, month] = windowsIn(budget)
   const figure = (
     limit: number | undefined,
     place: number | undefined,
@@ -51,19 +86,15 @@ export function figuresOf(reply: readonly number[], rules: Rules, present: Windo
       ? undefined
       : { limit, settled: at(place), reserved, resetsAt }
   return {
-    requests: { limit: requestsPerMinute, remaining: at(3), resetMs: at(4) },
-    tokenRate:
-      tokensPerMinute === undefined
-        ? undefined
-        : { limit: tokensPerMinute, remaining: at(5), resetMs: at(6) },
-    concurrency: { limit: concurrentRequests, used: at(7) },
     tokens: figure(budget?.tokensPerDay, day, at(8), present.day),
     spend: figure(budget?.nanosPerMonth, month, at(9), present.month),
   }
 }
 
 /** Where the day's and the month's figures are: only windows with a cap are looked at. */
-export function windowsIn({ budget }: Rules): readonly [number | undefined, number | undefined] {
+export function windowsIn(
+  budget: BudgetRule | undefined,
+): readonly [number | undefined, number | undefined] {
   const day = budget?.tokensPerDay === undefined ? undefined : WINDOWS_AT
   if (budget?.nanosPerMonth === undefined) return [day, undefined]
   return [day, day === undefined ? WINDOWS_AT : WINDOWS_AT + 4]

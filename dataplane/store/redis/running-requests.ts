@@ -2,50 +2,25 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { Present } from '../../budgets/windows.ts'
-import { larger, NOTHING, sane } from '../amounts.ts'
-import {
-  type Amount,
-  type Beat,
-  type BudgetRule,
-  type Crossing,
-  LEASE_MS,
-  type Settlement,
-  type Settling,
-} from '../contract.ts'
+import { larger, sane } from '../amounts.ts'
+import type { Amount, Beat, BudgetRule, Crossing, Settlement, Settling } from '../contract.ts'
 import type { Account, AccountWindow } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
-import type { Windows } from './redis-replies.ts'
+import {
+  type Begun,
+  count,
+  crossings,
+  type Part,
+  partOf,
+  type RunningRequest,
+  renewal,
+  type ScopeAccount,
+} from './request-part.ts'
 import { RENEW } from './scripts/renew.ts'
 import { SETTLE, SETTLE_AND_BURY, SETTLE_ONLY } from './scripts/settle.ts'
 import { UnansweredAdmissions } from './unanswered-admissions.ts'
 
-/** A request that the store counts, or that it will have to count. */
-interface RunningRequest {
-  readonly id: string
-  readonly account: Account
-  readonly day: AccountWindow
-  readonly month: AccountWindow
-  /** 0, or the budget that downgraded it: 1 tokens, 2 spend. */
-  readonly by: number
-  /** Tokens charged to the rate by its admission; -1: none. */
-  readonly rated: number
-  reserved: Amount
-  used: Amount
-  /** When its lease was last known to live, on this process's clock. */
-  heardAt: number
-  /** Its lease expired while the store could be asked: another request may have its slot. */
-  isLost: boolean
-  /** A call to put it back was sent, and might still arrive after its end. */
-  wasPutBack: boolean
-  /** Its charge, once it has ended; the answer may still be missing. */
-  settled: Amount | undefined
-}
-
-/** The facts about a request when it begins; the others start as for a request that the store does not know. */
-type Begun = Pick<RunningRequest, 'id' | 'account'> &
-  Partial<Pick<RunningRequest, 'by' | 'rated' | 'reserved' | 'heardAt' | 'wasPutBack'>> & {
-    readonly windows: Windows
-  }
+const NO_OTHERS: readonly Part[] = []
 
 /** Leases in one call: a script must not keep the server for long. */
 const RENEWALS_MAX = 200
@@ -86,32 +61,27 @@ export class RunningRequests {
     return this.#running.get(id)
   }
 
-  add({ id, account, windows, ...known }: Begun): RunningRequest {
-    const running: RunningRequest = {
-      id,
-      account,
-      day: account.windowFor(windows.day),
-      month: account.windowFor(windows.month),
-      by: 0,
-      rated: -1,
-      reserved: NOTHING,
-      used: NOTHING,
-      heardAt: 0,
-      isLost: false,
-      wasPutBack: false,
-      settled: undefined,
-      ...known,
+  add({ others, ...begun }: Begun): RunningRequest {
+    const running = {
+      ...partOf(begun, undefined),
+      others:
+        others?.map(({ scope, account }) => partOf({ ...begun, account, rated: -1 }, scope)) ??
+        NO_OTHERS,
     }
-    this.#running.set(id, running)
+    this.#running.set(begun.id, running)
     return running
   }
 
   /** An admission was sent and got no answer. */
-  doubt(account: Account, id: string): void {
-    this.#unanswered.add(account, id)
+  doubt(accounts: readonly Account[], id: string): void {
+    this.#unanswered.add(accounts, id)
   }
 
-  settle(settling: Settling, account: Account): Promise<Settlement> {
+  settle(
+    settling: Settling,
+    account: Account,
+    others?: readonly ScopeAccount[],
+  ): Promise<Settlement> {
     const { id, admittedAt, used } = settling
     const before = this.#settling.get(id)
     if (before !== undefined) return before.then(() => ALREADY_CHARGED)
@@ -119,7 +89,7 @@ export class RunningRequests {
     if (running === undefined) {
       if (admittedAt === undefined) return this.#unanswered.takeBack(id).then(() => ALREADY_CHARGED)
       // It was admitted by another life of this process, or by its local share.
-      running = this.add({ id, account, windows: new Present(admittedAt) })
+      running = this.add({ id, account, others, windows: new Present(admittedAt) })
     }
     const settlement = this.#end(running, sane(used), settling)
     this.#settling.set(id, settlement)
@@ -131,17 +101,22 @@ export class RunningRequests {
   /** Keeps leases alive, puts back those that the store lost, and checks that it still knows what was reported. */
   async renew(beats: readonly Beat[]): Promise<readonly string[]> {
     const lost: string[] = []
-    const groups = new Map<Account, RunningRequest[]>()
+    const groups = new Map<Account, Part[]>()
+    const enlist = (part: Part, used: Amount) => {
+      part.used = larger(part.used, used)
+      const group = groups.get(part.account)
+      if (group === undefined) groups.set(part.account, [part])
+      else group.push(part)
+    }
     for (const { id, used } of beats) {
       const running = this.#running.get(id)
       if (running === undefined || running.settled !== undefined) {
         lost.push(id)
         continue
       }
-      running.used = larger(running.used, sane(used))
-      const group = groups.get(running.account)
-      if (group === undefined) groups.set(running.account, [running])
-      else group.push(running)
+      const sent = sane(used)
+      enlist(running, sent)
+      for (const other of running.others) enlist(other, sent)
     }
     const calls: (() => Promise<void>)[] = []
     for (const group of groups.values()) {
@@ -157,14 +132,28 @@ export class RunningRequests {
     return lost
   }
 
-  /** The totals grow once; sending them twice changes nothing. */
-  async #end(running: RunningRequest, used: Amount, { budget }: Settling): Promise<Settlement> {
-    if (running.settled === undefined) {
-      running.day.total = Math.min(Number.MAX_SAFE_INTEGER, running.day.total + used.tokens)
-      running.month.total = Math.min(Number.MAX_SAFE_INTEGER, running.month.total + used.nanos)
-      running.settled = used
-    }
-    this.#unanswered.hasRun(running.id)
+  /** In all accounts at once: each takes it once, however often it is sent. */
+  async #end(
+    running: RunningRequest,
+    used: Amount,
+    { budget, scoped = [] }: Settling,
+  ): Promise<Settlement> {
+    const { others, id } = running
+    count(running, used)
+    for (const other of others) count(other, used)
+    this.#unanswered.hasRun(id)
+    const ends = [
+      this.#settlePart(running, budget),
+      ...others.map((other) =>
+        this.#settlePart(other, scoped.find(({ scope }) => scope.id === other.scope?.id)?.rule),
+      ),
+    ]
+    const crossed = (await Promise.all(ends)).flat()
+    this.#running.delete(id)
+    return { charged: true, crossed }
+  }
+
+  async #settlePart(running: Part, budget: BudgetRule | undefined): Promise<Crossing[]> {
     const now = this.#clock.now()
     const thresholds = budget?.alertThresholds ?? []
     const report = (window: AccountWindow, cap: number | undefined) => [
@@ -187,8 +176,7 @@ export class RunningRequests {
     })
     running.day.hear(reply, 3, this.#clock.now())
     running.month.hear(reply, 7, this.#clock.now())
-    this.#running.delete(running.id)
-    return { charged: true, crossed: crossings(running, budget, reply) }
+    return crossings(running, budget, reply)
   }
 
   #checks(): (() => Promise<void>)[] {
@@ -208,7 +196,7 @@ export class RunningRequests {
     })
   }
 
-  async #renewGroup(group: readonly RunningRequest[], lost: string[]): Promise<void> {
+  async #renewGroup(group: readonly Part[], lost: string[]): Promise<void> {
     const sentAt = this.#clock.now()
     const unknown = await this.#renewOnce(group, sentAt, lost)
     // The store forgot these leases without having seen them expire: it lost them, so they are put back.
@@ -217,14 +205,10 @@ export class RunningRequests {
   }
 
   /** Returns the requests that the store does not know. */
-  async #renewOnce(
-    group: readonly RunningRequest[],
-    sentAt: number,
-    lost: string[],
-  ): Promise<RunningRequest[]> {
+  async #renewOnce(group: readonly Part[], sentAt: number, lost: string[]): Promise<Part[]> {
     const account = group[0]?.account
     if (account === undefined) return []
-    let sent: readonly RunningRequest[] = []
+    let sent: readonly Part[] = []
     const reply = await this.#calls.run({
       script: RENEW,
       account,
@@ -235,7 +219,7 @@ export class RunningRequests {
         return sent.flatMap((running) => renewal(running, sentAt))
       },
     })
-    const unknown: RunningRequest[] = []
+    const unknown: Part[] = []
     for (const [index, running] of sent.entries()) {
       const answer = reply[2 + index]
       if (answer === RENEWED) running.heardAt = sentAt
@@ -253,36 +237,4 @@ export class RunningRequests {
       await Promise.all(calls.slice(at, at + CALLS_MAX).map((call) => call()))
     }
   }
-}
-
-function renewal(running: RunningRequest, now: number): readonly (string | number)[] {
-  const { id, day, month, reserved, used, rated, by, isLost } = running
-  const back = !isLost && now - running.heardAt >= LEASE_MS
-  if (back) running.wasPutBack = true
-  return [
-    ...[id, back ? 1 : 0, day.name, month.name, reserved.tokens, reserved.nanos],
-    ...[used.tokens, used.nanos, rated, by],
-  ]
-}
-
-function crossings(
-  { account, day, month }: RunningRequest,
-  budget: BudgetRule | undefined,
-  reply: readonly number[],
-): Crossing[] {
-  const crossed: Crossing[] = []
-  for (let at = 11; at + 1 < reply.length; at += 2) {
-    const threshold = budget?.alertThresholds[reply[at + 1] ?? 0] ?? 0
-    const isDay = reply[at] === 1
-    crossed.push({
-      tenant: account.tenant,
-      kind: isDay ? 'tokens' : 'spend',
-      window: isDay ? 'day' : 'month',
-      threshold,
-      used: reply[isDay ? 3 : 7] ?? 0,
-      limit: (isDay ? budget?.tokensPerDay : budget?.nanosPerMonth) ?? 0,
-      resetsAt: (isDay ? day : month).window.resetsAt,
-    })
-  }
-  return crossed
 }

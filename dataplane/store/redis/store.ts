@@ -9,7 +9,10 @@ import { sane } from '../amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
+  Amount,
   Beat,
+  BudgetRule,
+  BudgetScope,
   Extension,
   Figures,
   Rules,
@@ -17,12 +20,14 @@ import type {
   Settling,
   Store,
 } from '../contract.ts'
+import { Asking, cheaperOf, type Decided, NO_CAP, rulesOfScope } from './asking.ts'
 import { type Link, StoreAway } from './link.ts'
 import { Account } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
-import { admission, figuresOf, type Windows, windowsIn } from './redis-replies.ts'
+import { budgetFiguresOf, figuresOf } from './redis-replies.ts'
+import type { Part, ScopeAccount } from './request-part.ts'
 import { RunningRequests } from './running-requests.ts'
-import { ADMIT, READ } from './scripts/admit.ts'
+import { READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
 
 export interface RedisStoreOptions {
@@ -33,12 +38,11 @@ export interface RedisStoreOptions {
   readonly clock: Clock
 }
 
-const NO_CAP = -1
-
 export class RedisStore implements Store {
   readonly #keyPrefix: string
   readonly #clock: Clock
   readonly #calls: Calls
+  readonly #asking: Asking
   readonly #accounts = new Map<string, Account>()
   readonly #running: RunningRequests
 
@@ -46,6 +50,7 @@ export class RedisStore implements Store {
     this.#keyPrefix = options.keyPrefix
     this.#clock = options.clock
     this.#calls = new Calls(link, options)
+    this.#asking = new Asking(this.#calls, options.clock)
     this.#running = new RunningRequests(this.#calls, options.clock, this.#accounts)
   }
 
@@ -55,29 +60,33 @@ export class RedisStore implements Store {
   }
 
   async admit(request: AdmitRequest): Promise<AdmitResult> {
-    const { tenant, id, rules, downgradeEstimate } = request
+    const { tenant, id, rules } = request
     const account = this.#account(tenant)
+    const others = this.#scopes(tenant, rules.scoped)
     const estimate = sane(request.estimate)
-    const mayDowngrade = rules.budget?.onExceeded === 'downgrade' && downgradeEstimate !== undefined
-    const cheaper = mayDowngrade ? sane(downgradeEstimate) : { tokens: NO_CAP, nanos: NO_CAP }
+    const cheaper = cheaperOf(request)
     const own = [id, estimate.tokens, estimate.nanos, cheaper.tokens, cheaper.nanos]
     const sentAt = this.#clock.now()
-    let answer: Answered
+    let answer: Decided
     try {
-      answer = await this.#ask(ADMIT, { account, rules }, own)
+      answer =
+        others === undefined
+          ? await this.#asking.admitAlone({ account, rules }, own)
+          : await this.#asking.admitOverAll({ account, rules, others }, own)
     } catch (error) {
-      if (error instanceof StoreAway && error.maybeApplied) this.#running.doubt(account, id)
+      if (error instanceof StoreAway && error.maybeApplied)
+        this.#running.doubt([account, ...(others ?? []).map((one) => one.account)], id)
       throw error
     }
-    const { reply, present } = answer
-    const result = admission(reply, rules, present)
+    const { result, present, by } = answer
     if (result.outcome === 'refused') return result
     const reserved = result.outcome === 'downgraded' ? cheaper : estimate
     this.#running.add({
       id,
       account,
+      others,
       windows: present,
-      by: (reply[0] ?? 1) - 1,
+      by,
       rated: rules.tokensPerMinute === undefined ? -1 : reserved.tokens,
       reserved,
       heardAt: sentAt,
@@ -89,10 +98,11 @@ export class RedisStore implements Store {
    * From now on the store counts a request that was admitted without it, at a moment of the wall clock: the next renewal
    * gives it a lease.
    */
-  adopt({ tenant, id, estimate }: AdmitRequest, admittedAt: number): void {
+  adopt({ tenant, id, estimate, rules }: AdmitRequest, admittedAt: number): void {
     this.#running.add({
       id,
       account: this.#account(tenant),
+      others: this.#scopes(tenant, rules.scoped),
       windows: new Present(admittedAt),
       reserved: sane(estimate),
       heardAt: Number.NEGATIVE_INFINITY,
@@ -100,22 +110,41 @@ export class RedisStore implements Store {
     })
   }
 
-  async extend({ id, budget, estimate }: Extension): Promise<boolean> {
+  async extend({ id, budget, scoped = [], estimate }: Extension): Promise<boolean> {
     const running = this.#running.get(id)
     if (running === undefined || running.settled !== undefined) return false
-    const { tokens, nanos } = sane(estimate)
+    const wanted = sane(estimate)
+    // A hold that grew in one account and not in another is an upper bound all the same.
+    const grown = await Promise.all([
+      this.#extendPart(running, budget, wanted),
+      ...running.others.map((part) =>
+        this.#extendPart(
+          part,
+          scoped.find(({ scope }) => scope.id === part.scope?.id)?.rule,
+          wanted,
+        ),
+      ),
+    ])
+    return grown.every((one) => one)
+  }
+
+  async #extendPart(
+    part: Part,
+    budget: BudgetRule | undefined,
+    { tokens, nanos }: Amount,
+  ): Promise<boolean> {
     const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP]
     const [, , grew] = await this.#calls.run({
       script: EXTEND,
-      account: running.account,
+      account: part.account,
       isBounded: true,
-      windows: () => [running.day, running.month],
-      args: () => [id, tokens, nanos, ...caps],
+      windows: () => [part.day, part.month],
+      args: () => [part.id, tokens, nanos, ...caps],
     })
     if (grew !== 1) return false
-    running.reserved = {
-      tokens: Math.max(running.reserved.tokens, tokens),
-      nanos: Math.max(running.reserved.nanos, nanos),
+    part.reserved = {
+      tokens: Math.max(part.reserved.tokens, tokens),
+      nanos: Math.max(part.reserved.nanos, nanos),
     }
     return true
   }
@@ -125,63 +154,48 @@ export class RedisStore implements Store {
   }
 
   settle(settling: Settling): Promise<Settlement> {
-    return this.#running.settle(settling, this.#account(settling.tenant))
+    const { tenant, scoped } = settling
+    const others = this.#scopes(tenant, scoped)
+    return this.#running.settle(settling, this.#account(tenant), others)
   }
 
   async read(tenant: string, rules: Rules): Promise<Figures> {
-    const { reply, present } = await this.#ask(READ, { account: this.#account(tenant), rules }, [])
-    return figuresOf(reply, rules, present)
+    const account = this.#account(tenant)
+    const { scoped } = rules
+    if (scoped === undefined) {
+      const { reply, present } = await this.#asking.ask(READ, { account, rules }, [])
+      return figuresOf(reply, rules, present)
+    }
+    const [{ reply, present }, ...others] = await Promise.all([
+      this.#asking.ask(READ, { account, rules }, []),
+      ...scoped.map(({ scope, rule }) =>
+        this.#asking.ask(
+          READ,
+          { account: this.#account(tenant, scope), rules: rulesOfScope(rule) },
+          [],
+        ),
+      ),
+    ])
+    const figures = scoped.map(({ scope, rule }, index) => ({
+      scope,
+      ...budgetFiguresOf(others[index]?.reply ?? [], rule, others[index]?.present ?? present),
+    }))
+    return { ...figuresOf(reply, rules, present), scoped: figures }
   }
 
-  #account(tenant: string): Account {
-    let account = this.#accounts.get(tenant)
+  #account(tenant: string, scope?: BudgetScope): Account {
+    // A key's counters stand beside those of its tenant.
+    const name =
+      scope === undefined ? tenant : scope.kind === 'key' ? `${tenant}\n${scope.id}` : scope.id
+    let account = this.#accounts.get(name)
     if (account === undefined) {
-      account = new Account(tenant, this.#keyPrefix)
-      this.#accounts.set(tenant, account)
+      account = new Account(tenant, this.#keyPrefix, scope)
+      this.#accounts.set(name, account)
     }
     return account
   }
 
-  async #ask(script: typeof READ, { account, rules }: Tenancy, own: Arguments): Promise<Answered> {
-    let at: Windows = this.#calls.present
-    const reply = await this.#calls.run({
-      script,
-      account,
-      isBounded: true,
-      windows: ({ day, month }) => [account.windowFor(day), account.windowFor(month)],
-      args: ({ day, month }) => {
-        at = { day, month }
-        return [...this.#rulesNow(account, rules, at), ...own]
-      },
-    })
-    const [day, month] = windowsIn(rules)
-    const now = this.#clock.now()
-    if (day !== undefined) account.windowFor(at.day).hear(reply, day, now)
-    if (month !== undefined) account.windowFor(at.month).hear(reply, month, now)
-    return { reply, present: at }
+  #scopes(tenant: string, scoped: Rules['scoped']): readonly ScopeAccount[] | undefined {
+    return scoped?.map(({ scope }) => ({ scope, account: this.#account(tenant, scope) }))
   }
-
-  #rulesNow(account: Account, rules: Rules, { day, month }: Windows): Arguments {
-    const { requestsPerMinute, burst, concurrentRequests, tokensPerMinute, budget } = rules
-    const now = this.#clock.now()
-    return [
-      ...[day.startsAt, day.resetsAt, month.resetsAt],
-      ...[requestsPerMinute, burst, concurrentRequests, tokensPerMinute ?? NO_CAP],
-      ...[budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP],
-      ...account.windowFor(day).seen(now),
-      ...account.windowFor(month).seen(now),
-    ]
-  }
-}
-
-type Arguments = readonly (string | number)[]
-
-interface Tenancy {
-  readonly account: Account
-  readonly rules: Rules
-}
-
-interface Answered {
-  readonly reply: readonly number[]
-  readonly present: Windows
 }

@@ -9,7 +9,8 @@ import { SETTLE, SETTLE_ONLY, TAKE_BACK } from './scripts/settle.ts'
 const UNANSWERED_MAX = 10_000
 
 interface Unanswered {
-  readonly account: Account
+  /** That of the tenant, and those of its other budgets. */
+  readonly accounts: readonly Account[]
   readonly windows: Pick<Present, 'day' | 'month'>
   /** After this the admission can no longer arrive, on this process's clock. */
   readonly until: number
@@ -27,10 +28,10 @@ export class UnansweredAdmissions {
     this.#clock = clock
   }
 
-  add(account: Account, id: string): void {
+  add(accounts: readonly Account[], id: string): void {
     const { day, month } = this.#calls.present
     const until = this.#clock.now() + 2 * LATE_MS
-    this.#unanswered.set(id, { account, windows: { day, month }, until, hasRun: false })
+    this.#unanswered.set(id, { accounts, windows: { day, month }, until, hasRun: false })
     if (this.#unanswered.size <= UNANSWERED_MAX) return
     for (const oldest of this.#unanswered.keys()) {
       this.#unanswered.delete(oldest)
@@ -53,16 +54,22 @@ export class UnansweredAdmissions {
   async takeBack(id: string): Promise<void> {
     const unanswered = this.#unanswered.get(id)
     if (unanswered === undefined) return
-    const { account, windows, until } = unanswered
+    const { accounts, until } = unanswered
     const isFinal = this.#clock.now() > until
+    const found = await Promise.all(accounts.map((one) => this.#takeBack(id, one, unanswered)))
+    if (isFinal || found.every((one) => one)) this.#unanswered.delete(id)
+  }
+
+  /** Whether the account knew it. */
+  async #takeBack(id: string, account: Account, { windows, hasRun }: Unanswered): Promise<boolean> {
     const nothing = [0, 0, 0, 0, -1]
     const [, , found] = await this.#calls.run({
       script: SETTLE,
       account,
       isBounded: false,
       windows: () => [account.windowFor(windows.day), account.windowFor(windows.month)],
-      args: () => [id, 0, unanswered.hasRun ? SETTLE_ONLY : TAKE_BACK, ...nothing, ...nothing],
+      args: () => [id, 0, hasRun ? SETTLE_ONLY : TAKE_BACK, ...nothing, ...nothing],
     })
-    if (isFinal || found !== 0) this.#unanswered.delete(id)
+    return found !== 0
   }
 }

@@ -26,7 +26,7 @@ export interface LateSettlementsOptions {
 export class LateSettlements {
   readonly #options: LateSettlementsOptions
   readonly #waiting = new Map<string, Late>()
-  /** By tenant and day. */
+  /** By day, tenant and the other budgets that are charged. */
   readonly #sums = new Map<string, Settling>()
   #isDelivering = false
 
@@ -55,7 +55,8 @@ export class LateSettlements {
   addUnknown(settling: Settling): Promise<Settlement> {
     if (this.#waiting.size < WAITING_MAX) return this.add(settling)
     const day = Math.floor((settling.admittedAt ?? 0) / 86_400_000)
-    const key = `${day} ${settling.tenant}`
+    const scopes = settling.scoped?.map(({ scope }) => scope.id).join('\n') ?? ''
+    const key = `${day} ${settling.tenant}\n${scopes}`
     const sum = this.#sums.get(key)
     this.#sums.set(key, {
       ...settling,

@@ -1,5 +1,13 @@
 /** The numbers of a local share: its rules, where its buckets begin, and what a tenant sees of it. */
-import type { BucketFigure, BudgetFigure, Figures, Rules } from '../contract.ts'
+import type {
+  BucketFigure,
+  BudgetFigure,
+  BudgetRule,
+  Figures,
+  Rules,
+  ScopedFigures,
+} from '../contract.ts'
+import type { Account } from '../memory/account.ts'
 import type { Ledger } from '../memory/ledger.ts'
 import type { Tenant } from '../memory/tenant.ts'
 
@@ -27,12 +35,15 @@ export function scaledRules(
   }
 }
 
+/** The last known figures of a budget. */
+export type KnownBudget = Pick<ScopedFigures, 'tokens' | 'spend'>
+
 /** The part of what was last known to remain in the present window; a new window is whole. */
 export function scaledBudget(
-  whole: Rules['budget'],
-  tenant: Tenant,
-  { figures, part }: Pick<LastKnown, 'figures'> & { readonly part: number },
-): Rules['budget'] {
+  whole: BudgetRule | undefined,
+  { day, month }: Account,
+  { figures, part }: { readonly figures: KnownBudget | undefined; readonly part: number },
+): BudgetRule | undefined {
   if (whole === undefined) return undefined
   const remaining = (
     limit: number | undefined,
@@ -45,8 +56,8 @@ export function scaledBudget(
   }
   return {
     ...whole,
-    tokensPerDay: remaining(whole.tokensPerDay, figures?.tokens, tenant.day),
-    nanosPerMonth: remaining(whole.nanosPerMonth, figures?.spend, tenant.month),
+    tokensPerDay: remaining(whole.tokensPerDay, figures?.tokens, day),
+    nanosPerMonth: remaining(whole.nanosPerMonth, figures?.spend, month),
   }
 }
 
@@ -70,13 +81,25 @@ export function takeOver(
 
 /** The tenant sees its own limits, and what this replica has left of them. */
 export function shown(figures: Figures, whole: Rules): Figures {
-  const { requests, tokenRate, concurrency, tokens, spend } = figures
+  const { requests, tokenRate, concurrency, scoped } = figures
   return {
     requests: { ...requests, limit: whole.requestsPerMinute },
     tokenRate: tokenRate && { ...tokenRate, limit: whole.tokensPerMinute ?? 0 },
     concurrency,
-    tokens: tokens && ofWhole(tokens, whole.budget?.tokensPerDay ?? 0),
-    spend: spend && ofWhole(spend, whole.budget?.nanosPerMonth ?? 0),
+    ...budgetShown(figures, whole.budget),
+    ...(scoped && {
+      scoped: scoped.map((one, index) => ({
+        scope: one.scope,
+        ...budgetShown(one, whole.scoped?.[index]?.rule),
+      })),
+    }),
+  }
+}
+
+function budgetShown({ tokens, spend }: KnownBudget, rule: BudgetRule | undefined): KnownBudget {
+  return {
+    tokens: tokens && ofWhole(tokens, rule?.tokensPerDay ?? 0),
+    spend: spend && ofWhole(spend, rule?.nanosPerMonth ?? 0),
   }
 }
 

@@ -13,12 +13,21 @@ import type {
   Extension,
   Figures,
   Rules,
+  ScopedBudget,
   Settling,
 } from '../contract.ts'
+import type { Account } from '../memory/account.ts'
 import { limitInTheWay } from '../memory/judgement.ts'
 import { MemoryStore } from '../memory/memory.ts'
 import type { Tenant } from '../memory/tenant.ts'
-import { type LastKnown, scaledBudget, scaledRules, shown, takeOver } from './local-figures.ts'
+import {
+  type KnownBudget,
+  type LastKnown,
+  scaledBudget,
+  scaledRules,
+  shown,
+  takeOver,
+} from './local-figures.ts'
 
 /** No bucket takes longer to empty, except under a limit that makes no sense. */
 const REMEMBERED_MS = 600_000
@@ -36,6 +45,8 @@ export class LocalShare {
   readonly #memory: MemoryStore
   /** Forgotten together with the tenants of the memory store. */
   readonly #known = new WeakMap<Tenant, TenantKnown>()
+  /** The same of groups and keys. */
+  readonly #knownScopes = new WeakMap<Account, KnownBudget>()
   #outage = 0
   /** When the last outage ended; infinite while no outage is remembered. */
   #endedAt = Number.POSITIVE_INFINITY
@@ -99,7 +110,7 @@ export class LocalShare {
 
   /** The shared store has raised a hold. */
   raised(extension: Extension): void {
-    this.#memory.extend({ ...extension, budget: undefined })
+    this.#memory.extend({ ...extension, budget: undefined, scoped: undefined })
   }
 
   extend(extension: Extension): boolean {
@@ -107,7 +118,8 @@ export class LocalShare {
     const { figures } = this.#lastKnownOf(tenant)
     const part = this.#fraction()
     const budget = scaledBudget(extension.budget, tenant, { figures, part })
-    return this.#memory.extend({ ...extension, budget })
+    const scoped = this.#scaledScopes(extension.scoped, part)
+    return this.#memory.extend({ ...extension, budget, scoped })
   }
 
   /** Keeps the slots and holds of what runs here, as the shared store does. */
@@ -117,7 +129,7 @@ export class LocalShare {
 
   settle(settling: Settling): void {
     // Alerts are the shared store's.
-    this.#memory.settle({ ...settling, budget: undefined })
+    this.#memory.settle({ ...settling, budget: undefined, scoped: undefined })
   }
 
   read(tenant: string, whole: Rules): Figures {
@@ -139,7 +151,21 @@ export class LocalShare {
     // The figures hold what was settled so far; what follows is counted here on top of them.
     tenant.day.settled = 0
     tenant.month.settled = 0
+    for (const one of figures.scoped ?? []) {
+      const account = this.#memory.account(one.scope.id)
+      this.#knownScopes.set(account, one)
+      account.day.settled = 0
+      account.month.settled = 0
+    }
     return tenant
+  }
+
+  #scaledScopes(scoped: Rules['scoped'], part: number): readonly ScopedBudget[] | undefined {
+    return scoped?.map(({ scope, rule }) => {
+      const account = this.#memory.account(scope.id)
+      const figures = this.#knownScopes.get(account)
+      return { scope, rule: scaledBudget(rule, account, { figures, part }) }
+    })
   }
 
   #lastKnownOf(tenant: Tenant): TenantKnown {
@@ -156,7 +182,9 @@ export class LocalShare {
     const known = this.#lastKnownOf(tenant)
     const now = this.#now()
     const part = this.#fraction()
-    const rules = scaledRules(whole, tenant, { figures: known.figures, part })
+    const scoped = this.#scaledScopes(whole.scoped, part)
+    const own = scaledRules(whole, tenant, { figures: known.figures, part })
+    const rules = scoped === undefined ? own : { ...own, scoped }
     tenant.obey(rules, now)
     if (known.outage !== this.#outage) {
       known.outage = this.#outage

@@ -201,8 +201,8 @@ export class SharedStore implements Store {
   }
 
   /** The store may have admitted it, though no answer came: its slot and hold are given back once the store answers. */
-  #undo({ tenant, id }: AdmitRequest): void {
-    this.#late.undo({ tenant, id, used: NONE, budget: undefined })
+  #undo({ tenant, id, rules: { scoped } }: AdmitRequest): void {
+    this.#late.undo({ tenant, id, used: NONE, budget: undefined, scoped })
   }
 
   #send(store: Store, settling: Settling): Promise<Settlement> {

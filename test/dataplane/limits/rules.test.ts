@@ -61,6 +61,7 @@ test('a budget is kept in tokens and nano-dollars', () => {
     tokensPerDay: 5000,
     nanosPerMonth: 12_340_000_000,
     onExceeded: 'downgrade',
+    downgradeRoute: 'cheap',
     alertThresholds: [0.5, 0.8],
   })
   assert.equal(rulesFor('other', undefined, [written]).budget, undefined)

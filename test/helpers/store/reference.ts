@@ -6,6 +6,8 @@ import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../../dataplane
 
 interface Past {
   readonly tenant: string
+  /** The tenant, and the ids of the other counters that it is in. */
+  readonly accounts: readonly string[]
   readonly id: string
   readonly day: string
   readonly month: string
@@ -90,12 +92,20 @@ export class Reference {
   admit(request: AdmitRequest, now: number, wall: number) {
     const { tenant, id, rules, estimate, downgradeEstimate } = request
     this.#arrive(tenant, rules, now)
-    const budget = rules.budget
-    const spentDay = this.#settled(tenant, 'day', wall) >= (budget?.tokensPerDay ?? Infinity)
-    const spentMonth = this.#settled(tenant, 'month', wall) >= (budget?.nanosPerMonth ?? Infinity)
-    const cheaper = budget?.onExceeded === 'downgrade' ? downgradeEstimate : undefined
-    const downgraded = (spentDay || spentMonth) && cheaper !== undefined
-    const reserved = downgraded ? cheaper : estimate
+    const budgets = budgetsOf(tenant, rules).map(({ account, rule }) => {
+      const [day, month] = [rule?.tokensPerDay ?? Infinity, rule?.nanosPerMonth ?? Infinity]
+      const spentDay = this.#settled(account, 'day', wall) >= day
+      const spentMonth = this.#settled(account, 'month', wall) >= month
+      const promised =
+        (!spentDay && this.#held(account, 'day', wall) >= day) ||
+        (!spentMonth && this.#held(account, 'month', wall) >= month)
+      const isSpent = spentDay || spentMonth
+      const yields = rule?.onExceeded === 'downgrade' && downgradeEstimate !== undefined
+      return { spentDay, spentMonth, promised, isSpent, refuses: isSpent && !yields }
+    })
+    const refusing = budgets.filter(({ refuses }) => refuses)
+    const downgraded = refusing.length === 0 && budgets.some(({ isSpent }) => isSpent)
+    const reserved = downgraded ? (downgradeEstimate ?? estimate) : estimate
     const waits: [string, number][] = [['rpm', this.#requests(tenant).wait(1, now)]]
     if (rules.tokensPerMinute !== undefined) {
       waits.push(['tpm', this.#tokens(tenant).wait(reserved.tokens, now)])
@@ -104,14 +114,12 @@ export class Reference {
     waits.push(['concurrency', slots >= rules.concurrentRequests ? 1000 : 0])
     const dayEnds = endOf('day', wall) - wall
     const monthEnds = endOf('month', wall) - wall
-    if (!downgraded && (spentDay || spentMonth)) {
+    for (const { spentDay, spentMonth } of refusing) {
       waits.push(['budget_tokens', spentDay ? dayEnds : 0])
       waits.push(['budget_spend', spentMonth ? monthEnds : 0])
-    } else {
-      const promised =
-        (!spentDay && this.#held(tenant, 'day', wall) >= (budget?.tokensPerDay ?? Infinity)) ||
-        (!spentMonth && this.#held(tenant, 'month', wall) >= (budget?.nanosPerMonth ?? Infinity))
-      waits.push(['budget_reserved', promised ? 1000 : 0])
+    }
+    if (refusing.length === 0 && budgets.some(({ promised }) => promised)) {
+      waits.push(['budget_reserved', 1000])
     }
     const longest = Math.max(...waits.map(([, wait]) => wait))
     if (longest > 0) {
@@ -123,6 +131,7 @@ export class Reference {
     if (rated !== undefined) this.#tokens(tenant).pour(rated, now)
     this.past.push({
       tenant,
+      accounts: budgetsOf(tenant, rules).map(({ account }) => account),
       id,
       day: keyOf('day', wall),
       month: keyOf('month', wall),
@@ -138,24 +147,28 @@ export class Reference {
     return { verdict, wait: 0, figures: this.figures(tenant, rules, now, wall) }
   }
 
-  settle(id: string, used: Amount, budget: BudgetRule | undefined, now: number) {
+  settle(id: string, used: Amount, rules: Pick<Rules, 'budget' | 'scoped'>, now: number) {
     this.expire(now)
     const one = this.past.find((past) => past.id === id && past.state !== 'settled')
     if (one === undefined) return { charged: false, crossed: [] as string[] }
     one.state = 'settled'
     this.#charge(one, used, now)
     const crossed: string[] = []
-    const caps = [
-      ['day', budget?.tokensPerDay, this.#sum(one.tenant, 'day', one.day)],
-      ['month', budget?.nanosPerMonth, this.#sum(one.tenant, 'month', one.month)],
-    ] as const
-    for (const [kind, limit, sum] of caps) {
-      for (const threshold of budget?.alertThresholds ?? []) {
-        const name = `${one.tenant} ${one[kind]} ${threshold}`
-        const reached = limit !== undefined && sum * 100 >= Math.round(threshold * 100) * limit
-        if (!reached || this.told.has(name)) continue
-        this.told.add(name)
-        crossed.push(`${kind} ${threshold}`)
+    const known = budgetsOf(one.tenant, rules)
+    for (const account of one.accounts) {
+      const budget = known.find((other) => other.account === account)?.rule
+      const caps = [
+        ['day', budget?.tokensPerDay, this.#sum(account, 'day', one.day)],
+        ['month', budget?.nanosPerMonth, this.#sum(account, 'month', one.month)],
+      ] as const
+      for (const [kind, limit, sum] of caps) {
+        for (const threshold of budget?.alertThresholds ?? []) {
+          const name = `${account} ${one[kind]} ${threshold}`
+          const reached = limit !== undefined && sum * 100 >= Math.round(threshold * 100) * limit
+          if (!reached || this.told.has(name)) continue
+          this.told.add(name)
+          crossed.push(`${account === one.tenant ? '' : account}${kind} ${threshold}`)
+        }
       }
     }
     return { charged: true, crossed }
@@ -196,14 +209,14 @@ export class Reference {
   }
 
   figures(tenant: string, rules: Rules, now: number, wall: number) {
-    const { requestsPerMinute, tokensPerMinute, concurrentRequests, budget } = rules
-    const budgetFigure = (kind: 'day' | 'month', limit: number | undefined) =>
+    const { requestsPerMinute, tokensPerMinute, concurrentRequests, budget, scoped } = rules
+    const figure = (account: string, kind: 'day' | 'month', limit: number | undefined) =>
       limit === undefined
         ? undefined
         : {
             limit,
-            settled: this.#settled(tenant, kind, wall),
-            reserved: this.#reservedSum(tenant, kind, keyOf(kind, wall)),
+            settled: this.#settled(account, kind, wall),
+            reserved: this.#reservedSum(account, kind, keyOf(kind, wall)),
             resetsAt: endOf(kind, wall),
           }
     return {
@@ -213,8 +226,15 @@ export class Reference {
           ? undefined
           : this.#tokens(tenant).figure(tokensPerMinute, now),
       concurrency: { limit: concurrentRequests, used: this.#running(tenant).length },
-      tokens: budgetFigure('day', budget?.tokensPerDay),
-      spend: budgetFigure('month', budget?.nanosPerMonth),
+      tokens: figure(tenant, 'day', budget?.tokensPerDay),
+      spend: figure(tenant, 'month', budget?.nanosPerMonth),
+      ...(scoped && {
+        scoped: scoped.map(({ scope, rule }) => ({
+          scope,
+          tokens: figure(scope.id, 'day', rule?.tokensPerDay),
+          spend: figure(scope.id, 'month', rule?.nanosPerMonth),
+        })),
+      }),
     }
   }
 
@@ -260,14 +280,16 @@ export class Reference {
     return this.past.filter((one) => one.tenant === tenant && one.state === 'running')
   }
 
-  #sum(tenant: string, kind: 'day' | 'month', key: string) {
+  #sum(account: string, kind: 'day' | 'month', key: string) {
     return this.past
-      .filter((one) => one.tenant === tenant && one.state !== 'running' && one[kind] === key)
+      .filter((one) => one.accounts.includes(account) && one.state !== 'running')
+      .filter((one) => one[kind] === key)
       .reduce((sum, { used }) => sum + (kind === 'day' ? used.tokens : used.nanos), 0)
   }
 
-  #reservedSum(tenant: string, kind: 'day' | 'month', key: string) {
-    return this.#running(tenant)
+  #reservedSum(account: string, kind: 'day' | 'month', key: string) {
+    return this.past
+      .filter((one) => one.accounts.includes(account) && one.state === 'running')
       .filter((one) => one[kind] === key)
       .reduce((sum, { reserved }) => sum + (kind === 'day' ? reserved.tokens : reserved.nanos), 0)
   }
@@ -279,6 +301,12 @@ export class Reference {
   #held(tenant: string, kind: 'day' | 'month', wall: number) {
     return this.#settled(tenant, kind, wall) + this.#reservedSum(tenant, kind, keyOf(kind, wall))
   }
+}
+
+/** The tenant's own budget first, though it may have no rule: its usage is counted all the same. */
+function budgetsOf(tenant: string, { budget, scoped = [] }: Pick<Rules, 'budget' | 'scoped'>) {
+  const others = scoped.map(({ scope, rule }) => ({ account: scope.id, rule }))
+  return [{ account: tenant, rule: budget }, ...others]
 }
 
 function most(one: Amount, other: Amount): Amount {

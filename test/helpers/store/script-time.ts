@@ -5,7 +5,7 @@ const SERVER_TIME = "call('TIME')"
 
 /** The time goes in one more key, of the same tenant, because scripts walk through their arguments to the end. */
 const CHOSEN_TIME =
-  "(function(ms) return { math.floor(ms / 1000), ms % 1000 * 1000 } end)(string.match(KEYS[#KEYS], '#(%d+)$'))"
+  "local CHOSEN_TIME = (function(ms) return { math.floor(ms / 1000), ms % 1000 * 1000 } end)(string.match(KEYS[#KEYS], '#(%d+)$'))\n"
 
 const timed = new Map<Script, Script>()
 
@@ -21,7 +21,10 @@ function timedScript(script: Script): Script {
   let made = timed.get(script)
   if (made === undefined) {
     if (!script.lua.includes(SERVER_TIME)) throw new Error(`${script.name} has another clock.`)
-    made = { name: script.name, lua: script.lua.replace(SERVER_TIME, () => CHOSEN_TIME) }
+    const lua = script.lua
+      .replace(SERVER_TIME, 'CHOSEN_TIME')
+      .replace(/^#!lua\n/, (first) => `${first}${CHOSEN_TIME}`)
+    made = { name: script.name, lua }
     timed.set(script, made)
   }
   return made

@@ -63,12 +63,12 @@ function encoded(words: readonly (string | number)[]): string {
   return text
 }
 
-/** Cuts the stream into replies: lines, numbers, texts, and flat lists of them. */
+/** Cuts the stream into replies: lines, numbers, texts, and lists of them. */
 class Replies {
   readonly #onReply: (reply: unknown) => void
   #text = ''
-  #list: unknown[] | undefined
-  #missing = 0
+  /** Lists that are not whole yet, the innermost last. */
+  readonly #open: { readonly list: unknown[]; missing: number }[] = []
 
   constructor(onReply: (reply: unknown) => void) {
     this.#onReply = onReply
@@ -88,8 +88,7 @@ class Replies {
         if (this.#text.length < next) break
         this.#take(this.#text.slice(end + 2, next - 2))
       } else if (kind === '*') {
-        this.#list = []
-        this.#missing = Number(line)
+        this.#open.push({ list: [], missing: Number(line) })
       } else if (kind === ':') this.#take(Number(line))
       else this.#take(kind === '-' ? new Error(line) : kind === '$' ? null : line)
       at = next
@@ -98,14 +97,14 @@ class Replies {
   }
 
   #take(value: unknown): void {
-    if (this.#list === undefined) {
+    const inner = this.#open.at(-1)
+    if (inner === undefined) {
       this.#onReply(value)
       return
     }
-    this.#list.push(value)
-    if (--this.#missing > 0) return
-    const list = this.#list
-    this.#list = undefined
-    this.#onReply(list)
+    inner.list.push(value)
+    if (--inner.missing > 0) return
+    this.#open.pop()
+    this.#take(inner.list)
   }
 }

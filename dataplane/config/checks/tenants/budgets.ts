@@ -1,20 +1,21 @@
 /** Budgets of tenants. */
+import { holderOf } from '../../../budgets/holders.ts'
 import { ANSWER_TOKENS_RESERVED } from '../../../budgets/reserve.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'
-import { routesByTenant } from './prices.ts'
+import { routesByBudget } from './holders.ts'
 
 /** Names in a warning about many routes. */
 const ROUTES_NAMED = 5
 
 const budgetHasCap: Check = ({ budgets }) =>
-  budgets.flatMap(({ tenant, tokens_per_day, spend_per_month_usd }, index) =>
-    tokens_per_day === undefined && spend_per_month_usd === undefined
+  budgets.flatMap((budget, index) =>
+    budget.tokens_per_day === undefined && budget.spend_per_month_usd === undefined
       ? [
           refuse(
             at('budgets', index),
-            `the budget of ${quoted(tenant)} has no cap`,
+            `the budget of ${holderOf(budget)} has no cap`,
             'Add tokens_per_day or spend_per_month_usd.',
           ),
         ]
@@ -51,12 +52,13 @@ const downgradeRouteExists: Check = ({ budgets, routes, aliases }, { suggestions
 
 /** A request that names the downgrade route itself is served, even with a spent budget. */
 const downgradeRelieves: Check = (section) => {
-  const routesOf = routesByTenant(section)
-  return section.budgets.flatMap(({ tenant, downgrade_route: name }, index) => {
-    const routes = routesOf(tenant)
+  const routesOf = routesByBudget(section)
+  return section.budgets.flatMap((budget, index) => {
+    const { downgrade_route: name } = budget
+    const routes = routesOf(budget)
     if (name === undefined || routes.length === 0) return []
     if (routes.some((route) => route.name !== name)) return []
-    const message = `limits nothing: the keys of ${quoted(tenant)} may use no other route than ${quoted(name)}`
+    const message = `limits nothing: the keys of ${holderOf(budget)} may use no other route than ${quoted(name)}`
     const fix = 'Name another route, or write on_exceeded: reject.'
     return [warn(at('budgets', index, 'downgrade_route'), message, fix)]
   })
@@ -86,8 +88,8 @@ const budgetsSurviveRestart: Check = ({ budgets, rate_limits, state_dir }) =>
 
 /** One warning for all routes: a tenant with a budget may use hundreds. */
 const budgetRoutesHaveTokenDefault: Check = (section) => {
-  const routesOf = routesByTenant(section)
-  const budgeted = new Set(section.budgets.flatMap(({ tenant }) => routesOf(tenant)))
+  const routesOf = routesByBudget(section)
+  const budgeted = new Set(section.budgets.flatMap((budget) => routesOf(budget)))
   const unbounded = section.routes.filter(
     (route) => budgeted.has(route) && route.max_tokens_default === undefined,
   )

@@ -1,5 +1,6 @@
 /** Rate limits and the store that counts them. */
 
+import { EACH_TENANT } from '../../../budgets/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
 import { type Path, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../../redis-url.ts'
@@ -111,7 +112,15 @@ const tenantsHaveKeys: Check = (section, { suggestions, hasOtherKeys }) => {
       tenant,
       path: at('rate_limits', 'tenants', index, 'tenant'),
     })),
-    ...budgets.map(({ tenant }, index) => ({ tenant, path: at('budgets', index, 'tenant') })),
+    ...budgets.flatMap(({ tenant, tenants = [] }, index) => [
+      ...(tenant === undefined || tenant === EACH_TENANT
+        ? []
+        : [{ tenant, path: at('budgets', index, 'tenant') }]),
+      ...tenants.map((one, entry) => ({
+        tenant: one,
+        path: at('budgets', index, 'tenants', entry),
+      })),
+    ]),
   ]
   const keyless = named.filter(({ tenant }) => !known.has(tenant) && !hasOtherKeys?.(tenant))
   return keyless.map(({ tenant, path }) => {

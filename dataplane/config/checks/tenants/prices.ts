@@ -2,10 +2,11 @@
 import { refuse, warn } from '../../judgement/problems.ts'
 import type { RouteSection, Section } from '../../schema/index.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
+import { routesByBudget } from './holders.ts'
 
 const spendBudgetsHavePrices: Check = (section) => {
   const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
-  const routesOf = routesByTenant(section)
+  const routesOf = routesByBudget(section)
   const missingAt = new Map(
     section.routes.map((route) => [
       route,
@@ -15,7 +16,7 @@ const spendBudgetsHavePrices: Check = (section) => {
   return section.budgets.flatMap((budget, index) => {
     if (budget.spend_per_month_usd === undefined) return []
     const downgrade = section.routes.filter(({ name }) => name === budget.downgrade_route)
-    const routes = [...routesOf(budget.tenant), ...downgrade]
+    const routes = [...routesOf(budget), ...downgrade]
     const missing = new Set(routes.flatMap((route) => missingAt.get(route) ?? []))
     if (missing.size === 0) return []
     const message = `cannot bind: no price for ${listed(missing)}`
@@ -25,7 +26,7 @@ const spendBudgetsHavePrices: Check = (section) => {
 }
 
 const downgradeIsNotDearer: Check = (section) => {
-  const routesOf = routesByTenant(section)
+  const routesOf = routesByBudget(section)
   const prices = new Map(
     (section.pricing?.models ?? []).map(({ model, input, output }) => [model, input + output]),
   )
@@ -37,10 +38,10 @@ const downgradeIsNotDearer: Check = (section) => {
   )
   const dearestOf = (routes: readonly RouteSection[]) =>
     dearest(routes.flatMap((route) => pricesAt.get(route) ?? []))
-  return section.budgets.flatMap(({ tenant, downgrade_route }, index) => {
-    const route = section.routes.find(({ name }) => name === downgrade_route)
+  return section.budgets.flatMap((budget, index) => {
+    const route = section.routes.find(({ name }) => name === budget.downgrade_route)
     if (route === undefined) return []
-    const before = dearestOf(routesOf(tenant).filter((one) => one !== route))
+    const before = dearestOf(routesOf(budget).filter((one) => one !== route))
     const after = dearestOf([route])
     if (before === undefined || after === undefined || after <= before) return []
     const message = `the route ${quoted(route.name)} is dearer than those it relieves`
@@ -62,24 +63,6 @@ const tiersDiffer: Check = ({ pricing }) =>
   )
 
 export const priceChecks = [spendBudgetsHavePrices, downgradeIsNotDearer, tiersDiffer]
-
-/**
- * Routes that keys of a tenant may use; all of them while no key of the tenant is known. There may be a hundred thousand
- * keys and ten thousand tenants to ask for, so the keys are gone through once.
- */
-export function routesByTenant(section: Section): (tenant: string) => readonly RouteSection[] {
-  const names = new Map<string, Set<string>>()
-  for (const { tenant, routes } of section.api_keys) {
-    const known = names.get(tenant)
-    if (known === undefined) names.set(tenant, new Set(routes))
-    else for (const route of routes) known.add(route)
-  }
-  return (tenant) => {
-    const own = names.get(tenant)
-    if (own === undefined || own.has('*')) return section.routes
-    return section.routes.filter(({ name }) => own.has(name))
-  }
-}
 
 function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
   const { primary, fallback, semantic } = route

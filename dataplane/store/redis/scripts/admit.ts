@@ -9,7 +9,7 @@ import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
  * ARGV after `offset`: day's start and end, month's end, requests per minute, burst, concurrent requests, tokens per minute
  * (-1: none), cap of the day, of the month (-1: none), and for each window its birth and the caller's total as last seen.
  */
-const PRESENT = `
+export const ASKED = `
 local function arg(i) return tonumber(ARGV[offset + i]) end
 local dayEnd, monthEnd = arg(2), arg(3)
 if now < arg(1) or now >= dayEnd then return { -1, now } end
@@ -24,9 +24,10 @@ if monthCap >= 0 then
   monthLedger = ledger(monthName)
   if lost(monthLedger, arg(12), arg(13)) then return { -3, now } end
 end
-local missing = expire()
-if missing then return missing end
+`
 
+/** Brings buckets and windows to the present, and tells how the tenant stands. */
+export const STANDING = `
 -- The time since the last request leaks at the slower of both rates, and a smaller bucket is full, not overfull.
 local function obey(level, at, rate, capacity, newRate, newCapacity)
   if rate == newRate and capacity == newCapacity and now >= at then return level, at end
@@ -34,22 +35,22 @@ local function obey(level, at, rate, capacity, newRate, newCapacity)
   if rate == 0 then return 0, now end
   return min(levelAt(level, at, min(rate, newRate)), newCapacity * UNIT), now
 end
-requestLevel, requestAt = obey(requestLevel, requestAt, requestRate, requestCapacity, rpm, burst)
-requestRate, requestCapacity = rpm, burst
-if tpm >= 0 then
-  tokenLevel, tokenAt = obey(tokenLevel, tokenAt, tokenRate, tokenCapacity, tpm, tpm)
-  tokenRate, tokenCapacity = tpm, tpm
-end
 
-if day ~= dayName or month ~= monthName then
+local function toPresent()
+  requestLevel, requestAt = obey(requestLevel, requestAt, requestRate, requestCapacity, rpm, burst)
+  requestRate, requestCapacity = rpm, burst
+  if tpm >= 0 then
+    tokenLevel, tokenAt = obey(tokenLevel, tokenAt, tokenRate, tokenCapacity, tpm, tpm)
+    tokenRate, tokenCapacity = tpm, tpm
+  end
+  if day == dayName and month == monthName then return end
   changed = true
   day, month, dayHeld, monthHeld = dayName, monthName, 0, 0
-  if running > 0 then
-    local all = call('HVALS', LEASES)
-    for i = 1, #all do
-      local _, _, leaseDay, leaseMonth, tokens, nanos = decode(all[i])
-      hold(leaseDay, tokens, leaseMonth, nanos)
-    end
+  if running == 0 then return end
+  local all = call('HVALS', LEASES)
+  for i = 1, #all do
+    local _, _, leaseDay, leaseMonth, tokens, nanos = decode(all[i])
+    hold(leaseDay, tokens, leaseMonth, nanos)
   end
 end
 
@@ -71,6 +72,66 @@ local function figures(code, wait)
 end
 `
 
+const PRESENT = `${ASKED}${STANDING}
+local missing = expire()
+if missing then return missing end
+toPresent()
+`
+
+/** Finds the limit in the way of a request, or admits it. */
+export const JUDGEMENT = `
+-- 1 tokens, 2 spend, 0 none, and how long the budget stays spent.
+local function spentBudget()
+  local daySpent = dayLedger and dayLedger.sum >= dayCap
+  local monthSpent = monthLedger and monthLedger.sum >= monthCap
+  local spent = 0
+  if monthSpent then
+    spent = (daySpent and dayEnd == monthEnd) and 1 or 2
+  elseif daySpent then
+    spent = 1
+  end
+  if spent == 0 then return 0, 0 end
+  return spent, max(1, (spent == 1 and dayEnd or monthEnd) - now)
+end
+
+-- Not spent, but running requests may spend it.
+local function isPromised()
+  return (dayLedger and dayLedger.sum < dayCap and dayLedger.sum + dayHeld >= dayCap)
+    or (monthLedger and monthLedger.sum < monthCap and monthLedger.sum + monthHeld >= monthCap)
+end
+
+local function waitFor(level, at, rate, capacity, cost)
+  local over = levelAt(level, at, rate) + min(cost * UNIT, capacity * UNIT) - capacity * UNIT
+  return over <= 0 and 0 or ceil(over / rate)
+end
+
+-- Rate, token rate and slots: the longest wait and its code.
+local function limitInTheWay(tokens)
+  local forRequest = waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1)
+  local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, tokens) or 0
+  local forSlot = running >= slots and 1000 or 0
+  local wait = max(forRequest, forTokens, forSlot)
+  return wait, wait == forRequest and 11 or wait == forTokens and 12 or 13
+end
+
+-- What downgraded the admission that is known under the id, 0 where nothing did; nil where none is known.
+local function knownAdmission(id)
+  local known = call('HGET', LEASES, id)
+  if not known then return nil end
+  local _, _, _, _, _, _, _, _, _, by = decode(known)
+  return by
+end
+
+-- Takes slot and hold, and pours into the buckets. False where the id is known.
+local function take(id, tokens, nanos, by)
+  local rated = tpm >= 0 and tokens or -1
+  if not start(id, dayName, monthName, tokens, nanos, 0, 0, rated, by) then return false end
+  requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now
+  if tpm >= 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, tokens), now end
+  return true
+end
+`
+
 /** Reply: code 1, the time, 0, and the figures. */
 export const READ: Script = {
   name: 'read',
@@ -84,52 +145,24 @@ export const READ: Script = {
  */
 export const ADMIT: Script = {
   name: 'admit',
-  lua: `${BEGINNING}${LEDGERS}${EXPIRY}${PRESENT}
+  lua: `${BEGINNING}${LEDGERS}${EXPIRY}${PRESENT}${JUDGEMENT}
 local id, tokens, nanos, cheaperTokens, cheaperNanos = ARGV[offset + 14], arg(15), arg(16), arg(17), arg(18)
 -- The same admission once more is the first one.
 local function again()
-  local known = call('HGET', LEASES, id)
-  if not known then return nil end
-  local _, _, _, _, _, _, _, _, _, by = decode(known)
-  return figures(1 + by, 0)
+  local by = knownAdmission(id)
+  return by and figures(1 + by, 0)
 end
 
-local daySpent = dayLedger and dayLedger.sum >= dayCap
-local monthSpent = monthLedger and monthLedger.sum >= monthCap
-local spent = 0
-if monthSpent then
-  spent = (daySpent and dayEnd == monthEnd) and 1 or 2
-elseif daySpent then
-  spent = 1
-end
-local by = 0
+local spent, forBudget = spentBudget()
+local by, budgetCode = 0, 14 + spent
 if spent > 0 and cheaperTokens >= 0 then
-  by, spent, tokens, nanos = spent, 0, cheaperTokens, cheaperNanos
+  by, spent, forBudget, tokens, nanos = spent, 0, 0, cheaperTokens, cheaperNanos
 end
-
-local function waitFor(level, at, rate, capacity, cost)
-  local over = levelAt(level, at, rate) + min(cost * UNIT, capacity * UNIT) - capacity * UNIT
-  return over <= 0 and 0 or ceil(over / rate)
-end
-local forRequest = waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1)
-local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, tokens) or 0
-local forSlot = running >= slots and 1000 or 0
-local wait = max(forRequest, forTokens, forSlot)
-local code = wait == forRequest and 11 or wait == forTokens and 12 or 13
-local forBudget, budgetCode = 0, 14
-if spent > 0 then
-  forBudget, budgetCode = max(1, (spent == 1 and dayEnd or monthEnd) - now), 14 + spent
-elseif (dayLedger and not daySpent and dayLedger.sum + dayHeld >= dayCap)
-  or (monthLedger and not monthSpent and monthLedger.sum + monthHeld >= monthCap) then
-  forBudget = 1000
-end
+if spent == 0 and isPromised() then forBudget, budgetCode = 1000, 14 end
+local wait, code = limitInTheWay(tokens)
 if forBudget > wait then wait, code = forBudget, budgetCode end
 if wait > 0 then return again() or figures(code, wait) end
-
-local rated = tpm >= 0 and tokens or -1
-if not start(id, dayName, monthName, tokens, nanos, 0, 0, rated, by) then return again() end
-requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now
-if tpm >= 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, tokens), now end
+if not take(id, tokens, nanos, by) then return again() end
 return figures(1 + by, 0)
 `,
 }

@@ -13,7 +13,10 @@
 /** State and leases of an idle tenant are dropped after this time, which is longer than a month's window. */
 const IDLE_MS = 35 * 86_400_000
 
-export const BEGINNING = `#!lua
+/** Tells the server that this is a script and its language. */
+export const SHEBANG = '#!lua\n'
+
+export const OPENING = `
 local call, encode, decode = redis.call, cmsgpack.pack, cmsgpack.unpack
 local max, min, floor, ceil = math.max, math.min, math.floor, math.ceil
 local STATE, LEASES, GRAVES = KEYS[1], KEYS[2], KEYS[3]
@@ -87,6 +90,8 @@ local function stop()
   if running == 0 then dayHeld, monthHeld = 0, 0 end
 end
 `
+
+export const BEGINNING = `${SHEBANG}${OPENING}`
 
 /**
  * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`born\` marks one
@@ -196,11 +201,13 @@ local function expireLease(lease)
   bury(lease.id, lease.usedTokens, lease.usedNanos, lease.rated >= 0 and lease.usedTokens or lease.rated)
 end
 
--- Returns a reply if windows are missing.
-local function expire()
+local due, clamped, nextExpiry
+
+-- Returns a reply if windows are missing; changes nothing.
+local function findDue()
   if running == 0 or (now < expiry and expiry <= now + LEASE) then return end
-  local all, due, missing, seen = call('HGETALL', LEASES), {}, { -2, now }, {}
-  local nextExpiry, clamped = math.huge, {}
+  local all, missing, seen = call('HGETALL', LEASES), { -2, now }, {}
+  due, clamped, nextExpiry = {}, {}, math.huge
   for i = 1, #all, 2 do
     local expiresAt, leaseTurn, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by = decode(all[i + 1])
     if expiresAt <= now then
@@ -226,10 +233,21 @@ local function expire()
   end
   if #missing > 2 then return missing end
   for _, lease in ipairs(due) do ledger(lease.day) ledger(lease.month) end
+end
+
+local function expireDue()
+  if not due then return end
   table.sort(due, function(one, other) return one.turn < other.turn end)
   changed = true
   expiry = nextExpiry == math.huge and 0 or nextExpiry
   for i = 1, #clamped, 2 do call('HSET', LEASES, clamped[i], clamped[i + 1]) end
   for _, lease in ipairs(due) do expireLease(lease) end
+end
+
+-- Returns a reply if windows are missing.
+local function expire()
+  local missing = findDue()
+  if missing then return missing end
+  expireDue()
 end
 `

@@ -1,0 +1,40 @@
+/** The holder of a budget: a tenant, each tenant, a group that shares one counter, or a key. */
+import type { Section } from '../config/schema/index.ts'
+import type { BudgetRule, BudgetScope, Rules } from '../store/contract.ts'
+
+export type BudgetSection = Section['budgets'][number]
+
+/** In place of a tenant's name. */
+export const EACH_TENANT = '*'
+
+/** The counter that is not a tenant's; undefined for the budget of a tenant, or of each. No tenant's name has a blank. */
+export function scopeOf({ tenants, key, name }: BudgetSection): BudgetScope | undefined {
+  if (key !== undefined) return { kind: 'key', name: key, id: `key ${key}` }
+  if (tenants === undefined) return undefined
+  const group = name ?? tenants.toSorted().join('+')
+  return { kind: 'group', name: group, isNamed: name !== undefined, id: `group ${group}` }
+}
+
+/** The value of the label `budget`. */
+export function labelOf({ kind, name }: BudgetScope): string {
+  return `${kind}:${name}`
+}
+
+/** The rule of the budget that decided: the tenant's own, or that of a scope. */
+export function ruleOf(
+  { budget, scoped = [] }: Pick<Rules, 'budget' | 'scoped'>,
+  scope: BudgetScope | undefined,
+): BudgetRule | undefined {
+  if (scope === undefined) return budget
+  return scoped.find((one) => one.scope.id === scope.id)?.rule
+}
+
+/** `"acme"`, `key "k1"`: for messages to the people who write the configuration. */
+export function holderOf({ tenant, tenants = [], key, name }: BudgetSection): string {
+  const quoted = (one: string) => JSON.stringify(one)
+  if (key !== undefined) return `key ${quoted(key)}`
+  if (tenant !== undefined) return tenant === EACH_TENANT ? 'each tenant' : quoted(tenant)
+  if (name !== undefined) return `group ${quoted(name)}`
+  const shown = tenants.slice(0, 3).map(quoted).join(', ')
+  return tenants.length > 3 ? `${shown} and ${tenants.length - 3} more` : shown
+}

@@ -1,0 +1,116 @@
+/** A running request in the accounts of the shared store, and what is sent about it. */
+import { NOTHING } from '../amounts.ts'
+import {
+  type Amount,
+  type BudgetRule,
+  type BudgetScope,
+  type Crossing,
+  LEASE_MS,
+} from '../contract.ts'
+import type { Account, AccountWindow } from './redis-accounts.ts'
+import type { Windows } from './redis-replies.ts'
+
+/** A request that the store counts, or that it will have to count. */
+export interface RunningRequest extends Part {
+  /** The same request in the accounts of its other budgets. */
+  readonly others: readonly Part[]
+}
+
+/** Its lease in one account. */
+export interface Part {
+  readonly id: string
+  readonly account: Account
+  /** Undefined in the account of its tenant. */
+  readonly scope: BudgetScope | undefined
+  readonly day: AccountWindow
+  readonly month: AccountWindow
+  /** 0, or the budget that downgraded it: 1 tokens, 2 spend. */
+  readonly by: number
+  /** Tokens charged to the rate by its admission; -1: none. */
+  readonly rated: number
+  reserved: Amount
+  used: Amount
+  /** When its lease was last known to live, on this process's clock. */
+  heardAt: number
+  /** Its lease expired while the store could be asked: another request may have its slot. */
+  isLost: boolean
+  /** A call to put it back was sent, and might still arrive after its end. */
+  wasPutBack: boolean
+  /** Its charge, once it has ended; the answer may still be missing. */
+  settled: Amount | undefined
+}
+
+/** The facts about a request when it begins; the others start as for a request that the store does not know. */
+export type Begun = Pick<Part, 'id' | 'account'> &
+  Partial<Pick<Part, 'by' | 'rated' | 'reserved' | 'heardAt' | 'wasPutBack'>> & {
+    readonly windows: Windows
+    readonly others?: readonly ScopeAccount[] | undefined
+  }
+
+export interface ScopeAccount {
+  readonly scope: BudgetScope
+  readonly account: Account
+}
+
+export function partOf(
+  { id, account, windows, ...known }: Omit<Begun, 'others'>,
+  scope: BudgetScope | undefined,
+): Part {
+  return {
+    id,
+    account,
+    scope,
+    day: account.windowFor(windows.day),
+    month: account.windowFor(windows.month),
+    by: 0,
+    rated: -1,
+    reserved: NOTHING,
+    used: NOTHING,
+    heardAt: 0,
+    isLost: false,
+    wasPutBack: false,
+    settled: undefined,
+    ...known,
+  }
+}
+
+/** The totals grow once; sending them twice changes nothing. */
+export function count(part: Part, used: Amount): void {
+  if (part.settled !== undefined) return
+  part.day.total = Math.min(Number.MAX_SAFE_INTEGER, part.day.total + used.tokens)
+  part.month.total = Math.min(Number.MAX_SAFE_INTEGER, part.month.total + used.nanos)
+  part.settled = used
+}
+
+export function renewal(running: Part, now: number): readonly (string | number)[] {
+  const { id, day, month, reserved, used, rated, by, isLost } = running
+  const back = !isLost && now - running.heardAt >= LEASE_MS
+  if (back) running.wasPutBack = true
+  return [
+    ...[id, back ? 1 : 0, day.name, month.name, reserved.tokens, reserved.nanos],
+    ...[used.tokens, used.nanos, rated, by],
+  ]
+}
+
+export function crossings(
+  { account, scope, day, month }: Part,
+  budget: BudgetRule | undefined,
+  reply: readonly number[],
+): Crossing[] {
+  const crossed: Crossing[] = []
+  for (let at = 11; at + 1 < reply.length; at += 2) {
+    const threshold = budget?.alertThresholds[reply[at + 1] ?? 0] ?? 0
+    const isDay = reply[at] === 1
+    crossed.push({
+      tenant: account.tenant,
+      ...(scope && { scope }),
+      kind: isDay ? 'tokens' : 'spend',
+      window: isDay ? 'day' : 'month',
+      threshold,
+      used: reply[isDay ? 3 : 7] ?? 0,
+      limit: (isDay ? budget?.tokensPerDay : budget?.nanosPerMonth) ?? 0,
+      resetsAt: (isDay ? day : month).window.resetsAt,
+    })
+  }
+  return crossed
+}

@@ -1,0 +1,83 @@
+/** Admission over several accounts in one step: the tenant's own, and those of the groups and the key it is in. */
+import type { Script } from '../link.ts'
+import { ASKED, JUDGEMENT, STANDING } from './admit.ts'
+import { EXPIRY, LEDGERS, OPENING, SHEBANG } from './state.ts'
+
+/**
+ * ARGV: id, estimate in tokens and nanos, the same on the downgrade route (-1: none), how many accounts; then for each how
+ * many KEYS and ARGV it has, whether its budget downgrades (1), and the ARGV that it would have alone. The first account is
+ * the tenant's: its rates and slots count.
+ *
+ * No account is changed before all of them have been read. Where one cannot be judged, the reply is its code (below zero),
+ * the time and its number, then the windows it misses. Else the reply is the code, the time, the wait, the number of the
+ * account with the budget that decided, and for each account its figures as of an admission to it alone.
+ */
+export const ADMIT_ALL: Script = {
+  name: 'admit_all',
+  lua: `${SHEBANG}
+local function account(KEYS, ARGV)
+${OPENING}${LEDGERS}${EXPIRY}${ASKED}${STANDING}${JUDGEMENT}
+  local missing = findDue()
+  if missing then return missing end
+  local function begin()
+    expireDue()
+    toPresent()
+  end
+  return nil, {
+    begin = begin, spentBudget = spentBudget, isPromised = isPromised, limitInTheWay = limitInTheWay,
+    knownAdmission = knownAdmission, take = take, figures = figures, now = now,
+  }
+end
+
+local id, tokens, nanos = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local cheaperTokens, cheaperNanos, count = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local accounts, downgrades, key, at = {}, {}, 1, 7
+for i = 1, count do
+  local keys, args = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  downgrades[i] = ARGV[at + 2] == '1' and cheaperTokens >= 0
+  at = at + 3
+  local refusal, opened =
+    account({ unpack(KEYS, key, key + keys - 1) }, { unpack(ARGV, at, at + args - 1) })
+  if refusal then
+    table.insert(refusal, 3, i)
+    return refusal
+  end
+  accounts[i], key, at = opened, key + keys, at + args
+end
+for i = 1, count do accounts[i].begin() end
+
+local function reply(code, wait, which)
+  local all = { code, accounts[1].now, wait, which }
+  for i = 1, count do all[4 + i] = accounts[i].figures(code, wait) end
+  return all
+end
+
+-- The budget that decides: of those that refuse the one with the longest wait, else the first that downgrades.
+local by, which, forBudget, budgetCode, refusing = 0, 1, 0, 14, 1
+for i = 1, count do
+  local spent, wait = accounts[i].spentBudget()
+  if spent > 0 and downgrades[i] then
+    if by == 0 then by, which = spent, i end
+  elseif spent > 0 and wait > forBudget then
+    forBudget, budgetCode, refusing = wait, 14 + spent, i
+  end
+end
+if forBudget > 0 then
+  by = 0
+else
+  if by > 0 then tokens, nanos = cheaperTokens, cheaperNanos end
+  for i = count, 1, -1 do
+    if accounts[i].isPromised() then forBudget, refusing = 1000, i end
+  end
+end
+
+-- The same admission once more is the first one.
+local known = accounts[1].knownAdmission(id)
+if known then return reply(1 + known, 0, which) end
+local wait, code = accounts[1].limitInTheWay(tokens)
+if forBudget > wait then wait, code = forBudget, budgetCode else refusing = 1 end
+if wait > 0 then return reply(code, wait, refusing) end
+for i = 1, count do accounts[i].take(id, tokens, nanos, by) end
+return reply(1 + by, 0, which)
+`,
+}
