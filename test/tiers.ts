@@ -59,6 +59,8 @@ const TIERS: readonly Tier[] = [
       'curl --version': 'curl',
       'redis-server --version': 'redis-server',
       'mmdebstrap --version': 'mmdebstrap',
+      '[ -e /usr/bin/chromium-headless-shell ] || [ -e /usr/bin/chromium ]':
+        'chromium-headless-shell',
       // What the model server is linked with; elsewhere than on Linux its package brings it.
       '[ "$(uname)" != Linux ] || /sbin/ldconfig -p | grep -q libgomp.so.1': 'libgomp1',
     },
