@@ -68,8 +68,9 @@ export function aCountedGateway(
     admit(members: Readonly<Record<string, unknown>> = {}) {
       const route = snapshot.routes.get('chat') ?? assert.fail('There is no route "chat".')
       const rules = snapshot.limits.rules.of('acme')
-      // The key is read by authentication alone.
-      const caller = { tenant: 'acme' } as Parameters<typeof admit>[0]['caller']
+      // Authentication alone reads more of a key.
+      const key = { record: { id: 'key' } }
+      const caller = { tenant: 'acme', key } as Parameters<typeof admit>[0]['caller']
       const call = { id: `r-${++calls}`, receivedAt: gateway.clock.now() }
       const request = aRequest(members)
       return admit({ call, request, caller, route, rules }, gateway.active, gateway)

@@ -148,7 +148,9 @@ test('a route holds less for an estimated prompt once its upstream has counted s
   const { snapshot } = gateway.active
   const route = snapshot.routes.get('chat') ?? assert.fail('There is no route "chat".')
   const rules = snapshot.limits.rules.of('acme')
-  const caller = { tenant: 'acme' } as Parameters<typeof admit>[0]['caller']
+  const caller = { tenant: 'acme', key: { record: { id: 'key' } } } as Parameters<
+    typeof admit
+  >[0]['caller']
   const request = aRequest({
     messages: [{ role: 'user', content: PROSE.slice(0, 4_000) }],
     max_tokens: 1,
