@@ -9,12 +9,10 @@ import type { Provider } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { type Pair, pairOf } from '../../dataplane/wires.ts'
 import { ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
-import { AUTHENTICATION, HEADERS, HOSTILE, variants } from '../helpers/providers/verdicts.ts'
+import { assertTrusted, CANARY, HOSTILE, variants } from '../helpers/providers/verdicts.ts'
 
 const BOUNDARY = 'conformance-7'
 const TYPE = `multipart/form-data; boundary=${BOUNDARY}`
-const SECRET = someSettings().credential
-const CANARY = 'canary-4711'
 
 const part = (name: string, value: string, more = '') =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
@@ -63,20 +61,7 @@ function testRequests(provider: Provider): void {
   test(`${name}: a request for a transcription carries our credential in one header alone`, () => {
     const request = aTranscription({ api_key: CANARY, extra_headers: CANARY })
     const { encode } = pairWith(provider)
-    const { path, headers, body } = encode(request, someSettings(), undefined)
-    assert.equal(JSON.stringify([path, headers, String(body)]).includes(CANARY), false)
-    assert.equal(path.includes(SECRET) || String(body).includes(SECRET), false)
-    const holders = Object.keys(headers).filter((header) => headers[header]?.includes(SECRET))
-    assert.deepEqual(holders, [provider.credentialHeader ?? 'authorization'])
-    assert.deepEqual(
-      Object.keys(headers).filter((header) => !HEADERS.includes(header)),
-      [],
-    )
-    const bare = encode(request, someSettings({ credential: '' }), undefined)
-    assert.equal(
-      AUTHENTICATION.some((header) => header in bare.headers),
-      false,
-    )
+    assertTrusted(provider, (settings) => encode(request, settings, undefined))
   })
 }
 

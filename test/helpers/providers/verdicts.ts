@@ -1,5 +1,7 @@
 /** How conformance judges what a provider makes of its fixtures. */
 import assert from 'node:assert/strict'
+import type { Provider, ProviderSettings } from '../../../dataplane/providers/contract.ts'
+import { someSettings } from './a-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -53,4 +55,39 @@ export function assertHolds(
 export function usageOf(usage: Json | undefined): object | undefined {
   const none = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 }
   return usage && { ...none, estimated: false, ...usage }
+}
+
+/** A word in members of a request that are no provider's business. */
+export const CANARY = 'canary-4711'
+
+interface Written {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: unknown
+}
+
+/** Our credential stands in one header alone, and nothing of the client's goes on. */
+export function assertTrusted(
+  { credentialHeader = 'authorization' }: Provider,
+  write: (settings: ProviderSettings) => Written,
+): void {
+  const secret = someSettings().credential
+  const { path, headers, body } = write(someSettings())
+  assert.match(path, /^\//)
+  assert.equal(JSON.stringify([path, headers, String(body)]).includes(CANARY), false)
+  assert.equal(path.includes(secret) || String(body).includes(secret), false)
+  const names = Object.keys(headers)
+  assert.deepEqual(
+    names.filter((name) => headers[name]?.includes(secret)),
+    [credentialHeader],
+  )
+  assert.deepEqual(
+    names.filter((name) => !HEADERS.includes(name)),
+    [],
+  )
+  const bare = write(someSettings({ credential: '' }))
+  assert.equal(
+    AUTHENTICATION.some((name) => name in bare.headers),
+    false,
+  )
 }
