@@ -27,7 +27,9 @@ export const UNKNOWN: Api = {
     // A client needs no key to learn that there is nothing here, so a bad one is not refused.
     try {
       await identify(visit)
-    } catch {}
+    } catch {
+      // The answer is the same without a caller.
+    }
     const { method, url } = visit.call.incoming
     const path = pathOf(url)
     const shown = shownPath(url).slice(0, PATH_SHOWN_MAX)

@@ -9,13 +9,16 @@ import { freePort } from '../helpers/free-port.ts'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
 import { governed, startGateway } from './gateway.ts'
 import { failuresOf, runLoad } from './load.ts'
-import { LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import type { Process } from './processes.ts'
+import { startUpstream } from './rig.ts'
 import { compilePrograms } from './tools.ts'
 
 const SECONDS = 4
 const CONNECTIONS = 64
 const RATE = 1_000
 const MEBIBYTE = 1_048_576
+/** Fewer have no spread, and the first start of a tree has nothing compiled. */
+const ROUNDS_MIN = 3
 
 interface Figures {
   readonly cpuUs: number
@@ -35,7 +38,16 @@ const programs = compilePrograms(import.meta.dirname)
 const trees = { before: resolve(other), now: resolve(import.meta.dirname, '../..') }
 const figures: Record<keyof typeof trees, Figures[]> = { before: [], now: [] }
 const upstreamPort = await freePort()
-const upstream = await startUpstream()
+const upstream = await startUpstream(
+  {
+    upstreamProgram: programs.upstream,
+    directory,
+    eventsPerStream: 10,
+    eventIntervalMs: 0,
+    idleStreams: false,
+  },
+  upstreamPort,
+)
 try {
   for (let round = 0; round < Number(rounds); round++) {
     for (const name of ['before', 'now'] as const) {
@@ -56,6 +68,7 @@ function verdict(key: keyof Figures): string {
   const spread = Math.max(before.high - before.low, now.high - now.low)
   const difference = now.middle - before.middle
   const words = `${key}: ${shown(before)} before, ${shown(now)} now`
+  if (figures.now.length < ROUNDS_MIN) return `${words}: no verdict under ${ROUNDS_MIN} rounds`
   if (Math.abs(difference) <= spread)
     return `${words}: no verdict, the spread exceeds the difference`
   return `${words}: ${((difference / before.middle) * 100).toFixed(1)} %`
@@ -96,18 +109,6 @@ async function load({ pid }: Process, port: number): Promise<Figures> {
   const open = await runLoad({ ...options, connections: CONNECTIONS, rate: RATE })
   if (failuresOf(closed) + failuresOf(open) > 0) throw new Error('Requests failed.')
   return { cpuUs, p99Ms: open.p99Us / 1000, idleMiB, loadedMiB: readResidentBytes(pid) / MEBIBYTE }
-}
-
-async function startUpstream(): Promise<Process> {
-  const started = startProcess({
-    name: 'upstream',
-    core: LOAD_CORE,
-    program: programs.upstream,
-    arguments: [String(upstreamPort), '10', '0'],
-    outputFile: join(directory, 'upstream.log'),
-  })
-  await untilReady(started, `http://127.0.0.1:${upstreamPort}/health`)
-  return started
 }
 
 interface Quartiles {

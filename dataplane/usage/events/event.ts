@@ -1,4 +1,4 @@
-/** One event for each attempt that used tokens, with an id of its own: what an invoice or a warehouse is made of. */
+/** One event for each attempt that used tokens, with an id that no other has: invoices and warehouses are made of these. */
 import type { Snapshot } from '../../config/snapshot.ts'
 import type { AttemptTrace, AttemptUsage, Trace } from '../../telemetry/traces.ts'
 import { type ListedPrice, listedPrice } from './listed-price.ts'

@@ -7,7 +7,7 @@ import { freePort } from '../../helpers/free-port.ts'
 import { readProcessorTime } from '../consumption.ts'
 import { governed, startGateway } from '../gateway.ts'
 import { failuresOf, runLoad } from '../load.ts'
-import { LOAD_CORE, startProcess, untilReady } from '../processes.ts'
+import { startUpstream } from '../rig.ts'
 import { compilePrograms } from '../tools.ts'
 import { drawFlames } from './flame.ts'
 import { readProfile, type Times } from './read.ts'
@@ -45,14 +45,16 @@ function table({ byStage }: Times): string {
 async function measure() {
   const programs = compilePrograms(join(import.meta.dirname, '..'))
   const [port, upstreamPort] = [await freePort(), await freePort()]
-  const upstream = startProcess({
-    name: 'upstream',
-    core: LOAD_CORE,
-    program: programs.upstream,
-    arguments: [String(upstreamPort), '10', '0'],
-    outputFile: join(directory, 'upstream.log'),
-  })
-  await untilReady(upstream, `http://127.0.0.1:${upstreamPort}/health`)
+  const upstream = await startUpstream(
+    {
+      upstreamProgram: programs.upstream,
+      directory,
+      eventsPerStream: 10,
+      eventIntervalMs: 0,
+      idleStreams: false,
+    },
+    upstreamPort,
+  )
   const folder = join(directory, 'profiles')
   const gateway = await startGateway({
     name: 'profile',
