@@ -11,7 +11,7 @@ export const ROUTE = 'bench'
 export const NATIVE = 'native'
 
 /** Every request is counted against these, and none is refused. */
-const PLENTY = {
+export const PLENTY = {
   requests_per_minute: 100_000_000,
   burst: 100_000_000,
   concurrent_requests: 1_000_000,

@@ -3,32 +3,57 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from '../helpers/free-port.ts'
-import { readProcessorTime, readResidentBytes } from './consumption.ts'
+import { readResidentBytes } from './consumption.ts'
 import { governed, startGateway } from './gateway.ts'
-import { failuresOf, type LoadOptions, runLoad } from './load.ts'
+import { failuresOf, type LoadOptions } from './load.ts'
+import { consume, type Reading } from './measure.ts'
 import { startNginx } from './nginx.ts'
-import { bringLiteLlm, bringPortkey, type Peer } from './peer-programs.ts'
-import { LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import { bringEnvoy } from './peers/envoy.ts'
+import { bringLiteLlm, bringPortkey } from './peers/gateways.ts'
+import type { Peer } from './peers/peer.ts'
+import { bringRouters } from './peers/routers.ts'
+import { type Process, untilReady } from './processes.ts'
+import { table } from './report.ts'
+import { startUpstream } from './rig.ts'
 import { compilePrograms, describeMachine, missingTools } from './tools.ts'
 
 const CONNECTIONS = 64
 const SECONDS = 5
 const ROUNDS = 3
+const RATE = 1_000
+/** A target that is slower in the closed loop would only queue in the open one. */
+const OPEN_LOOP_FROM = 1.5 * RATE
 const EVENTS_PER_STREAM = 100
+const EVENT_INTERVAL_MS = 5
+const MEBIBYTE = 1_048_576
 
 interface Target {
   readonly name: string
   readonly port: number
+  readonly streamPort: number
   readonly pid: number
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
 }
 
-interface Result {
-  readonly requestsPerSecond: number
-  readonly cpuUs: number
-  readonly p99Us: number
-  readonly bytes: number
+interface Row {
+  readonly label: string
+  /** The reading, and the highest and the lowest of its rounds where it has a spread worth showing. */
+  readonly name: string
+  readonly digits: number
+  readonly spread?: boolean
 }
+
+const COLUMNS: readonly Row[] = [
+  { label: 'requests/s', name: 'requestsPerSecond', digits: 0 },
+  { label: 'to nginx', name: 'ratio', digits: 3, spread: true },
+  { label: 'CPU µs/request', name: 'cpuUs', digits: 0, spread: true },
+  { label: `p99 ms, ${CONNECTIONS} conn.`, name: 'closedP99Ms', digits: 1, spread: true },
+  { label: 'p50 ms, 1,000/s', name: 'openP50Ms', digits: 2 },
+  { label: 'p99 ms, 1,000/s', name: 'openP99Ms', digits: 1, spread: true },
+  { label: 'CPU µs/event', name: 'eventUs', digits: 0, spread: true },
+  { label: 'RSS MiB idle', name: 'idleMiB', digits: 0 },
+  { label: 'RSS MiB load', name: 'loadMiB', digits: 0 },
+]
 
 const root = resolve(import.meta.dirname, '../..')
 const problems = missingTools()
@@ -36,120 +61,151 @@ if (problems.length > 0) {
   for (const problem of problems) console.error(problem)
   process.exit(1)
 }
-const peers = [bringPortkey(), bringLiteLlm()]
+const peers = [...bringEnvoy(), ...bringRouters(), bringPortkey(), bringLiteLlm()]
 const directory = mkdtempSync(join(tmpdir(), 'gw-peers-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const { load, upstream } = compilePrograms(import.meta.dirname)
 const processes: Process[] = []
+// Each of them is stopped when this process ends.
+process.setMaxListeners(32)
 try {
-  const targets = await startTargets()
-  const table = markdown(targets, await measure(targets))
-  console.log(table)
-  writeFileSync(join(import.meta.dirname, 'peers.md'), table)
+  const text = markdown(await measure(await startTargets()))
+  console.log(text)
+  writeFileSync(join(import.meta.dirname, 'peers.md'), text)
 } finally {
   for (const started of processes.reverse()) await started.stop()
 }
 
 async function startTargets(): Promise<Target[]> {
-  const next = () => freePort()
-  const upstreamPort = await next()
-  const served = startProcess({
-    name: 'upstream',
-    core: LOAD_CORE,
-    program: upstream,
-    arguments: [String(upstreamPort), String(EVENTS_PER_STREAM), '0'],
-    outputFile: join(directory, 'upstream.log'),
-  })
-  processes.push(served)
-  await untilReady(served, `http://127.0.0.1:${upstreamPort}/health`)
-  const [port, streamPort] = [await next(), await next()]
+  const upstreamPort = await freePort()
+  const settings = {
+    upstreamProgram: upstream,
+    directory,
+    eventsPerStream: EVENTS_PER_STREAM,
+    eventIntervalMs: EVENT_INTERVAL_MS,
+    idleStreams: false,
+  }
+  processes.push(await startUpstream(settings, upstreamPort))
+  const [port, streamPort] = [await freePort(), await freePort()]
   const nginx = await startNginx({
     directory: join(directory, 'nginx'),
     ...{ port, streamPort, upstreamPort, connectionsMax: 1_024 },
   })
   processes.push(nginx)
-  const gatewayPort = await next()
+  const gatewayPort = await freePort()
   const gateway = await startGateway({
     name: 'gw',
     main: 'dataplane/main.ts',
     root,
     directory: join(directory, 'gw'),
-    ...{ upstreamPort, port: gatewayPort, metricsPort: await next(), adminPort: await next() },
+    ...{ upstreamPort, port: gatewayPort },
+    ...{ metricsPort: await freePort(), adminPort: await freePort() },
     settings: governed(),
   })
   processes.push(gateway)
   const own = [
-    { name: 'nginx', port, pid: nginx.workerPid },
-    { name: 'gw, governed', port: gatewayPort, pid: gateway.pid },
+    { name: 'nginx', port, streamPort, pid: nginx.workerPid, headers: {} },
+    {
+      name: 'gw, governed',
+      ...{ port: gatewayPort, streamPort: gatewayPort, pid: gateway.pid, headers: {} },
+    },
   ]
   const others = []
-  for (const peer of peers) others.push(await startPeer(peer, await next(), upstreamPort))
+  for (const peer of peers) others.push(await startPeer(peer, upstreamPort))
   return [...own, ...others]
 }
 
-async function startPeer(peer: Peer, port: number, upstreamPort: number): Promise<Target> {
+async function startPeer(peer: Peer, upstreamPort: number): Promise<Target> {
   const folder = join(directory, peer.name)
   mkdirSync(folder)
-  const started = peer.start({ folder, port, upstream: `http://127.0.0.1:${upstreamPort}/v1` })
+  const [port, secondPort] = [await freePort(), await freePort()]
+  const started = peer.start({ folder, port, secondPort, upstreamPort })
   processes.push(started.process)
   await untilReady(started.process, `http://127.0.0.1:${port}${peer.healthPath}`)
-  return { name: peer.title, port, pid: started.process.pid, headers: started.headers }
+  const { pid } = started.process
+  return { name: peer.title, port, streamPort: port, pid, headers: started.headers ?? {} }
 }
 
-/** Round by round over all, so that what disturbs the machine disturbs each; the median counts. */
-async function measure(targets: readonly Target[]): Promise<Result[]> {
-  const results: Result[][] = targets.map(() => [])
-  for (const target of targets) await runLoad(optionsOf(target))
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, target] of targets.entries()) results[index]?.push(await measureOne(target))
+/** Round by round over all, so that what disturbs the machine disturbs each. */
+async function measure(targets: readonly Target[]): Promise<Map<string, Reading[]>> {
+  const readings = new Map<string, Reading[]>()
+  for (const target of targets) {
+    readings.set(target.name, [{ idleMiB: readResidentBytes(target.pid) / MEBIBYTE }])
+    await consume(target, optionsOf(target))
   }
-  return results.map(
-    (all) =>
-      all.toSorted((one, other) => one.requestsPerSecond - other.requestsPerSecond)[
-        Math.floor(ROUNDS / 2)
-      ] as Result, // There are as many as rounds.
-  )
+  for (let round = 0; round < ROUNDS; round++) {
+    let nginx = Number.NaN
+    for (const target of targets) {
+      const reading = await measureOne(target)
+      if (target === targets[0]) nginx = reading.requestsPerSecond
+      const ratio = reading.requestsPerSecond / nginx
+      readings.get(target.name)?.push({ ...reading, ratio })
+    }
+    console.error(`round ${round + 1} of ${ROUNDS} is done`)
+  }
+  return readings
 }
 
-async function measureOne(target: Target): Promise<Result> {
-  const before = readProcessorTime(target.pid)
-  const result = await runLoad(optionsOf(target))
+/** A peer that cannot do streams, or not as many requests, has no number there. */
+async function measureOne(target: Target) {
+  const { result, runUs, highestBytes } = await consume(target, optionsOf(target))
   const failures = failuresOf(result)
   if (failures > 0) throw new Error(`${target.name}: ${failures} requests failed`)
-  return {
+  const closed = {
     requestsPerSecond: result.requestsPerSecond,
-    cpuUs: (readProcessorTime(target.pid).runNs - before.runNs) / 1e3 / result.requests,
-    p99Us: result.p99Us,
-    bytes: readResidentBytes(target.pid),
+    cpuUs: runUs / result.requests,
+    closedP99Ms: result.p99Us / 1_000,
+    loadMiB: highestBytes / MEBIBYTE,
   }
+  return {
+    ...closed,
+    ...(await openLoop(target, result.requestsPerSecond)),
+    ...(await streams(target)),
+  }
+}
+
+async function openLoop(target: Target, requestsPerSecond: number): Promise<Reading> {
+  if (requestsPerSecond < OPEN_LOOP_FROM) return {}
+  const { result } = await consume(target, { ...optionsOf(target), rate: RATE })
+  if (failuresOf(result) > 0) return {}
+  return { openP50Ms: result.p50Us / 1_000, openP99Ms: result.p99Us / 1_000 }
+}
+
+async function streams(target: Target): Promise<Reading> {
+  const options = { ...optionsOf(target), port: target.streamPort, stream: true }
+  const { result, runUs } = await consume(target, options)
+  return failuresOf(result) > 0 ? {} : { eventUs: runUs / result.events }
 }
 
 function optionsOf({ port, headers }: Target): LoadOptions {
-  const all = { program: load, port, seconds: SECONDS, connections: CONNECTIONS }
-  return headers === undefined ? all : { ...all, headers }
+  return { program: load, port, seconds: SECONDS, connections: CONNECTIONS, headers }
 }
 
-function markdown(targets: readonly Target[], results: readonly Result[]): string {
-  const whole = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 0 })
-  const nginx = results[0]?.requestsPerSecond ?? Number.NaN
-  const rows = results.map(({ requestsPerSecond, cpuUs, p99Us, bytes }, index) => {
-    const cells = [whole(requestsPerSecond), (requestsPerSecond / nginx).toFixed(3)]
-    cells.push(whole(cpuUs), whole(p99Us), whole(bytes / 1_048_576))
-    return `| ${targets[index]?.name} | ${cells.join(' | ')} |`
-  })
+function markdown(readings: ReadonlyMap<string, readonly Reading[]>): string {
+  const lines = [...readings].map(([name, all]) => [name, ...COLUMNS.map((row) => cell(row, all))])
   return [
     '# Beside other gateways',
     '',
-    `Made by \`make bench-peers\`: one core each, ${CONNECTIONS} connections, closed loop, ` +
-      `1 KB requests, median of ${ROUNDS} rounds.`,
-    'gw has key, rate, concurrency, both budgets, metrics, traces and the access log on; ' +
-      'LiteLLM its key; Portkey has none of them.',
+    `Made by \`make bench-peers\`: one core each, ${CONNECTIONS} connections, closed loop, open loop at ` +
+      `${RATE.toLocaleString('en')} requests/s, and streams of ${EVENTS_PER_STREAM} events ${EVENT_INTERVAL_MS} ms apart;`,
+    `1 KB requests, median of ${ROUNDS} rounds with the lowest and the highest. A dash: it fails there, or is too slow.`,
+    '',
+    'gw has key, rate, concurrency, both budgets, metrics, traces and the access log on. Envoy governed has key, route by',
+    'model, rate, token count of whole answers and a JSON log. Of the others it is said what they check.',
     '',
     ...describeMachine(root).map((line) => `- ${line}`),
     '',
-    '| | requests/s | ratio to nginx | CPU µs per request | p99 µs | RSS MiB |',
-    '| --- | ---: | ---: | ---: | ---: | ---: |',
-    ...rows,
+    ...table(['', ...COLUMNS.map(({ label }) => label)], lines),
     '',
   ].join('\n')
+}
+
+function cell({ name, digits, spread }: Row, readings: readonly Reading[]): string {
+  const values = readings.map((reading) => reading[name]).filter((one) => one !== undefined)
+  const sorted = values.toSorted((one, other) => one - other)
+  const middle = sorted[Math.floor(sorted.length / 2)]
+  if (middle === undefined) return '–'
+  const shown = (value = Number.NaN) =>
+    value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  return spread ? `${shown(middle)} (${shown(sorted[0])}–${shown(sorted.at(-1))})` : shown(middle)
 }

@@ -39,7 +39,7 @@ struct connection {
   size_t unsent_length;
 };
 
-static struct text completion, embedding, message, health, not_found;
+static struct text completion, embedding, message, health, models, not_found;
 /* Index 0 is for streams without usage, 1 for those that asked for it. */
 static struct stream completion_stream[2], message_stream;
 
@@ -157,6 +157,9 @@ static void prepare_answers(void) {
   completion = answer("200 OK", body.bytes);
   prepare_others(content);
   health = answer("200 OK", "{\"status\":\"ok\"}");
+  /* Some routers ask a model server what it serves, and pass on nothing else. */
+  models = answer("200 OK", "{\"object\":\"list\",\"data\":[{\"id\":\"bench\",\"object\":\"model\"},"
+                            "{\"id\":\"bench-model\",\"object\":\"model\"}]}");
   not_found = answer("404 Not Found", "{\"error\":{\"message\":\"no such path\"}}");
   prepare_stream(0);
   prepare_stream(1);
@@ -247,6 +250,7 @@ static bool respond(struct connection *connection, const char *head, const char 
                     size_t body_length) {
   bool streams = is_true(body, body_length, "\"stream\"");
   if (starts(head, "GET /health")) return send_text(connection, health);
+  if (starts(head, "GET /v1/models")) return send_text(connection, models);
   if (starts(head, "POST /v1/embeddings")) return send_text(connection, embedding);
   if (starts(head, "POST /v1/messages"))
     return streams ? start_stream(connection, &message_stream) : send_text(connection, message);

