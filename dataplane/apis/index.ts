@@ -13,6 +13,12 @@ import {
   keptResponseCancelled,
   keptResponseDeleted,
 } from './openai-responses/kept/api.ts'
+import {
+  conversation,
+  keptConversation,
+  keptConversationChanged,
+  keptConversationDeleted,
+} from './openai-responses/kept/conversations.ts'
 import { rerank, rerankV2 } from './rerank/api.ts'
 import { transcription } from './transcription/api.ts'
 
@@ -29,6 +35,10 @@ export const APIS: readonly Api[] = [
   keptResponse,
   keptResponseCancelled,
   keptResponseDeleted,
+  conversation,
+  keptConversation,
+  keptConversationChanged,
+  keptConversationDeleted,
   anthropicMessages,
   anthropicCountTokens,
   openAiModels,

@@ -138,10 +138,15 @@ const GONE = new Proxy({} as ModelRequest['body'] & never, {
 })
 
 function* scanning(bytes: Buffer): Generator<undefined, Scanned & Parsable> {
+  const found = yield* finding(bytes)
+  return { bytes, found, model: modelOf(bytes, found.spans.get('model')) }
+}
+
+function* finding(bytes: Buffer): Generator<undefined, Found> {
   if (!(yield* isUtf8InParts(bytes))) throw notUtf8()
   const scan = new MembersScan(bytes)
   for (let until = SCAN_BYTES; !translated(() => scan.run(until)); until += SCAN_BYTES) yield
-  return { bytes, found: scan, model: modelOf(bytes, scan.spans.get('model')) }
+  return scan
 }
 
 function* understanding<Request extends ModelRequest>(
@@ -149,16 +154,35 @@ function* understanding<Request extends ModelRequest>(
   reading: Reading<Request>,
   createdSeconds: number,
 ): Generator<undefined, Request> {
-  const parsing = parseInPieces(bytes, found, (name) => reading.members.has(name))
-  let next = translated(() => parsing.next())
-  while (next.done !== true) {
-    yield
-    next = translated(() => parsing.next())
-  }
+  const tree = yield* parsing(bytes, found, (name) => reading.members.has(name))
   yield
   const sparse = yield* isSparseInParts(bytes)
   const facts = { bytes, found, spans: found.spans, createdSeconds, sparse }
-  return reading.request(next.value, facts)
+  return reading.request(tree, facts)
+}
+
+function* parsing(
+  bytes: Buffer,
+  found: Found,
+  keeps: (name: string) => boolean,
+): Generator<undefined, Readonly<Record<string, unknown>>> {
+  const pieces = parseInPieces(bytes, found, keeps)
+  let next = translated(() => pieces.next())
+  while (next.done !== true) {
+    yield
+    next = translated(() => pieces.next())
+  }
+  return next.value
+}
+
+/** The body of a request that asks no model. Throws ERR_GW_INVALID_REQUEST. */
+export function readObject(bytes: Buffer): Promise<Readonly<Record<string, unknown>>> {
+  return inSteps(readingObject(bytes))
+}
+
+function* readingObject(bytes: Buffer): Generator<undefined, Readonly<Record<string, unknown>>> {
+  const found = yield* finding(bytes)
+  return yield* parsing(bytes, found, () => true)
 }
 
 function modelOf(bytes: Buffer, span: Span | undefined): string {

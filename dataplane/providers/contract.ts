@@ -86,7 +86,7 @@ export interface NativeWire<O extends Operation = Operation> extends SameWire<O>
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
-  /** How answers are asked for that the upstream keeps, by their path below the wire's own; absent: it keeps none. */
+  /** How an upstream is asked for what it keeps, by the API's own path for it; absent: it keeps nothing. */
   readonly kept?: (
     settings: ProviderSettings,
     path: string,

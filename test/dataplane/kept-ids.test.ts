@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openedId, sealedId, secretOf } from '../../dataplane/apis/openai-responses/kept/ids.ts'
 
-const place = { route: 'chat', upstream: 'home', id: 'resp_1' }
+const place = { kind: 'response', route: 'chat', upstream: 'home', id: 'resp_1' } as const
 const secret = secretOf({ credential: 'a-written-credential' })
 const sealed = sealedId(place, 'acme', secret)
-const opened = (id: string, tenant = 'acme', known = secret) => openedId(id, tenant, () => known)
+const opened = (id: string, tenant = 'acme', known = secret) =>
+  openedId('response', id, tenant, () => known)
 
 test('an id leads its tenant to the response, wherever the secret is known', () => {
   assert.deepEqual(opened(sealed), place)
@@ -25,6 +26,12 @@ test('an id of another tenant, of another secret or with any other character mea
   }
   for (const id of ['', 'resp_gw', 'resp_1', `resp_gw${'A'.repeat(4000)}`, `${sealed}A`])
     assert.equal(opened(id), undefined)
+})
+
+test('an id of a response is no id of a conversation', () => {
+  const known = sealedId({ ...place, kind: 'conversation' }, 'acme', secret)
+  assert.match(known, /^conv_[\w-]+$/)
+  assert.equal(opened(`resp${known.slice(4)}`), undefined)
 })
 
 test('two tenants whose names run into the route have different ids', () => {

@@ -312,6 +312,7 @@ test('a route with one upstream that keeps nothing refuses by name', async () =>
       store: true,
       background: true,
       previous_response_id: 'resp_1',
+      conversation: 'conv_1',
     })) {
       const asked = { model, input: 'hi', [param]: value } as never
       assert.equal((await refusal(client.responses.create(asked))).param, param)
@@ -321,7 +322,7 @@ test('a route with one upstream that keeps nothing refuses by name', async () =>
 })
 
 test('what belongs to an account rather than to a tenant is refused on every route', async () => {
-  for (const [param, value] of Object.entries({ conversation: 'conv_1', prompt: { id: 'p' } })) {
+  for (const [param, value] of Object.entries({ prompt: { id: 'p' }, context_management: [] })) {
     const asked = { model: 'home', input: 'hi', [param]: value } as never
     assert.equal((await refusal(client.responses.create(asked))).param, param)
   }

@@ -77,11 +77,14 @@ export class Session implements StreamVoice {
 
   /** The members of a response of the upstream, by the ids that the client knows. */
   shown(response: Json): Json {
-    const { id, previous_response_id: previous } = response
+    const { id, previous_response_id: previous, conversation } = response
     const raw = textOf(id)
     if (this.#sealed !== undefined && raw !== undefined) this.id = this.#sealed(raw)
     const before = previous == null ? {} : { previous_response_id: this.state?.previous ?? null }
-    return { id: this.id, ...before }
+    const known = this.state?.conversation
+    const within =
+      conversation == null ? {} : { conversation: known === undefined ? null : { id: known } }
+    return { id: this.id, ...before, ...within }
   }
 
   ping(): string {

@@ -21,7 +21,7 @@ export interface ResponsesOptions {
   readonly own?: readonly string[]
   /** Whether it seals reasoning for itself, and opens what it has sealed. */
   readonly seals?: boolean
-  /** Whether it keeps responses, and makes long conversations compact. */
+  /** Whether it keeps responses and conversations, and makes long conversations compact. */
   readonly keeps?: boolean
   readonly recognisers: readonly Recogniser[]
 }
@@ -54,7 +54,7 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
     concession,
     ...(options.keeps && {
       kept: (settings, path) => ({
-        path: options.path(settings, PATH + path),
+        path: options.path(settings, path),
         headers: headersOf(settings).whole,
       }),
     }),

@@ -6,9 +6,9 @@ import type { Target } from '../../../upstream/target/targets.ts'
 import { type Pair, pairOf } from '../../../wires.ts'
 import type { Visit } from '../../contract.ts'
 import { openAiResponsesDialect } from '../dialect.ts'
-import { openedId, type Place, secretOf } from './ids.ts'
+import { type Kept, openedId, type Place, secretOf } from './ids.ts'
 
-type Kept = NonNullable<Pair['kept']>
+type Asking = NonNullable<Pair['kept']>
 
 /**
  * Its upstreams; undefined for a route that keeps nothing. Guardrails and passages are for the words of a request, and
@@ -22,19 +22,20 @@ export function homesOf(route: Route, { lanes }: Visit['active']): readonly Targ
 }
 
 /** How the target is asked for what it keeps; undefined where it keeps nothing. */
-export function keptAt({ settings, state }: Target): Kept | undefined {
+export function keptAt({ settings, state }: Target): Asking | undefined {
   const { wire } = openAiResponsesDialect
   if (isLacking(state, wire)) return undefined
   return pairOf(openAiResponsesDialect, settings.provider, settings.native)?.kept
 }
 
-/** The place of a response of the tenant; undefined for every other id. */
+/** The place of what the tenant has there; undefined for every other id. */
 export function placeOf(
+  kind: Kept,
   id: string,
   tenant: string,
   { snapshot }: Visit['active'],
 ): Place | undefined {
-  return openedId(id, tenant, (name) => {
+  return openedId(kind, id, tenant, (name) => {
     const settings = snapshot.upstreams.get(name)
     return settings && secretOf(settings)
   })

@@ -1,19 +1,23 @@
 /**
- * The ids of responses that an upstream keeps, as a tenant knows them. They say where the response is, so that every
- * replica can find it; they are signed for one tenant, so that no other one can use or make them.
+ * The ids of what an upstream keeps, as a tenant knows them. They say where the response or conversation is, so that
+ * every replica can find it; they are signed for one tenant, so that no other one can use or make them.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { listOf, parsed, textOf } from '../../../json/values.ts'
 
-/** The place of a response. */
+/** The things that an upstream keeps. */
+export type Kept = 'response' | 'conversation'
+
+/** The place of a response or a conversation. */
 export interface Place {
+  readonly kind: Kept
   readonly route: string
   readonly upstream: string
   /** As the upstream calls it. */
   readonly id: string
 }
 
-const PREFIX = 'resp_gw'
+const PREFIXES: Readonly<Record<Kept, string>> = { response: 'resp_gw', conversation: 'conv_gw' }
 const SIGNATURE_LENGTH = 32
 const LENGTH_MAX = 2_048
 /** A shorter one could be found by trying, with an id to compare. */
@@ -34,26 +38,29 @@ export function secretOf(settings: { readonly credential: string }): string {
 export function sealedId(place: Place, tenant: string, secret: string): string {
   const text = JSON.stringify([place.route, place.upstream, place.id])
   const named = Buffer.from(text).toString('base64url')
-  return PREFIX + named + signatureOf(text, tenant, secret)
+  return PREFIXES[place.kind] + named + signatureOf(place.kind, text, tenant, secret)
 }
 
 /** undefined for an id that was not made for this tenant. `secretFor` gives the secret of an upstream by its name. */
 export function openedId(
+  kind: Kept,
   sealed: string,
   tenant: string,
   secretFor: (upstream: string) => string | undefined,
 ): Place | undefined {
-  if (!sealed.startsWith(PREFIX) || sealed.length > LENGTH_MAX) return undefined
-  const text = Buffer.from(sealed.slice(PREFIX.length, -SIGNATURE_LENGTH), 'base64url').toString()
+  const prefix = PREFIXES[kind]
+  if (!sealed.startsWith(prefix) || sealed.length > LENGTH_MAX) return undefined
+  const text = Buffer.from(sealed.slice(prefix.length, -SIGNATURE_LENGTH), 'base64url').toString()
   const [route, upstream, id] = listOf(parsed(text)).map(textOf)
   if (route === undefined || upstream === undefined || id === undefined) return undefined
-  const expected = Buffer.from(signatureOf(text, tenant, secretFor(upstream) ?? PROCESS_SECRET))
+  const secret = secretFor(upstream) ?? PROCESS_SECRET
+  const expected = Buffer.from(signatureOf(kind, text, tenant, secret))
   const found = Buffer.from(sealed.slice(-SIGNATURE_LENGTH))
   const isEqual = found.length === expected.length && timingSafeEqual(found, expected)
-  return isEqual ? { route, upstream, id } : undefined
+  return isEqual ? { kind, route, upstream, id } : undefined
 }
 
-function signatureOf(text: string, tenant: string, secret: string): string {
-  const signed = JSON.stringify(['kept response', tenant, text])
+function signatureOf(kind: Kept, text: string, tenant: string, secret: string): string {
+  const signed = JSON.stringify([`kept ${kind}`, tenant, text])
   return createHmac('sha256', secret).update(signed).digest('base64url').slice(0, SIGNATURE_LENGTH)
 }

@@ -8,7 +8,7 @@ import type { Visit } from '../../contract.ts'
 import type { StateUse } from '../request/shape.ts'
 import { sessionOf } from '../session.ts'
 import { homesOf, placeOf } from './homes.ts'
-import { sealedId, secretOf } from './ids.ts'
+import { type Kept, sealedId, secretOf } from './ids.ts'
 
 /** It goes on without its client, so it needs a limit, and is charged for it. */
 const BACKGROUND_TOKENS = 4_096
@@ -30,7 +30,7 @@ export function stateless(work: Work): Work {
   }
 }
 
-/** Throws ERR_GW_INVALID_REQUEST where the route keeps nothing, or the response is not the tenant's. */
+/** Throws ERR_GW_INVALID_REQUEST where the route keeps nothing, or what it goes on from is not the tenant's. */
 function keeping(
   request: ChatRequest,
   state: StateUse,
@@ -42,21 +42,18 @@ function keeping(
   const edits = new Map(request.edits)
   // The API's own default holds: it is kept.
   edits.delete('store')
-  const { previous } = state
-  const place = previous === undefined ? undefined : placeOf(previous, caller.tenant, active)
-  if (previous !== undefined) {
+  const known = state.previous ?? state.conversation
+  const kind = state.previous === undefined ? 'conversation' : 'response'
+  const place = known === undefined ? undefined : placeOf(kind, known, caller.tenant, active)
+  if (known !== undefined) {
     const isThere = place !== undefined && homes.some(({ name }) => name === place.upstream)
-    if (!isThere || !mayUse(caller.key, place.route)) throw unknown()
-    edits.set('previous_response_id', JSON.stringify(place.id))
+    if (!isThere || !mayUse(caller.key, place.route)) throw unknown(kind, state.param)
+    edits.set(state.param, JSON.stringify(place.id))
   }
   sessionOf(request).keep((id) => {
-    const upstream = active.snapshot.upstreams.get(response.upstream)
-    const secret = secretOf(upstream ?? { credential: '' })
-    return sealedId(
-      { route: response.route, upstream: response.upstream, id },
-      caller.tenant,
-      secret,
-    )
+    const { route, upstream } = response
+    const secret = secretOf(active.snapshot.upstreams.get(upstream) ?? { credential: '' })
+    return sealedId({ kind: 'response', route, upstream, id }, caller.tenant, secret)
   })
   const names = place === undefined ? homes.map(({ name }) => name) : [place.upstream]
   return {
@@ -78,7 +75,6 @@ function limited(
   return { maxTokens: BACKGROUND_TOKENS }
 }
 
-function unknown() {
-  const param = 'previous_response_id'
-  return invalid(`"${param}" names no response that this route keeps for you.`, param)
+function unknown(kind: Kept, param: string) {
+  return invalid(`"${param}" names no ${kind} that this route keeps for you.`, param)
 }

@@ -2,22 +2,25 @@
 import { invalid } from '../../../body/request.ts'
 import type { ChatMessage } from '../../../inner-form.ts'
 import { isRecord, listOf, textOf } from '../../../json/values.ts'
-import type { Lacks } from './lacks.ts'
+import { Lacks } from './lacks.ts'
 import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'
-import type { Tools } from './tools.ts'
+import { Tools } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
+/** Files belong to an account, and nothing tells one tenant's from another's. */
+const FILE_ID = '"file_id":'
+const NO_FILES = 'This gateway stores no files; send the data itself.'
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer']
 
 /** Throws ERR_GW_INVALID_REQUEST with the item that is at fault. */
 export function messagesOf(
-  { input, instructions, previous_response_id: previous }: ResponsesBody,
+  { input, instructions, previous_response_id: previous, conversation }: ResponsesBody,
   tools: Tools,
   lacks: Lacks,
 ): ChatMessage[] {
-  const turns = new Turns(tools, lacks, previous != null)
+  const turns = new Turns(tools, lacks, previous != null || conversation != null)
   const leading = textOf(instructions)
   if (leading !== undefined) turns.say({ role: 'system', content: leading })
   if (typeof input === 'string') {
@@ -26,6 +29,14 @@ export function messagesOf(
     for (const [index, item] of listOf(input).entries()) turns.add(item, `input[${index}]`)
   }
   return turns.end()
+}
+
+/** Throws ERR_GW_INVALID_REQUEST for items that a conversation of a tenant must not hold. */
+export function checkItems(items: unknown, param: string): void {
+  if (!Array.isArray(items)) throw invalid(`"${param}" must be an array of items.`, param)
+  const lacks = new Lacks()
+  const turns = new Turns(new Tools({ model: '' }, lacks), lacks, true)
+  for (const [index, item] of items.entries()) turns.add(item, `${param}[${index}]`)
 }
 
 /** Joins calls of one turn into one message; results follow it, and their pictures come behind the last result. */
@@ -73,6 +84,7 @@ class Turns {
     const type = textOf(item.type) ?? 'item_reference'
     const message = `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`
     if (type === 'item_reference') throw invalid(message, `${param}.type`)
+    if (JSON.stringify(item).includes(FILE_ID)) throw invalid(NO_FILES, param)
     this.#lacks.note(message, `${param}.type`)
   }
 

@@ -19,12 +19,14 @@ export interface StateUse {
   readonly message: string
   /** The id of the response that it goes on from. */
   readonly previous?: string
+  /** The id of the conversation that it goes on in. */
+  readonly conversation?: string
   /** Whether it goes on without its client. */
   readonly isBackground: boolean
 }
 
 /** Members that name something which the API keeps for an account: no tenant could be kept from another one's. */
-const NOWHERE = ['conversation', 'prompt', 'context_management'] as const
+const NOWHERE = ['prompt', 'context_management'] as const
 const STORED = 'needs responses that are stored, and this gateway stores none.'
 const NO_BACKGROUND = 'This gateway does not run responses in the background.'
 const NO_STORE = 'This gateway stores no responses; leave "store" out or send false.'
@@ -80,6 +82,7 @@ export function stateOf(body: ResponsesBody): StateUse | undefined {
       'Send "background" without "stream", and ask for the response by its id.',
       'stream',
     )
+  if (body.conversation != null) return conversationOf(body, isBackground)
   if (previous != null) {
     const param = 'previous_response_id'
     if (typeof previous !== 'string') throw invalid(`"${param}" must be a text.`, param)
@@ -87,4 +90,15 @@ export function stateOf(body: ResponsesBody): StateUse | undefined {
   }
   if (isBackground) return { param: 'background', message: NO_BACKGROUND, isBackground }
   return store === true ? { param: 'store', message: NO_STORE, isBackground } : undefined
+}
+
+function conversationOf(body: ResponsesBody, isBackground: boolean): StateUse {
+  const param = 'conversation'
+  if (body.previous_response_id != null)
+    throw invalid(`Send "${param}" or "previous_response_id", not both.`, param)
+  const asked = body.conversation
+  const conversation = isRecord(asked) ? asked.id : asked
+  if (typeof conversation !== 'string')
+    throw invalid(`"${param}" must be an id, or an object with one.`, param)
+  return { param, message: `"${param}" ${STORED}`, conversation, isBackground }
 }

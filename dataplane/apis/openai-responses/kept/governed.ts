@@ -1,0 +1,40 @@
+/** The rules for questions that ask no model: they cost a request of the rate, and their bodies have the same bounds. */
+import { readObject } from '../../../body/request.ts'
+import type { Caller } from '../../../call.ts'
+import { chargeRequest, refuseKnown, withoutBudget } from '../../../limits/decision.ts'
+import { judgeHead, receive } from '../../../stages/receive.ts'
+import type { Rules } from '../../../store/contract.ts'
+import { describeLimits } from '../../../visit.ts'
+import type { Visit } from '../../contract.ts'
+
+interface Asker {
+  readonly caller: Caller
+  readonly rules: Rules
+  readonly visit: Visit
+}
+
+/** Takes one request off the rate. Throws where the tenant may not ask. */
+export async function charge({ tenant, key }: Caller, visit: Visit): Promise<Rules> {
+  const { call, active, gateway } = visit
+  const rules = withoutBudget(active.snapshot.limits.rules.of(tenant, key.record.id))
+  refuseKnown(tenant, rules, gateway)
+  await chargeRequest({ tenant, id: call.id }, rules, gateway)
+  await describeLimits(visit)
+  return rules
+}
+
+/** Works on the JSON object of the request, whose bytes count as held until the work is done. */
+export async function withObject(
+  { caller, rules, visit }: Asker,
+  work: (body: Readonly<Record<string, unknown>>) => Promise<void>,
+): Promise<void> {
+  const { call, active, gateway } = visit
+  const settings = active.snapshot.section.gateway
+  judgeHead(call.incoming, settings.max_request_bytes)
+  const held = gateway.bodies.enter(caller.tenant)
+  try {
+    await work(await readObject(await receive(call, held, { settings, rules }, gateway)))
+  } finally {
+    held.leave()
+  }
+}

@@ -1,0 +1,173 @@
+/** A thing that an upstream keeps is found by the id that its tenant knows, for that tenant alone, and asked for there. */
+import { GatewayError } from '../../../base/errors.ts'
+import { pathOf } from '../../../base/path-spelling.ts'
+import { shownPath } from '../../../base/shown-text.ts'
+import { invalid } from '../../../body/request.ts'
+import type { Caller } from '../../../call.ts'
+import { isRecord, parsed } from '../../../json/values.ts'
+import { malformed } from '../../../providers/failures/classify.ts'
+import { mayUse, permit } from '../../../stages/match.ts'
+import { refusalOf } from '../../../upstream/attempt/refusal.ts'
+import { askBeside, type SideAnswer } from '../../../upstream/connection/side-question.ts'
+import type { Target } from '../../../upstream/target/targets.ts'
+import { identify } from '../../../visit.ts'
+import type { Api, Visit } from '../../contract.ts'
+import { charge, withObject } from './governed.ts'
+import { homesOf, keptAt, placeOf } from './homes.ts'
+import type { Kept, Place } from './ids.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export interface Resource {
+  readonly kind: Kept
+  /** The path above its ids, behind that of all APIs. */
+  readonly top: string
+  /** Paths below an id, by method. */
+  readonly below: Readonly<Record<Api['method'], RegExp>>
+  /** The end of the refusal of every other id. */
+  readonly missing: string
+  /** The members that go along of the body of a POST; absent: it has none. Throws ERR_GW_INVALID_REQUEST. */
+  readonly bodyOf?: (body: Json, below: string) => Json
+  /** The members of the answer that are other ones for the client. */
+  shown(answer: Json, found: Found): Json
+}
+
+export interface Found {
+  /** The id that the client knows. */
+  readonly id: string
+  readonly tenant: string
+  readonly place: Place
+  readonly target: Target
+  /** The path below the id. */
+  readonly below: string
+}
+
+const VERSION = '/v1'
+const PATH_SHOWN_MAX = 100
+/** Queries that go along. */
+const ASKED: ReadonlySet<string> = new Set(['after', 'include', 'include[]', 'limit', 'order'])
+const NO_STREAM: ReadonlySet<string> = new Set(['stream', 'starting_after', 'include_obfuscation'])
+
+export async function passOn(
+  resource: Resource,
+  method: Api['method'],
+  visit: Visit,
+): Promise<void> {
+  const caller = await knownCaller(visit)
+  const found = caller && find(resource, method, caller, visit)
+  if (caller === undefined || found === undefined) throw notThere(resource, method, visit)
+  permit(caller)
+  const rules = await charge(caller, visit)
+  const { bodyOf } = resource
+  if (method !== 'POST' || bodyOf === undefined)
+    return await pass(resource, method, found, undefined, visit)
+  await withObject({ caller, rules, visit }, (tree) =>
+    pass(resource, method, found, JSON.stringify(bodyOf(tree, found.below)), visit),
+  )
+}
+
+async function pass(
+  resource: Resource,
+  method: Api['method'],
+  found: Found,
+  body: string | undefined,
+  visit: Visit,
+): Promise<void> {
+  const { call, response } = visit
+  const { place, target, below } = found
+  const query = queryOf(call.incoming.url)
+  response.route = place.route
+  response.upstream = place.upstream
+  const path = `${resource.top}/${encodeURIComponent(place.id)}${below}`
+  const answer = await askKeeper(target, { method, path, query, body }, visit)
+  if (answer.kind === 'failure') {
+    const { failure } = answer
+    throw failure.status === 404
+      ? notThere(resource, method, visit)
+      : refusalOf(failure, target.name)
+  }
+  const read = objectOf(answer.body, target)
+  const shown = { ...read, ...resource.shown(read, found) }
+  response.send(200, 'application/json', JSON.stringify(shown))
+}
+
+interface Question {
+  readonly method: Api['method']
+  /** Behind the path of all APIs. */
+  readonly path: string
+  readonly query?: string
+  readonly body: string | undefined
+}
+
+/** Asks an upstream that keeps what is asked for. */
+export function askKeeper(
+  target: Target,
+  { method, path, query = '', body }: Question,
+  { gateway, response }: Visit,
+): Promise<SideAnswer> {
+  return askBeside(
+    target,
+    (settings) => {
+      // A home keeps things.
+      const kept = keptAt(target) as NonNullable<ReturnType<typeof keptAt>>
+      const asked = kept(settings, path)
+      const withBody = body !== undefined && { body }
+      return { ...asked, method, path: withQuery(asked.path, query), ...withBody }
+    },
+    { clock: gateway.clock, presence: response.presence },
+  )
+}
+
+export function objectOf(body: Buffer, { name }: Target): Json {
+  const answer = parsed(body.toString())
+  if (!isRecord(answer)) throw refusalOf(malformed('It sent no JSON object.'), name)
+  return answer
+}
+
+/** undefined for everything that is not the tenant's, with nothing to tell one reason from another. */
+function find(
+  { kind, top, below: paths }: Resource,
+  method: Api['method'],
+  { key, tenant }: Caller,
+  { call, active }: Visit,
+): Found | undefined {
+  const rest = pathOf(call.incoming.url).slice(VERSION.length + top.length + 1)
+  const [, id = '', below = ''] = /^([^/]+)(.*)$/.exec(rest) ?? []
+  if (!paths[method].test(below)) return undefined
+  const place = placeOf(kind, id, tenant, active)
+  const route = place && active.snapshot.routes.get(place.route)
+  if (place === undefined || route === undefined || !mayUse(key, route.name)) return undefined
+  const target = homesOf(route, active)?.find(({ name }) => name === place.upstream)
+  return target && { id, tenant, place, target, below }
+}
+
+/** undefined for a bad key, which learns no more than that there is nothing. */
+async function knownCaller(visit: Visit): Promise<Caller | undefined> {
+  try {
+    return await identify(visit)
+  } catch {
+    return undefined
+  }
+}
+
+function notThere({ missing }: Resource, method: string, { call }: Visit): GatewayError {
+  const path = shownPath(call.incoming.url).slice(0, PATH_SHOWN_MAX)
+  const message = `${method} ${path} is not there: ${missing}`
+  return new GatewayError('ERR_GW_ROUTE_NOT_FOUND', message)
+}
+
+/** Throws ERR_GW_INVALID_REQUEST for what would not have its effect. */
+function queryOf(url: string): string {
+  const query = new URLSearchParams(url.slice(pathOf(url).length))
+  for (const [name, value] of query) {
+    if (NO_STREAM.has(name) && value !== 'false')
+      throw invalid(`Ask for the response without "${name}"; it comes whole.`, name)
+    if (!ASKED.has(name)) query.delete(name)
+  }
+  return query.toString()
+}
+
+function withQuery(path: string, query: string): string {
+  if (query === '') return path
+  return `${path}${path.includes('?') ? '&' : '?'}${query}`
+}
