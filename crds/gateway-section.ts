@@ -245,6 +245,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'rate_limits.tenants[]': { minProperties: 2 },
   'budgets[]': rules(...budgetRules),
   'auth.jwt': listMap('name'),
+  'auth.certificates': listMap('name'),
   'auth.jwt[].require': { maxProperties: 64 },
   'auth.jwt[].tenant.map': { maxProperties: 1024 },
   'auth.jwt[].routes_from.map': { maxProperties: 1024 },

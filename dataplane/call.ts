@@ -17,6 +17,8 @@ export interface Incoming {
   readonly url: string
   /** The value of any header, by its lower-case name; repeated ones are joined. */
   header(name: string): string | undefined
+  /** The client has proved to hold it, where the listener asks for certificates. */
+  readonly certificate: ClientCertificate | undefined
   /** As they came, names and values alternating. */
   readonly rawHeaders: readonly string[]
   /** Whether the whole body has arrived. */
@@ -29,6 +31,14 @@ export interface Incoming {
   takeBody(taker: BodyTaker): void
   /** Tells a client that waits for it to send the body. */
   askForBody(): void
+}
+
+/** A certificate by an authority of the configuration. */
+export interface ClientCertificate {
+  /** Its URIs and hosts. */
+  readonly names: readonly string[]
+  /** When it ends, in milliseconds since the epoch. */
+  readonly until: number
 }
 
 /** `ended` or `broken` is called once, and last. */

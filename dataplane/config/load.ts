@@ -139,7 +139,7 @@ function placeKeySets(section: Section, place: (path: string) => string): Sectio
     const { file } = issuer.jwks
     return file === undefined ? issuer : { ...issuer, jwks: { file: place(file) } }
   })
-  return { ...section, auth: { jwt } }
+  return { ...section, auth: { ...section.auth, jwt } }
 }
 
 function placeEventFile(usage: Section['usage'], place: (path: string) => string) {

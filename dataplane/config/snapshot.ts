@@ -10,6 +10,7 @@ import { knownWindow } from '../providers/windows.ts'
 import type { Amount } from '../store/contract.ts'
 import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
+import { CertificateNames } from './certificate-names.ts'
 import { type Keys, KeyTable, keyOf } from './key-entry.ts'
 import { ModelNames } from './model-names.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from './schema/index.ts'
@@ -92,6 +93,8 @@ export interface Snapshot {
   readonly models: ModelNames<Route>
   /** By lower-case hex SHA-256 of the whole key. */
   readonly keys: Keys
+  /** Callers by the certificate that they show. */
+  readonly certificates: CertificateNames
   readonly limits: Limits
   /** How long an idle connection of a client is kept. */
   readonly keepaliveMs: number
@@ -129,6 +132,7 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
     upstreams,
     routes,
     models: new ModelNames([...routes, ...aliases]),
+    certificates: new CertificateNames(section.auth.certificates),
     limits: limitsOf(section, routes),
     keepaliveMs: keepaliveSeconds(section.gateway, delivered === undefined ? 'file' : 'pod') * 1000,
     keys:

@@ -2,9 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from '../base/errors.ts'
-import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../call.ts'
+import type { AnswerListener, BodyTaker, ClientCertificate, Incoming, Outgoing } from '../call.ts'
 import { headerIn } from '../http1/header-lines.ts'
 import { JOINED_BYTES_MAX } from '../http1/joined-write.ts'
+import { certificateOf } from './client-certificate.ts'
 import { type Answering, HandedOver } from './handed-over.ts'
 
 export class NodeExchange implements Incoming, Outgoing, Answering {
@@ -22,6 +23,10 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     this.url = incoming.url ?? ''
     this.#incoming = incoming
     this.#outgoing = outgoing
+  }
+
+  get certificate(): ClientCertificate | undefined {
+    return certificateOf(this.#connection?.raw)
   }
 
   get rawHeaders(): readonly string[] {

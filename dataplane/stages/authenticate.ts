@@ -29,17 +29,21 @@ const NO_BEARER =
   "Authorization must be 'Bearer <key>'. Put the word Bearer and a space before the key of this gateway; " +
   'other schemes, Basic for example, are not taken.'
 
-type Headed = Pick<Incoming, 'header'>
+/** Many SDKs insist on a key. This one stands for the certificate of the connection. */
+const STAND_IN = 'certificate'
+const NAME_SHOWN_MAX = 100
+
+type Headed = Pick<Incoming, 'header' | 'certificate'>
 
 /** Everything that callers are known by. */
 export interface Known {
-  readonly names: Pick<Snapshot, 'keys' | 'limits'>
+  readonly names: Pick<Snapshot, 'keys' | 'limits' | 'certificates'>
   readonly issuers: Pick<Issuers, 'isEmpty' | 'verified' | 'verify'>
 }
 
 /**
- * Throws ERR_GW_AUTH_INVALID_KEY; for a token, also ERR_GW_AUTH_SCOPE_DENIED. A key is only ever hashed and looked up. Only
- * a token that has not been seen for a minute is waited for.
+ * Throws ERR_GW_AUTH_INVALID_KEY; for a token or a certificate, also ERR_GW_AUTH_SCOPE_DENIED. A key is only ever hashed
+ * and looked up. Only a token that has not been seen for a minute is waited for.
  */
 export function authenticate(
   incoming: Headed,
@@ -47,6 +51,8 @@ export function authenticate(
   wallNow: number,
 ): Caller | Promise<Caller> {
   const key = presentedKey(incoming)
+  const holder = holderOf(incoming, key, names)
+  if (holder !== undefined) return usableCaller(holder, wallNow)
   if (key === undefined) throw noKey(incoming)
   const isToken = !issuers.isEmpty && !key.startsWith(KEY_BEGIN) && TOKEN.test(key)
   if (key.length > (isToken ? TOKEN_LENGTH_MAX : KEY_LENGTH_MAX))
@@ -59,9 +65,33 @@ export function authenticate(
     const verifying = issuers.verify({ token: key, digest }, { hasTenant }, wallNow)
     return verifying.then(callerWith, untaken)
   }
+  return usableCaller(entry, wallNow)
+}
+
+function usableCaller(entry: KeyEntry, wallNow: number): Caller {
   const reason = unusable(entry, wallNow)
   if (reason !== undefined) throw refused(reason)
   return callerWith(entry)
+}
+
+/** The caller by certificate, where no key was sent. A key that was sent decides alone: a revoked one must not pass. */
+function holderOf(
+  incoming: Headed,
+  key: string | undefined,
+  { certificates }: Known['names'],
+): KeyEntry | undefined {
+  if (certificates.isEmpty || (key !== undefined && key !== STAND_IN)) return undefined
+  if (key === undefined && (incoming.header('authorization') ?? '') !== '') return undefined
+  const { certificate } = incoming
+  if (certificate === undefined) return undefined
+  const holder = certificates.callerOf(certificate)
+  if (holder !== undefined) return holder
+  const [name = ''] = certificate.names
+  const shown = name === '' ? 'which has none' : JSON.stringify(name.slice(0, NAME_SHOWN_MAX))
+  throw new GatewayError(
+    'ERR_GW_AUTH_SCOPE_DENIED',
+    `This gateway knows no tenant for the name in your certificate, ${shown}. Ask your platform team to add one.`,
+  )
 }
 
 function callerWith(key: KeyEntry): Caller {

@@ -70,6 +70,7 @@ export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) 
       method: 'POST',
       url: '/v1/chat/completions',
       header: () => undefined,
+      certificate: undefined,
       rawHeaders: [],
       complete: true,
       answerLast() {},

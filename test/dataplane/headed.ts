@@ -1,19 +1,24 @@
 /** The part of a request that has these headers, by lower-case name. */
-import type { Caller } from '../../dataplane/call.ts'
+import type { Caller, ClientCertificate } from '../../dataplane/call.ts'
 import type { Snapshot } from '../../dataplane/config/snapshot.ts'
 import { headerIn } from '../../dataplane/http1/header-lines.ts'
 import { authenticate } from '../../dataplane/stages/authenticate.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-export function headed(headers: Headers) {
-  return { header: (name: string) => headerIn(Object.entries(headers).flat(), name) }
+export function headed(headers: Headers, certificate?: ClientCertificate) {
+  return { certificate, header: (name: string) => headerIn(Object.entries(headers).flat(), name) }
 }
 
 /** The caller with a key, where no issuer is known. */
-export function callerWithKey(headers: Headers, names: Snapshot, now: number): Caller {
+export function callerWithKey(
+  headers: Headers,
+  names: Snapshot,
+  now: number,
+  certificate?: ClientCertificate,
+): Caller {
   const issuers = { isEmpty: true, verified: () => undefined, verify: () => Promise.reject() }
-  const caller = authenticate(headed(headers), { names, issuers }, now)
+  const caller = authenticate(headed(headers, certificate), { names, issuers }, now)
   if (caller instanceof Promise) throw new Error('keys are known at once')
   return caller
 }

@@ -80,6 +80,24 @@ const uniqueIssuerNames: Check = ({ auth }, context) =>
     context,
   )
 
+const uniqueCertificateNames: Check = ({ auth: { certificates } }, context) => [
+  ...repeated(
+    certificates.map(({ name }, index) => ({
+      name,
+      path: at('auth', 'certificates', index, 'name'),
+    })),
+    'certificate entry',
+    context,
+  ),
+  ...repeated(
+    certificates.flatMap(({ san }, index) =>
+      san.map((name, entry) => ({ name, path: at('auth', 'certificates', index, 'san', entry) })),
+    ),
+    'name of certificates',
+    context,
+  ),
+]
+
 /** Lists in which naming the same thing twice has no meaning. */
 const noEntryTwice: Check = ({ upstreams, routes, api_keys, usage }, context) => [
   ...upstreams.flatMap(({ native = [] }, index) =>
@@ -108,6 +126,7 @@ const noEntryTwice: Check = ({ upstreams, routes, api_keys, usage }, context) =>
 export const duplicateChecks = [
   uniqueUpstreamNames,
   uniqueRouteNames,
+  uniqueCertificateNames,
   uniqueKeyIds,
   uniqueKeyHashes,
   uniqueLimitTenants,

@@ -1,4 +1,4 @@
-/** `gw.auth`: who may call beside the keys, by tokens that an issuer has signed. */
+/** `gw.auth`: who may call beside the keys, by tokens that an issuer has signed or by a certificate. */
 import { z } from 'zod'
 import { name, text, url } from './fields.ts'
 import { SCOPES } from './keys.ts'
@@ -86,12 +86,57 @@ export const JwtIssuer = z.strictObject({
     .describe('Permissions of its tokens; both if absent.'),
 })
 
+/** A URI, or a host; `/*` behind a URI stands for every path below it, `*.` before a host for one label. */
+const SAN =
+  /^([a-z][a-z0-9+.-]*:\/\/[^\s*,"/][^\s*,"]*(\/\*)?|(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*)$/
+
+const ClientCertificates = z.strictObject({
+  name: name().describe('Names the entry.'),
+  san: z
+    .array(
+      z
+        .string()
+        .max(2048)
+        .regex(
+          SAN,
+          'must be a URI such as spiffe://cluster.local/ns/team-a/*, or a host such as *.team-a.example, in lower case',
+        ),
+    )
+    .min(1)
+    .max(256)
+    .describe(
+      'Names in the certificate (URI or DNS), of which one is enough; `/*` stands for every path below, `*.` for one label.',
+    ),
+  tenant: name().describe('The tenant that it stands for, with its limits and budgets.'),
+  routes: z
+    .array(z.union([z.literal('*'), name()]))
+    .min(1)
+    .max(1024)
+    .optional()
+    .describe('Routes that it may use; all if absent.'),
+  scopes: z
+    .array(z.enum(SCOPES))
+    .min(1)
+    .max(8)
+    .default([...SCOPES])
+    .describe('Its permissions; both if absent.'),
+})
+
 export const Auth = z.strictObject({
   jwt: z
     .array(JwtIssuer)
     .max(16)
     .default([])
     .describe('Issuers whose tokens are taken beside keys, as `Authorization: Bearer`.'),
+  certificates: z
+    .array(ClientCertificates)
+    .max(256)
+    .default([])
+    .describe(
+      'Certificates of clients that take the place of a key; needs `gateway.tls.client_ca`.',
+    ),
 })
+
+export type CertificateSettings = z.output<typeof ClientCertificates>
 
 export type JwtSettings = z.output<typeof JwtIssuer>

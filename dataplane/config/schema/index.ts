@@ -107,7 +107,9 @@ export const GatewaySection = z.strictObject({
   ),
   api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
   api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
-  auth: Auth.prefault({}).describe('Callers without a key: tokens of issuers.'),
+  auth: Auth.prefault({}).describe(
+    'Callers without a key: tokens of issuers, certificates of clients.',
+  ),
   rate_limits: RateLimits.optional().describe(
     'Request, token and concurrency limits by tenant; 120 / 30 / 16 for each if absent.',
   ),

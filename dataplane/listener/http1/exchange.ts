@@ -3,9 +3,16 @@ import type { Socket } from 'node:net'
 import type { Api } from '../../apis/contract.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
-import type { AnswerListener, BodyTaker, Incoming, Outgoing } from '../../call.ts'
+import type {
+  AnswerListener,
+  BodyTaker,
+  ClientCertificate,
+  Incoming,
+  Outgoing,
+} from '../../call.ts'
 import { headerIn, headersOf } from '../../http1/header-lines.ts'
 import { writeJoined } from '../../http1/joined-write.ts'
+import { certificateOf } from '../client-certificate.ts'
 import { leftEarly, queuedBytes } from '../node-exchange.ts'
 import { headerLines, saysClose, statusLine } from './answer-text.ts'
 import { ChunkedBody } from './chunked-body.ts'
@@ -71,6 +78,10 @@ export class PlainExchange implements Incoming, Outgoing {
 
   header(name: string): string | undefined {
     return isKept(name) ? this.#head.kept[name] : headerIn(this.rawHeaders, name)
+  }
+
+  get certificate(): ClientCertificate | undefined {
+    return certificateOf(this.#carrier.socket)
   }
 
   get rawHeaders(): readonly string[] {

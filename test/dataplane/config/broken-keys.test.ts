@@ -164,4 +164,46 @@ const ISSUERS: Row[] = [
   },
 ]
 
-testRefusals([...KEYS, ...ISSUERS])
+const TLS =
+  '  gateway: {tls: {cert: "${env:C}", key: "${env:K}", client_ca: "${env:A}", client_auth: require}}\n'
+
+/** Entries for certificates of clients, one a line. */
+function certificates(...entries: string[]): string {
+  return `${TLS}  auth:\n    certificates:\n${entries.map((entry) => `      - ${entry}`).join('\n')}`
+}
+
+const CERTIFICATES: Row[] = [
+  {
+    name: 'certificates without an authority',
+    yaml: '  auth:\n    certificates: # here\n      - {name: a, san: [a.example], tenant: t}',
+    path: 'gw.auth.certificates',
+    says: 'asks for no certificate',
+    fix: 'client_ca',
+  },
+  {
+    name: 'a name of certificates twice',
+    yaml: certificates(
+      '{name: a, san: [a.example], tenant: t}',
+      '{name: b, san: [a.example], tenant: u} # here',
+    ),
+    path: 'gw.auth.certificates[1].san[0]',
+    says: 'duplicate name of certificates "a.example"',
+    fix: 'another name',
+  },
+  {
+    name: 'a pattern in the middle of a name of certificates',
+    yaml: certificates('{name: a, san: ["spiffe://x/*/y"], tenant: t} # here'),
+    path: 'gw.auth.certificates[0].san[0]',
+    says: 'must be a URI',
+    fix: '*.team-a.example',
+  },
+  {
+    name: 'a certificate for an unknown route',
+    yaml: certificates('{name: a, san: [a.example], tenant: t, routes: [chat]} # here'),
+    path: 'gw.auth.certificates[0].routes[0]',
+    says: 'unknown route "chat"',
+    fix: '"r"',
+  },
+]
+
+testRefusals([...KEYS, ...ISSUERS, ...CERTIFICATES])

@@ -6,19 +6,23 @@ import { type ConnectionOptions, connect } from 'node:tls'
 
 export interface SecureClient extends Pick<ConnectionOptions, 'ca' | 'cert' | 'maxVersion'> {
   readonly url: string
+  /** Empty: none is sent. */
   readonly key: string
+  readonly headers?: Readonly<Record<string, string>>
   /** The private key of `cert`. */
   readonly certKey?: string
 }
 
 interface Heard {
   readonly status: number
+  /** Of the request. */
+  readonly id: string
   readonly text: string
 }
 
 /** Rejects where no connection comes about. */
 export async function ask(
-  { url, key, certKey, ...secure }: SecureClient,
+  { url, key, certKey, headers = {}, ...secure }: SecureClient,
   body: Readonly<Record<string, unknown>>,
 ): Promise<Heard> {
   const outgoing = request(`${url}/v1/chat/completions`, {
@@ -27,15 +31,20 @@ export async function ask(
     method: 'POST',
     agent: false,
     servername: 'localhost',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: {
+      ...(key !== '' && { authorization: `Bearer ${key}` }),
+      'content-type': 'application/json',
+      ...headers,
+    },
   })
   outgoing.end(JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], ...body }))
   const [incoming] = await once(outgoing, 'response')
-  return { status: incoming.statusCode, text: await text(incoming) }
+  const { statusCode: status, headers: heard } = incoming
+  return { status, id: String(heard['x-request-id']), text: await text(incoming) }
 }
 
 export async function handshake(client: SecureClient, protocols: string[] = ['http/1.1']) {
-  const { url, certKey, key: _, ...secure } = client
+  const { url, certKey, key: _, headers: __, ...secure } = client
   const { hostname: host, port } = new URL(url)
   const socket = connect({
     ...secure,
@@ -48,7 +57,11 @@ export async function handshake(client: SecureClient, protocols: string[] = ['ht
   try {
     await once(socket, 'secureConnect')
     const { fingerprint256 } = socket.getPeerCertificate()
-    return { fingerprint256, protocol: socket.alpnProtocol }
+    const { alpnProtocol: protocol } = socket
+    // The server has the end of the handshake before the connection goes.
+    socket.resume().end()
+    await once(socket, 'close')
+    return { fingerprint256, protocol }
   } finally {
     socket.destroy()
   }

@@ -1,4 +1,4 @@
-/** Issuers of tokens: where their keys are, and which tenant and routes a token stands for. */
+/** Issuers of tokens: where their keys are, and which tenant and routes a token stands for; the same of certificates. */
 import { refuse } from '../../judgement/problems.ts'
 import { at, type Check, listed } from '../contract.ts'
 import { unknownName } from '../names.ts'
@@ -45,4 +45,27 @@ const issuerRoutesExist: Check = ({ auth, routes }, { suggestions }) => {
   })
 }
 
-export const issuerChecks = [keysHaveOnePlace, tenantHasOnePlace, issuerRoutesExist]
+const certificateRoutesExist: Check = ({ auth, routes }, { suggestions }) => {
+  const known = new Set(routes.map(({ name }) => name))
+  return auth.certificates.flatMap(({ routes: names = [] }, index) =>
+    names.flatMap((name, entry) => {
+      const path = at('auth', 'certificates', index, 'routes', entry)
+      return name === '*' ? [] : unknownName(name, path, 'route', { known, suggestions })
+    }),
+  )
+}
+
+const certificatesAreAskedFor: Check = ({ auth, gateway }) => {
+  if (auth.certificates.length === 0 || gateway.tls?.client_ca !== undefined) return []
+  const message = 'cannot take effect: the listener asks for no certificate'
+  const fix = 'Add gateway.tls with client_ca, the authorities of your clients, or remove it.'
+  return [refuse(at('auth', 'certificates'), message, fix)]
+}
+
+export const issuerChecks = [
+  keysHaveOnePlace,
+  tenantHasOnePlace,
+  issuerRoutesExist,
+  certificateRoutesExist,
+  certificatesAreAskedFor,
+]

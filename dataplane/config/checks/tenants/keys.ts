@@ -7,7 +7,10 @@ import { unknownName } from '../names.ts'
 const WHOLE_KEY = /^gw_.+_[0-9A-Za-z]{49}$/
 
 const somebodyMayCall: Check = ({ api_keys, api_keys_file, auth }) =>
-  api_keys.length === 0 && api_keys_file === undefined && auth.jwt.length === 0
+  api_keys.length === 0 &&
+  api_keys_file === undefined &&
+  auth.jwt.length === 0 &&
+  auth.certificates.length === 0
     ? [
         warn(
           at('api_keys'),

@@ -1,0 +1,67 @@
+/** Certificates of clients: which of their names stands for which tenant. A name is looked up; nothing is searched. */
+import type { ClientCertificate } from '../call.ts'
+import { type KeyEntry, keyOf } from './key-entry.ts'
+import type { CertificateSettings } from './schema/auth.ts'
+
+/** Names in logs and traces have a bounded length. */
+const ID_LENGTH_MAX = 128
+
+type Holder = Omit<CertificateSettings, 'san'>
+
+export class CertificateNames {
+  readonly #holders = new Map<string, Holder>()
+  /** A connection keeps its certificate, and sends many requests. */
+  readonly #found = new WeakMap<ClientCertificate, KeyEntry>()
+
+  constructor(settings: readonly CertificateSettings[]) {
+    for (const { san, ...holder } of settings)
+      for (const name of san) this.#holders.set(name, holder)
+  }
+
+  /** Whether certificates stand for no tenant here. */
+  get isEmpty(): boolean {
+    return this.#holders.size === 0
+  }
+
+  /** The caller by the name that is matched most closely; undefined where none is listed. */
+  callerOf(certificate: ClientCertificate): KeyEntry | undefined {
+    const known = this.#found.get(certificate)
+    if (known !== undefined) return known
+    let best:
+      | { readonly name: string; readonly holder: Holder; readonly length: number }
+      | undefined
+    for (const name of certificate.names) {
+      for (const { pattern, length } of patternsOf(name)) {
+        const holder = this.#holders.get(pattern)
+        if (holder === undefined) continue
+        if (best === undefined || length > best.length) best = { name, holder, length }
+        break
+      }
+    }
+    if (best === undefined) return undefined
+    const { tenant, scopes, routes = ['*'] } = best.holder
+    const key = keyOf({ id: best.name.slice(0, ID_LENGTH_MAX), tenant, hash: '', scopes, routes })
+    const found = { ...key, expiresAt: certificate.until }
+    this.#found.set(certificate, found)
+    return found
+  }
+}
+
+interface Pattern {
+  readonly pattern: string
+  /** How much of the name it holds. */
+  readonly length: number
+}
+
+/** Patterns that match a name, the closest first: itself, then for a URI each path above it, for a host its domain. */
+function* patternsOf(name: string): Generator<Pattern> {
+  yield { pattern: name, length: Number.POSITIVE_INFINITY }
+  const host = name.indexOf('://')
+  if (host === -1) {
+    const domain = name.indexOf('.')
+    if (domain !== -1) yield { pattern: `*${name.slice(domain)}`, length: name.length - domain }
+    return
+  }
+  for (let end = name.lastIndexOf('/'); end > host + 2; end = name.lastIndexOf('/', end - 1))
+    yield { pattern: `${name.slice(0, end)}/*`, length: end }
+}
