@@ -239,4 +239,6 @@ export interface Failure {
   readonly retryAfterMs?: number
   /** The request may succeed at the same upstream in this form. */
   readonly concession?: Concession
+  /** The request asked for something that other requests do not: the failure says nothing against the upstream. */
+  readonly ofRequest?: true
 }

@@ -1,6 +1,8 @@
 /** Whether the vectors of an answer are those that were asked for. */
 import type { EmbeddingsRequest } from '../inner-form.ts'
 import { base64Length } from '../json/vectors.ts'
+import type { Failure } from './contract.ts'
+import { malformed, unlikeAsked } from './failures/classify.ts'
 
 type Asked = Pick<EmbeddingsRequest, 'items' | 'dimensions'>
 
@@ -8,14 +10,15 @@ type Asked = Pick<EmbeddingsRequest, 'items' | 'dimensions'>
 export function faultOf(
   vectors: readonly unknown[],
   { items, dimensions }: Asked,
-): string | undefined {
+): Failure | undefined {
   if (vectors.length !== items) {
-    return `The upstream answered with ${vectors.length} embeddings to ${items} inputs.`
+    return malformed(`The upstream answered with ${vectors.length} embeddings to ${items} inputs.`)
   }
   let length = dimensions
   for (const vector of vectors) {
     const own = lengthOf(vector)
-    if (own === undefined) return 'The upstream answered with something else than vectors.'
+    if (own === undefined)
+      return malformed('The upstream answered with something else than vectors.')
     length ??= own
     if (own !== length) return differing(own, length, dimensions)
   }
@@ -33,9 +36,9 @@ function numbersOf(vector: unknown): readonly number[] | undefined {
   return isVector ? vector : undefined
 }
 
-function differing(length: number, expected: number, asked: number | undefined): string {
+function differing(length: number, expected: number, asked: number | undefined): Failure {
   const found = `The upstream answered with vectors of ${length} numbers`
   return asked === undefined
-    ? `${found} beside others of ${expected}.`
-    : `${found}; ${asked} dimensions were asked for.`
+    ? malformed(`${found} beside others of ${expected}.`)
+    : unlikeAsked(`${found}; ${asked} dimensions were asked for.`)
 }

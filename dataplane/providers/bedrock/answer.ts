@@ -11,7 +11,7 @@ import { countOf, isRecord, listOf, parsed, recordOf, rowOf, textOf } from '../.
 import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
 import type { AnswerOrigin, Decoded, Failure } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
-import { malformed } from '../failures/classify.ts'
+import { malformed, unlikeAsked } from '../failures/classify.ts'
 import { classifyException } from './errors.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -106,7 +106,7 @@ export function refusalOf(reason: unknown): string | undefined {
 /** A model that spoiled its own answer. */
 export function failureOf(reason: unknown): Failure | undefined {
   const isSpoiled = reason === 'malformed_model_output' || reason === 'malformed_tool_use'
-  return isSpoiled ? malformed(`The model's answer could not be read: ${reason}.`) : undefined
+  return isSpoiled ? unlikeAsked(`The model's answer could not be read: ${reason}.`) : undefined
 }
 
 export function finishReason(reason: unknown, called: boolean): FinishReason {

@@ -75,8 +75,10 @@ export function readEmbeddings(
   const several = isRecord(embeddings) ? embeddings.float : embeddings
   const vectors = Array.isArray(embedding) ? [embedding] : listOf(several)
   const isOther = vectors.some((vector) => !Array.isArray(vector))
-  const fault = isOther ? 'The upstream answered without vectors.' : faultOf(vectors, request)
-  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  const fault = isOther
+    ? malformed('The upstream answered without vectors.')
+    : faultOf(vectors, request)
+  if (fault !== undefined) return { kind: 'failure', failure: fault }
   // Each is a list of numbers.
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage: usageOf(inputTextTokenCount) }

@@ -1,7 +1,7 @@
 /** Cohere's Embed API. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
@@ -53,15 +53,15 @@ export function readEmbeddings(
   const { embeddings, meta } = recordOf(answer)
   const vectors = listOf(recordOf(embeddings).float)
   const fault = faultOf(vectors, request) ?? notNumbers(vectors)
-  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  if (fault !== undefined) return { kind: 'failure', failure: fault }
   // Each is a list of numbers.
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage: usageOf(meta) }
 }
 
-function notNumbers(vectors: readonly unknown[]): string | undefined {
-  const isOther = vectors.some((vector) => typeof vector === 'string')
-  return isOther ? 'The upstream answered with something else than lists of numbers.' : undefined
+function notNumbers(vectors: readonly unknown[]): Failure | undefined {
+  if (vectors.every((vector) => typeof vector !== 'string')) return undefined
+  return malformed('The upstream answered with something else than lists of numbers.')
 }
 
 function usageOf(meta: unknown): Usage | undefined {

@@ -25,7 +25,7 @@ const GENERAL: readonly Recogniser[] = [
   { class: 'quota', type: 'insufficient_quota' },
   { class: 'quota', status: [402] },
   { class: 'credential', status: [401, 403, 407] },
-  // A path or method that is unknown there is our configuration's mistake, like an unknown model.
+  // The upstream lacks the model, or the API that the client chose.
   { class: 'missing', status: [404, 405] },
   // Not 504: a proxy in front of the model answered, and the request may be sent again.
   { class: 'timeout', status: [408, 499] },
@@ -60,6 +60,8 @@ const STATUS_OF_KIND: Readonly<Record<string, number>> = {
   timeout_error: 504,
 }
 
+const NOT_IMPLEMENTED = 501
+
 const OF_THE_CLIENT = { type: 'invalid_request_error', code: null } as const
 
 export function classifyAnswer(
@@ -81,6 +83,11 @@ export function classifyError(own: readonly Recogniser[], error: unknown): Failu
 
 export function malformed(message: string): Failure {
   return { class: 'malformed', message }
+}
+
+/** An answer that lacks what this request asked for; the next upstream may have it. */
+export function unlikeAsked(message: string): Failure {
+  return { class: 'malformed', message, ofRequest: true }
 }
 
 function classifyBody(
@@ -113,6 +120,7 @@ function failureOf(
     param: error.param,
     code,
     ...(delay !== undefined && { retryAfterMs: delay }),
+    ...(status === NOT_IMPLEMENTED && { ofRequest: true as const }),
   }
 }
 

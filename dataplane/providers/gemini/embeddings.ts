@@ -1,7 +1,7 @@
 /** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
@@ -67,7 +67,7 @@ export function readEmbeddings(
   const embeddings = embeddingsIn(answer)
   const vectors = embeddings.map(({ values }) => values)
   const fault = faultOf(vectors, request) ?? notLists(vectors)
-  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  if (fault !== undefined) return { kind: 'failure', failure: fault }
   // Each is a list of numbers.
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage: usageOf(answer, embeddings) }
@@ -79,10 +79,10 @@ function embeddingsIn({ embeddings, embedding, predictions }: Json): Json[] {
   return [...listOf(embeddings), ...predicted].map(recordOf)
 }
 
-function notLists(vectors: readonly unknown[]): string | undefined {
+function notLists(vectors: readonly unknown[]): Failure | undefined {
   return vectors.every(Array.isArray)
     ? undefined
-    : 'The upstream answered with something else than lists of numbers.'
+    : malformed('The upstream answered with something else than lists of numbers.')
 }
 
 /** undefined where the API does not say for all texts; most of its models do not. */

@@ -44,8 +44,10 @@ export function readEmbeddings(
   if (isError(answer)) return { kind: 'failure', failure: classifyError(recognisers, answer) }
   const vectors = listOf(answer.embeddings)
   const isText = vectors.some((vector) => typeof vector === 'string')
-  const fault = isText ? 'The upstream answered with texts for vectors.' : faultOf(vectors, request)
-  if (fault !== undefined) return { kind: 'failure', failure: malformed(fault) }
+  const fault = isText
+    ? malformed('The upstream answered with texts for vectors.')
+    : faultOf(vectors, request)
+  if (fault !== undefined) return { kind: 'failure', failure: fault }
   const promptTokens = countOf(answer.prompt_eval_count)
   const usage = promptTokens === undefined ? undefined : { ...NO_USAGE, promptTokens }
   // Each is a list of numbers.

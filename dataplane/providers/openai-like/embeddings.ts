@@ -100,7 +100,7 @@ function readAnswer(
   if (entries === undefined) return failed('The upstream numbered its embeddings wrongly.')
   const vectors = entries.map(({ embedding }) => embedding)
   const fault = faultOf(vectors, request)
-  if (fault !== undefined) return failed(fault)
+  if (fault !== undefined) return { kind: 'failure', failure: fault }
   const usage = usageOf(json.usage)
   // None of them is anything else.
   return { kind: 'answer', json, entries, vectors: vectors as Vector[], isOrdered, usage }

@@ -4,8 +4,17 @@ import type { Permit } from '../target/breaker.ts'
 import type { Target } from '../target/targets.ts'
 import type { AttemptParts } from './parts.ts'
 
-/** The client's mistakes and 429 say nothing about whether the upstream works. */
-const SPARED: ReadonlySet<FailureClass> = new Set(['client', 'context', 'rate_limited', 'quota'])
+/**
+ * The client's mistakes and 429 say nothing about whether the upstream works. Neither does an API that it lacks: the client
+ * chose it, and with another API the upstream may serve all others.
+ */
+const SPARED: ReadonlySet<FailureClass> = new Set([
+  'client',
+  'context',
+  'missing',
+  'rate_limited',
+  'quota',
+])
 
 export function speaksAgainst(failure: FailureClass): boolean {
   return !SPARED.has(failure)
@@ -49,8 +58,8 @@ export interface Circumstances {
 export function verdictOn(failure: Failure, where: Circumstances): 'failure' | 'neutral' {
   // An upstream is not at fault for what it never got.
   if (!speaksAgainst(failure.class) || !where.wasSent) return 'neutral'
-  // It only wants the request in another form.
-  if (failure.concession !== undefined) return 'neutral'
+  // It only wants the request in another form, or cannot do what this one asked for.
+  if (failure.concession !== undefined || failure.ofRequest === true) return 'neutral'
   if (failure.class === 'timeout' && where.isTimeUp) return 'neutral'
   if (isOnlySlow(failure, where)) return 'neutral'
   // One request says one thing about an upstream. A probe still has to say how it went.

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FinishReason, ToolCall, Usage } from '../../../inner-form.ts'
 import { countOf, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import type { AnswerOrigin, Failure } from '../../contract.ts'
-import { malformed } from '../../failures/classify.ts'
+import { unlikeAsked } from '../../failures/classify.ts'
 import { bareName } from '../models.ts'
 import type { Signatures } from '../signatures.ts'
 
@@ -51,7 +51,7 @@ export function finishReason(reason: unknown, called: boolean): FinishReason {
 export function failureIn({ finishReason: reason }: Json): Failure | undefined {
   const text = textOf(reason)
   if (text === undefined || !BROKEN.test(text)) return undefined
-  return malformed(`The model's answer was broken (${text.slice(0, REASON_LENGTH_MAX)}).`)
+  return unlikeAsked(`The model's answer was broken (${text.slice(0, REASON_LENGTH_MAX)}).`)
 }
 
 /** The words of a blocked answer; undefined where it was not blocked. */

@@ -8,7 +8,7 @@ import type {
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
 import type { Decoded, Failure, Passed } from '../../contract.ts'
 import { isError } from '../../failures/bodies.ts'
-import { classifyError, malformed } from '../../failures/classify.ts'
+import { classifyError, malformed, unlikeAsked } from '../../failures/classify.ts'
 import { failingReason } from '../answer.ts'
 import { finishOf } from '../inner.ts'
 import { readUsage } from '../members.ts'
@@ -83,7 +83,7 @@ function readAnswer(
   const choices = listOf(json.choices).map(recordOf)
   if (choices.length !== request.choices) {
     const message = `The upstream answered with ${choices.length} choices where ${request.choices} were asked for.`
-    return failed(malformed(message))
+    return failed(unlikeAsked(message))
   }
   if (choices.some(({ text }) => typeof text !== 'string'))
     return failed(malformed('The upstream answered with something else than texts.'))

@@ -2,7 +2,7 @@
 import type { CompletionsEvent, CompletionsRequest, Usage } from '../../../inner-form.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { Failure, Meaning, StreamReader, WireMeaning, WireReader } from '../../contract.ts'
-import { malformed } from '../../failures/classify.ts'
+import { unlikeAsked } from '../../failures/classify.ts'
 import { type Chunk, isFinished, openChunks } from '../chunks.ts'
 import { finishOf } from '../inner.ts'
 import { readUsage } from '../members.ts'
@@ -137,6 +137,6 @@ class Endings {
   /** At the end of the stream: a client would take for whole what is not. A single choice may end without a reason. */
   failure(): Failure | undefined {
     if (this.#asked === 1 || this.#ended.size >= this.#asked) return undefined
-    return malformed(`The answer ended after ${this.#ended.size} of ${this.#asked} choices.`)
+    return unlikeAsked(`The answer ended after ${this.#ended.size} of ${this.#asked} choices.`)
   }
 }
