@@ -189,7 +189,6 @@ test('what an upstream would ignore goes to another, or is refused with its name
     echo: true,
     suffix: 'end',
     best_of: 2,
-    logprobs: 1,
   })) {
     const { status, headers } = await post({ model: 'either', [param]: value })
     assert.deepEqual([status, headers.get('x-gw-upstream')], [200, 'spare'], param)

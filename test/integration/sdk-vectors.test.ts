@@ -84,6 +84,32 @@ test('several prompts with several choices are streamed to their ends', async ()
   )
 })
 
+test('log probabilities have the shape of legacy completions, whole and streamed', async () => {
+  const asked = { model: 'vectors', prompt: 'hello', max_tokens: 3, logprobs: 2 }
+  const whole = (await client.completions.create(asked)).choices[0]?.logprobs
+  const tokens = ['w001 ', 'w002 ', 'w003 ']
+  assert.deepEqual([whole?.tokens, whole?.text_offset], [tokens, [0, 5, 10]])
+  assert.deepEqual(whole?.token_logprobs, [0, 0, 0])
+  for (const [at, top] of (whole?.top_logprobs ?? []).entries())
+    assert.deepEqual([Object.keys(top).length, top[tokens[at]!]], [2, 0])
+  const streamed = { ...asked, stream: true, n: 2 } as const
+  const chunks = await Array.fromAsync(await client.completions.create(streamed))
+  const pieces = chunks.flatMap(({ choices }) => choices)
+  for (const index of [0, 1]) {
+    const own = pieces.filter((one) => one.index === index).map(({ logprobs }) => logprobs)
+    assert.deepEqual(
+      own.flatMap((one) => one?.tokens ?? []),
+      tokens,
+    )
+    assert.deepEqual(
+      own.flatMap((one) => one?.text_offset ?? []),
+      [0, 5, 10],
+    )
+  }
+  const none = (await client.completions.create({ ...asked, logprobs: 0 })).choices[0]?.logprobs
+  assert.deepEqual(none?.top_logprobs, [{ 'w001 ': 0 }, { 'w002 ': 0 }, { 'w003 ': 0 }])
+})
+
 test('Python gets the same', async () => {
   const script = join(import.meta.dirname, 'python/vectors.py')
   const { stdout } = await promisify(execFile)(PYTHON, [script, `${gateway.url}/v1`, key])

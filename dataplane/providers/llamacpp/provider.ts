@@ -26,9 +26,11 @@ const like = openAiLike(facts, {
   hints: hintsExcept('reasoning_effort', 'seed'),
   rewrite: parallelByDefault,
   completions: {
-    cannot: ['best_of', 'echo', 'logprobs', 'suffix'],
+    cannot: ['best_of', 'echo', 'suffix'],
     hints: hintsExcept('seed'),
+    rewrite: ({ logprobs }) => (logprobs === 0 ? { logprobs: 1 } : {}),
     usagePerChoice: true,
+    chatLogprobs: true,
   },
   besideUsage: ['timings'],
   embeddings: { hints: hintsExcept() },

@@ -63,3 +63,8 @@ function withTokenBytes(token: unknown): unknown {
   const top = listOf(token.top_logprobs)
   return { bytes: null, ...token, ...(top.length > 0 && { top_logprobs: top.map(withTokenBytes) }) }
 }
+
+/** The place of a choice among those that were asked for. */
+export function indexOf({ index }: Readonly<Record<string, unknown>>): number {
+  return countOf(index) ?? 0
+}

@@ -85,4 +85,6 @@ export interface CompletionsOptions {
   readonly emptyReasons?: boolean
   /** Its usage is that of one choice: of the first in a whole answer, of each at its end in a stream. */
   readonly usagePerChoice?: boolean
+  /** Its log probabilities are those of chat completions, and 0 asks it for none. */
+  readonly chatLogprobs?: boolean
 }

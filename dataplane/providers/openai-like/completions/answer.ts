@@ -5,7 +5,7 @@ import type {
   CompletionsRequest,
   Usage,
 } from '../../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
 import type { Decoded, Failure, Passed } from '../../contract.ts'
 import { isError } from '../../failures/bodies.ts'
 import { classifyError, malformed, unlikeAsked } from '../../failures/classify.ts'
@@ -13,10 +13,11 @@ import { failingReason } from '../answer.ts'
 import { finishOf } from '../inner.ts'
 import { readUsage } from '../members.ts'
 import type { CompletionsOptions, OpenAiLike } from '../options.ts'
+import { openLogprobs } from './logprobs.ts'
 
 /** The options by which answers are read. */
 export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers'> &
-  Pick<CompletionsOptions, 'emptyReasons' | 'usagePerChoice'>
+  Pick<CompletionsOptions, 'chatLogprobs' | 'emptyReasons' | 'usagePerChoice'>
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -27,6 +28,8 @@ interface Answer {
   readonly usage: Usage | undefined
   /** Whether the usage that the answer names is that of all its choices. */
   readonly isCounted: boolean
+  /** Whether it says anything in another way than the bytes. */
+  readonly isChanged: boolean
 }
 
 /** Characters that make about one token, where nothing better is known. */
@@ -39,8 +42,9 @@ export function readCompletion(
 ): Passed {
   const answer = readAnswer(body, request, options)
   if (answer.kind === 'failure') return answer
-  const { json, usage, isCounted } = answer
-  if (isCounted || usage === undefined) return { kind: 'body', body, usage }
+  const { json, usage, isCounted, isChanged } = answer
+  if (isCounted || usage === undefined)
+    return { kind: 'body', body: isChanged ? JSON.stringify(json) : body, usage }
   const { promptTokens, completionTokens } = usage
   const counts = {
     prompt_tokens: promptTokens,
@@ -76,7 +80,9 @@ function readAnswer(
   request: CompletionsRequest,
   options: Reading,
 ): Answer | { readonly kind: 'failure'; readonly failure: Failure } {
-  const json = parsed(body.toString())
+  const read = parsed(body.toString())
+  const logprobs = openLogprobs(request, options)
+  const json = isRecord(read) && logprobs !== undefined ? logprobs.answer(read) : read
   if (!isRecord(json))
     return failed(malformed('The upstream answered with something else than a JSON object.'))
   if (isError(json)) return failed(classifyError(options.recognisers, json))
@@ -91,8 +97,9 @@ function readAnswer(
   if (failing) return failed(failing)
   const usage = readUsage(json.usage, json)
   const isCounted = !options.usagePerChoice || choices.length === 1
-  if (isCounted || usage === undefined) return { kind: 'answer', json, choices, usage, isCounted }
-  return { kind: 'answer', json, choices, usage: ofAll(usage, choices, request), isCounted }
+  const answer = { kind: 'answer', json, choices, isCounted, isChanged: json !== read } as const
+  if (isCounted || usage === undefined) return { ...answer, usage }
+  return { ...answer, usage: ofAll(usage, choices, request) }
 }
 
 /** The usage of all choices, from that of the first. */
@@ -109,10 +116,6 @@ function ofAll(first: Usage, choices: readonly Json[], { inputTokens }: Completi
     completionTokens: Math.max(first.completionTokens, Math.ceil(characters / perToken)),
     estimated: true,
   }
-}
-
-export function indexOf({ index }: Json): number {
-  return countOf(index) ?? 0
 }
 
 function failed(failure: Failure): { readonly kind: 'failure'; readonly failure: Failure } {

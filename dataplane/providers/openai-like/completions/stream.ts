@@ -5,9 +5,10 @@ import type { Failure, Meaning, StreamReader, WireMeaning, WireReader } from '..
 import { unlikeAsked } from '../../failures/classify.ts'
 import { type Chunk, isFinished, openChunks } from '../chunks.ts'
 import { finishOf } from '../inner.ts'
-import { readUsage } from '../members.ts'
+import { indexOf, readUsage } from '../members.ts'
 import { openWireReader } from '../stream.ts'
-import { indexOf, type Reading } from './answer.ts'
+import type { Reading } from './answer.ts'
+import { openLogprobs } from './logprobs.ts'
 import { UsagePerChoice } from './usage-per-choice.ts'
 
 export function openTextReader(
@@ -17,6 +18,7 @@ export function openTextReader(
   const chunks = openChunks(request, options)
   const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
   const endings = new Endings(request)
+  const logprobs = openLogprobs(request, options)
   let started = false
 
   function eventsOf(chunk: Chunk): CompletionsEvent[] {
@@ -28,7 +30,8 @@ export function openTextReader(
   }
 
   return {
-    read(event): Meaning<CompletionsEvent> {
+    read(raw): Meaning<CompletionsEvent> {
+      const event = logprobs === undefined ? raw : { ...raw, data: logprobs.event(raw.data) }
       const read = chunks.read(event)
       if (read.kind === 'failure') return { events: [], done: false, failure: read.failure }
       if (read.kind === 'unknown') return { events: [], done: false }
@@ -71,11 +74,14 @@ export function openTextWireReader(request: CompletionsRequest, options: Reading
   const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
   const isPlain = counter === undefined && request.choices === 1
   const { skim, ...plain } = reader
+  const logprobs = openLogprobs(request, options)
+  const isMended = logprobs !== undefined || options.emptyReasons === true
+  const mended = (data: string) => logprobs?.event(data) ?? withReason(data)
   return {
     ...plain,
-    ...(skim && !options.emptyReasons && { skim }),
+    ...(skim && !isMended && { skim }),
     read(raw) {
-      const event = options.emptyReasons ? { ...raw, data: withReason(raw.data) } : raw
+      const event = isMended ? { ...raw, data: mended(raw.data) } : raw
       const read = reader.read(event)
       const meaning =
         event.data !== raw.data && read.out === 'same'

@@ -2,8 +2,7 @@
 import type { CompletionsRequest, Usage } from '../../../inner-form.ts'
 import { listOf, recordOf } from '../../../json/values.ts'
 import type { Chunk } from '../chunks.ts'
-import { readUsage } from '../members.ts'
-import { indexOf } from './answer.ts'
+import { indexOf, readUsage } from '../members.ts'
 
 export class UsagePerChoice {
   readonly #perPrompt: number

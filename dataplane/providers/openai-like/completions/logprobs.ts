@@ -1,0 +1,93 @@
+/** Log probabilities of legacy completions, from a runtime that writes them in the shape of chat completions. */
+import { StringDecoder } from 'node:string_decoder'
+import type { CompletionsRequest } from '../../../inner-form.ts'
+import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { indexOf } from '../members.ts'
+import type { CompletionsOptions } from '../options.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Where the text of a choice has got to: an emoji may be several tokens. */
+interface Place {
+  readonly decoder: StringDecoder
+  characters: number
+}
+
+const IN_CHAT_SHAPE = '"logprobs":{'
+
+/** For clients that ask for log probabilities of a runtime with `chatLogprobs`; undefined for all others. */
+export function openLogprobs(
+  { bytes, spans }: CompletionsRequest,
+  { chatLogprobs }: Pick<CompletionsOptions, 'chatLogprobs'>,
+): Logprobs | undefined {
+  const span = chatLogprobs ? spans.get('logprobs') : undefined
+  if (span === undefined) return undefined
+  const most = countOf(parsed(bytes.toString('utf8', span.start, span.end)))
+  return most === undefined ? undefined : new Logprobs(most)
+}
+
+export class Logprobs {
+  readonly #most: number
+  readonly #places = new Map<number, Place>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** The JSON text of an event as legacy completions write it. */
+  event(data: string): string {
+    if (!data.includes(IN_CHAT_SHAPE)) return data
+    const chunk = parsed(data)
+    return isRecord(chunk) ? JSON.stringify(this.answer(chunk)) : data
+  }
+
+  /** The same of an event or a whole answer. */
+  answer(json: Json): Json {
+    return {
+      ...json,
+      choices: listOf(json.choices).map((choice) => this.#choice(recordOf(choice))),
+    }
+  }
+
+  #choice(choice: Json): Json {
+    const { logprobs } = choice
+    if (!isRecord(logprobs) || !Array.isArray(logprobs.content)) return choice
+    const content = logprobs.content.map(recordOf)
+    const place = this.#placeOf(indexOf(choice))
+    return {
+      ...choice,
+      logprobs: {
+        tokens: content.map(({ token }) => textOf(token) ?? ''),
+        token_logprobs: content.map(({ logprob }) => logprob),
+        top_logprobs: content.map((one) => this.#topOf(one)),
+        text_offset: content.map((one) => advance(place, one)),
+      },
+    }
+  }
+
+  /** The token itself is there too, however unlikely it was. */
+  #topOf({ token, logprob, top_logprobs: top }: Json): Json {
+    const likely = listOf(top).slice(0, this.#most).map(recordOf)
+    const shown = [...likely, { token, logprob }].map((one) => [
+      textOf(one.token) ?? '',
+      one.logprob,
+    ])
+    return Object.fromEntries(shown)
+  }
+
+  #placeOf(index: number): Place {
+    const known = this.#places.get(index) ?? { decoder: new StringDecoder('utf8'), characters: 0 }
+    this.#places.set(index, known)
+    return known
+  }
+}
+
+/** The place where the token begins, in characters of the choice's text. */
+function advance(place: Place, { bytes, token }: Json): number {
+  const start = place.characters
+  const raw = Array.isArray(bytes)
+    ? Buffer.from(bytes.map((byte) => countOf(byte) ?? 0))
+    : Buffer.from(textOf(token) ?? '')
+  place.characters += [...place.decoder.write(raw)].length
+  return start
+}
