@@ -21,6 +21,7 @@ import type { KeptUsage } from './store/usage-row.ts'
 import type { Changes } from './telemetry/changes.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import type { Sending } from './telemetry/otlp/sending.ts'
 import type { Objectives } from './telemetry/slo.ts'
 import type { Traces } from './telemetry/traces.ts'
 import type { Tracing } from './telemetry/tracing/tracing.ts'
@@ -69,6 +70,8 @@ export interface Gateway {
   readonly traces: Traces
   /** Sends traces to the collector of the configuration; undefined where that names none. */
   tracing: Tracing | undefined
+  /** Metrics and log records on their way to a collector; undefined where the configuration wants none sent. */
+  sending?: Sending | undefined
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Underway>
   draining: boolean

@@ -8,7 +8,7 @@ import { readLimitHeaders } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { correlate } from './telemetry/correlation.ts'
-import { record } from './telemetry/record.ts'
+import { exemplify, record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
 
 export async function serve(
@@ -111,7 +111,8 @@ function close({ call, response, trace, gateway, active }: Visit): void {
   trace.upstream = response.upstream
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
-  gateway.tracing?.end(trace, active.snapshot)
+  const isSent = gateway.tracing?.end(trace, active.snapshot) === true
+  if (isSent) exemplify(trace, gateway.metrics, gateway.clock.wall())
   if (trace.attempts.length === 0) return
   gateway.usage.add(trace, active.snapshot.upstreams)
   gateway.usageEvents?.add(trace, active.snapshot)

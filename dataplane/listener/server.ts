@@ -5,6 +5,7 @@ import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/rout
 import { shownPath } from '../base/shown-text.ts'
 import type { Feed } from '../console/feed.ts'
 import { DATA_HEADERS, sendPageFile } from '../console/page-files.ts'
+import type { Exposition } from '../telemetry/otlp/exposition.ts'
 
 const ADMIN_BODY_BYTES_MAX = 16_777_216
 /** The name of a tenant, with every character encoded. */
@@ -20,11 +21,14 @@ function compileNothing(): never {
 }
 
 /** GET /metrics on its own port. */
-export function createMetricsServer(render: () => Promise<string>): FastifyInstance {
+export function createMetricsServer(
+  render: (accept: string | undefined) => Promise<Exposition>,
+): FastifyInstance {
   const app = fastify({ logger: false, schemaController: NO_SCHEMAS })
-  app.get('/metrics', async (_request, reply) => {
-    reply.type('text/plain; version=0.0.4; charset=utf-8')
-    return render()
+  app.get('/metrics', async (request, reply) => {
+    const { type, text } = await render(request.headers.accept)
+    reply.type(type)
+    return text
   })
   return app
 }

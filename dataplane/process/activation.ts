@@ -6,6 +6,7 @@ import type { Loaded } from '../config/load.ts'
 import type { Section } from '../config/schema/index.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
+import type { Signals } from '../telemetry/otlp/signals.ts'
 import { Tracers } from '../telemetry/tracing/tracers.ts'
 import type { Targets } from '../upstream/target/targets.ts'
 import { UsageSinks } from '../usage/events/sinks.ts'
@@ -37,6 +38,7 @@ export class Activation {
   readonly #targets: Targets
   readonly #tracers = new Tracers()
   readonly #sinks = new UsageSinks()
+  readonly #signals: Signals | undefined
   /** The file of the start, from the root. */
   readonly file: string
   readonly folder: string
@@ -45,10 +47,11 @@ export class Activation {
   /** The store as it was opened. */
   readonly #store: string
 
-  constructor(gateway: Gateway, targets: Targets, loaded: Loaded) {
+  /** `signals`: absent where the process sends neither metrics nor logs. */
+  constructor(gateway: Gateway, targets: Targets, loaded: Loaded, signals?: Signals) {
     this.#gateway = gateway
-    this.#tracers.follow(gateway)
-    this.#sinks.follow(gateway)
+    this.#signals = signals
+    this.#send()
     this.#targets = targets
     this.loaded = loaded
     this.file = resolve(loaded.file)
@@ -76,8 +79,7 @@ export class Activation {
     gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
     gateway.objectives.follow(snapshot.section)
     leadServices(gateway, snapshot.section)
-    this.#tracers.follow(gateway)
-    this.#sinks.follow(gateway)
+    this.#send()
     this.loaded = loaded
     this.last = { result: 'success', at: this.#time(), errors: [] }
     gateway.metrics.reloads.at('success').value++
@@ -88,6 +90,13 @@ export class Activation {
       hash: snapshot.hash,
     })
     return true
+  }
+
+  /** Traces, events of usage, metrics and logs go where the configuration says. */
+  #send(): void {
+    this.#tracers.follow(this.#gateway)
+    this.#sinks.follow(this.#gateway)
+    this.#signals?.follow(this.#gateway)
   }
 
   #attempt(load: () => Loaded): { loaded?: Loaded; snapshot?: Snapshot; errors: string[] } {

@@ -62,14 +62,11 @@ export async function drain(
   await until(() => gateway.visits.size === 0, FLUSH_MS)
   await listeners.close()
   const left = Math.min(ALERTS_MS, Math.max(FLUSH_MS, end - performance.now()))
-  const { tracing, usageEvents } = gateway
-  tracing?.exporter.flush()
-  usageEvents?.flush()
+  const { tracing, usageEvents, sending } = gateway
+  const leaving = [tracing?.exporter, usageEvents, sending].filter((one) => one !== undefined)
+  for (const one of leaving) one.flush()
   const spansEnd = performance.now() + Math.min(SPANS_MS, left)
-  const isSent = () =>
-    ((tracing === undefined || tracing.exporter.isIdle) &&
-      (usageEvents === undefined || usageEvents.isIdle)) ||
-    performance.now() >= spansEnd
+  const isSent = () => leaving.every(({ isIdle }) => isIdle) || performance.now() >= spansEnd
   await until(() => now || (gateway.webhook.waiting === 0 && isSent()), left)
   const { waiting } = gateway.webhook
   if (waiting > 0) gateway.log.event('warn', 'drain', `${waiting} alerts were not delivered.`)

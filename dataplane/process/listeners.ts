@@ -1,4 +1,5 @@
 /** The listeners of the process: clients, metrics, and the admin API. */
+
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -8,6 +9,7 @@ import { LiveSocketError, SocketError } from '../admin/socket.ts'
 import type { Gateway } from '../gateway.ts'
 import { ClientServer } from '../listener/clients.ts'
 import { createMetricsServer } from '../listener/server.ts'
+import type { Expositions } from '../telemetry/otlp/exposition.ts'
 import type { Activation } from './activation.ts'
 import { type Fault, ListenError } from './listen-error.ts'
 
@@ -34,7 +36,7 @@ export interface Listeners {
 }
 
 export interface ListenerOptions {
-  renderMetrics(): Promise<string>
+  readonly renderMetrics: Expositions['render']
   /** Clients' connections of this age are closed behind an answer, so that new replicas get traffic; 0: never. */
   readonly connectionAgeMs: number
   /** A pod has no admin socket. */

@@ -25,8 +25,10 @@ import type { OpenStore } from '../store/opened.ts'
 import { Changes } from '../telemetry/changes.ts'
 import { showCertificateAtScrapes } from '../telemetry/listener-gauges.ts'
 import { createLog, standardOutput } from '../telemetry/log.ts'
-import { logFormatFault } from '../telemetry/log-format.ts'
 import { createMetrics, createRegistry } from '../telemetry/metrics.ts'
+import { Expositions } from '../telemetry/otlp/exposition.ts'
+import { LogTap } from '../telemetry/otlp/log-tap.ts'
+import { Signals } from '../telemetry/otlp/signals.ts'
 import { Objectives, type SloBreach } from '../telemetry/slo.ts'
 import { Traces } from '../telemetry/traces.ts'
 import { postThrough } from '../upstream/connection/post.ts'
@@ -36,6 +38,7 @@ import { Targets } from '../upstream/target/targets.ts'
 import { UsageBook } from '../usage/book.ts'
 import { Activation } from './activation.ts'
 import { drain, drainSeconds } from './drain.ts'
+import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
 import { type Addresses, createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
@@ -80,11 +83,13 @@ export async function serve(
   const snapshot = compile(loaded.configuration, loaded.delivered)
   const made = await unlessUnusable(createGateway(snapshot, env, pushed))
   if (made === undefined) return 1
-  const { gateway, targets, opened } = made
-  const activation = new Activation(gateway, targets, loaded)
+  const { gateway, targets, opened, tap } = made
   const registry = createRegistry(gateway.metrics)
+  const expositions = new Expositions(registry)
+  const signals = new Signals({ registry, tap, startedAt: gateway.clock.wall() })
+  const activation = new Activation(gateway, targets, loaded, signals)
   const listeners = createListeners(gateway, activation, {
-    renderMetrics: () => registry.metrics(),
+    renderMetrics: (accept) => expositions.render(accept),
     connectionAgeMs: Number(env.GW_CONNECTION_AGE_SECONDS || 0) * 1000,
     isPod,
   })
@@ -122,29 +127,6 @@ export async function serve(
   return 0
 }
 
-const NUMBERS: Readonly<Record<string, number>> = {
-  GW_ADMIN_PORT: 65_535,
-  GW_DRAIN_TIMEOUT_SECONDS: 86_400,
-  GW_DRAIN_DELAY_SECONDS: 86_400,
-  GW_CONNECTION_AGE_SECONDS: 86_400,
-  GW_LISTEN_PORT: 65_535,
-  GW_METRICS_PORT: 65_535,
-  GW_PUSH_PORT: 65_535,
-}
-
-/** A number of the environment that cannot be read must not become a drain of no time or a port of nowhere. */
-export function environmentFault(env: Environment): string | undefined {
-  for (const [name, most] of Object.entries(NUMBERS)) {
-    const text = env[name]
-    // Empty is how a template leaves a variable unset.
-    if (text === undefined || text === '') continue
-    const value = Number(text)
-    if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue
-    return `${name} is "${text}"; it must be a whole number from 0 to ${most}`
-  }
-  return logFormatFault(env.GW_LOG_FORMAT)
-}
-
 /** The checked configuration, or undefined with everything said on standard error. */
 async function load(file: string, env: Environment): Promise<Loaded | undefined> {
   try {
@@ -162,6 +144,7 @@ interface Made {
   readonly gateway: Gateway
   readonly targets: Targets
   readonly opened: OpenStore
+  readonly tap: LogTap
 }
 
 async function unlessUnusable(creating: Promise<Made>): Promise<Made | undefined> {
@@ -191,7 +174,8 @@ async function createGateway(
     ...standardOutput(() => dropped.value++, env.GW_LOG_FORMAT),
     wallClock: clock.wall,
   })
-  const log = changes.heardIn(written)
+  const tap = new LogTap(written, clock.wall)
+  const log = changes.heardIn(tap)
   const deadlines = new Deadlines(clock)
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
@@ -252,7 +236,7 @@ async function createGateway(
   }
   showBudgetsAtScrapes(gateway)
   showCertificateAtScrapes(gateway)
-  return { gateway, targets, opened }
+  return { gateway, targets, opened, tap }
 }
 
 /** Ids carry the tag of this process, so that one knows which replica to ask for the trace. */

@@ -226,6 +226,12 @@ export const METRICS = {
   ),
   spansExported: counter('gw_spans_exported_total', 'Spans that the collector took.'),
   spansDropped: counter('gw_spans_dropped_total', 'Spans that no collector took.', 'reason'),
+  otlpItems: counter(
+    'gw_otlp_items_total',
+    'Points of metrics and log records for the collector by what became of them: delivered, or dropped for a reason.',
+    'signal',
+    'result',
+  ),
   spanExports: counter('gw_span_exports_total', 'Batches of spans, by how they ended.', 'result'),
   reloads: counter('gw_config_reload_total', 'Attempts to take a new configuration.', 'result'),
   reloadedAt: gauge(

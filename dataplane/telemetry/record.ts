@@ -1,5 +1,6 @@
 /** The end of every request: its numbers into metrics, its trace into the ring, its line into the log. */
 import type { Gateway } from '../gateway.ts'
+import type { Metrics } from './metrics.ts'
 import type { Trace } from './traces.ts'
 
 export interface Ended {
@@ -32,4 +33,13 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
     metrics.streamAborted.at(left ? 'client' : 'upstream').value++
   traces.add(trace)
   if (isLogged) log.request(trace)
+}
+
+/** The histograms of times lead to a trace that a collector gets. */
+export function exemplify(trace: Trace, { duration, firstToken }: Metrics, wallMs: number): void {
+  const { route, upstream, operation, trace_id, ttft_ms, duration_ms } = trace
+  if (trace_id === undefined) return
+  duration.at(route, upstream, operation).exemplify(duration_ms / 1000, trace_id, wallMs)
+  if (ttft_ms !== undefined)
+    firstToken.at(route, upstream).exemplify(ttft_ms / 1000, trace_id, wallMs)
 }

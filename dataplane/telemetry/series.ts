@@ -116,17 +116,39 @@ export class Numbers extends Family<Cell> {
   }
 }
 
+/** A trace that was sent to a collector, as an example of what a bucket has counted. */
+interface Exemplar {
+  readonly labelSet: { readonly trace_id: string }
+  readonly value: number
+  /** Seconds since the epoch. */
+  readonly timestamp: number
+}
+
 export class Distribution {
   readonly counts = new Float64Array(BUCKETS.length + 1)
   sum = 0
+  /** The last one of each bucket; undefined where no trace was sent. */
+  exemplars: Exemplar[] | undefined
 
   /** Seconds. */
   observe(seconds: number): void {
-    let bucket = 0
-    while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++
+    const bucket = bucketOf(seconds)
     this.counts[bucket] = (this.counts[bucket] as number) + 1
     this.sum += seconds
   }
+
+  /** Leads from the bucket of an observation to its trace. */
+  exemplify(seconds: number, trace_id: string, wallMs: number): void {
+    this.exemplars ??= []
+    const exemplar = { labelSet: { trace_id }, value: seconds, timestamp: wallMs / 1000 }
+    this.exemplars[bucketOf(seconds)] = exemplar
+  }
+}
+
+function bucketOf(seconds: number): number {
+  let bucket = 0
+  while (bucket < BUCKETS.length && seconds > (BUCKETS[bucket] as number)) bucket++
+  return bucket
 }
 
 export class Histogram extends Family<Distribution> {
@@ -148,6 +170,7 @@ export class Histogram extends Family<Distribution> {
           labels: { le: bound },
           value: total,
           metricName: `${this.name}_bucket`,
+          exemplar: distribution.exemplars?.[index] ?? null,
         })
       }
       values.push({ sharedLabels, value: distribution.sum, metricName: `${this.name}_sum` })

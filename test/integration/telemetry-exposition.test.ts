@@ -76,6 +76,25 @@ for (let count = 0; count < 20; count++) {
   await front.chat({ model: count % 2 === 0 ? 'chat' : 'client-chosen-name' })
 }
 
+test('OpenMetrics, where it is asked for, has the same series, and the text has its names afterwards', async () => {
+  const headers = { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' }
+  const answer = await fetch(`${front.process.metricsUrl}/metrics`, { headers })
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/openmetrics-text/)
+  const text = await answer.text()
+  assert.ok(text.endsWith('\n# EOF\n'))
+  const namesIn = (lines: string) =>
+    new Set(
+      lines
+        .split('\n')
+        .filter((line) => /^\w/.test(line))
+        .map((line) => line.split(/[{ ]/)[0]),
+    )
+  const plain = await textOf(`${front.process.metricsUrl}/metrics`)
+  assert.deepEqual(namesIn(text), namesIn(plain))
+  assert.match(text, /^# TYPE gw_requests counter$/m)
+  assert.match(plain, /^# TYPE gw_requests_total counter$/m)
+})
+
 test('label values come from the configuration and from fixed lists', async () => {
   const known: Readonly<Record<string, RegExp>> = {
     route: /^(chat|none)$/,

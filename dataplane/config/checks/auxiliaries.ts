@@ -1,8 +1,7 @@
 /** Retrieval, guardrails, alerts and context windows. */
-import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/windows.ts'
 import { refuse, warn } from '../judgement/problems.ts'
-import { type RouteSection, type Section, TELEMETRY_DEFAULTS } from '../schema/index.ts'
+import type { RouteSection, Section } from '../schema/index.ts'
 import { at, type Check, listed, oneOf, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
 
@@ -72,34 +71,6 @@ const alertHeadersAreSent: Check = ({ alerts }) =>
       ]
     : []
 
-/** Settings of the spans for a collector; the ring of decision traces obeys none of them. */
-const OF_COLLECTORS = [
-  'otlp_headers',
-  'otlp_timeout_ms',
-  'sample_ratio',
-  'slow_ms',
-  'service_name',
-] as const
-
-const collectorIsThere: Check = ({ telemetry }, { written }) => {
-  // An address that is refused stands in the document all the same.
-  if (valueBelow(written, 'gw', 'telemetry', 'otlp_endpoint') !== undefined) return []
-  // A resolved document names every default, and is valid again.
-  return OF_COLLECTORS.filter((field) => telemetry[field] !== TELEMETRY_DEFAULTS[field]).map(
-    (field) => {
-      const fix = `Add otlp_endpoint:, or remove ${field}.`
-      return refuse(at('telemetry', field), 'cannot take effect: there is no otlp_endpoint', fix)
-    },
-  )
-}
-
-const collectorIsABase: Check = ({ telemetry: { otlp_endpoint } }) => {
-  const url = otlp_endpoint === undefined ? null : URL.parse(otlp_endpoint)
-  if (url === null || (url.search === '' && url.hash === '')) return []
-  const fix = 'Write the base URL alone, such as http://host:4318, and credentials as otlp_headers.'
-  return [refuse(at('telemetry', 'otlp_endpoint'), 'holds a query or fragment', fix)]
-}
-
 const tokenDefaultFitsWindow: Check = (section) =>
   section.routes.flatMap((route, index) => {
     const largest = largestWindow(section, route)
@@ -145,8 +116,6 @@ export const auxiliaryChecks = [
   retrievalHasStore,
   storeEmbeddingsExist,
   alertHeadersAreSent,
-  collectorIsThere,
-  collectorIsABase,
   tokenDefaultFitsWindow,
   reserveLeavesRoom,
 ]

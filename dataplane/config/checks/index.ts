@@ -14,6 +14,7 @@ import { semanticChecks } from './routes/semantic.ts'
 import { strategyChecks } from './routes/strategies.ts'
 import { traceChecks } from './routes/traces.ts'
 import { weightChecks } from './routes/weights.ts'
+import { telemetryChecks } from './telemetry.ts'
 import { budgetChecks } from './tenants/budgets.ts'
 import { holderChecks } from './tenants/holders.ts'
 import { issuerChecks } from './tenants/issuers.ts'
@@ -46,6 +47,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerTlsChecks,
   ...nameChecks,
   ...priceChecks,
+  ...telemetryChecks,
   ...traceChecks,
   ...usageChecks,
   ...vectorStoreChecks,

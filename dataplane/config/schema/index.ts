@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Auth } from './auth.ts'
 import { Context, Guardrail, Retrieval, VectorStore } from './auxiliaries.ts'
-import { count, headers, name, text, url } from './fields.ts'
+import { count, headers, name, seconds, text, url } from './fields.ts'
 import { ApiKey } from './keys.ts'
 import { Budget, Pricing, RateLimits } from './limits.ts'
 import { Listener } from './listener.ts'
@@ -17,12 +17,32 @@ const Alerts = z.strictObject({
   headers: headers().optional().describe('Headers sent with them.'),
 })
 
+/** A collector may get these. */
+export const SIGNALS = ['traces', 'metrics', 'logs'] as const
+export type Signal = (typeof SIGNALS)[number]
+
 const Telemetry = z.strictObject({
   otlp_endpoint: url()
     .optional()
     .describe(
-      'OpenTelemetry collector for traces, over HTTP with protobuf: http://host:4318; /v1/traces is appended.',
+      'OpenTelemetry collector, over HTTP: http://host:4318; /v1/traces, /v1/metrics or /v1/logs is appended.',
     ),
+  otlp_signals: z
+    .array(z.enum(SIGNALS))
+    .max(3)
+    .default(['traces'])
+    .describe('The collector gets these: traces, metrics (as at /metrics), logs (as on stdout).'),
+  otlp_protocol: z
+    .enum(['http/protobuf', 'http/json'])
+    .default('http/protobuf')
+    .describe('How batches are written.'),
+  otlp_compression: z
+    .enum(['none', 'gzip'])
+    .default('none')
+    .describe('Whether batches are compressed, which costs CPU.'),
+  otlp_metrics_seconds: seconds(3600)
+    .default(60)
+    .describe('How often the collector gets the metrics.'),
   otlp_headers: headers().optional().describe('Headers sent to the collector.'),
   otlp_timeout_ms: count(60_000)
     .default(10_000)
@@ -38,7 +58,7 @@ const Telemetry = z.strictObject({
   slow_ms: count(86_400_000)
     .default(10_000)
     .describe('A request that takes this long is kept as a trace.'),
-  service_name: name().default('gw').describe('service.name of the traces.'),
+  service_name: name().default('gw').describe('service.name of what the collector gets.'),
   trace_ring: z
     .int()
     .min(0)

@@ -6,8 +6,6 @@ import { readBounded } from '../../upstream/target/bounded-body.ts'
 import type { Posted } from './exporter.ts'
 
 const ANSWER_BYTES_MAX = 65_536
-/** The specification of OTLP names these, and no other, as worth a repetition. */
-export const OTLP_AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const RETRY_AFTER_MS_MAX = 300_000
 
 export interface Receiver {
@@ -18,6 +16,8 @@ export interface Receiver {
   readonly timeoutMs: number
   /** Statuses of answers after which a batch is sent again. */
   readonly again: ReadonlySet<number>
+  /** Makes another body of it, as the headers say. */
+  readonly encode?: (body: Uint8Array) => Promise<Uint8Array>
   /** Headers that depend on the body. */
   readonly sign?: (body: Uint8Array) => Readonly<Record<string, string>>
   /** How many items it did not take of a batch that it took. */
@@ -46,14 +46,15 @@ export class Collector {
   }
 
   async post(body: Uint8Array): Promise<Posted> {
-    const { headers: given, timeoutMs, again, sign, rejectedOf } = this.#receiver
+    const { headers: given, timeoutMs, again, encode, sign, rejectedOf } = this.#receiver
     try {
+      const sent = encode === undefined ? body : await encode(body)
       const answer = await this.#pool.request({
         origin: this.#origin,
         path: this.#path,
         method: 'POST',
-        headers: { ...given, ...sign?.(body) },
-        body,
+        headers: { ...given, ...sign?.(sent) },
+        body: sent,
         signal: AbortSignal.timeout(timeoutMs),
       })
       const said = await readBounded(answer.body, ANSWER_BYTES_MAX, 'its answer is too long')
@@ -79,17 +80,4 @@ export class Collector {
 function retryAfterMs(header: string | string[] | undefined): number | undefined {
   if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return undefined
   return Math.min(Number(header) * 1000, RETRY_AFTER_MS_MAX)
-}
-
-/** `partial_success.rejected_spans` of an answer, or `.rejected_log_records`; 0 where it cannot be read. */
-export function rejectedByOtlp(bytes: Buffer): number {
-  // Field 1 is a message that begins with its own field 1, a number, unless that is 0.
-  if (bytes[0] !== 0x0a || bytes[2] !== 0x08) return 0
-  let value = 0
-  for (let at = 3, factor = 1; at < bytes.length && at < 11; at++, factor *= 128) {
-    const byte = bytes[at] ?? 0
-    value += (byte & 0x7f) * factor
-    if (byte < 128) return value
-  }
-  return 0
 }

@@ -4,7 +4,8 @@ import { hostname } from 'node:os'
 import { VERSION } from '../../base/version.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { Gateway } from '../../gateway.ts'
-import { Collector, OTLP_AGAIN, rejectedByOtlp } from './collector.ts'
+import { otlpReceiver } from '../otlp/receiver.ts'
+import { Collector } from './collector.ts'
 import { Exporter } from './exporter.ts'
 import { OtlpPage, PAGE_BYTES } from './otlp-page.ts'
 import { RandomIds } from './sampling.ts'
@@ -26,29 +27,16 @@ export class Tracers {
   follow(gateway: Traced): void {
     const { section, configuration } = gateway.active.snapshot
     const { telemetry, http_proxy, no_proxy, tls } = section
-    const { otlp_endpoint } = telemetry
-    const identity =
-      otlp_endpoint === undefined
-        ? undefined
-        : JSON.stringify([telemetry, http_proxy, no_proxy, tls])
+    const { otlp_endpoint, otlp_signals } = telemetry
+    const isWanted = otlp_endpoint !== undefined && otlp_signals.includes('traces')
+    const identity = isWanted ? JSON.stringify([telemetry, http_proxy, no_proxy, tls]) : undefined
     if (identity === this.#identity) return
     this.#identity = identity
     this.#close()
     this.#close = () => {}
     gateway.tracing = undefined
-    if (otlp_endpoint === undefined) return
-    const { otlp_headers, otlp_timeout_ms } = telemetry
-    const collector = new Collector(
-      {
-        url: otlp_endpoint,
-        path: '/v1/traces',
-        headers: { 'content-type': 'application/x-protobuf', ...otlp_headers },
-        timeoutMs: otlp_timeout_ms,
-        again: OTLP_AGAIN,
-        rejectedOf: rejectedByOtlp,
-      },
-      section,
-    )
+    if (!isWanted) return
+    const collector = new Collector(otlpReceiver(telemetry, 'traces'), section)
     const { name, namespace } = configuration.metadata ?? {}
     const resource = resourceOf(section, gateway.env, { name, namespace })
     const exporter = exporterTo(collector, resource, gateway)

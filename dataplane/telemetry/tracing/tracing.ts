@@ -43,18 +43,18 @@ export class Tracing implements SpanIds {
     trace.trace_flags = flagsOfNew(this.#ratio.keeps(trace.trace_id))
   }
 
-  /** Keeps what was sampled, and beyond that what failed or was slow. */
-  end(trace: Trace, snapshot: Snapshot): void {
+  /** Keeps what was sampled, and beyond that what failed or was slow. Returns whether it did. */
+  end(trace: Trace, snapshot: Snapshot): boolean {
     // It began before tracing was switched on.
-    if (trace.span_id === undefined) return
+    if (trace.span_id === undefined) return false
     if (this.#isSampled(trace)) {
       this.exporter.add({ trace, snapshot, kept: undefined })
-      return
+      return true
     }
     const kept = this.#notable(trace, snapshot)
-    if (kept === undefined) return
-    if (this.#allowance.takes(kept, '', this.#clock.wall()))
-      this.exporter.add({ trace, snapshot, kept })
+    if (kept === undefined || !this.#allowance.takes(kept, '', this.#clock.wall())) return false
+    this.exporter.add({ trace, snapshot, kept })
+    return true
   }
 
   #isSampled({ trace_flags = 0, traceparent, tenant }: Trace): boolean {

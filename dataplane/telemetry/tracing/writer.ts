@@ -77,21 +77,41 @@ export class Writer {
     this.#varint(value)
   }
 
+  /** A whole number from 0 on. */
+  fixed64(field: number, value: number): void {
+    this.bytes[this.used++] = (field << 3) | FIXED64
+    this.#fixed64(value)
+  }
+
+  double(field: number, value: number): void {
+    this.bytes[this.used++] = (field << 3) | FIXED64
+    this.#double(value)
+  }
+
+  /** Whole numbers from 0 on, in one field. */
+  packedFixed64(field: number, values: Iterable<number>): void {
+    const start = this.open(field)
+    for (const value of values) this.#fixed64(value)
+    this.close(start)
+  }
+
+  packedDoubles(field: number, values: Iterable<number>): void {
+    const start = this.open(field)
+    for (const value of values) this.#double(value)
+    this.close(start)
+  }
+
   /** A time as nanoseconds, from milliseconds since the epoch; exact to a quarter of a microsecond. */
   time(field: number, wallMs: number): void {
     this.bytes[this.used++] = (field << 3) | FIXED64
-    const nanos = wallMs * 1e6
-    const high = Math.floor(nanos / TWO_32)
-    this.#view.setUint32(this.used, nanos - high * TWO_32, true)
-    this.#view.setUint32(this.used + 4, high, true)
-    this.used += 8
+    this.#fixed64(wallMs * 1e6)
   }
 
-  /** For fields from 16 on, whose tags have two bytes. */
   fixed32(field: number, value: number): void {
     const tag = (field << 3) | FIXED32
-    this.bytes[this.used++] = (tag & 0x7f) | 0x80
-    this.bytes[this.used++] = tag >> 7
+    // From 16 on a tag has two bytes.
+    if (tag > 127) this.bytes[this.used++] = (tag & 0x7f) | 0x80
+    this.bytes[this.used++] = tag > 127 ? tag >> 7 : tag
     this.#view.setUint32(this.used, value, true)
     this.used += 4
   }
@@ -121,9 +141,20 @@ export class Writer {
       this.bytes[this.used++] = value ? 1 : 0
     } else {
       this.bytes[this.used++] = DOUBLE
-      this.#view.setFloat64(this.used, value.decimal, true)
-      this.used += 8
+      this.#double(value.decimal)
     }
+  }
+
+  #fixed64(value: number): void {
+    const high = Math.floor(value / TWO_32)
+    this.#view.setUint32(this.used, value - high * TWO_32, true)
+    this.#view.setUint32(this.used + 4, high, true)
+    this.used += 8
+  }
+
+  #double(value: number): void {
+    this.#view.setFloat64(this.used, value, true)
+    this.used += 8
   }
 
   #varint(value: number): void {

@@ -3,12 +3,8 @@ import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { Gateway } from '../../gateway.ts'
-import {
-  Collector,
-  OTLP_AGAIN,
-  type Receiver,
-  rejectedByOtlp,
-} from '../../telemetry/tracing/collector.ts'
+import { otlpReceiver } from '../../telemetry/otlp/receiver.ts'
+import { Collector, type Receiver } from '../../telemetry/tracing/collector.ts'
 import { Exporter, type ExporterOptions } from '../../telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../telemetry/tracing/otlp-page.ts'
 import { resourceOf } from '../../telemetry/tracing/tracers.ts'
@@ -119,22 +115,14 @@ class Opened {
     const { env, active } = this.#gateway
     const { section, configuration } = active.snapshot
     const { telemetry } = section
-    const url = otlp_endpoint ?? telemetry.otlp_endpoint
     // Validation has refused it.
-    if (url === undefined) return
-    const headers = otlp_endpoint === undefined ? telemetry.otlp_headers : otlp_headers
+    if ((otlp_endpoint ?? telemetry.otlp_endpoint) === undefined) return
+    const own = otlp_endpoint && { url: otlp_endpoint, headers: otlp_headers }
     const { name, namespace } = configuration.metadata ?? {}
     const resource = resourceOf(section, env, { name, namespace })
     const most = { bytes: PAGE_BYTES, items: RECORDS }
-    this.#posted('otlp', () => new OtlpPage({ resource, version: VERSION }, writeRecord), most, {
-      // An endpoint that names the traces leads to the same collector.
-      url: otlp_endpoint === undefined ? url.replace(/\/v1\/traces\/*$/, '') : url,
-      path: '/v1/logs',
-      headers: { 'content-type': 'application/x-protobuf', ...headers },
-      timeoutMs: telemetry.otlp_timeout_ms,
-      again: OTLP_AGAIN,
-      rejectedOf: rejectedByOtlp,
-    })
+    const open = () => new OtlpPage({ resource, version: VERSION }, writeRecord)
+    this.#posted('otlp', open, most, otlpReceiver(telemetry, 'logs', own || undefined))
   }
 
   #posted(

@@ -152,6 +152,43 @@ const LIMITS: Row[] = [
     fix: 'Add otlp_endpoint',
   },
   {
+    name: 'metrics without a collector',
+    yaml: '  telemetry:\n    otlp_signals: [metrics] # here',
+    path: 'gw.telemetry.otlp_signals',
+    says: 'no otlp_endpoint',
+    fix: 'Add otlp_endpoint',
+  },
+  {
+    name: 'a share of traces for a collector of metrics',
+    yaml:
+      '  telemetry:\n    otlp_endpoint: http://c:4318\n    otlp_signals: [metrics]\n' +
+      '    sample_ratio: 1 # here',
+    path: 'gw.telemetry.sample_ratio',
+    says: 'otlp_signals has no traces',
+    fix: 'Add traces to otlp_signals',
+  },
+  {
+    name: 'a pace of metrics for a collector of traces',
+    yaml: '  telemetry:\n    otlp_endpoint: http://c:4318\n    otlp_metrics_seconds: 5 # here',
+    path: 'gw.telemetry.otlp_metrics_seconds',
+    says: 'otlp_signals has no metrics',
+    fix: 'Add metrics to otlp_signals',
+  },
+  {
+    name: 'a collector that gets nothing',
+    yaml: '  telemetry:\n    otlp_endpoint: http://c:4318\n    otlp_signals: [] # here',
+    path: 'gw.telemetry.otlp_signals',
+    says: 'is empty',
+    fix: 'Name traces, metrics or logs',
+  },
+  {
+    name: 'a signal twice',
+    yaml: '  telemetry:\n    otlp_endpoint: http://c:4318\n    otlp_signals: [logs, logs] # here',
+    path: 'gw.telemetry.otlp_signals[1]',
+    says: 'names logs twice',
+    fix: 'Remove one of the two',
+  },
+  {
     name: 'a tag twice',
     yaml: '  usage:\n    tags: [team, team] # here',
     path: 'gw.usage.tags[1]',

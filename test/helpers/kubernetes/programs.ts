@@ -46,6 +46,11 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   helm4: { module: 'helm.sh/helm/v4', programs: { helm4: 'helm.sh/helm/v4/cmd/helm' } },
   // Decodes what is sent to collectors of OpenTelemetry.
   otlp: { module: 'go.opentelemetry.io/proto/otlp', programs: { 'decode-otlp': '.' } },
+  // The collector itself, which keeps what it was sent in a file.
+  otelcol: {
+    module: 'github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter',
+    programs: { otelcol: '.' },
+  },
   coredns: {
     module: 'github.com/coredns/coredns',
     programs: { coredns: 'github.com/coredns/coredns' },

@@ -1,0 +1,27 @@
+/** Variables of the environment that the process obeys, checked before anything starts. */
+import { logFormatFault } from '../telemetry/log-format.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const NUMBERS: Readonly<Record<string, number>> = {
+  GW_ADMIN_PORT: 65_535,
+  GW_DRAIN_TIMEOUT_SECONDS: 86_400,
+  GW_DRAIN_DELAY_SECONDS: 86_400,
+  GW_CONNECTION_AGE_SECONDS: 86_400,
+  GW_LISTEN_PORT: 65_535,
+  GW_METRICS_PORT: 65_535,
+  GW_PUSH_PORT: 65_535,
+}
+
+/** A number of the environment that cannot be read must not become a drain of no time or a port of nowhere. */
+export function environmentFault(env: Environment): string | undefined {
+  for (const [name, most] of Object.entries(NUMBERS)) {
+    const text = env[name]
+    // Empty is how a template leaves a variable unset.
+    if (text === undefined || text === '') continue
+    const value = Number(text)
+    if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue
+    return `${name} is "${text}"; it must be a whole number from 0 to ${most}`
+  }
+  return logFormatFault(env.GW_LOG_FORMAT)
+}

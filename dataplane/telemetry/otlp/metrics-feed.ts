@@ -1,0 +1,63 @@
+/** Sends the metrics to a collector, over and over. */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Registry } from 'prom-client'
+import type { Clock, Deadline } from '../../base/clock.ts'
+import type { Exporter } from '../tracing/exporter.ts'
+import { type Piece, piecesOf } from './points.ts'
+import type { Sending } from './sending.ts'
+
+export interface MetricsFeedOptions {
+  readonly registry: Registry
+  readonly exporter: Exporter<Piece>
+  readonly everyMs: number
+  /** Milliseconds since the epoch: since when counters count. */
+  readonly startedAt: number
+  readonly clock: Clock
+  /** The numbers could not be read. */
+  readonly onFailure: (error: Error) => void
+}
+
+export class MetricsFeed implements Deadline, Sending {
+  due: number
+  seat = -1
+  readonly #options: MetricsFeedOptions
+  #reading: Promise<void> | undefined
+
+  constructor(options: MetricsFeedOptions) {
+    this.#options = options
+    this.due = options.clock.now() + options.everyMs
+  }
+
+  get isIdle(): boolean {
+    return this.#reading === undefined && this.#options.exporter.isIdle
+  }
+
+  expire(now: number): void {
+    this.due = now + this.#options.everyMs
+    this.#read()
+  }
+
+  /** The last numbers of a process are worth one more reading. */
+  flush(): void {
+    this.#read()
+  }
+
+  #read(): void {
+    const { exporter, onFailure } = this.#options
+    this.#reading ??= this.#readAll()
+      .catch(onFailure)
+      .finally(() => {
+        this.#reading = undefined
+        exporter.flush()
+      })
+  }
+
+  async #readAll(): Promise<void> {
+    const { registry, exporter, startedAt, clock } = this.#options
+    for await (const piece of piecesOf(registry, startedAt, () => clock.wall())) {
+      exporter.add(piece)
+      // Requests come between two families.
+      await turn()
+    }
+  }
+}

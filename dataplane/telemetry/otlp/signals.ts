@@ -1,0 +1,144 @@
+/** Metrics and log records for the collector of the configuration: opens the way, keeps one that did not change, ends others. */
+import type { Registry } from 'prom-client'
+import { VERSION } from '../../base/version.ts'
+import type { Gateway } from '../../gateway.ts'
+import { Collector } from '../tracing/collector.ts'
+import { Exporter } from '../tracing/exporter.ts'
+import { OtlpPage, PAGE_BYTES } from '../tracing/otlp-page.ts'
+import { resourceOf } from '../tracing/tracers.ts'
+import type { Writer } from '../tracing/writer.ts'
+import { writeLogRecord } from './log-records.ts'
+import type { LogEntry, LogTap } from './log-tap.ts'
+import { MetricsFeed } from './metrics-feed.ts'
+import { type Piece, writePiece } from './points.ts'
+import { otlpReceiver } from './receiver.ts'
+import type { Sending } from './sending.ts'
+
+type Observed = Pick<
+  Gateway,
+  'active' | 'clock' | 'deadlines' | 'env' | 'log' | 'metrics' | 'random' | 'sending'
+>
+
+/** Points or records of one batch. */
+const ITEMS = 512
+
+export interface SignalSources {
+  /** The metrics of `/metrics`. */
+  readonly registry: Registry
+  /** The log of the process. */
+  readonly tap: LogTap
+  /** Milliseconds since the epoch: since when counters count. */
+  readonly startedAt: number
+}
+
+export class Signals {
+  readonly #sources: SignalSources
+  /** Everything that the present ones depend on. */
+  #identity: string | undefined
+  #close: () => void = () => {}
+
+  constructor(sources: SignalSources) {
+    this.#sources = sources
+  }
+
+  follow(gateway: Observed): void {
+    const { section, configuration } = gateway.active.snapshot
+    const { telemetry, http_proxy, no_proxy, tls } = section
+    const wanted = telemetry.otlp_endpoint === undefined ? [] : telemetry.otlp_signals
+    const isNeeded = wanted.includes('metrics') || wanted.includes('logs')
+    const { name, namespace } = configuration.metadata ?? {}
+    const identity = isNeeded
+      ? JSON.stringify([telemetry, http_proxy, no_proxy, tls, name, namespace])
+      : undefined
+    if (identity === this.#identity) return
+    this.#identity = identity
+    this.#close()
+    this.#close = () => {}
+    gateway.sending = undefined
+    if (!isNeeded) return
+    const opened = new Opened(gateway)
+    if (wanted.includes('metrics')) opened.metrics(this.#sources)
+    if (wanted.includes('logs')) opened.logs(this.#sources)
+    this.#close = () => opened.close()
+    gateway.sending = opened
+  }
+}
+
+/** The ways of one configuration. */
+class Opened implements Sending {
+  readonly #gateway: Observed
+  readonly #parts: Sending[] = []
+  readonly #closes: (() => void)[] = []
+
+  constructor(gateway: Observed) {
+    this.#gateway = gateway
+  }
+
+  get isIdle(): boolean {
+    return this.#parts.every(({ isIdle }) => isIdle)
+  }
+
+  flush(): void {
+    for (const part of this.#parts) part.flush()
+  }
+
+  close(): void {
+    for (const close of this.#closes) close()
+  }
+
+  metrics({ registry, startedAt }: SignalSources): void {
+    const { clock, deadlines, active, log } = this.#gateway
+    const exporter = this.#exporter<Piece>('metrics', writePiece)
+    const everyMs = active.snapshot.section.telemetry.otlp_metrics_seconds * 1000
+    const feed = new MetricsFeed({
+      registry,
+      exporter,
+      everyMs,
+      startedAt,
+      clock,
+      onFailure: ({ message }) =>
+        log.event('error', 'otlp', `Metrics could not be read for the collector: ${message}`),
+    })
+    deadlines.add(feed)
+    this.#closes.push(() => deadlines.remove(feed))
+    this.#parts.push(feed)
+  }
+
+  logs({ tap }: SignalSources): void {
+    const exporter = this.#exporter<LogEntry>('logs', writeLogRecord)
+    tap.hear = (entry) => exporter.add(entry)
+    this.#closes.unshift(() => {
+      tap.hear = undefined
+      exporter.flush()
+    })
+    this.#parts.push(exporter)
+  }
+
+  #exporter<Item>(
+    signal: 'metrics' | 'logs',
+    write: (out: Writer, item: Item) => number,
+  ): Exporter<Item> {
+    const { active, env, clock, random, metrics, log, deadlines } = this.#gateway
+    const { section, configuration } = active.snapshot
+    const { name, namespace } = configuration.metadata ?? {}
+    const resource = resourceOf(section, env, { name, namespace })
+    const collector = new Collector(otlpReceiver(section.telemetry, signal), section)
+    const exporter = new Exporter<Item>({
+      open: () => new OtlpPage({ resource, version: VERSION }, write),
+      most: { bytes: PAGE_BYTES, items: ITEMS },
+      post: (body) => collector.post(body),
+      clock,
+      random,
+      exported: metrics.otlpItems.at(signal, 'delivered'),
+      dropped: (reason) => metrics.otlpItems.at(signal, reason),
+      warn: (why) =>
+        log.event('warn', 'otlp', `The collector of ${signal} did not take a batch: ${why}.`),
+    })
+    deadlines.add(exporter)
+    this.#closes.push(() => {
+      deadlines.remove(exporter)
+      collector.close()
+    })
+    return exporter
+  }
+}
