@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MEASURED_CORE, type Process, startProcess, untilReady } from './processes.ts'
+import type { BenchRedis } from './redis.ts'
 
 /** The key and the route that the load generator uses, for every target alike. */
 export const KEY = 'gw_bench_k1_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG'
@@ -19,10 +20,16 @@ export const PLENTY = {
 
 /** Each entry is a column of the table. What its function returns joins the `gw` section of the
     configuration, so that limits and budgets can be measured beside the bare gateway. */
-export const VARIANTS: Readonly<Record<string, (redisUrl: string) => object>> = {
+export const VARIANTS: Readonly<Record<string, (redis: BenchRedis) => object>> = {
   gw: () => ({ rate_limits: { default: PLENTY } }),
   governed,
-  'governed, Redis': (redisUrl) => ({ ...governed(), rate_limits: shared(redisUrl) }),
+  'governed, Redis': ({ urls }) => ({ ...governed(), ...shared(urls.tcp) }),
+  'governed, Redis TLS': ({ urls, caFile }) => ({
+    ...governed(),
+    ...shared(urls.tls),
+    tls: { ca_bundle_path: caFile },
+  }),
+  'governed, Redis socket': ({ urls }) => ({ ...governed(), ...shared(urls.socket) }),
   'governed, 10,000 tenants': () => ({ ...governed(), ...crowd(TENANTS) }),
 }
 
@@ -40,11 +47,13 @@ export function governed() {
 
 /** Over all replicas. What a busy machine delays is waited for, since a refusal would end the run. */
 function shared(url: string) {
-  return { default: PLENTY, backend: 'redis', redis: { url, timeout_ms: 5_000 } }
+  return {
+    rate_limits: { default: PLENTY, backend: 'redis', redis: { url, timeout_ms: 5_000 } },
+  }
 }
 
 /** The tenant that sends, among many that have a key, limits and a budget each. */
-function crowd(count: number) {
+export function crowd(count: number) {
   const names = Array.from({ length: count }, (_, index) => `t${index + 1}`)
   return {
     rate_limits: { default: PLENTY, tenants: names.map((tenant) => ({ tenant, ...PLENTY })) },
@@ -53,9 +62,9 @@ function crowd(count: number) {
   }
 }
 
-function record(tenant: string, key: string) {
+export function record(tenant: string, key: string, id = `k-${tenant}`) {
   const hash = createHash('sha256').update(key).digest('hex')
-  return { id: `k-${tenant}`, tenant, hash: `sha256:${hash}`, routes: ['*'] }
+  return { id, tenant, hash: `sha256:${hash}`, routes: ['*'] }
 }
 
 export interface GatewayOptions {

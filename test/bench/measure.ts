@@ -55,8 +55,10 @@ async function warmUp(target: Target, program: string, plan: Plan): Promise<void
 
 async function measureClosedLoop(target: Target, program: string, plan: Plan): Promise<Reading> {
   const { connections, closedSeconds: seconds } = plan
+  const storeBefore = await storeTimeOf(target)
   const consumed = await consume(target, { program, connections, seconds, port: target.port })
   const { result } = consumed
+  const storeAfter = await storeTimeOf(target)
   return {
     requestsPerSecond: result.requestsPerSecond,
     closedP99Us: result.p99Us,
@@ -67,7 +69,17 @@ async function measureClosedLoop(target: Target, program: string, plan: Plan): P
       waitPercent: consumed.waitPercent,
       loadBytes: consumed.highestBytes,
     }),
+    ...(storeBefore &&
+      storeAfter && {
+        storeCpuUs: (storeAfter.cpuUs - storeBefore.cpuUs) / result.requests,
+        storeScriptUs: (storeAfter.scriptUs - storeBefore.scriptUs) / result.requests,
+      }),
   }
+}
+
+async function storeTimeOf({ store }: Target) {
+  if (store === undefined) return undefined
+  return { scriptUs: await store.scriptUs(), cpuUs: readProcessorTime(store.pid).runNs / 1e3 }
 }
 
 async function measureOpenLoop(target: Target, program: string, plan: Plan): Promise<Reading> {

@@ -66,8 +66,6 @@ const directory = mkdtempSync(join(tmpdir(), 'gw-peers-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const { load, upstream } = compilePrograms(import.meta.dirname)
 const processes: Process[] = []
-// Each of them is stopped when this process ends.
-process.setMaxListeners(32)
 try {
   const text = markdown(await measure(await startTargets()))
   console.log(text)

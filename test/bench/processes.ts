@@ -6,6 +6,8 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const OPEN_FILES = 20_000
+// Each child is stopped when this process ends.
+process.setMaxListeners(64)
 const READY_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 3_000
 

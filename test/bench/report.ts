@@ -93,6 +93,8 @@ function rows(plan: Plan): Row[] {
       digits: 1,
       against: governed,
     },
+    { label: "Redis's CPU µs per request, closed loop", name: 'storeCpuUs', digits: 1 },
+    { label: 'of it in scripts, by its own account', name: 'storeScriptUs', digits: 1 },
     { label: 'p99 µs, closed loop', name: 'closedP99Us', digits: 0 },
     { label: `p50 µs at ${rate}`, name: 'openP50Us', digits: 0 },
     { label: `p99 µs at ${rate}`, name: 'openP99Us', digits: 0 },

@@ -4,7 +4,7 @@ import { freePort } from '../helpers/free-port.ts'
 import { startGateway, VARIANTS } from './gateway.ts'
 import { startNginx } from './nginx.ts'
 import { LOAD_CORE, type Process, startProcess, untilReady } from './processes.ts'
-import { startRedis } from './redis.ts'
+import { type BenchRedis, startRedis } from './redis.ts'
 
 export interface RigOptions {
   /** The repository, whose Node runs the gateway. */
@@ -28,6 +28,8 @@ export interface Target {
   readonly streamPort: number
   /** Whose processor time and memory count; the upstream by itself has none to measure. */
   readonly pid: number | undefined
+  /** Whose time counts by itself. */
+  readonly store?: BenchRedis | undefined
 }
 
 export interface Rig {
@@ -66,8 +68,8 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
   processes.push(nginx)
   targets.push({ name: 'nginx', port, streamPort, pid: nginx.workerPid })
   if (options.gatewayMain === undefined) return targets
-  const redisPort = await freePort()
-  processes.push(await startRedis(options.directory, redisPort))
+  const redis = await startRedis(options.directory)
+  processes.push(redis)
   for (const [name, settings] of Object.entries(VARIANTS)) {
     const gatewayPort = await freePort()
     const gateway = await startGateway({
@@ -79,10 +81,11 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
       port: gatewayPort,
       metricsPort: await freePort(),
       adminPort: await freePort(),
-      settings: settings(`redis://127.0.0.1:${redisPort}`),
+      settings: settings(redis),
     })
     processes.push(gateway)
-    targets.push({ name, port: gatewayPort, streamPort: gatewayPort, pid: gateway.pid })
+    const store = name.includes('Redis') ? redis : undefined
+    targets.push({ name, port: gatewayPort, streamPort: gatewayPort, pid: gateway.pid, store })
   }
   return targets
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureGrowth } from './growth.ts'
 import { measureIdleStreams, measureRounds, type Readings } from './measure.ts'
 import { measureOperations } from './operations.ts'
 import { type Plan, QUICK_PLAN, WHOLE_PLAN } from './plan.ts'
@@ -27,6 +28,7 @@ const OPTIONS = {
 interface Arguments {
   readonly plan: Plan
   readonly gatewayMain: string | undefined
+  readonly isQuick: boolean
   /** Only a whole run of the repository's own gateway is worth keeping. */
   readonly isForTheRecord: boolean
 }
@@ -51,7 +53,8 @@ async function main(settings: Arguments): Promise<void> {
   const readings = await measureAll(settings, programs, directory)
   const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
   const operations = await operationsOf(settings, programs, directory)
-  const tables = [report, operations].map((one) => one?.markdown ?? '')
+  const growth = await growthOf(settings, programs, directory)
+  const tables = [...[report, operations].map((one) => one?.markdown ?? ''), growth]
   const markdown = `${tables.join('\n')}\n${measureTranslation(settings.plan.rounds)}`
   console.log(markdown)
   const failures = report.failures + (operations?.failures ?? 0)
@@ -72,12 +75,26 @@ async function operationsOf(
   return await measureOperations({ root, main: gatewayMain, directory, programs, plan })
 }
 
+/** Ten thousand of anything take minutes to measure. */
+async function growthOf(
+  { gatewayMain, plan, isQuick }: Arguments,
+  programs: Programs,
+  directory: string,
+): Promise<string> {
+  if (gatewayMain === undefined || isQuick) return ''
+  const own = join(directory, 'growth')
+  mkdirSync(own)
+  const { rounds } = plan
+  return await measureGrowth({ root, main: gatewayMain, directory: own, programs, rounds })
+}
+
 function readArguments(): Arguments {
   const { values } = parseArgs({ options: OPTIONS })
   const isDefault = values.main === OPTIONS.main.default && !values['no-gateway']
   return {
     plan: values.quick ? QUICK_PLAN : WHOLE_PLAN,
     gatewayMain: values['no-gateway'] ? undefined : values.main,
+    isQuick: values.quick === true,
     isForTheRecord: isDefault && !values.quick,
   }
 }

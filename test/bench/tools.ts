@@ -9,6 +9,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   cc: 'gcc libc6-dev',
   taskset: 'util-linux',
   'redis-server': 'redis-server',
+  openssl: 'openssl',
   bash: 'bash',
 }
 

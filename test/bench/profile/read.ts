@@ -30,6 +30,8 @@ export interface Call {
 
 export interface Times {
   readonly byStage: ReadonlyMap<string, number>
+  /** Without what they called. */
+  readonly byFunction: ReadonlyMap<string, number>
   readonly root: Call
 }
 
@@ -45,6 +47,7 @@ export function readProfile(profile: Profile, { fromUs, toUs }: Period): Times {
   )
   const root: Call = { name: 'all', us: 0, stage: 'runtime', calls: new Map() }
   const byStage = new Map<string, number>(STAGES.map((stage) => [stage, 0]))
+  const byFunction = new Map<string, number>()
   for (const [index, sample] of samples.entries()) {
     const us = timeDeltas[index] ?? 0
     now += us
@@ -54,13 +57,14 @@ export function readProfile(profile: Profile, { fromUs, toUs }: Period): Times {
       const node = byId.get(id)
       if (node !== undefined) stack.unshift(node.callFrame)
     }
-    const top = stack.at(-1)?.functionName ?? ''
-    if (IDLE.has(top)) continue
+    const top = stack.at(-1)
+    if (top === undefined || IDLE.has(top.functionName)) continue
+    byFunction.set(nameOf(top), (byFunction.get(nameOf(top)) ?? 0) + us)
     const stage = stack.map(stageOf).findLast((one) => one !== undefined) ?? 'runtime'
     byStage.set(stage, (byStage.get(stage) ?? 0) + us)
     add(root, stack.slice(1), us)
   }
-  return { byStage, root }
+  return { byStage, byFunction, root }
 }
 
 function add(root: Call, stack: readonly Frame[], us: number): void {

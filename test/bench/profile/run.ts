@@ -1,48 +1,67 @@
-/** `make profile`: where the processor time of a governed request goes, as a table by stage and as a flame graph. */
+/**
+ * `make profile`: where the processor time of a governed request goes, as a table by stage and by function, and as a flame
+ * graph. `node test/bench/profile/run.ts 'governed, Redis'` takes another column of the benchmark.
+ */
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from '../../helpers/free-port.ts'
 import { readProcessorTime } from '../consumption.ts'
-import { governed, startGateway } from '../gateway.ts'
+import { startGateway, VARIANTS } from '../gateway.ts'
 import { failuresOf, runLoad } from '../load.ts'
+import { startRedis } from '../redis.ts'
 import { startUpstream } from '../rig.ts'
 import { compilePrograms } from '../tools.ts'
 import { drawFlames } from './flame.ts'
 import { readProfile, type Times } from './read.ts'
 
 const SECONDS = 5
+/** How many of the dearest are named. */
+const FUNCTIONS = 40
 const CONNECTIONS = 64
 /** Finer than a call takes, and coarse enough that sampling costs little. */
 const INTERVAL_US = 200
 const ROOT = resolve(import.meta.dirname, '../../..')
 const PICTURE = join(ROOT, '.cache/profile.svg')
 
+const [variant = 'governed'] = process.argv.slice(2)
+const settingsOf = VARIANTS[variant]
+if (settingsOf === undefined) {
+  console.error(`There is no column "${variant}"; there are: ${Object.keys(VARIANTS).join('; ')}.`)
+  process.exit(64)
+}
 const directory = mkdtempSync(join(tmpdir(), 'gw-profile-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-const { cpuUs, requests, times } = await measure()
+const { cpuUs, requests, times } = await measure(settingsOf)
 mkdirSync(join(ROOT, '.cache'), { recursive: true })
 const perRequest = (us: number) => (us / times.root.us) * cpuUs
 writeFileSync(PICTURE, drawFlames(times.root, perRequest))
 process.stdout.write(table(times))
 
-function table({ byStage }: Times): string {
+function table({ byStage, byFunction }: Times): string {
   const rows = [...byStage].map(([stage, us]) => `| ${stage} | ${perRequest(us).toFixed(1)} |`)
   return [
-    `${requests} governed requests over ${CONNECTIONS} connections; ${cpuUs.toFixed(1)} us of processor time each, sampling included.`,
+    `${requests} requests (${variant}) over ${CONNECTIONS} connections; ${cpuUs.toFixed(1)} us of processor time each, sampling included.`,
     'What the runtime does for a stage counts to the stage.',
     '',
     '| stage | us a request |',
     '|---|---|',
     ...rows,
     '',
+    '| function, by itself | us a request |',
+    '|---|---|',
+    ...[...byFunction]
+      .toSorted(([, one], [, other]) => other - one)
+      .slice(0, FUNCTIONS)
+      .map(([name, us]) => `| ${name} | ${perRequest(us).toFixed(2)} |`),
+    '',
     `Flame graph: ${PICTURE}`,
     '',
   ].join('\n')
 }
 
-async function measure() {
+async function measure(settings: NonNullable<typeof settingsOf>) {
   const programs = compilePrograms(join(import.meta.dirname, '..'))
   const [port, upstreamPort] = [await freePort(), await freePort()]
   const upstream = await startUpstream(
@@ -55,6 +74,7 @@ async function measure() {
     },
     upstreamPort,
   )
+  const redis = await startRedis(directory)
   const folder = join(directory, 'profiles')
   const gateway = await startGateway({
     name: 'profile',
@@ -72,7 +92,7 @@ async function measure() {
     port,
     metricsPort: await freePort(),
     adminPort: await freePort(),
-    settings: governed(),
+    settings: settings(redis),
   })
   try {
     const options = { program: programs.load, port, seconds: SECONDS, connections: CONNECTIONS }
@@ -92,7 +112,7 @@ async function measure() {
     const times = readProfile(profile, { fromUs, toUs })
     return { cpuUs, requests: load.requests, times }
   } finally {
-    await Promise.all([gateway.stop(), upstream.stop()])
+    await Promise.all([gateway.stop(), upstream.stop(), redis.stop()])
   }
 }
 
