@@ -50,6 +50,7 @@ function writeRules(): void {
   const parts = [
     part('watched'),
     part('http-routes'),
+    part('key-secrets'),
     part('own'),
     part('webhook-own'),
     part('webhook-cluster'),

@@ -17,6 +17,40 @@ const Revocation = z.strictObject({
   reason: record.reason.describe('Why.'),
 })
 
+const YEAR_SECONDS = 366 * 86_400
+
+/** A key that the operator makes, into a Secret beside the GatewayKey. */
+export const Generation = ruled(
+  z.strictObject({
+    revision: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .default(1)
+      .describe('Another number makes a new key.'),
+    rotateAfterSeconds: z
+      .int()
+      .min(60)
+      .max(10 * YEAR_SECONDS)
+      .optional()
+      .describe('Age at which a key is replaced; never if absent.'),
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(YEAR_SECONDS)
+      .default(86_400)
+      .describe('How long the former key works beside the new one.'),
+  }),
+  {
+    rule: '!has(self.rotateAfterSeconds) || !has(self.overlapSeconds) || self.overlapSeconds < self.rotateAfterSeconds',
+    message: 'overlapSeconds: must be below rotateAfterSeconds; two keys count at most',
+    holds: ({ rotateAfterSeconds, overlapSeconds }) =>
+      rotateAfterSeconds === undefined || overlapSeconds < rotateAfterSeconds,
+  },
+)
+
+export type Generation = z.output<typeof Generation>
+
 export const GatewayKeySpec = ruled(
   z.strictObject({
     gateway: z
@@ -29,7 +63,10 @@ export const GatewayKeySpec = ruled(
           'allows this one in spec.keys.from.',
       ),
     tenant: record.tenant,
-    hash: record.hash,
+    hash: record.hash.optional(),
+    generate: Generation.optional().describe(
+      'The operator makes the key, into the Secret gw-key-NAME (entry "key"), where it is installed with keys.generate.',
+    ),
     prefix: record.prefix,
     scopes: record.scopes
       .unwrap()
@@ -52,6 +89,16 @@ export const GatewayKeySpec = ruled(
     holds: ({ routes }) => routes.length === 1 || !routes.includes('*'),
   },
   {
+    rule: 'has(self.hash) != has(self.generate)',
+    message: 'hash: write it, or generate: {}, which has the operator make the key; not both',
+    holds: ({ hash, generate }) => (hash === undefined) !== (generate === undefined),
+  },
+  {
+    rule: '!has(self.generate) || !has(self.prefix)',
+    message: 'prefix: cannot take effect with generate; status.hashes has it',
+    holds: ({ generate, prefix }) => generate === undefined || prefix === undefined,
+  },
+  {
     rule: "!has(self.prefix) || !self.prefix.matches('^gw_.+_[0-9A-Za-z]{49}$')",
     message:
       'prefix: is a whole key, which must never be stored; keep its first characters, and replace the exposed key',
@@ -62,7 +109,7 @@ export const GatewayKeySpec = ruled(
 /** Rules on what an edit may change, which only the API server can check. */
 export const KEY_TRANSITIONS: readonly Rule[] = [
   {
-    rule: 'self.hash == oldSelf.hash',
+    rule: 'has(self.hash) == has(oldSelf.hash) && (!has(self.hash) || self.hash == oldSelf.hash)',
     message: 'hash: a key cannot become another one; create a new GatewayKey',
   },
   {
@@ -73,12 +120,30 @@ export const KEY_TRANSITIONS: readonly Rule[] = [
 
 export const KEY_STATES = ['ACTIVE', 'EXPIRED', 'REVOKED', 'ROTATED'] as const
 
+const GeneratedHash = z.object({
+  hash: record.hash,
+  prefix: z.string().max(128).describe('First characters of the key.'),
+  revision: z.int().min(1).describe('As it was in spec.generate.'),
+  madeAt: moment().describe('When the operator made the key.'),
+  state: z
+    .enum(['Pending', 'Current', 'Former'])
+    .describe('Pending until the Secret has the key; Former once a newer one is there.'),
+  notAfter: moment().optional().describe('When a former key ends.'),
+})
+
+export type GeneratedHash = z.output<typeof GeneratedHash>
+
 export const GatewayKeyStatus = z.object({
   observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
   state: z
     .enum(KEY_STATES)
     .optional()
     .describe('The state of the record itself; Ready says whether a client can call with the key.'),
+  hashes: z
+    .array(GeneratedHash)
+    .max(2)
+    .optional()
+    .describe('The keys that count, where the operator makes them.'),
   conditions: z
     .array(Condition)
     .max(8)

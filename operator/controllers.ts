@@ -37,6 +37,8 @@ export interface ControllerOptions {
   readonly rolloutsMax: number
   /** Whether this operator has the rights for routes of the Gateway API. */
   readonly mayRoute?: boolean
+  /** Whether it has the rights to write keys into Secrets. */
+  readonly mayMakeKeys?: boolean
   /** Absent: the cluster's. */
   readonly network?: PodNetwork
   readonly log: Log
@@ -87,6 +89,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     world,
     compilations,
     events,
+    mayMakeKeys: options.mayMakeKeys === true,
     wallClock: Date.now,
   })
   const addAll = () => {

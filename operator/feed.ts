@@ -1,5 +1,5 @@
 /** Fills the queues: which gateways, keys and policies a change concerns. */
-import { isSameSpec } from './compile/compilations.ts'
+import { isSameKey, isSameSpec } from './compile/compilations.ts'
 import { gatewayOf } from './compile/compile-keys.ts'
 import { gatewayOfPolicy } from './compile/tenant-policies.ts'
 import { type KubeObject, keyOf } from './kube/objects.ts'
@@ -15,7 +15,7 @@ export function feed(
     if (!isSameSpec(before, after)) addBoth(gateways, keyOf, [before, after])
   })
   stores.gatewayKeys.onChange((before, after) => {
-    if (isSameSpec(before, after)) return
+    if (isSameKey(before, after)) return
     addBoth(gateways, gatewayOf, [before, after])
     if (after !== undefined) keys.add(keyOf(after))
   })

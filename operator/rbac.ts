@@ -9,9 +9,15 @@ export interface Grant {
   /**
    * `watched`: in the namespaces of gateways; `http-routes`: there, if the operator writes routes. `own`: in the operator's
    * namespace alone. `webhook-own` and `webhook-cluster`: only where the admission webhook is on; of the latter's object
-   * there is one in no namespace.
+   * there is one in no namespace. `key-secrets`: in the namespaces of gateways, if the operator makes keys.
    */
-  readonly where: 'watched' | 'http-routes' | 'own' | 'webhook-own' | 'webhook-cluster'
+  readonly where:
+    | 'watched'
+    | 'http-routes'
+    | 'key-secrets'
+    | 'own'
+    | 'webhook-own'
+    | 'webhook-cluster'
   /** Only objects of these names. RBAC cannot bind `create` to a name. */
   readonly names?: readonly string[]
   /** No call of ours asks for it; an admission plugin does. */
@@ -57,6 +63,8 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.networkPolicies, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.autoscalers, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.httpRoutes, verbs: OPTIONAL_CHILD, where: 'http-routes' },
+  // Neither read nor patched, which would answer with the contents: the operator writes a key, and forgets it.
+  { resource: RESOURCES.secrets, verbs: ['create', 'update'], where: 'key-secrets' },
   // Patched is one annotation, which has the kubelet renew the mounts of the pod.
   { resource: RESOURCES.pods, verbs: ['list', 'watch', 'patch'], where: 'watched' },
   // The owners decide which pods with a gateway's label belong to it.

@@ -22,6 +22,7 @@ Usage: node operator/main.ts [options]
   --max-concurrent-rollouts N
                             gateways that roll at once after an upgrade of the operator (1)
   --http-routes             write routes of the Gateway API for gateways that ask for one
+  --generate-keys           make the keys of GatewayKeys with spec.generate, into Secrets
   --health-port PORT        /healthz, /readyz and /metrics          (8081; 0: any free one)
   --webhook-port PORT       serve an admission webhook over HTTPS   (absent: none; 0: any free one)
   --webhook-host A,B        names and addresses by which the API server reaches it
@@ -46,6 +47,7 @@ function readArguments(env: Environment) {
       image: { type: 'string' },
       'max-concurrent-rollouts': { type: 'string' },
       'http-routes': { type: 'boolean' },
+      'generate-keys': { type: 'boolean' },
       'health-port': { type: 'string' },
       'webhook-port': { type: 'string' },
       'webhook-host': { type: 'string' },
@@ -67,6 +69,7 @@ function readArguments(env: Environment) {
     ),
     healthPort: wholeNumber('--health-port', values['health-port'] ?? '8081', 0),
     mayRoute: values['http-routes'] === true,
+    mayMakeKeys: values['generate-keys'] === true,
     webhook: webhookOf(values),
     kubeconfig: values.kubeconfig,
     context: values.context,
@@ -140,6 +143,7 @@ export async function run(
     },
     rolloutsMax: wanted.rolloutsMax,
     mayRoute: wanted.mayRoute,
+    mayMakeKeys: wanted.mayMakeKeys,
     ...(network && { network }),
     log,
     telemetry,

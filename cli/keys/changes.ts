@@ -1,11 +1,21 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 
 import type { ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
-import { valueBelow } from '../../dataplane/json/values.ts'
-import { withCluster } from '../asking/cluster-access.ts'
+import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
+import { type ClusterAccess, withCluster } from '../asking/cluster-access.ts'
 import type { Place } from '../asking/place.ts'
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
-import { createKey, endKey, findKey, recordOf, revokeKey } from './cluster.ts'
+import {
+  createKey,
+  endKey,
+  findKey,
+  isGenerated,
+  recordOf,
+  regenerateKey,
+  revokeKey,
+  untilGenerated,
+} from './cluster.ts'
 import { keysSequenceOf, untilPodsKnow } from './enforcement.ts'
 import { openKeysFile } from './file.ts'
 import { environmentOf, idFor, isObjectName, type Made, make, nextId } from './making.ts'
@@ -73,11 +83,20 @@ export function storeInFile(record: ApiKeyRecord, file: string): string {
   return document.path
 }
 
+/** A key that the operator has made into a Secret, which the tool does not read. */
+export interface Regenerated {
+  readonly id: string
+  readonly secret: string
+  readonly prefix: string | undefined
+  /** When the former key ends. */
+  readonly formerUntil: string | undefined
+}
+
 export async function rotate(
   { id, newId, graceMs }: Rotation,
   file: string | undefined,
   place: Place,
-): Promise<Made> {
+): Promise<Made | Regenerated> {
   const until = graceMs === undefined ? undefined : momentFrom(graceMs)
   if (file !== undefined) {
     const document = openKeysFile(file)
@@ -98,6 +117,7 @@ export async function rotate(
   if (place.kind === 'stand-alone') throw new Error(WHERE)
   return await withCluster(place, async (access) => {
     const old = await findKey(access, id)
+    if (isGenerated(old)) return await regenerate(access, old, { id, newId, graceMs })
     const made = successorOf(known(recordOf(old), id), newId)
     // The new one first: there is no moment without a key that works.
     const { namespace = access.namespace } = old.metadata
@@ -106,6 +126,33 @@ export async function rotate(
     await endKey(access, id, until ? { expiresAt: until } : { rotatedTo: made.record.id })
     return made
   })
+}
+
+async function regenerate(
+  access: ClusterAccess,
+  old: KubeObject,
+  { id, newId, graceMs }: Rotation,
+): Promise<Regenerated> {
+  if (newId !== undefined)
+    throw new AnswerIsNo('The operator makes this key, and it keeps its name: leave out --new-id.')
+  known(recordOf(old), id)
+  const hashes = listBelow(old, 'status', 'hashes').map((one) => valueBelow(one, 'revision'))
+  const revisions = [valueBelow(old, 'spec', 'generate', 'revision'), ...hashes].map(Number)
+  const revision = Math.max(1, ...revisions.filter(Number.isInteger)) + 1
+  const overlapSeconds = graceMs === undefined ? undefined : Math.ceil(graceMs / 1000)
+  await regenerateKey(access, id, { revision, overlapSeconds })
+  const now = await untilGenerated(access, id, revision)
+  if (now === undefined) {
+    const why = listBelow(await findKey(access, id), 'status', 'conditions')
+      .filter((one) => valueBelow(one, 'status') === 'False')
+      .map((one) => ` ${valueBelow(one, 'message')}`)
+    throw new AnswerIsNo(`The operator has not made the key yet.${why[0] ?? ''}`)
+  }
+  const all = listBelow(now, 'status', 'hashes')
+  const former = all.find((one) => valueBelow(one, 'state') === 'Former')
+  const { prefix } = known(recordOf(now), id)
+  const formerUntil = textOf(valueBelow(former, 'notAfter'))
+  return { id, secret: `gw-key-${now.metadata.name}`, prefix, formerUntil }
 }
 
 const WHERE =

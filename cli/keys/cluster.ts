@@ -1,11 +1,16 @@
 /** Keys in a cluster: GatewayKeys, and those that stand in the GatewayConfig itself. */
 
-import { valueBelow } from '../../dataplane/json/values.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { gatewayOf, isPermitted } from '../../operator/compile/compile-keys.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../asking/cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
+
+const LOOK_MS = 200
+/** The operator makes a key within a second, unless it may not. */
+const GENERATED_MS = 15_000
 
 const MANAGER = 'gw'
 /** Separate managers: their fields stay when the author of the key applies it again. */
@@ -61,8 +66,10 @@ function namespacesOf(gateway: KubeObject): ReadonlySet<string | undefined> {
   return new Set([gateway.metadata.namespace ?? '', ...named])
 }
 
-export function recordOf({ metadata, spec }: KubeObject): unknown {
-  const { tenant, hash, prefix, scopes, routes, expiresAt, revoked, rotatedTo } = Object(spec)
+export function recordOf(key: KubeObject): unknown {
+  const { metadata, spec } = key
+  const { tenant, scopes, routes, expiresAt, revoked, rotatedTo } = Object(spec)
+  const { hash, prefix } = isGenerated(key) ? currentOf(key) : Object(spec)
   const isRevoked = revoked !== undefined && revoked !== null
   return {
     id: metadata.name,
@@ -76,6 +83,18 @@ export function recordOf({ metadata, spec }: KubeObject): unknown {
     reason: isRevoked ? revoked.reason : undefined,
     rotated_to: rotatedTo,
   }
+}
+
+/** Whether the operator makes the key. */
+export function isGenerated(key: KubeObject): boolean {
+  return valueBelow(key, 'spec', 'generate') !== undefined
+}
+
+/** The key that counts; until it is made, a hash that no key has. */
+function currentOf(key: KubeObject): { readonly hash?: unknown; readonly prefix?: unknown } {
+  const hashes = listBelow(key, 'status', 'hashes')
+  const current = hashes.find((one) => valueBelow(one, 'state') === 'Current')
+  return Object(current ?? { hash: `sha256:${'0'.repeat(64)}` })
 }
 
 export interface NewKey {
@@ -179,6 +198,37 @@ export async function endKey(
   end: { readonly rotatedTo: string } | { readonly expiresAt: string },
 ): Promise<void> {
   await setInSpec(access, id, ROTATOR, end)
+}
+
+export interface Regeneration {
+  readonly revision: number
+  /** As the GatewayKey says it, if absent. */
+  readonly overlapSeconds?: number | undefined
+}
+
+/** Has the operator make another key into the Secret. */
+export async function regenerateKey(
+  access: ClusterAccess,
+  id: string,
+  { revision, overlapSeconds }: Regeneration,
+): Promise<void> {
+  const generate = { revision, ...(overlapSeconds !== undefined && { overlapSeconds }) }
+  await setInSpec(access, id, ROTATOR, { generate })
+}
+
+/** The GatewayKey once the Secret holds the key of this revision; undefined if that takes too long. */
+export async function untilGenerated(
+  access: ClusterAccess,
+  id: string,
+  revision: number,
+): Promise<KubeObject | undefined> {
+  const end = performance.now() + GENERATED_MS
+  while (performance.now() < end) {
+    const key = await findKey(access, id)
+    if (valueBelow(currentOf(key), 'revision') === revision) return key
+    await delay(LOOK_MS)
+  }
+  return undefined
 }
 
 async function setInSpec(access: ClusterAccess, id: string, manager: string, spec: object) {

@@ -1,7 +1,7 @@
 /** Makes a key and its record; the key goes to the caller and nowhere else. */
 import { hash, randomBytes } from 'node:crypto'
 import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/schema/keys.ts'
-import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from './key.ts'
+import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../../operator/keys/key-text.ts'
 
 export interface KeyWish {
   readonly id: string

@@ -1,6 +1,8 @@
 /** The last compilation of each gateway, made anew only when what goes into it has changed. */
+import { isDeepStrictEqual } from 'node:util'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 import type { World } from '../world.ts'
 import { type Compiled, combine, type Judged, judgeGateway, tenantsOf } from './compile.ts'
@@ -73,7 +75,7 @@ export class Compilations {
       }
     })
     world.stores.gatewayKeys.onChange((before, after) => {
-      if (isSameSpec(before, after)) return
+      if (isSameKey(before, after)) return
       for (const key of [before, after]) {
         if (key !== undefined) this.#bump(gatewayOf(key))
       }
@@ -170,6 +172,13 @@ export class Compilations {
   #bump(gateway: string): void {
     this.#keysVersions.set(gateway, (this.#keysVersions.get(gateway) ?? 0) + 1)
   }
+}
+
+/** Hashes of keys that the operator makes stand in the status. */
+export function isSameKey(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+  if (before === undefined || after === undefined || !isSameSpec(before, after)) return false
+  const [one, other] = [before, after].map((key) => valueBelow(key, 'status', 'hashes'))
+  return one === other || isDeepStrictEqual(one, other)
 }
 
 /** A change of the status alone; statuses do not move the generation. */

@@ -9,6 +9,7 @@ import {
 import { ApiKey, type ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { hashesOf } from '../keys/generated.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 export type KeyState = 'ACTIVE' | 'EXPIRED' | 'REVOKED' | 'ROTATED'
@@ -23,6 +24,10 @@ export interface KeyVerdict {
   readonly missing?: readonly string[]
   /** None of its routes is there, so that it can call nothing. */
   readonly hasNoRoute?: boolean
+  /** The operator has yet to make the key. */
+  readonly isUnmade?: boolean
+  /** Why it does not make it. */
+  readonly pending?: string
 }
 
 export interface KeySources {
@@ -45,19 +50,20 @@ export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): Compi
   }
   const verdicts = new Map<string, KeyVerdict>()
   for (const key of [...keys].sort(byAge)) {
-    const { record, faults } = readKey(key)
+    const { record, live = [], faults } = readKey(key)
     const state = record === undefined ? 'ACTIVE' : stateOf(record, now)
     if (record === undefined || !isPermitted(gateway, key, record.tenant)) {
       verdicts.set(keyOf(key), refusal(key, gateway, faults))
-    } else if (byHash.has(record.hash)) {
+    } else if (live.some(({ hash }) => byHash.has(hash))) {
       verdicts.set(keyOf(key), { ...DUPLICATE, state })
     } else {
-      byHash.set(record.hash, record)
+      for (const one of live) byHash.set(one.hash, one)
       const missing = missingOf(record, routes)
       const message = acceptedMessage(state, missing)
       const hasNoRoute = missing.length === Math.min(record.routes.length, MISSING_MAX)
       const lacks = missing.length === 0 ? {} : { missing, hasNoRoute }
-      verdicts.set(keyOf(key), { ...ACCEPTED, message, state, ...lacks })
+      const unmade = live.length === 0 ? { isUnmade: true } : {}
+      verdicts.set(keyOf(key), { ...ACCEPTED, message, state, ...lacks, ...unmade })
     }
   }
   return { records: [...byHash.values()], verdicts }
@@ -151,6 +157,8 @@ export function faultsOfKey(key: KubeObject): readonly Finding[] {
 
 interface ReadKey {
   readonly record?: KeyRecord
+  /** One for each key that counts: a key that the operator makes has two while it is exchanged, or none yet. */
+  readonly live?: readonly KeyRecord[]
   readonly faults?: readonly Finding[]
 }
 
@@ -169,12 +177,13 @@ function readKey(key: KubeObject): ReadKey {
 
 function parseKey(key: KubeObject, id: string): ReadKey {
   const spec = isRecord(key.spec) ? key.spec : {}
+  const isGenerated = spec.generate !== undefined
   const revoked = isRecord(spec.revoked) ? spec.revoked : undefined
   const parsed = ApiKey.safeParse(
     withoutAbsent({
       id,
       tenant: spec.tenant,
-      hash: spec.hash,
+      hash: isGenerated ? UNMADE : spec.hash,
       prefix: spec.prefix,
       scopes: spec.scopes,
       routes: spec.routes,
@@ -185,11 +194,25 @@ function parseKey(key: KubeObject, id: string): ReadKey {
       rotated_to: spec.rotatedTo,
     }),
   )
-  if (parsed.success) return { record: recordOf(parsed.data) }
+  if (parsed.success) {
+    const record = recordOf(parsed.data)
+    return { record, live: isGenerated ? madeRecords(record, key) : [record] }
+  }
   const faults = parsed.error.issues.map(({ path, message }) =>
     refuse(fieldOf(path), message, 'Correct the field, or remove it.'),
   )
   return { faults }
+}
+
+/** Stands where there is no hash yet, and is in no document. */
+const UNMADE = `sha256:${'0'.repeat(64)}`
+
+function madeRecords(record: KeyRecord, key: KubeObject): KeyRecord[] {
+  return hashesOf(key).map(({ hash, prefix, notAfter }) => {
+    const ends = [record.expires_at, notAfter].flatMap((end) => end ?? [])
+    const [first] = ends.toSorted((one, other) => Date.parse(one) - Date.parse(other))
+    return { ...record, hash, prefix, ...(first !== undefined && { expires_at: first }) }
+  })
 }
 
 /** Members whose name in the resource differs from the record's. */

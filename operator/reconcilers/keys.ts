@@ -1,6 +1,6 @@
 /** Says on each GatewayKey whether it counts, and whether it still works. */
 
-import { GatewayKeyStatus } from '../../crds/gateway-key.ts'
+import { GatewayKeyStatus, type GeneratedHash, type Generation } from '../../crds/gateway-key.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { Compilations } from '../compile/compilations.ts'
@@ -11,11 +11,14 @@ import {
   keyStateOf,
   NOT_PERMITTED,
 } from '../compile/compile-keys.ts'
+import { generationOf, hashesOf, isDue, remaining, waitOf } from '../keys/generated.ts'
+import { exchange } from '../keys/key-secrets.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
 import type { Events } from '../kube/events.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { ReconcileResult } from '../kube/queue.ts'
+import { messageOf } from '../log.ts'
 import { keyConditions } from '../status/key-conditions.ts'
 import { STATUS_MANAGER } from '../workload/names.ts'
 import type { World } from '../world.ts'
@@ -27,7 +30,15 @@ export interface KeysOptions {
   readonly compilations: Compilations
   readonly events: Pick<Events, 'tellOfChanges'>
   readonly wallClock: () => number
+  /** Whether the operator makes keys where a GatewayKey asks for one. */
+  readonly mayMakeKeys: boolean
 }
+
+/** The watch brings a newer version soon. */
+const STALE_MS = 200
+
+const OFF =
+  'This operator makes no keys. Install its chart with keys.generate: true, or make the key with `gw keys create --apply`.'
 
 /** Longer timers overflow; the key is reconciled again then. */
 const WAIT_MS_MAX = 24 * 3600_000
@@ -40,20 +51,65 @@ export class KeysReconciler {
   }
 
   async reconcile(name: string): Promise<ReconcileResult> {
-    const { api, world, wallClock } = this.#options
+    const { world, wallClock } = this.#options
     const key = world.stores.gatewayKeys.get(name)
     if (key === undefined || key.metadata.deletionTimestamp !== undefined) return undefined
     const verdict = this.#verdict(key)
     // The gateway is compiled soon, and tells us then.
     if (verdict === undefined) return undefined
     const before = statusOf(key)
-    const status = nextStatus(key, verdict, before, isoSeconds(wallClock()))
-    if (hashOf(status) !== hashOf(before)) {
-      await this.#write(api, key, status)
-      const object = { ...key, kind: RESOURCES.gatewayKeys.kind }
-      this.#options.events.tellOfChanges(object, before.conditions, status.conditions)
-    }
+    const wanted = generationOf(key)
+    if (wanted !== undefined) return await this.#keepGenerated(key, verdict, wanted)
+    await this.#tell(key, nextStatus(key, verdict, before, isoSeconds(wallClock())))
     return this.#untilExpiry(key)
+  }
+
+  /** Written over the version that was judged: of an older one it is not known which hashes count. */
+  async #keepGenerated(
+    key: KubeObject,
+    verdict: KeyVerdict,
+    wanted: Generation,
+  ): Promise<ReconcileResult> {
+    const { api, wallClock, mayMakeKeys } = this.#options
+    const now = wallClock()
+    let version = key.metadata.resourceVersion
+    let known = remaining(hashesOf(key), now)
+    const write = async (hashes: readonly GeneratedHash[], pending?: string) => {
+      const isUnmade = hashes.every(({ state }) => state === 'Pending')
+      const judged = { ...verdict, isUnmade, ...(pending !== undefined && { pending }) }
+      const next = nextStatus(key, judged, statusOf(key), isoSeconds(now))
+      const status = hashes.length === 0 ? next : { ...next, hashes: [...hashes] }
+      version = await this.#tell(key, status, version)
+      known = hashes
+    }
+    try {
+      const isMade = verdict.accepted && verdict.state === 'ACTIVE'
+      if (!isMade || !isDue(wanted, known, now)) await write(known)
+      else if (!mayMakeKeys) await write(known, OFF)
+      else await write(await exchange(api, { key, wanted, hashes: known, now }, write))
+    } catch (error) {
+      // Another version is on its way here.
+      if (isStatus(error, 409)) return { againMs: STALE_MS }
+      await write(remaining(known, now), `The key could not be made: ${messageOf(error)}`)
+      throw error
+    }
+    const waits = [waitOf(wanted, known, now), this.#untilExpiry(key)?.againMs]
+    const next = Math.min(...waits.flatMap((waitMs) => waitMs ?? []), WAIT_MS_MAX)
+    return { againMs: next + 50 }
+  }
+
+  /** Returns the version that is stored now. */
+  async #tell(
+    key: KubeObject,
+    status: GatewayKeyStatus,
+    version?: string,
+  ): Promise<string | undefined> {
+    const before = statusOf(key)
+    if (hashOf(status) === hashOf(before)) return version
+    const stored = await this.#write(this.#options.api, key, status, version)
+    const object = { ...key, kind: RESOURCES.gatewayKeys.kind }
+    this.#options.events.tellOfChanges(object, before.conditions, status.conditions)
+    return stored
   }
 
   /** Whether the status of the key says something else than the verdict. */
@@ -80,17 +136,23 @@ export class KeysReconciler {
     )
   }
 
-  async #write(api: ApiClient, key: KubeObject, status: GatewayKeyStatus): Promise<void> {
+  async #write(
+    api: ApiClient,
+    key: KubeObject,
+    status: GatewayKeyStatus,
+    version: string | undefined,
+  ): Promise<string | undefined> {
     const { name, namespace, uid } = key.metadata
-    const body = {
-      metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) },
-      status,
-    }
+    const judged = version === undefined ? {} : { resourceVersion: version }
+    const metadata = { name, ...(namespace && { namespace }), ...(uid && { uid }), ...judged }
     try {
       const options = { manager: STATUS_MANAGER, subresource: 'status' }
-      await api.apply(RESOURCES.gatewayKeys, body, options)
+      const stored = await api.apply(RESOURCES.gatewayKeys, { metadata, status }, options)
+      return stored.metadata.resourceVersion
     } catch (error) {
-      if (!isStatus(error, 404) && !isStatus(error, 409)) throw error
+      const isStale = version !== undefined && isStatus(error, 409)
+      if (isStale || (!isStatus(error, 404) && !isStatus(error, 409))) throw error
+      return undefined
     }
   }
 

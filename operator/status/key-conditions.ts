@@ -9,6 +9,8 @@ const ENDED: Readonly<Record<Exclude<KeyState, 'ACTIVE'>, string>> = {
   ROTATED: 'Rotated',
 }
 
+const MAKING = 'The operator makes the key, and writes it into its Secret.'
+
 export interface KeyFacts {
   readonly verdict: KeyVerdict
   readonly generation: number
@@ -34,5 +36,6 @@ function judgeReady(verdict: KeyVerdict): ConditionState {
   const { accepted, reason, message, state, hasNoRoute } = verdict
   if (!accepted) return no(reason, message)
   if (state !== 'ACTIVE') return no(ENDED[state], message)
+  if (verdict.isUnmade) return no('KeyPending', verdict.pending ?? MAKING)
   return hasNoRoute ? no('RouteNotFound', message) : yes('Ready', message)
 }

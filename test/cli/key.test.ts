@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../../cli/keys/key.ts'
+import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../../operator/keys/key-text.ts'
 
 const parts = { environment: 'live', id: 'team-a' }
 const HEAD = 'gw_live_team-a_'

@@ -9,7 +9,7 @@ import { aGateway } from './operator-rig.ts'
 
 const NAMESPACE = 'gw-system'
 const OPERATOR = `system:serviceaccount:${NAMESPACE}:gw`
-const POLICIES = ['secrets', 'operator', 'operator-pods', 'workloads'].map(
+const POLICIES = ['secrets', 'operator', 'operator-secrets', 'operator-pods', 'workloads'].map(
   (name) => `gw-system-gw-${name}`,
 )
 
@@ -25,6 +25,7 @@ before(async () => {
   const values = [
     'policy.allowedImages={registry.example/gw:*,localhost/gw:1}',
     'policy.allowedPodAnnotations={example.org/*}',
+    'keys.generate=true',
   ].flatMap((one) => ['--set', one])
   const { status, stderr } = await runHelm(
     'helm',
@@ -203,6 +204,44 @@ test('the operator takes over and changes nothing that others made', async () =>
   await store(budget)
   const remove = ['delete', 'pdb', 'theirs', '-n', 'ai', `--as=${OPERATOR}`]
   assert.match(await refusalOf(cluster.kubectl(remove)), /belong to a GatewayConfig/)
+})
+
+test('of Secrets the operator writes those of the keys that it makes', async () => {
+  const metadata = (name: string, key: string, owner = uid) => ({
+    ...owned(name),
+    ownerReferences: [
+      {
+        apiVersion: 'inference.gw/v1',
+        kind: 'GatewayKey',
+        name: key,
+        uid: owner,
+        controller: true,
+      },
+    ],
+  })
+  const secret = (meta: object) => ({ apiVersion: 'v1', kind: 'Secret', metadata: meta })
+  const create = async (meta: object) => {
+    const args = ['create', '--dry-run=server', '-f', '-', `--as=${OPERATOR}`]
+    return await cluster.kubectl(args, { stdin: JSON.stringify(secret(meta)) })
+  }
+  await until('the policy is in force', async () =>
+    /gw-key-NAME/.test(await create({ name: 'x', namespace: 'ai' }).then(() => '', String)),
+  )
+  await create(metadata('gw-key-a', 'a'))
+  const refused = {
+    'of another name': metadata('a', 'a'),
+    'of another key': metadata('gw-key-a', 'b'),
+    'without an owner': { name: 'gw-key-a', namespace: 'ai' },
+  }
+  for (const [what, meta] of Object.entries(refused))
+    assert.match(await refusalOf(create(meta)), /only the Secrets gw-key-NAME/, what)
+  await store(secret({ name: 'gw-key-theirs', namespace: 'ai' }))
+  const replace = cluster.kubectl(['replace', '-f', '-', `--as=${OPERATOR}`], {
+    stdin: JSON.stringify(secret(metadata('gw-key-theirs', 'theirs'))),
+  })
+  assert.match(await refusalOf(replace), /belongs to another owner/)
+  const remove = ['delete', 'secret', 'gw-key-theirs', '-n', 'ai', `--as=${OPERATOR}`]
+  assert.match(await refusalOf(cluster.kubectl(remove)), /forbidden/i)
 })
 
 test('the pods that the operator asks for have no token, nothing of the node, and no privileges', async () => {

@@ -33,7 +33,9 @@ before(async () => {
   await cluster.installGatewayApi()
   await cluster.kubectl(['create', 'namespace', 'ai'])
   const account = { namespace: NAMESPACE, name: 'gw-operator' }
-  const wide = [...rulesOf('watched'), ...rulesOf('http-routes'), ...rulesOf('webhook-cluster')]
+  const wide = (['watched', 'http-routes', 'key-secrets', 'webhook-cluster'] as const).flatMap(
+    rulesOf,
+  )
   await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
   const own = [...rulesOf('own'), ...rulesOf('webhook-own')]
   const kubeconfig = await cluster.serviceAccount({ ...account, rules: own })
@@ -50,6 +52,7 @@ before(async () => {
     release: { image: 'gw:test', version: 'test', operatorNamespace: NAMESPACE },
     rolloutsMax: 1,
     mayRoute: true,
+    mayMakeKeys: true,
     network: LOCAL_PODS,
     log,
     telemetry,
@@ -121,9 +124,15 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   const front = { service: { type: 'NodePort' }, route: { parentRefs: [{ name: 'public' }] } }
   const gateway = aGateway({ spec: { autoscaling, ...front } })
   await apply(gateway, aGatewayKey('one', { hash: record.hash }), A_POLICY)
+  const generate = (revision: number) => aGatewayKey('made', { generate: { revision } })
+  await apply(generate(1))
   await untilCondition(cluster, 'production', ['Programmed', 'True'])
-  const made = ['wait', '--for=create', 'httproute/production', '-n', 'ai', '--timeout=120s']
-  await cluster.kubectl(made)
+  const routed = ['wait', '--for=create', 'httproute/production', '-n', 'ai', '--timeout=120s']
+  await cluster.kubectl(routed)
+  await cluster.kubectl(['wait', '--for=condition=Ready', 'gwk/made', '-n', 'ai', '--timeout=120s'])
+  await apply(generate(2))
+  const exchanged = ['--for=jsonpath={.status.hashes[0].revision}=2', '--timeout=120s']
+  await cluster.kubectl(['wait', 'gwk/made', '-n', 'ai', ...exchanged])
   await cluster.kubectl(['wait', '--for=create', 'cm/production-lkg', '-n', 'ai', '--timeout=120s'])
   const bare = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
   await apply(aGateway({ gw: { aliases: { x: 'chat' } }, spec: { replicas: 1, ...bare } }))
@@ -148,10 +157,23 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   )
 })
 
-test('nothing is granted by a wildcard, and no Secret outside its own namespace', () => {
+test('the operator may make the Secrets of keys, and read none', async () => {
+  const account = `--as=system:serviceaccount:${NAMESPACE}:gw-operator`
+  const may = async (verb: string) => {
+    const asked = cluster.kubectl(['auth', 'can-i', verb, 'secrets', '-n', 'ai', account])
+    // It ends with 1 where the answer is no.
+    return (await asked.catch(String)).includes('yes')
+  }
+  assert.ok((await may('create')) && (await may('update')))
+  for (const verb of ['get', 'list', 'watch', 'patch', 'delete'])
+    assert.ok(!(await may(verb)), verb)
+})
+
+test('nothing is granted by a wildcard, and no right to read a Secret outside its own namespace', () => {
   for (const where of [
     'watched',
     'http-routes',
+    'key-secrets',
     'own',
     'webhook-own',
     'webhook-cluster',
@@ -159,7 +181,8 @@ test('nothing is granted by a wildcard, and no Secret outside its own namespace'
     for (const rule of policyRules(where)) {
       const words = [...rule.apiGroups, ...rule.resources, ...rule.verbs]
       assert.ok(!words.some((word) => word.includes('*')), JSON.stringify(rule))
-      assert.ok(where.endsWith('own') || !rule.resources.includes('secrets'))
+      const reads = rule.verbs.some((verb) => verb !== 'create' && verb !== 'update')
+      assert.ok(where.endsWith('own') || !rule.resources.includes('secrets') || !reads)
     }
   }
 })

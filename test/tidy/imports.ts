@@ -99,6 +99,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/kube/cluster.ts',
       'operator/compile/compile.ts',
       'operator/compile/compile-keys.ts',
+      'operator/keys/key-text.ts',
       'operator/kube/objects.ts',
       'operator/workload/names.ts',
       'operator/workload/rolls.ts',

@@ -140,6 +140,16 @@
     - delete
 {{- end }}
 
+{{- define "gw.rules.key-secrets" }}
+- apiGroups:
+    - ""
+  resources:
+    - secrets
+  verbs:
+    - create
+    - update
+{{- end }}
+
 {{- define "gw.rules.own" }}
 - apiGroups:
     - coordination.k8s.io

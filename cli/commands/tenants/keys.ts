@@ -1,5 +1,6 @@
 /** `gw keys`: makes the keys with which clients call, and says and changes what they may. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { isKeyPart } from '../../../operator/keys/key-text.ts'
 import {
   addPlace,
   type Place,
@@ -7,7 +8,6 @@ import {
   placeOf,
   writtenPlace,
 } from '../../asking/place.ts'
-import { isKeyPart } from '../../keys/key.ts'
 import type { Made } from '../../keys/making.ts'
 import { commaList, durationMs, futureMoment } from '../../option-values.ts'
 import {
@@ -124,7 +124,7 @@ const rotate = addPlace(
   .option('--new-id <id>', 'name of the new key', part)
   .option(
     '--grace <time>',
-    'how long the old key still works, such as 24h; ends now if absent',
+    'how long the old key still works, such as 24h; ends now if absent, and as it says if the operator makes the key',
     durationMs,
   )
   .option('-f, --file <path>', 'keys file or configuration file in which it stands')
@@ -256,6 +256,11 @@ async function rotateKey(options: RotateOptions, command: Command): Promise<void
   const { rotate: replace } = await import('../../keys/changes.ts')
   const place = writtenPlace(options, command) ?? NOWHERE
   const made = await replace({ id, newId, graceMs: grace }, file, place)
+  if ('secret' in made) {
+    if (options.output !== 'table') return await printValue(made, options.output)
+    const former = made.formerUntil === undefined ? 'has ended' : `works until ${made.formerUntil}`
+    return printLine(`The Secret ${made.secret} has the new key; the former one ${former}.`)
+  }
   await printMade(made, options, file ?? 'the cluster')
 }
 

@@ -1,0 +1,83 @@
+/** Keys that the operator makes: when one is due, and which hashes count before, during and after an exchange. Pure. */
+import { GatewayKeyStatus, type GeneratedHash, Generation } from '../../crds/gateway-key.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
+
+/** Set apart by name, so that the rights of the operator can be bound to these Secrets. */
+const SECRET_PREFIX = 'gw-key-'
+
+export function secretNameOf({ metadata }: KubeObject): string {
+  return `${SECRET_PREFIX}${metadata.name}`
+}
+
+/** Undefined where the author brings the hash. */
+export function generationOf(key: KubeObject): Generation | undefined {
+  const parsed = Generation.safeParse(valueBelow(key, 'spec', 'generate'))
+  return parsed.success ? parsed.data : undefined
+}
+
+export function hashesOf(key: KubeObject): readonly GeneratedHash[] {
+  const parsed = GatewayKeyStatus.shape.hashes.safeParse(valueBelow(key, 'status', 'hashes'))
+  return parsed.success ? (parsed.data ?? []) : []
+}
+
+/** Milliseconds since the epoch. */
+function rotatesAt({ rotateAfterSeconds }: Generation, current: GeneratedHash): number {
+  if (rotateAfterSeconds === undefined) return Number.POSITIVE_INFINITY
+  return Date.parse(current.madeAt) + rotateAfterSeconds * 1000
+}
+
+const currentOf = (hashes: readonly GeneratedHash[]) =>
+  hashes.find(({ state }) => state === 'Current')
+
+export function isDue(wanted: Generation, hashes: readonly GeneratedHash[], now: number): boolean {
+  const current = currentOf(hashes)
+  if (current === undefined || current.revision !== wanted.revision) return true
+  return rotatesAt(wanted, current) <= now
+}
+
+/** Before the Secret is written: pods learn the new hash, so that no client has a key that they do not know. */
+export function announced(
+  hashes: readonly GeneratedHash[],
+  made: Pick<GeneratedHash, 'hash' | 'prefix' | 'revision' | 'madeAt'>,
+): GeneratedHash[] {
+  const current = currentOf(hashes)
+  // Two hashes count at most: a key that is exchanged twice ends its oldest one at once.
+  return [{ ...made, state: 'Pending' }, ...(current === undefined ? [] : [current])]
+}
+
+/** After the Secret was written: the former key goes on for the overlap. */
+export function exchanged(
+  hashes: readonly GeneratedHash[],
+  { overlapSeconds }: Generation,
+  now: number,
+): GeneratedHash[] {
+  const notAfter = `${new Date(now + overlapSeconds * 1000).toISOString().slice(0, 19)}Z`
+  return hashes.flatMap((one): GeneratedHash[] => {
+    if (one.state === 'Pending') return [{ ...one, state: 'Current' }]
+    return overlapSeconds === 0 ? [] : [{ ...one, state: 'Former', notAfter }]
+  })
+}
+
+/** Without a key that never reached its Secret, and without former ones whose time is over. */
+export function remaining(hashes: readonly GeneratedHash[], now: number): readonly GeneratedHash[] {
+  const left = hashes.filter(
+    ({ state, notAfter }) =>
+      state === 'Current' || (state === 'Former' && Date.parse(notAfter ?? '') > now),
+  )
+  return left.length === hashes.length ? hashes : left
+}
+
+/** Milliseconds until something is to be done without a change; undefined: never. */
+export function waitOf(
+  wanted: Generation,
+  hashes: readonly GeneratedHash[],
+  now: number,
+): number | undefined {
+  const moments = hashes.map((one) =>
+    one.state === 'Former' ? Date.parse(one.notAfter ?? '') : rotatesAt(wanted, one),
+  )
+  // One that is over and was not acted on waits for a change.
+  const next = Math.min(...moments.filter((moment) => moment > now))
+  return Number.isFinite(next) ? next - now : undefined
+}
