@@ -11,6 +11,7 @@ export function makeProgram(name: string): Command {
       'An inference gateway: run it, put configurations into force, make keys, ask how it stands.',
     )
     .version(VERSION, '-V, --version', 'print the version')
+    .option('--no-color', 'print without colours, as with NO_COLOR; FORCE_COLOR is for pipes')
     .helpCommand('help [command]', 'print the help of a command')
   for (const command of COMMANDS) program.addCommand(command)
   return endUsageWith64(program)

@@ -5,11 +5,12 @@ import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, withCluster } from '../asking/cluster-access.ts'
 import type { InCluster } from '../asking/place.ts'
 import { printDifferences } from '../printing/differences-text.ts'
-import { EXIT, type Format, printLine, printRemark, printValue } from '../printing/output.ts'
+import { type Format, isForPeople, printData } from '../printing/formats.ts'
+import { EXIT, printLine, printRemark } from '../printing/output.ts'
 import { printProblems } from '../printing/problems-text.ts'
 import { type Change, changeOf, MANAGER } from './change.ts'
 import { judge, type Written } from './document.ts'
-import { untilProgrammed } from './progress.ts'
+import { untilProgrammed, type Waited } from './progress.ts'
 
 export interface Applying {
   readonly onlyLimits: boolean
@@ -76,27 +77,29 @@ async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying:
   const applied = await send(change, access, { force, onlyLimits })
   const { name, generation = 0 } = applied.metadata
   const verb = verbOf(change)
-  if (output === 'table') {
-    printLine(`gatewayconfig.inference.gw/${name} ${verb}`)
+  const names = [`gatewayconfig.inference.gw/${name}`]
+  // People read it before the pods have it.
+  if (isForPeople(output)) {
+    printLine(`${names[0]} ${verb}`)
     if (change.live !== undefined) printDifferences(change.differences)
   }
   const facts = { name, namespace: applied.metadata.namespace, generation, result: verb }
   const more = { rolls: change.rolls, differences: change.differences }
-  if (!wait) return output === 'table' ? undefined : printValue({ ...facts, ...more }, output)
+  if (!wait) return await printData(output, { value: { ...facts, ...more }, names, print() {} })
   const waited = await untilProgrammed(applied, access, { generation, timeoutMs })
   const isProgrammed = waited.kind === 'programmed'
   if (!isProgrammed) process.exitCode = EXIT.no
-  if (output !== 'table') {
-    const why = isProgrammed ? {} : { why: waited.why }
-    const { pods, activeHash } = waited.status
-    return printValue(
-      { ...facts, programmed: isProgrammed, ...why, ...more, activeHash, pods },
-      output,
-    )
-  }
-  if (isProgrammed) {
+  const why = isProgrammed ? {} : { why: waited.why }
+  const { pods, activeHash } = waited.status
+  const value = { ...facts, programmed: isProgrammed, ...why, ...more, activeHash, pods }
+  await printData(output, { value, names, print: () => printWaited(waited, timeoutMs) })
+}
+
+function printWaited(waited: Waited, timeoutMs: number): void {
+  if (waited.kind === 'programmed') {
     printLine(programmedText(waited.status))
-    return warnOf(waited.status)
+    warnOf(waited.status)
+    return
   }
   const late = waited.kind === 'late' ? `not programmed within ${timeoutMs / 1000} s: ` : ''
   printRemark(`${late}${waited.why}`)

@@ -4,7 +4,8 @@ import { readVerdict, type Taken } from '../asking/admin-words.ts'
 import { askAdmin } from '../asking/connection.ts'
 import type { StandAlone } from '../asking/place.ts'
 import { printDifferences } from '../printing/differences-text.ts'
-import { EXIT, type Format, printLine, printRemark, printValue } from '../printing/output.ts'
+import { type Format, printData } from '../printing/formats.ts'
+import { EXIT, printLine, printRemark } from '../printing/output.ts'
 import type { Written } from './document.ts'
 
 export interface Reloading {
@@ -29,17 +30,19 @@ export async function applyToGateway(
   const taken = readVerdict(status, body, written.name)
   const lasts = lastsOf(taken.file, path)
   if (taken.refusal !== undefined) process.exitCode = EXIT.no
-  if (output !== 'table') {
-    const { refusal, differences, problems, file } = taken
-    const result = refusal === undefined ? 'applied' : 'refused'
-    return await printValue({ result, refusal, differences, problems, lasts, file }, output)
+  const { refusal, differences, problems, file } = taken
+  const result = refusal === undefined ? 'applied' : 'refused'
+  const value = { result, refusal, differences, problems, lasts, file }
+  const print = () => {
+    for (const problem of problems) printRemark(problem)
+    if (refusal !== undefined) return refuse(taken)
+    if (differences.length === 0) return printLine(`${written.name}: nothing differs`)
+    printDifferences(differences)
+    printLine(`${written.name}: applied to ${admin}`)
+    if (lasts !== undefined) printRemark(whatAnEditDoes(lasts, file ?? written.name))
   }
-  for (const problem of taken.problems) printRemark(problem)
-  if (taken.refusal !== undefined) return refuse(taken)
-  if (taken.differences.length === 0) return printLine(`${written.name}: nothing differs`)
-  printDifferences(taken.differences)
-  printLine(`${written.name}: applied to ${admin}`)
-  if (lasts !== undefined) printRemark(whatAnEditDoes(lasts, taken.file ?? written.name))
+  const names = refusal === undefined ? [written.name] : []
+  await printData(output, { value, names, print })
 }
 
 /** A gateway takes the file of its start whenever that is saved, even if another document was applied in between. */

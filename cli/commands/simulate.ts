@@ -1,15 +1,8 @@
 /** `gw simulate`: an upstream without a model, for trying configurations. */
 import { Command } from 'commander'
 import { numberBetween, wholeNumber } from '../option-values.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printRemark,
-  printValue,
-} from '../printing/output.ts'
+import { type Format, formatOption, printData } from '../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine, printRemark } from '../printing/output.ts'
 import type { SimulatorOptions } from '../simulator/simulator.ts'
 
 type SimulateOptions = SimulatorOptions & { readonly output: Format }
@@ -54,9 +47,10 @@ async function simulateUpstream({ output, ...options }: SimulateOptions): Promis
   }
   const baseUrl = `${simulator.url}/v1`
   const facts = { base_url: baseUrl, url: simulator.url, model: options.model ?? null }
-  if (output === 'yaml') return await printValue(facts, output)
   // One line, so that a script can read it while the program runs on.
-  printLine(output === 'json' ? JSON.stringify(facts) : `The simulator answers at ${baseUrl}`)
+  if (output === 'json') return printLine(JSON.stringify(facts))
+  const print = () => printLine(`The simulator answers at ${baseUrl}`)
+  await printData(output, { value: facts, names: [baseUrl], print })
 }
 
 function whyNotListening(error: NodeJS.ErrnoException, options: SimulatorOptions): string {

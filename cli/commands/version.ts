@@ -2,13 +2,9 @@
 import { Command } from 'commander'
 import { VERSION } from '../../dataplane/base/version.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
-import {
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printTable,
-  printValue,
-} from '../printing/output.ts'
+import { type Format, formatOption, printData } from '../printing/formats.ts'
+import { endUsageWith64, printRemark } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
 
 interface VersionOptions extends PlaceOptions {
   readonly client?: true
@@ -26,10 +22,12 @@ export const version = endUsageWith64(
 
 async function showVersion(options: VersionOptions, command: Command): Promise<void> {
   const gateways = options.client ? [] : await versionsOf(options, command)
-  if (options.output !== 'table')
-    return await printValue({ client: VERSION, gateways }, options.output)
-  const rows = gateways.map(({ name, version }) => [name, version])
-  printTable(['WHAT', 'VERSION'], [['gw', VERSION], ...rows])
+  const rows = [['gw', VERSION], ...gateways.map(({ name, version }) => [name, version])]
+  await printData(options.output, {
+    value: { client: VERSION, gateways },
+    names: rows.map(([name]) => String(name)),
+    print: (isWide) => printTable(['WHAT', 'VERSION'], rows, isWide),
+  })
 }
 
 /** Without a gateway the version of the tool is an answer all the same. */
@@ -46,7 +44,6 @@ async function versionsOf(options: VersionOptions, command: Command) {
       ),
     )
   } catch (error) {
-    const { printRemark } = await import('../printing/output.ts')
     printRemark(error instanceof Error ? error.message : String(error))
     return []
   }

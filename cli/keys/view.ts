@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import { ApiKey } from '../../dataplane/config/schema/keys.ts'
 import { stateOf } from '../../operator/compile/compile-keys.ts'
-import { type Colour, paint, printLine, printTable } from '../printing/output.ts'
+import { fullTime, relativeTime } from '../printing/ages.ts'
+import { state } from '../printing/colours.ts'
+import { printFacts, printTable } from '../printing/table.ts'
 
 export const KeyView = z.object({
   id: z.string(),
@@ -33,37 +35,38 @@ export function hasPrefix({ prefix }: KeyView, given: string): boolean {
   return prefix !== undefined && (prefix.startsWith(given) || given.startsWith(prefix))
 }
 
-export function printKeys(keys: readonly KeyView[]): void {
+const HEAD = ['ID', 'TENANT', 'STATUS', 'PREFIX', 'SCOPES', 'ROUTES', 'EXPIRES']
+
+export function printKeys(keys: readonly KeyView[], isWide: boolean): void {
   printTable(
-    ['ID', 'TENANT', 'STATUS', 'PREFIX', 'SCOPES', 'ROUTES', 'EXPIRES AT'],
-    keys.map(({ id, tenant, status, prefix, scopes, routes, expires_at }) => [
-      id,
-      tenant,
-      status,
-      prefix,
-      scopes.join(','),
-      routes.join(','),
-      expires_at,
+    [...HEAD, ...(isWide ? ['REVOKED', 'REASON', 'REPLACED BY'] : [])],
+    keys.map((key) => [
+      key.id,
+      key.tenant,
+      state(key.status),
+      key.prefix,
+      key.scopes.join(','),
+      key.routes.join(','),
+      relativeTime(key.expires_at),
+      relativeTime(key.revoked_at),
+      key.reason,
+      key.rotated_to,
     ]),
+    isWide,
   )
 }
 
-const COLOURS: Readonly<Record<string, Colour>> = { ACTIVE: 'green', EXPIRED: 'yellow' }
-
 export function printKey(key: KeyView): void {
-  const lines: readonly (readonly [string, string | undefined])[] = [
+  printFacts([
     ['id', key.id],
     ['tenant', key.tenant],
-    ['status', paint(key.status, COLOURS[key.status] ?? 'red', process.stdout)],
-    ['revoked', key.revoked_at],
+    ['status', state(key.status)],
+    ['revoked', fullTime(key.revoked_at)],
     ['reason', key.reason],
     ['replaced by', key.rotated_to],
-    ['expires', key.expires_at],
+    ['expires', fullTime(key.expires_at)],
     ['scopes', key.scopes.join(', ')],
     ['routes', key.routes.join(', ')],
     ['prefix', key.prefix],
-  ]
-  for (const [label, value] of lines) {
-    if (value !== undefined) printLine(`${label.padEnd(11)}  ${value}`)
-  }
+  ])
 }

@@ -1,6 +1,8 @@
 /** The services beside the models in a gateway's status: guardrails, vector stores, and the classifiers that judge by meaning. */
 import { z } from 'zod'
-import { printLine, printTable } from './output.ts'
+import { state, yesOrNo } from './colours.ts'
+import { printLine } from './output.ts'
+import { printTable } from './table.ts'
 import { BREAKER, breakerLines } from './upstreams-text.ts'
 
 export const GuardrailStatus = z.looseObject({
@@ -33,7 +35,7 @@ export function printGuardrails(guardrails: readonly z.output<typeof GuardrailSt
   printLine('')
   printTable(
     ['GUARDRAIL', 'STAGE', 'ON ERROR', 'BREAKER'],
-    guardrails.map(({ name, stage, on_error, breaker }) => [name, stage, on_error, breaker]),
+    guardrails.map(({ name, stage, on_error, breaker }) => [name, stage, on_error, state(breaker)]),
   )
   for (const line of breakerLines(guardrails)) printLine(line)
 }
@@ -49,7 +51,7 @@ export function printVectorStores(stores: readonly z.output<typeof VectorStoreSt
       collection,
       embedding?.upstream ?? '-',
       tenant_field ?? 'shared',
-      breaker,
+      state(breaker),
     ]),
   )
   for (const line of breakerLines(stores)) printLine(line)
@@ -63,7 +65,7 @@ export function printClassifiers(classifiers: readonly z.output<typeof Classifie
     classifiers.map((one) => [
       one.route,
       one.upstream,
-      one.ready ? 'yes' : 'no',
+      yesOrNo(one.ready),
       `${one.embedded}/${one.exemplars}`,
     ]),
   )

@@ -1,6 +1,6 @@
 /** Differences of configurations as people read them: one line a field. */
 import type { Difference } from '../../dataplane/config/shown/differences.ts'
-import { type Colour, paint } from './output.ts'
+import { type Colour, paint } from './colours.ts'
 
 const VALUE_LENGTH_MAX = 160
 

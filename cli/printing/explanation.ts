@@ -1,9 +1,12 @@
-/** The answer of the admin API to `gw explain`, as far as a table shows it. */
+/** The answer of the admin API to `gw explain`, as far as people are shown it. */
 import { z } from 'zod'
-import { GuardrailStatus } from './auxiliaries.ts'
-import { TenantLimits } from './limits-table.ts'
-import { TOKENS } from './tokens-text.ts'
-import { BREAKER, ENDPOINTS } from './upstreams-text.ts'
+import { GuardrailStatus, printGuardrails } from './auxiliaries.ts'
+import { state, yesOrNo } from './colours.ts'
+import { printStanding, TenantLimits } from './limits-table.ts'
+import { printLine, printText } from './output.ts'
+import { printTable } from './table.ts'
+import { countedText, TOKENS, tokensLines } from './tokens-text.ts'
+import { BREAKER, breakerLines, ENDPOINTS, endpointLines } from './upstreams-text.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
@@ -59,4 +62,43 @@ export function wordsOf({
   if (code === 'ERR_GW_NO_HEALTHY_UPSTREAM' && wait && wait > 1)
     return `now: ${status} for ${wait} s more, ${code}: ${message}`
   return `now: ${status}, ${code}: ${message}${wait ? ` Retry-After ${wait} s` : ''}`
+}
+
+export function printExplanation(answer: ExplainAnswer, isWide: boolean): void {
+  const { text, key, upstreams, guardrails, estimates, limits, verdict } = answer
+  printText(text)
+  if (key !== undefined) {
+    const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`
+    printLine(`\n${name}: ${key.status}, ${key.why}`)
+  }
+  if (upstreams !== undefined) printUpstreams(upstreams, isWide)
+  printGuardrails(guardrails)
+  const learnt = Object.entries(estimates ?? {}).map(
+    ([kind, ratio = 1]) => `${ratio.toFixed(2)} (${kind})`,
+  )
+  if (learnt.length > 0) printLine(`\nestimated prompts count times ${learnt.join(', ')}`)
+  if (limits !== undefined) {
+    printLine(`\nlimits of tenant ${limits.tenant} now`)
+    printStanding(limits, isWide)
+  }
+  if (verdict !== undefined) printLine(`\n${wordsOf(verdict)}`)
+}
+
+function printUpstreams(upstreams: readonly z.output<typeof Upstream>[], isWide: boolean): void {
+  printLine('\nupstreams now')
+  printTable(
+    ['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE', 'TOKENS'],
+    upstreams.map((one) => [
+      one.name,
+      yesOrNo(one.eligible),
+      state(one.health),
+      state(one.breaker),
+      one.in_flight,
+      one.queue,
+      countedText(one),
+    ]),
+    isWide,
+  )
+  for (const line of endpointLines(upstreams)) printLine(line)
+  for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
 }

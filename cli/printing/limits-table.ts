@@ -1,6 +1,7 @@
 /** How a tenant stands, as the admin API tells it and as a table. */
 import { z } from 'zod'
-import { printTable } from './output.ts'
+import { relativeTime } from './ages.ts'
+import { printTable } from './table.ts'
 
 const Amount = z.union([z.number(), z.string()])
 
@@ -20,13 +21,13 @@ export type TenantLimits = z.output<typeof TenantLimits>
 
 export const Unknown = z.object({ error: z.object({ message: z.string() }) })
 
-const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS AT']
+const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS']
 
-export function printStanding({ tenant: _, ...figures }: TenantLimits): void {
+export function printStanding({ tenant: _, ...figures }: TenantLimits, isWide = false): void {
   const rows = Object.entries(figures).map(([name, figure]) => {
     const { window, limit, burst, used, reserved, remaining, resets_at } = Figure.parse(figure)
     const most = burst === undefined ? limit : `${limit}, ${burst} at once`
-    return [name, window, most, used, reserved, remaining, resets_at]
+    return [name, window, most, used, reserved, remaining, relativeTime(resets_at)]
   })
-  printTable(HEAD, rows)
+  printTable(HEAD, rows, isWide)
 }

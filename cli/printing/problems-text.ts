@@ -1,6 +1,7 @@
 /** Problems of a configuration as people read them, on standard error. */
 import { type Problem, renderProblem } from '../../dataplane/config/judgement/problems.ts'
-import { paint, printRemark } from './output.ts'
+import { paint } from './colours.ts'
+import { printRemark } from './output.ts'
 
 export function printProblems(problems: readonly Problem[]): void {
   for (const problem of problems) {

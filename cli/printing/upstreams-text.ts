@@ -1,5 +1,6 @@
 /** Upstreams in words beside their table: breakers that are not closed, why and until when, and endpoints. */
 import { z } from 'zod'
+import { relativeTime } from './ages.ts'
 
 /** As the admin API tells an upstream's breaker; older gateways tell its state alone. */
 export const BREAKER = {
@@ -23,8 +24,8 @@ export function breakerLines(upstreams: readonly Breaker[]): string[] {
     .filter(({ breaker }) => breaker !== 'closed')
     .map((one) => {
       const { name, breaker, breaker_open_until: until, breaker_seconds_left: left } = one
-      const time =
-        until === undefined ? '' : ` until ${until.replace(/\.\d+Z$/, 'Z')} (${left} s left)`
+      const end = left === undefined ? relativeTime(until) : `in ${left} s`
+      const time = end === undefined ? '' : `, tries again ${end}`
       const why = one.breaker_reason === undefined ? '' : `; last failure: ${one.breaker_reason}`
       return `breaker of ${name}: ${breaker.replace('_', ' ')}${time}${why}`
     })

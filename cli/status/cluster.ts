@@ -3,16 +3,18 @@ import { GatewayStatus, type PodStatus } from '../../crds/gateway-config.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, findGateway, listAll, withCluster } from '../asking/cluster-access.ts'
 import type { InCluster } from '../asking/place.ts'
-import { narrowTable } from '../printing/narrow-table.ts'
-import { paint, printLine } from '../printing/output.ts'
+import { relativeTime } from '../printing/ages.ts'
+import { conditionState, paint, state as stateCell, yesOrNo } from '../printing/colours.ts'
+import { printLine } from '../printing/output.ts'
+import { printFacts, printTable } from '../printing/table.ts'
 import { storesOf } from './pod-stores.ts'
 import type { Seen } from './seen.ts'
 
 const HASH_LENGTH = 12
 
-export async function clusterStatus(place: InCluster, isWide: boolean): Promise<Seen> {
+export async function clusterStatus(place: InCluster, ofAll: boolean): Promise<Seen> {
   return await withCluster(place, async (access) => {
-    if (isWide) return listOf(await listAll({ api: access.api, namespace: undefined }, KIND))
+    if (ofAll) return listOf(await listAll({ api: access.api, namespace: undefined }, KIND))
     if (access.gateway !== undefined) return await oneOf(access, place)
     const all = await listAll(access, KIND)
     return all.length > 1 ? listOf(all) : await oneOf(access, place)
@@ -31,8 +33,9 @@ async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
     ready: isReady && refusing.length === 0,
     value: { name, namespace, generation, ...status, stores },
     essence: { generation, status, stores },
-    print() {
-      print(gateway, status)
+    names: [nameOf(gateway)],
+    print(isWide) {
+      print(gateway, status, isWide)
       for (const { pod, failOpen } of stores.filter(({ state }) => state === 'away')) {
         const meanwhile = failOpen ? 'it admits its own share' : 'it answers 503'
         printLine(`\n${paint('store:', 'red', process.stdout)} away from pod ${pod}; ${meanwhile}`)
@@ -69,23 +72,24 @@ function listOf(all: readonly KubeObject[]): Seen {
     ready: gateways.every(({ ready }) => ready),
     value: { gateways },
     essence: gateways,
-    print() {
+    names: all.map(nameOf),
+    print(isWide) {
       if (gateways.length === 0) return printLine('There is no GatewayConfig.')
       const head = ['NAMESPACE', 'NAME', 'READY', 'REASON', 'DEGRADED', 'REPLICAS']
       const rows = gateways.map((one) => [
         one.namespace,
         one.name,
-        one.ready ? 'yes' : 'no',
+        yesOrNo(one.ready),
         one.reason,
-        one.degraded,
+        conditionState('Degraded', one.degraded),
         `${one.ready_replicas}/${one.replicas}`,
       ])
-      for (const line of narrowTable(head, rows)) printLine(line)
+      printTable(head, rows, isWide)
     },
   }
 }
 
-function print({ metadata }: KubeObject, status: GatewayStatus): void {
+function print({ metadata }: KubeObject, status: GatewayStatus, isWide: boolean): void {
   const { name, namespace, generation = 0 } = metadata
   const { observedGeneration, activeHash, activeGeneration, lastKnownGoodHash } = status
   const seen =
@@ -99,17 +103,18 @@ function print({ metadata }: KubeObject, status: GatewayStatus): void {
     ['last known good', shortened(lastKnownGoodHash)],
     ['keys', keysOf(status)],
   ]
-  const width = Math.max(...facts.map(([label]) => label.length))
-  for (const [label, value] of facts) printLine(`${label.padEnd(width)}  ${value}`)
+  printFacts(facts)
   printLine('')
-  printNarrow(
-    ['CONDITION', 'STATUS', 'REASON', 'MESSAGE'],
-    status.conditions.map(({ type, status: holds, reason, message }) => [
+  printTable(
+    ['CONDITION', 'STATUS', 'REASON', 'SINCE', 'MESSAGE'],
+    status.conditions.map(({ type, status: holds, lastTransitionTime: since, reason, message }) => [
       type,
-      holds,
+      conditionState(type, holds),
       reason,
+      relativeTime(since),
       message,
     ]),
+    isWide,
   )
   for (const { severity, path, message, fix } of status.problems) {
     const colour = severity === 'error' ? 'red' : 'yellow'
@@ -119,15 +124,17 @@ function print({ metadata }: KubeObject, status: GatewayStatus): void {
   }
   if (status.pods.length === 0) return
   printLine('')
-  printNarrow(['POD', 'READY', 'STATE', 'HASH', 'GEN', 'LAST ERROR'], status.pods.map(rowOf))
+  const head = ['POD', 'READY', 'STATE', 'HASH', 'GEN', 'LAST ERROR']
+  printTable(head, status.pods.map(rowOf), isWide)
 }
 
-function printNarrow(head: readonly string[], rows: readonly (readonly unknown[])[]): void {
-  for (const line of narrowTable(head, rows)) printLine(line)
+/** As kubectl and `gw wait` take it. */
+function nameOf({ metadata }: KubeObject): string {
+  return `gatewayconfig.inference.gw/${metadata.name}`
 }
 
 function rowOf({ name, ready, state, hash, generation, error }: PodStatus) {
-  return [name, ready ? 'yes' : 'no', state ?? 'Pending', shortened(hash), generation, error]
+  return [name, yesOrNo(ready), stateCell(state ?? 'Pending'), shortened(hash), generation, error]
 }
 
 function replicasOf({ replicas = 0, readyReplicas = 0, programmedReplicas = 0 }: GatewayStatus) {

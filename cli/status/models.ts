@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import { narrowTable } from '../printing/narrow-table.ts'
-import { printLine } from '../printing/output.ts'
+import { type Painted, yesOrNo } from '../printing/colours.ts'
+import { printTable } from '../printing/table.ts'
 
 const Upstream = z.object({ name: z.string(), eligible: z.boolean() })
 
@@ -53,7 +53,7 @@ export function joined(answers: readonly (readonly Model[])[]): Model[] {
   return [...all.values()]
 }
 
-export function printModels(models: readonly Model[]): void {
+export function printModels(models: readonly Model[], isWide: boolean): void {
   const head = ['NAME', 'KIND', 'ROUTE', 'STRATEGY', 'WINDOW', 'UPSTREAMS', 'ELIGIBLE']
   const rows = models.map(({ name, kind, route, strategy, context_window, upstreams }) => [
     name,
@@ -64,12 +64,12 @@ export function printModels(models: readonly Model[]): void {
     upstreams.map((one) => one.name).join(', '),
     eligibleOf(upstreams),
   ])
-  for (const line of narrowTable(head, rows)) printLine(line)
+  printTable(head, rows, isWide)
 }
 
 /** The names of those that are eligible where some are and some are not. */
-function eligibleOf(upstreams: Model['upstreams']): string {
+function eligibleOf(upstreams: Model['upstreams']): Painted {
   const names = upstreams.filter(({ eligible }) => eligible).map(({ name }) => name)
-  if (names.length === 0) return 'no'
-  return names.length === upstreams.length ? 'yes' : names.join(', ')
+  if (names.length === 0 || names.length === upstreams.length) return yesOrNo(names.length > 0)
+  return { text: names.join(', '), colour: 'yellow' }
 }

@@ -7,5 +7,7 @@ export interface Seen {
   readonly value: unknown
   /** The part that counts as a change; times and counters that always run do not. */
   readonly essence: unknown
-  print(): void
+  /** What `-o name` prints. */
+  readonly names: readonly string[]
+  print(isWide: boolean): void
 }

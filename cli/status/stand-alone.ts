@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { askAdmin } from '../asking/connection.ts'
 import type { StandAlone } from '../asking/place.ts'
+import { fullTime, spanText } from '../printing/ages.ts'
 import {
   ClassifierStatus,
   GuardrailStatus,
@@ -10,7 +11,9 @@ import {
   printVectorStores,
   VectorStoreStatus,
 } from '../printing/auxiliaries.ts'
-import { paint, printLine, printTable } from '../printing/output.ts'
+import { paint, state as stateCell, yesOrNo } from '../printing/colours.ts'
+import { printLine } from '../printing/output.ts'
+import { printFacts, printTable } from '../printing/table.ts'
 import { countedText, TOKENS, tokensLines } from '../printing/tokens-text.ts'
 import { BREAKER, breakerLines, ENDPOINTS, endpointLines } from '../printing/upstreams-text.ts'
 import type { Seen } from './seen.ts'
@@ -86,36 +89,52 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
       classifiers: classifiers.map(({ route, ready }) => [route, ready]),
       objectives: objectives.map(({ breached }) => breached),
     },
-    print: () => print(admin, seen),
+    names: [admin],
+    print: (isWide) => print(admin, seen, isWide),
   }
 }
 
-function print(admin: string, seen: Status): void {
+const UPSTREAM_HEAD = [
+  'UPSTREAM',
+  'PROVIDER',
+  'ELIGIBLE',
+  'HEALTH',
+  'BREAKER',
+  'IN FLIGHT',
+  'TOKENS',
+]
+
+function print(admin: string, seen: Status, isWide: boolean): void {
   const { version, state, config, store, upstreams, objectives } = seen
   const { last_reload: reload } = config
-  const facts: [string, string][] = [
-    ['gateway', `${admin}, version ${version}, ${state}`],
+  printFacts([
+    ['gateway', `${admin}, version ${version}`],
+    ['state', stateCell(state)],
     ['configuration', `${config.hash.slice(0, 12)} from ${config.file}`],
-    ['last reload', `${reload.result} at ${reload.at}`],
+    [
+      'last reload',
+      { ...stateCell(reload.result), text: `${reload.result}, ${fullTime(reload.at)}` },
+    ],
     ['serves', `${config.routes} routes, ${config.keys} keys`],
     ['in flight', `${seen.requests_in_flight} requests, ${seen.streams_open} streams`],
     ['store', sentenceOf(store)],
-  ]
-  const width = Math.max(...facts.map(([label]) => label.length))
-  for (const [label, value] of facts) printLine(`${label.padEnd(width)}  ${value}`)
+  ])
   for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))
   printLine('')
   printTable(
-    ['UPSTREAM', 'PROVIDER', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'TOKENS'],
+    [...UPSTREAM_HEAD, ...(isWide ? ['QUEUE', 'ENDPOINT'] : [])],
     upstreams.map((one) => [
       one.name,
       one.provider,
-      one.eligible ? 'yes' : 'no',
-      one.health,
-      one.breaker,
+      yesOrNo(one.eligible),
+      stateCell(one.health),
+      stateCell(one.breaker),
       one.in_flight,
       countedText(one),
+      one.queue,
+      one.endpoint,
     ]),
+    isWide,
   )
   for (const line of endpointLines(upstreams)) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
@@ -142,7 +161,7 @@ function printIssuers({ issuers }: Status): void {
       name,
       issuer,
       keys,
-      age === undefined ? '-' : `${age} s`,
+      age === undefined ? undefined : `${spanText(age * 1000)} ago`,
       reason ?? '-',
     ]),
   )

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type AskedGateway, withGateways } from '../asking/asked-gateways.ts'
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import { type InCluster, NothingRuns, type Place } from '../asking/place.ts'
-import { AnswerIsNo, printLine } from '../printing/output.ts'
+import { AnswerIsNo } from '../printing/output.ts'
 
 export interface Waiting {
   /** Ready, Programmed or Accepted. */
@@ -14,15 +14,21 @@ export interface Waiting {
   readonly timeoutMs: number
 }
 
-/** The sentence for success, or why it is too early. */
-type Look = { readonly met: string } | { readonly reason: string }
+/** The gateway that meets the condition, and the sentence that says so. */
+export interface Met {
+  readonly gateway: string
+  readonly met: string
+}
+
+/** The success, or why it is too early. */
+type Look = Met | { readonly reason: string }
 
 const LOOK_MS = 500
 const READY_MS = 5000
 
-export async function waitInCluster(place: InCluster, waiting: Waiting): Promise<void> {
-  await withCluster(place, async (access) => {
-    await untilMet(waiting.timeoutMs, async () => {
+export async function waitInCluster(place: InCluster, waiting: Waiting): Promise<Met> {
+  return await withCluster(place, async (access) => {
+    return await untilMet(waiting.timeoutMs, async () => {
       try {
         return judged(await findGateway(access), waiting.condition)
       } catch (error) {
@@ -38,8 +44,8 @@ export async function waitInCluster(place: InCluster, waiting: Waiting): Promise
 export async function waitStandAlone(
   placeNow: () => Promise<Place>,
   { timeoutMs }: Waiting,
-): Promise<void> {
-  await untilMet(timeoutMs, async () => {
+): Promise<Met> {
+  return await untilMet(timeoutMs, async () => {
     let place: Place
     try {
       place = await placeNow()
@@ -59,7 +65,7 @@ async function readiness(place: Place): Promise<Look> {
     const url = `${origin}/readyz`
     const answer = await fetch(url, { signal: AbortSignal.timeout(READY_MS) })
     const text = await answer.text()
-    if (answer.status === 200) return { met: `gateway at ${gateway.name} is ready` }
+    if (answer.status === 200) return readyAt(gateway)
     return { reason: `${url} answers with ${answer.status}: ${text.slice(0, 200)}` }
   })
 }
@@ -67,8 +73,12 @@ async function readiness(place: Place): Promise<Look> {
 async function serving(gateway: AskedGateway): Promise<Look> {
   const { body } = await gateway.ask('/status')
   const state = valueBelow(body, 'state')
-  if (state === 'serving') return { met: `gateway at ${gateway.name} is ready` }
+  if (state === 'serving') return readyAt(gateway)
   return { reason: `the gateway at ${gateway.name} is ${state}` }
+}
+
+function readyAt({ name }: AskedGateway): Met {
+  return { gateway: name, met: `gateway at ${name} is ready` }
 }
 
 /** A condition that was judged for an older generation says nothing of this one. */
@@ -79,16 +89,16 @@ export function judged({ metadata, status }: KubeObject, type: string): Look {
   if (found === undefined) return { reason: `"${name}" has no condition ${type} yet` }
   if (Number(valueBelow(found, 'observedGeneration') ?? 0) < generation)
     return { reason: `the operator has not looked at generation ${generation} of "${name}"` }
-  if (found.status === 'True')
-    return { met: `gatewayconfig.inference.gw/${name} condition ${type} met` }
+  const gateway = `gatewayconfig.inference.gw/${name}`
+  if (found.status === 'True') return { gateway, met: `${gateway} condition ${type} met` }
   return { reason: `${type} of "${name}" is ${found.status}, ${found.reason}: ${found.message}` }
 }
 
-async function untilMet(timeoutMs: number, look: () => Promise<Look>): Promise<void> {
+async function untilMet(timeoutMs: number, look: () => Promise<Look>): Promise<Met> {
   const end = performance.now() + timeoutMs
   for (;;) {
     const seen = await look()
-    if ('met' in seen) return printLine(seen.met)
+    if ('met' in seen) return seen
     const leftMs = end - performance.now()
     if (leftMs <= 0) throw new AnswerIsNo(`Not within ${timeoutMs / 1000} s: ${seen.reason}`)
     await delay(Math.min(LOOK_MS, leftMs))

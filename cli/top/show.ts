@@ -1,7 +1,9 @@
 /** Shows rates once, or again and again on the same screen. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Place } from '../asking/place.ts'
-import { type Format, printLine, printTable, printValue } from '../printing/output.ts'
+import { type Format, isForPeople, printData } from '../printing/formats.ts'
+import { printLine } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
 import { untilSignal } from '../until-signal.ts'
 import { type Rates, ratesOf, type Top } from './rates.ts'
 import { read } from './reading.ts'
@@ -12,7 +14,7 @@ export interface Showing {
   readonly output: Format
 }
 
-/** The table has this many tenants at most; JSON and YAML have all. */
+/** The table has this many tenants at most; all other formats have all. */
 const TENANTS_SHOWN = 20
 const CLEAR = '\u001b[H\u001b[J'
 
@@ -30,7 +32,7 @@ export async function showLive({ place, intervalMs, output }: Showing): Promise<
   await untilSignal(intervalMs, async () => {
     // The first screen comes at once, and has no rates yet.
     const after = isFirst ? before : await read(place).catch((error: Error) => error)
-    if (output === 'table') process.stdout.write(CLEAR)
+    if (isForPeople(output)) process.stdout.write(CLEAR)
     isFirst = false
     if (after instanceof Error) return void process.stderr.write(`error: ${after.message}\n`)
     await show(ratesOf(before, after), output)
@@ -39,8 +41,11 @@ export async function showLive({ place, intervalMs, output }: Showing): Promise<
 }
 
 async function show(top: Top, output: Format): Promise<void> {
-  if (output !== 'table') return await printValue(top, output)
-  const { gateways, asked, routes, tenants } = top
+  const names = top.routes.map(({ route }) => route)
+  await printData(output, { value: top, names, print: (isWide) => print(top, isWide) })
+}
+
+function print({ gateways, asked, routes, tenants }: Top, isWide: boolean): void {
   if (gateways < asked) printLine(`${gateways} of ${asked} gateways answer\n`)
   printTable(
     ['ROUTE', 'REQUESTS/S', 'ERRORS/S', 'IN FLIGHT', 'TTFT P95', 'TOKENS/S'],
@@ -51,14 +56,15 @@ async function show(top: Top, output: Format): Promise<void> {
   )
   if (tenants.length === 0) return
   printLine('')
+  const shown = isWide ? tenants.length : TENANTS_SHOWN
   printTable(
     ['TENANT', 'REQUESTS/S', 'ERRORS/S', 'TOKENS/S'],
-    tenants.slice(0, TENANTS_SHOWN).map(({ tenant, ...rates }) => {
+    tenants.slice(0, shown).map(({ tenant, ...rates }) => {
       const { requests, errors, tokens } = textsOf(rates)
       return [tenant, requests, errors, tokens]
     }),
   )
-  const others = tenants.length - TENANTS_SHOWN
+  const others = tenants.length - shown
   if (others > 0) printLine(`and ${others} more tenants`)
 }
 

@@ -1,6 +1,7 @@
 /** The context of a request as the admin API reports it: counts, the room in the window, passages. */
 import { z } from 'zod'
-import { printLine, printTable } from '../printing/output.ts'
+import { printLine } from '../printing/output.ts'
+import { printFacts, printTable } from '../printing/table.ts'
 
 const Count = z.number().nullish()
 
@@ -55,7 +56,7 @@ export function printContext(answer: ContextAnswer): void {
     ['passages', passagesText(answer)],
     ['used', `${used.prompt_tokens ?? '-'} prompt, ${used.completion_tokens ?? '-'} completion`],
   ]
-  for (const [label, value] of facts) printLine(`${label.padEnd(10)}  ${value}`)
+  printFacts(facts)
   for (const { name, store, outcome } of searches)
     printLine(`searched    ${name} in ${store}: ${outcome}`)
   if (passages.length > 0) printPassages(passages)

@@ -1,7 +1,8 @@
 /** `gw guardrail test`: asks the gateway what a guardrail says of a text. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
-import { type Format, printLine } from '../printing/output.ts'
+import type { Format } from '../printing/formats.ts'
+import { printLine } from '../printing/output.ts'
 import { tryOut } from './trial.ts'
 
 const Answer = z.looseObject({
@@ -35,6 +36,7 @@ export async function testGuardrail({ policy, input, side, output }: GuardrailTe
     output,
     read: (answered: unknown) => Answer.parse(answered),
     isGood: ({ ok }: Answer) => ok,
+    namesOf: ({ name }: Answer) => [name],
     print: (answer: Answer) => linesOf(answer).forEach(printLine),
   }
   await tryOut(trial, place)

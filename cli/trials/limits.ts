@@ -5,14 +5,9 @@ import { type AskedGateways, withGateways } from '../asking/asked-gateways.ts'
 import { type Called, type Calling, chat, listModels } from '../asking/client-call.ts'
 import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import type { Place } from '../asking/place.ts'
-import {
-  EXIT,
-  type Format,
-  printLine,
-  printRemark,
-  printTable,
-  printValue,
-} from '../printing/output.ts'
+import { type Format, printData } from '../printing/formats.ts'
+import { EXIT, printLine, printRemark } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
 
 export interface LimitsTest {
   readonly tenant: string
@@ -85,18 +80,18 @@ async function testAt(calling: Calling, options: LimitsTest, gateways: AskedGate
     most_that_the_limit_admits: Number.isFinite(most) ? most : null,
     held,
   }
-  if (output !== 'table') return await printValue(facts, output)
-  printTable(
-    ['FACT', 'VALUE'],
-    Object.entries(facts).map(([name, value]) => [name, value]),
-  )
-  if (own === undefined)
-    printLine(
-      `assumed: a burst of ${facts.burst ?? 'a quarter of the limit'}, a quarter of the limit, at one gateway; ` +
-        'give --admin, or -n and --gateway, to compare with what the gateway says.',
-    )
-  if (!isHonest) printLine('A refusal came without a Retry-After of at least a second.')
-  printLine(verdictOn({ held, most, isReached: limited.length > 0 }))
+  const verdict = verdictOn({ held, most, isReached: limited.length > 0 })
+  const print = () => {
+    printTable(['FACT', 'VALUE'], Object.entries(facts))
+    if (own === undefined)
+      printLine(
+        `assumed: a burst of ${facts.burst ?? 'a quarter of the limit'}, a quarter of the limit, at one gateway; ` +
+          'give --admin, or -n and --gateway, to compare with what the gateway says.',
+      )
+    if (!isHonest) printLine('A refusal came without a Retry-After of at least a second.')
+    printLine(verdict)
+  }
+  await printData(output, { value: facts, names: [tenant], print })
 }
 
 /** A limit that nothing ran into has held, too, but nothing was shown by that. */

@@ -2,7 +2,9 @@
 import { z } from 'zod'
 import { type AskedGateway, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import { EXIT, type Format, paint, printLine, printValue, telling } from '../printing/output.ts'
+import { paint } from '../printing/colours.ts'
+import { type Format, printData } from '../printing/formats.ts'
+import { EXIT, printLine, telling } from '../printing/output.ts'
 
 const Attempt = z.looseObject({
   upstream: z.string(),
@@ -47,8 +49,11 @@ export async function testRoutes({ route, fail, output }: RouteTest, place: Plac
     return found
   })
   if (!outcomes.every(({ ok }) => ok)) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue({ routes: outcomes }, output)
-  for (const outcome of outcomes) print(outcome)
+  await printData(output, {
+    value: { routes: outcomes },
+    names: outcomes.map(({ route: name }) => name),
+    print: () => outcomes.forEach(print),
+  })
 }
 
 async function routesOf(gateway: AskedGateway): Promise<string[]> {

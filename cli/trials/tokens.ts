@@ -1,7 +1,9 @@
 /** `gw tokens verify`: asks the gateway how far its counts of prompts are from those of an upstream. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
-import { type Format, printLine, printTable } from '../printing/output.ts'
+import type { Format } from '../printing/formats.ts'
+import { printLine } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
 import { tryOut } from './trial.ts'
 
 const Answer = z.looseObject({
@@ -34,6 +36,7 @@ export async function verifyTokens({ upstream, sample, output }: TokensVerificat
     output,
     read: (answered: unknown) => Answer.parse(answered),
     isGood: ({ ok }: Answer) => ok,
+    namesOf: (answer: Answer) => [answer.upstream],
     print,
   }
   await tryOut(trial, place)

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { withGateways } from '../asking/asked-gateways.ts'
 import type { Asking } from '../asking/connection.ts'
 import type { Place } from '../asking/place.ts'
-import { EXIT, type Format, printRemark, printValue, telling } from '../printing/output.ts'
+import { type Format, printData } from '../printing/formats.ts'
+import { EXIT, printRemark, telling } from '../printing/output.ts'
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) })
 
@@ -15,12 +16,14 @@ interface Trial<Answer> {
   readonly output: Format
   readonly read: (body: unknown) => Answer
   readonly isGood: (answer: Answer) => boolean
-  readonly print: (answer: Answer) => void
+  /** For `-o name`. */
+  readonly namesOf: (answer: Answer) => readonly string[]
+  readonly print: (answer: Answer, isWide: boolean) => void
 }
 
 /** Asks the first gateway of a place, and prints its answer. */
 export async function tryOut<Answer>(trial: Trial<Answer>, place: Place): Promise<void> {
-  const { path, asking, what, output, read, isGood, print } = trial
+  const { path, asking, what, output, read, isGood, namesOf, print } = trial
   const { name, status, body } = await withGateways(place, async ([first]) => {
     const answer = first.ask(path, asking)
     const awaited = what === undefined ? answer : telling(`${what} at ${first.name}`, answer)
@@ -33,6 +36,6 @@ export async function tryOut<Answer>(trial: Trial<Answer>, place: Place): Promis
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   const answer = read(body)
   if (!isGood(answer)) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue(body, output)
-  print(answer)
+  const printAnswer = (isWide: boolean) => print(answer, isWide)
+  await printData(output, { value: body, names: namesOf(answer), print: printAnswer })
 }

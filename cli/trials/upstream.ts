@@ -1,7 +1,10 @@
 /** `gw upstream test`: asks the gateway to try its upstreams, and shows what came of it. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
-import { type Format, paint, printLine, printTable } from '../printing/output.ts'
+import { paint, state } from '../printing/colours.ts'
+import type { Format } from '../printing/formats.ts'
+import { printLine } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
 import { tryOut } from './trial.ts'
 
 const Step = z.looseObject({
@@ -46,6 +49,7 @@ export async function testUpstreams({ name, verbose, output }: UpstreamTest, pla
     output,
     read: (answered: unknown) => Answer.parse(answered).upstreams,
     isGood: (tests: readonly Test[]) => tests.every(({ ok }) => ok),
+    namesOf: (tests: readonly Test[]) => tests.map((one) => one.name),
     print: verbose ? printAll : printSummary,
   }
   await tryOut(trial, place)
@@ -58,16 +62,19 @@ function printAll(tests: readonly Test[]): void {
   }
 }
 
-function printSummary(tests: readonly Test[]): void {
+function printSummary(tests: readonly Test[], isWide: boolean): void {
   printTable(
-    ['UPSTREAM', 'PROVIDER', 'RESULT', 'MS', 'WHY'],
-    tests.map(({ name, provider, ok, steps, disabled }) => [
+    ['UPSTREAM', 'PROVIDER', 'RESULT', 'MS', 'WHY', ...(isWide ? ['MODEL', 'ENDPOINT'] : [])],
+    tests.map(({ name, provider, ok, steps, disabled, model, endpoint }) => [
       name,
       provider,
-      ok ? 'ok' : 'failed',
+      state(ok ? 'ok' : 'failed'),
       steps.reduce((sum, { ms }) => sum + ms, 0),
       disabled ?? whyOf(steps.find((step) => !step.ok)),
+      model,
+      endpoint,
     ]),
+    isWide,
   )
 }
 

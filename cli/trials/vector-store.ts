@@ -1,7 +1,8 @@
 /** `gw vector test`: lets the gateway ask a vector store for passages. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
-import { type Format, printLine } from '../printing/output.ts'
+import type { Format } from '../printing/formats.ts'
+import { printLine } from '../printing/output.ts'
 import { tryOut } from './trial.ts'
 
 const Answer = z.looseObject({
@@ -44,6 +45,7 @@ export async function testVectorStore({ store, query, tenant, output }: VectorTe
     output,
     read: (answered: unknown) => Answer.parse(answered),
     isGood: ({ ok }: Answer) => ok,
+    namesOf: ({ passages }: Answer) => passages.map(({ id }) => id),
     print: (answer: Answer) => linesOf(answer, tenant).forEach(printLine),
   }
   await tryOut(trial, place)

@@ -1,6 +1,7 @@
 /** Usage for people and for spreadsheets; the answers of several pods are one. */
 import { z } from 'zod'
-import { printTable, printText } from '../printing/output.ts'
+import { printText } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
 
 const AMOUNTS = {
   requests: z.number(),
@@ -68,15 +69,17 @@ function later(one: UsageAnswer, other: UsageAnswer): UsageAnswer {
   return sumOf(other.rows).requests > sumOf(one.rows).requests ? other : one
 }
 
-export function printUsage(report: UsageAnswer, pods: number): void {
+export function printUsage(report: UsageAnswer, pods: number, isWide: boolean): void {
   const { by, from, to, kept_from, kept_in, rows } = report
-  const head = [...by.map((name) => name.toUpperCase()), ...HEAD]
+  const head = [
+    ...by.map((name) => name.toUpperCase()),
+    ...HEAD,
+    ...(isWide ? ['CACHE WRITE'] : []),
+  ]
   const total = sumOf(rows)
   const label = ['TOTAL', ...by.slice(1).map(() => '')]
-  printTable(head, [
-    ...rows.map((row) => [...by.map((name) => row.by[name] || '-'), ...cellsOf(row)]),
-    [...label, ...cellsOf(total)],
-  ])
+  const lines = rows.map((row) => [...by.map((name) => row.by[name] || '-'), ...cellsOf(row)])
+  printTable(head, [...lines, [...label, ...cellsOf(total)]], isWide)
   const asked = kept_in === 'redis' ? ', all replicas' : pods > 1 ? `, ${pods} pods` : ''
   const short = kept_from !== undefined && kept_from > from ? `, counted from ${kept_from}` : ''
   printText(`\n${from} to ${to}${asked}${short}`)
@@ -103,6 +106,7 @@ function cellsOf(row: Omit<Row, 'by'>): (string | number)[] {
     row.reasoning_tokens,
     usd(row.cost_nano_usd),
     row.estimated,
+    row.cache_write_tokens,
   ]
 }
 

@@ -27,7 +27,7 @@ test('bash offers the commands, their commands and their options', () => {
 })
 
 test('bash offers the words of a choice, files after --file, and nothing where nobody can know', () => {
-  assert.deepEqual(offered('status', '-o', ''), ['table', 'json', 'yaml'])
+  assert.deepEqual(offered('status', '-o', ''), ['table', 'wide', 'json', 'yaml', 'name'])
   assert.deepEqual(offered('apply', '--file', 'package-lo'), ['package-lock.json'])
   assert.deepEqual(offered('keys', 'revoke', '--id', ''), [])
 })

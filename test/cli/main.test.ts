@@ -46,7 +46,7 @@ const misuses = [
   ['an option without its value', ['run', '--file'], /argument missing/],
   ['a word too many', ['run', '--file', 'a', 'b'], /too many arguments/],
   ['a value of the wrong kind', ['simulate', '--port', 'x'], /whole number from 0 to 65535/],
-  ['an unknown format', ['simulate', '-o', 'xml'], /table, json, yaml/],
+  ['an unknown format', ['simulate', '-o', 'xml'], /table, wide, json, yaml, name/],
   [
     'a key that nobody can look up',
     ['limits', 'test', '--tenant', 'a', '--rate', '60', '--duration', '1s'],

@@ -39,7 +39,7 @@ test('status --watch shows it again when it has changed, and ends as Ctrl-C ends
   await until('the first status', () => output().includes('last reload'))
   const text = await readFile(configFile, 'utf8')
   await writeFile(configFile, text.replace('primary: up', 'primary: nobody'))
-  await until('the refusal is shown', () => /failure at .*nobody/s.test(output()))
+  await until('the refusal is shown', () => /failure, \d+ s ago.*nobody/s.test(output()))
   child.kill('SIGINT')
   const [code] = await ended
   assert.equal(code, 130)

@@ -42,6 +42,9 @@ assert.equal((await front.chat()).status, 200)
 const limits = (...args: readonly string[]) => gw('limits', 'show', '--admin', adminUrl, ...args)
 const explain = (...args: readonly string[]) => gw('explain', '--admin', adminUrl, ...args)
 
+/** Programs get the moment. */
+const FROM_NOW = /^(?:in \d+ (?:s|min|h|d)|0 s ago)/
+
 /** Rows of the table by their first cell, each as its cells. */
 function rowsOf(text: string): Map<string, string[]> {
   const rows = text.split('\n').map((line) => line.split(/ {2,}/))
@@ -52,25 +55,24 @@ test('gw limits show prints every figure with its window and its reset', async (
   const { code, stdout, stderr } = await limits('--tenant', 'acme')
   assert.deepEqual([code, stderr], [0, ''])
   const rows = rowsOf(stdout)
-  const heads = ['WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS AT']
+  const heads = ['WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS']
   assert.deepEqual(rows.get('LIMIT'), heads)
-  const { requests_per_minute, tokens_per_minute, tokens_per_day, spend_per_month_usd } =
-    await standing(front, 'acme')
+  const { tokens_per_minute } = await standing(front, 'acme')
   const [window, most, used, reserved, remaining, reset] = rows.get('requests_per_minute') ?? []
   assert.deepEqual(
     [window, most, used, reserved, remaining],
     ['minute', '1, 9 at once', '1', '-', '8'],
   )
-  // The bucket leaks; both are told to the millisecond.
-  const apart = Date.parse(reset ?? '') - Date.parse(requests_per_minute.resets_at)
-  assert.ok(Math.abs(apart) < 10_000, `${apart} ms`)
+  assert.match(reset ?? '', FROM_NOW)
   assert.equal(rows.get('tokens_per_minute')?.[1], '1')
   assert.ok(tokens_per_minute.used >= 0)
   assert.deepEqual(rows.get('concurrent_requests'), ['running', '4', '0', '-', '4', '-'])
-  const day = ['day', '5000', '10', '0', '4990', tokens_per_day.resets_at]
-  assert.deepEqual(rows.get('tokens_per_day'), day)
-  const month = ['month', '12.5', '0.00013', '0', '12.49987', spend_per_month_usd.resets_at]
-  assert.deepEqual(rows.get('spend_per_month_usd'), month)
+  const day = rows.get('tokens_per_day') ?? []
+  assert.deepEqual(day.slice(0, -1), ['day', '5000', '10', '0', '4990'])
+  assert.match(day.at(-1) ?? '', FROM_NOW)
+  const month = rows.get('spend_per_month_usd') ?? []
+  assert.deepEqual(month.slice(0, -1), ['month', '12.5', '0.00013', '0', '12.49987'])
+  assert.match(month.at(-1) ?? '', FROM_NOW)
   const [hour, , cost] = rows.get('infra_cost_usd') ?? []
   assert.equal(hour, 'hour')
   assert.ok(Number(cost) > 0, 'ten dollars a second, all of them used by this tenant')

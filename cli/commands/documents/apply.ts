@@ -2,7 +2,8 @@
 import { Command, Option } from 'commander'
 import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
-import { endUsageWith64, type Format, formatOption, printRemark } from '../../printing/output.ts'
+import { type Format, formatOption } from '../../printing/formats.ts'
+import { endUsageWith64, printRemark } from '../../printing/output.ts'
 
 interface ApplyOptions extends PlaceOptions {
   readonly file: string

@@ -3,16 +3,8 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Loaded } from '../../../dataplane/config/load.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printRemark,
-  printText,
-  printValue,
-} from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine, printRemark, printText } from '../../printing/output.ts'
 
 interface ValidateOptions {
   readonly file: string
@@ -65,18 +57,26 @@ async function validateFile(options: ValidateOptions): Promise<void> {
   const { explain } = await import('../../../dataplane/config/shown/explain.ts')
   const explanation =
     options.explain === true && configuration !== undefined ? explain(configuration) : undefined
-  if (options.output !== 'table') {
-    const summary = { ok: !isRefused, file: loaded.file, ...countsOf(loaded), problems }
-    const value = explanation === undefined ? summary : { ...summary, explanation }
-    return await printValue(value, options.output)
-  }
+  const summary = { ok: !isRefused, file: loaded.file, ...countsOf(loaded), problems }
+  const value = explanation === undefined ? summary : { ...summary, explanation }
+  const print = () => printJudged(loaded, { isRefused, explanation })
+  await printData(options.output, { value, names: [loaded.file], print })
+}
+
+interface Judged {
+  readonly isRefused: boolean
+  readonly explanation: string | undefined
+}
+
+async function printJudged(loaded: Loaded, { isRefused, explanation }: Judged): Promise<void> {
+  const { problems, file } = loaded
   const { printProblems } = await import('../../printing/problems-text.ts')
   printProblems(problems)
   if (explanation !== undefined) printText(`${explanation}\n`)
   const counts = countWords(loaded)
-  if (!isRefused) return printLine(`ok: ${loaded.file}: ${counts}`)
+  if (!isRefused) return printLine(`ok: ${file}: ${counts}`)
   const strictly = problems.every(({ severity }) => severity === 'warning') ? ' (--strict)' : ''
-  printRemark(`refused: ${loaded.file}: ${counts}${strictly}`)
+  printRemark(`refused: ${file}: ${counts}${strictly}`)
 }
 
 async function showConfiguration(options: ShowOptions, command: Command): Promise<void> {
@@ -88,7 +88,7 @@ async function showConfiguration(options: ShowOptions, command: Command): Promis
     async ([gateway]) => ({ name: gateway.name, ...(await gateway.ask('/config')) }),
   )
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
-  await printValue(body, output === 'json' ? 'json' : 'yaml')
+  await printConfiguration(body, { name, output })
 }
 
 async function showFile(file: string, output: Format): Promise<void> {
@@ -103,8 +103,17 @@ async function showFile(file: string, output: Format): Promise<void> {
   const { printResolved, resolvedDocument } = await import(
     '../../../dataplane/config/shown/resolved.ts'
   )
-  if (output === 'json') return await printValue(resolvedDocument(loaded), 'json')
-  printText(printResolved(loaded))
+  if (output === 'yaml') return printText(printResolved(loaded))
+  await printConfiguration(resolvedDocument(loaded), { name: loaded.file, output })
+}
+
+async function printConfiguration(
+  document: unknown,
+  { name, output }: { readonly name: string; readonly output: Format },
+): Promise<void> {
+  const { printSections } = await import('../../printing/sections.ts')
+  const print = (isWide: boolean) => printSections(document, isWide)
+  await printData(output, { value: document, names: [name], print })
 }
 
 /** Nothing when the file could not be read: then there is nothing to be said about it. */

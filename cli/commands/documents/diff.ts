@@ -1,7 +1,8 @@
 /** `gw diff`: what applying a file would change, without changing it. */
 import { Command } from 'commander'
 import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
-import { EXIT, endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
 
 interface DiffOptions extends PlaceOptions {
   readonly file: string
@@ -27,9 +28,11 @@ async function diffFile(options: DiffOptions, command: Command): Promise<void> {
   const differences = await differencesOf(written, place)
   if (differences === undefined) return
   if (differences.length > 0) process.exitCode = EXIT.no
-  const { printLine, printValue } = await import('../../printing/output.ts')
-  if (options.output !== 'table') return await printValue({ differences }, options.output)
   const { printDifferences } = await import('../../printing/differences-text.ts')
-  printDifferences(differences)
-  if (differences.length === 0) printLine(`${written.name}: nothing differs`)
+  const print = () => {
+    printDifferences(differences)
+    if (differences.length === 0) printLine(`${written.name}: nothing differs`)
+  }
+  const names = differences.map(({ path }) => path)
+  await printData(options.output, { value: { differences }, names, print })
 }

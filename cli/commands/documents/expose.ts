@@ -3,7 +3,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { FRONTS, type Front } from '../../expose/fronts.ts'
 import type { Reached } from '../../expose/gateway.ts'
 import { wholeNumber } from '../../option-values.ts'
-import { EXIT, endUsageWith64, printRemark, printText, printValue } from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printRemark, printText } from '../../printing/output.ts'
 
 interface ExposeOptions {
   readonly for: Front
@@ -13,7 +14,7 @@ interface ExposeOptions {
   readonly port?: number
   readonly host?: string
   readonly parent?: Named
-  readonly output: 'yaml' | 'json'
+  readonly output: Format
 }
 
 interface Named {
@@ -40,9 +41,7 @@ export const expose = endUsageWith64(
       new Option('--host <name>', 'what clients call (models.example.com)').argParser(hostOf),
     )
     .addOption(named('--parent <name>', 'the Gateway in front, NAME or NAMESPACE/NAME (public)'))
-    .addOption(
-      new Option('-o, --output <format>', 'how to print').choices(['yaml', 'json']).default('yaml'),
-    )
+    .addOption(formatOption('yaml'))
     .action(printManifests),
 )
 
@@ -78,12 +77,18 @@ async function printManifests(options: ExposeOptions): Promise<void> {
   if (items.length === 0) {
     return printRemark('Nothing is needed: the operator makes the HTTPRoute of spec.route.')
   }
-  if (options.output === 'json') {
-    return await printValue({ apiVersion: 'v1', kind: 'List', items }, 'json')
+  if (options.output === 'yaml') {
+    const { stringify } = await import('yaml')
+    const documents = items.map((item) => stringify(item, { lineWidth: 0 }))
+    return printText(`# ${says}\n${documents.join('---\n')}`)
   }
-  const { stringify } = await import('yaml')
-  const documents = items.map((item) => stringify(item, { lineWidth: 0 }))
-  printText(`# ${says}\n${documents.join('---\n')}`)
+  const { rowOf, nameOf } = await import('../../expose/shown.ts')
+  const { printTable } = await import('../../printing/table.ts')
+  await printData(options.output, {
+    value: { apiVersion: 'v1', kind: 'List', items },
+    names: items.map(nameOf),
+    print: (isWide) => printTable(['KIND', 'NAMESPACE', 'NAME'], items.map(rowOf), isWide),
+  })
 }
 
 /** The address of the gateway in a file; undefined, and said so, where it cannot be read. */

@@ -1,7 +1,8 @@
 /** `gw context`: the context that requests were sent with. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import { EXIT, endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printRemark } from '../../printing/output.ts'
 
 interface InspectOptions extends PlaceOptions {
   readonly requestId: string
@@ -35,14 +36,14 @@ async function inspectContext(options: InspectOptions, command: Command): Promis
     )
     return answers.find(({ status }) => status === 200)
   })
-  const { printRemark, printValue } = await import('../../printing/output.ts')
   if (found === undefined) {
     process.exitCode = EXIT.no
     return printRemark(
       `error: No gateway that runs now knows request "${id.slice(0, 100)}"; only the last ones are kept.`,
     )
   }
-  if (output !== 'table') return await printValue(found.body, output)
   const { ContextAnswer, printContext } = await import('../../trials/context-answer.ts')
-  printContext(ContextAnswer.parse(found.body))
+  const answer = ContextAnswer.parse(found.body)
+  const print = () => printContext(answer)
+  await printData(output, { value: found.body, names: [answer.request_id], print })
 }

@@ -3,18 +3,8 @@ import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
-import type { ExplainAnswer } from '../../printing/explanation.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printRemark,
-  printTable,
-  printText,
-  printValue,
-} from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine, printRemark } from '../../printing/output.ts'
 
 interface ExplainOptions extends PlaceOptions {
   readonly route: string
@@ -64,22 +54,24 @@ async function explainRequest(options: ExplainOptions, command: Command): Promis
       return { name: gateway.name, ...(await gateway.ask(`/explain?${query}`)) }
     },
   )
-  const { ExplainAnswer, ExplainRefusal, wordsOf } = await import('../../printing/explanation.ts')
+  const { ExplainAnswer, ExplainRefusal, printExplanation, wordsOf } = await import(
+    '../../printing/explanation.ts'
+  )
   if (status === 404) {
     process.exitCode = EXIT.no
     const { error, verdict } = ExplainRefusal.parse(body)
     printRemark(`error: ${error.message}`)
-    if (output !== 'table') return await printValue(body, output)
-    return verdict === undefined ? undefined : printLine(wordsOf(verdict))
+    const print = () => (verdict === undefined ? undefined : printLine(wordsOf(verdict)))
+    return await printData(output, { value: body, names: [], print })
   }
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
   const explanation = ExplainAnswer.parse(body)
   const { key, verdict } = explanation
   const answer = verdict ?? key
   if (answer !== undefined && answer.status !== 200) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue(body, output)
-  await printExplanation(explanation)
-  if (verdict !== undefined) printLine(`\n${wordsOf(verdict)}`)
+  const names = (explanation.upstreams ?? []).map((one) => one.name)
+  const print = (isWide: boolean) => printExplanation(explanation, isWide)
+  await printData(output, { value: body, names, print })
 }
 
 function queryOf(options: ExplainOptions) {
@@ -92,40 +84,4 @@ function queryOf(options: ExplainOptions) {
     ...(maxTokens !== undefined && { max_tokens: String(maxTokens) }),
     ...(operation !== undefined && { operation }),
   })
-}
-
-async function printExplanation(answer: ExplainAnswer): Promise<void> {
-  const { text, key, upstreams, guardrails, estimates, limits } = answer
-  printText(text)
-  if (key !== undefined) {
-    const name = key.id === undefined ? 'key' : `key ${key.id} of tenant ${key.tenant}`
-    printLine(`\n${name}: ${key.status}, ${key.why}`)
-  }
-  if (upstreams !== undefined) {
-    printLine('\nupstreams now')
-    const { countedText, tokensLines } = await import('../../printing/tokens-text.ts')
-    const rows = upstreams.map((one) => [
-      one.name,
-      one.eligible ? 'yes' : 'no',
-      one.health,
-      one.breaker,
-      one.in_flight,
-      one.queue,
-      countedText(one),
-    ])
-    printTable(['NAME', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'QUEUE', 'TOKENS'], rows)
-    const { breakerLines, endpointLines } = await import('../../printing/upstreams-text.ts')
-    for (const line of endpointLines(upstreams)) printLine(line)
-    for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
-  }
-  const { printGuardrails } = await import('../../printing/auxiliaries.ts')
-  printGuardrails(guardrails)
-  const learnt = Object.entries(estimates ?? {}).map(
-    ([kind, ratio = 1]) => `${ratio.toFixed(2)} (${kind})`,
-  )
-  if (learnt.length > 0) printLine(`\nestimated prompts count times ${learnt.join(', ')}`)
-  if (limits === undefined) return
-  const { printStanding } = await import('../../printing/limits-table.ts')
-  printLine(`\nlimits of tenant ${limits.tenant} now`)
-  printStanding(limits)
 }

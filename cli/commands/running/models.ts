@@ -1,10 +1,11 @@
 /** `gw models`: the names that clients may send, and where requests with them go. */
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import { endUsageWith64, printLine, printValue } from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { endUsageWith64 } from '../../printing/output.ts'
 
 interface ModelsOptions extends PlaceOptions {
-  readonly output: 'table' | 'json' | 'yaml' | 'name'
+  readonly output: Format
 }
 
 export const models = endUsageWith64(
@@ -13,11 +14,7 @@ export const models = endUsageWith64(
       'List the names that clients may send as `model`, and which upstreams take requests with them now.',
     ),
   )
-    .addOption(
-      new Option('-o, --output <format>', 'how to print')
-        .choices(['table', 'json', 'yaml', 'name'])
-        .default('table'),
-    )
+    .addOption(formatOption())
     .action(listModels),
 )
 
@@ -25,7 +22,9 @@ async function listModels(options: ModelsOptions, command: Command): Promise<voi
   const { output } = options
   const { askModels, printModels } = await import('../../status/models.ts')
   const found = await askModels(await askedPlace(options, command))
-  if (output === 'table') printModels(found)
-  else if (output === 'name') for (const { name } of found) printLine(name)
-  else await printValue({ models: found }, output)
+  await printData(output, {
+    value: { models: found },
+    names: found.map(({ name }) => name),
+    print: (isWide) => printModels(found, isWide),
+  })
 }

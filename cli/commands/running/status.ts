@@ -1,7 +1,8 @@
 /** `gw status`: how a gateway stands. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
-import { EXIT, endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64 } from '../../printing/output.ts'
 
 interface StatusOptions extends PlaceOptions {
   readonly watch?: true
@@ -23,15 +24,15 @@ export const status = endUsageWith64(
 
 async function showStatus(options: StatusOptions, command: Command): Promise<void> {
   const { watch, output, allNamespaces } = options
-  const isWide = allNamespaces === true
+  const ofAll = allNamespaces === true
   // Only a cluster has namespaces, even if a gateway runs on this machine.
-  const place = await (isWide ? placeOf(options, command) : askedPlace(options, command))
-  if (isWide && place.kind === 'stand-alone') {
+  const place = await (ofAll ? placeOf(options, command) : askedPlace(options, command))
+  if (ofAll && place.kind === 'stand-alone') {
     command.error('error: -A is for a cluster; give --kubeconfig or --context', {
       exitCode: EXIT.usage,
     })
   }
   const { showOnce, showChanges } = await import('../../status/show.ts')
-  if (watch) await showChanges({ place, isWide, output })
-  else await showOnce({ place, isWide, output })
+  if (watch) await showChanges({ place, ofAll, output })
+  else await showOnce({ place, ofAll, output })
 }

@@ -1,7 +1,8 @@
 /** `gw tokens`: whether the gateway counts tokens as its upstreams do. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption } from '../../printing/formats.ts'
+import { endUsageWith64 } from '../../printing/output.ts'
 
 interface VerifyOptions extends PlaceOptions {
   readonly upstream: string

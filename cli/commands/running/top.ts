@@ -2,7 +2,8 @@
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
-import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption } from '../../printing/formats.ts'
+import { endUsageWith64 } from '../../printing/output.ts'
 
 interface TopOptions extends PlaceOptions {
   readonly once?: true

@@ -2,19 +2,12 @@
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printRemark,
-  printTable,
-  printValue,
-} from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printRemark } from '../../printing/output.ts'
 
 interface GetOptions extends PlaceOptions {
-  readonly format: 'tree' | 'json'
+  readonly format?: 'tree' | 'json'
+  readonly output: Format
 }
 
 interface ListOptions extends PlaceOptions {
@@ -31,8 +24,11 @@ const get = addPlace(
     .argument('<request-id>', 'X-Request-Id of the answer'),
 )
   .addOption(
-    new Option('--format <format>', 'how to print').choices(['tree', 'json']).default('tree'),
+    new Option('--format <format>', 'tree is `-o table`, json is `-o json`')
+      .choices(['tree', 'json'])
+      .conflicts('output'),
   )
+  .addOption(formatOption())
   .action(getTrace)
 
 const list = addPlace(new Command('list').description('List the last decisions, newest first.'))
@@ -66,43 +62,20 @@ async function getTrace(id: string, options: GetOptions, command: Command): Prom
       `error: No gateway that runs now knows request "${id.slice(0, 100)}"; only the last ones are kept.`,
     )
   }
-  if (options.format === 'json') return await printValue(found.body, 'json')
-  const { TraceAnswer, printTree } = await import('../../printing/trace-tree.ts')
-  printTree(TraceAnswer.parse(found.body), place.kind === 'cluster' ? found.name : undefined)
+  const { TraceAnswer, printTree } = await import('../../traces/tree.ts')
+  const trace = TraceAnswer.parse(found.body)
+  const print = () => printTree(trace, place.kind === 'cluster' ? found.name : undefined)
+  const output = options.format === 'json' ? 'json' : options.output
+  await printData(output, { value: found.body, names: [trace.request_id], print })
 }
 
 async function listTraces(options: ListOptions, command: Command): Promise<void> {
   const { limit, output } = options
-  const { withGateways } = await import('../../asking/asked-gateways.ts')
-  const { TraceAnswer } = await import('../../printing/trace-tree.ts')
-  const { z } = await import('zod')
-  const Listing = z.object({ traces: z.array(TraceAnswer) })
-  const all = await withGateways(await askedPlace(options, command), (gateways) =>
-    Promise.all(
-      gateways.map(async (gateway) => {
-        const { body } = await gateway.ask(`/traces?limit=${limit}`)
-        return Listing.parse(body).traces
-      }),
-    ),
-  )
-  const traces = all
-    .flat()
-    .sort((one, other) => (one.time < other.time ? 1 : -1))
-    .slice(0, limit)
-  if (output !== 'table') return await printValue({ traces }, output)
-  if (traces.length === 0) return printLine('No request has been decided yet.')
-  printTable(
-    ['REQUEST', 'TIME', 'STATUS', 'CODE', 'TENANT', 'ROUTE', 'UPSTREAM', 'ATTEMPTS', 'MS'],
-    traces.map((one) => [
-      one.request_id,
-      one.time,
-      one.status,
-      one.code,
-      one.tenant,
-      one.route,
-      one.upstream,
-      one.attempts.length,
-      Math.round(one.duration_ms),
-    ]),
-  )
+  const { askTraces, printTraces } = await import('../../traces/list.ts')
+  const traces = await askTraces(await askedPlace(options, command), limit)
+  await printData(output, {
+    value: { traces },
+    names: traces.map((one) => one.request_id),
+    print: (isWide) => printTraces(traces, isWide),
+  })
 }

@@ -1,7 +1,8 @@
 /** `gw upstream`: whether upstreams can be reached from the gateway, and answer. */
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption } from '../../printing/formats.ts'
+import { endUsageWith64 } from '../../printing/output.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly name?: string

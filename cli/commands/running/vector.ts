@@ -1,7 +1,8 @@
 /** `gw vector`: the passages that vector stores find. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
-import { endUsageWith64, type Format, formatOption } from '../../printing/output.ts'
+import { type Format, formatOption } from '../../printing/formats.ts'
+import { endUsageWith64 } from '../../printing/output.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly store: string

@@ -2,11 +2,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { addPlace, askedPlace, NothingRuns, type PlaceOptions } from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
-import { EXIT, endUsageWith64 } from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
+import type { Met } from '../../status/waiting.ts'
 
 interface WaitOptions extends PlaceOptions {
   readonly for: string
   readonly timeout: number
+  readonly output: Format
 }
 
 const CONDITIONS = ['Ready', 'Programmed', 'Accepted']
@@ -30,6 +33,7 @@ export const wait = endUsageWith64(
         .argParser(durationMs)
         .default(TWO_MINUTES_MS, '2m'),
     )
+    .addOption(formatOption())
     .action(waitForGateway),
 )
 
@@ -56,10 +60,16 @@ async function waitForGateway(
     if (error instanceof NothingRuns) return undefined
     throw error
   })
-  if (place?.kind === 'cluster') return await waitInCluster(place, waiting)
+  if (place?.kind === 'cluster')
+    return await printMet(await waitInCluster(place, waiting), waiting.condition, options)
   if (waiting.condition !== 'Ready') {
     const message = 'error: a gateway outside a cluster has the condition Ready alone'
     command.error(message, { exitCode: EXIT.usage })
   }
-  await waitStandAlone(placeNow, waiting)
+  await printMet(await waitStandAlone(placeNow, waiting), waiting.condition, options)
+}
+
+async function printMet({ gateway, met }: Met, condition: string, { output }: WaitOptions) {
+  const value = { gateway, condition, met: true }
+  await printData(output, { value, names: [gateway], print: () => printLine(met) })
 }

@@ -4,14 +4,8 @@ import { Command } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printValue,
-} from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
 
 interface TestOptions extends PlaceOptions {
   readonly key?: string
@@ -44,10 +38,12 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
     url === undefined ? await judged(key, options, command) : await sent({ url, key }, route)
   const isExpected = status === expect
   if (!isExpected) process.exitCode = EXIT.no
-  if (output !== 'table')
-    return await printValue({ status, expected: expect, ok: isExpected, why, route }, output)
   const verdict = isExpected ? 'as expected' : `expected ${expect}`
-  printLine(`${status}: ${why} (${verdict})`)
+  await printData(output, {
+    value: { status, expected: expect, ok: isExpected, why, route },
+    names: [String(status)],
+    print: () => printLine(`${status}: ${why} (${verdict})`),
+  })
 }
 
 /** The header of a JSON web token is an object: it begins with `{"`. */

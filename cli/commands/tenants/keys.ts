@@ -10,16 +10,8 @@ import {
 } from '../../asking/place.ts'
 import type { Made } from '../../keys/making.ts'
 import { commaList, durationMs, futureMoment } from '../../option-values.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printRemark,
-  printText,
-  printValue,
-} from '../../printing/output.ts'
+import { type Format, formatOption, keyFormatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine, printRemark, printText } from '../../printing/output.ts'
 
 interface Common extends PlaceOptions {
   readonly file?: string
@@ -70,7 +62,7 @@ const create = addPlace(
     ).conflicts('apply'),
   )
   .option('--apply', 'store its record as a GatewayKey in the cluster')
-  .addOption(formatOption())
+  .addOption(keyFormatOption())
   .action(createKey)
 
 const list = addPlace(
@@ -128,7 +120,7 @@ const rotate = addPlace(
     durationMs,
   )
   .option('-f, --file <path>', 'keys file or configuration file in which it stands')
-  .addOption(formatOption())
+  .addOption(keyFormatOption())
   .action(rotateKey)
 
 export const keys = endUsageWith64(
@@ -174,14 +166,19 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
 }
 
 /** `stored` says where its record is already. */
-async function printMade({ key, record }: Made, { output }: Common, stored: string | undefined) {
-  if (output !== 'table') return await printValue({ key, record }, output)
-  const { stringify } = await import('yaml')
+async function printMade(made: Made, { output }: Common, stored: string | undefined) {
+  const { key, record } = made
+  const print = () => printOnce(made, stored)
+  await printData(output, { value: { key, record }, names: [record.id], print })
+}
+
+async function printOnce({ key, record }: Made, stored: string | undefined): Promise<void> {
   const shownOnce = 'The key, shown only this once; keep it where secrets are kept:'
   if (stored !== undefined)
     return printText(
       `${shownOnce}\n\n${key}\n\nIts record is stored as "${record.id}" in ${stored}.`,
     )
+  const { stringify } = await import('yaml')
   const snippet = stringify([record], { lineWidth: 0 })
   printText(`\
 ${shownOnce}
@@ -208,9 +205,9 @@ async function found(
 
 async function listKeys(options: FindOptions, command: Command): Promise<void> {
   const { keys: all } = await found(options, () => placeOf(options, command))
-  if (options.output !== 'table') return await printValue({ keys: all }, options.output)
   const { printKeys } = await import('../../keys/view.ts')
-  printKeys(all)
+  const print = (isWide: boolean) => printKeys(all, isWide)
+  await printData(options.output, { value: { keys: all }, names: all.map(({ id }) => id), print })
 }
 
 async function inspectKey(options: FindOptions, command: Command): Promise<void> {
@@ -219,13 +216,15 @@ async function inspectKey(options: FindOptions, command: Command): Promise<void>
     process.exitCode = EXIT.no
     return printRemark('error: No key begins so. Records without a prefix cannot be found by it.')
   }
-  if (options.output !== 'table')
-    return await printValue(all.length === 1 ? all[0] : all, options.output)
   const { printKey } = await import('../../keys/view.ts')
-  for (const [index, key] of all.entries()) {
-    if (index > 0) printLine('')
-    printKey(key)
+  const print = () => {
+    for (const [index, key] of all.entries()) {
+      if (index > 0) printLine('')
+      printKey(key)
+    }
   }
+  const value = all.length === 1 ? all[0] : all
+  await printData(options.output, { value, names: all.map((key) => key.id), print })
 }
 
 async function testKey(options: TestOptions, command: Command): Promise<void> {
@@ -238,17 +237,19 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
       ? { status: 401, why: `no key has the id "${id}"` }
       : verdictOn(key, { scope, route }, aliases)
   if (verdict.status !== 200) process.exitCode = EXIT.no
-  if (output !== 'table') return await printValue({ id, scope, route, ...verdict }, output)
   const where = route === undefined ? '' : ` on route ${route}`
-  printLine(`${id} for ${scope}${where}: ${verdict.status}, ${verdict.why}`)
+  const said = `${id} for ${scope}${where}: ${verdict.status}, ${verdict.why}`
+  const value = { id, scope, route, ...verdict }
+  await printData(output, { value, names: [id], print: () => printLine(said) })
 }
 
 async function revokeKey(options: RevokeOptions, command: Command): Promise<void> {
   const { id, reason, file, output } = options
   const { revoke: end } = await import('../../keys/changes.ts')
   const view = await end({ id, reason }, file, writtenPlace(options, command) ?? NOWHERE)
-  if (output !== 'table') return await printValue(view, output)
-  printLine(`key ${id} is revoked since ${view.revoked_at}`)
+  const { fullTime } = await import('../../printing/ages.ts')
+  const print = () => printLine(`key ${id} is revoked since ${fullTime(view.revoked_at)}`)
+  await printData(output, { value: view, names: [id], print })
 }
 
 async function rotateKey(options: RotateOptions, command: Command): Promise<void> {
@@ -257,9 +258,12 @@ async function rotateKey(options: RotateOptions, command: Command): Promise<void
   const place = writtenPlace(options, command) ?? NOWHERE
   const made = await replace({ id, newId, graceMs: grace }, file, place)
   if ('secret' in made) {
-    if (options.output !== 'table') return await printValue(made, options.output)
-    const former = made.formerUntil === undefined ? 'has ended' : `works until ${made.formerUntil}`
-    return printLine(`The Secret ${made.secret} has the new key; the former one ${former}.`)
+    const { fullTime } = await import('../../printing/ages.ts')
+    const end = fullTime(made.formerUntil)
+    const former = end === undefined ? 'has ended' : `ends ${end}`
+    const said = `The Secret ${made.secret} has the new key; the former one ${former}.`
+    const print = () => printLine(said)
+    return await printData(options.output, { value: made, names: [made.secret], print })
   }
   await printMade(made, options, file ?? 'the cluster')
 }

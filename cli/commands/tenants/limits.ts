@@ -3,15 +3,8 @@ import { Command, Option } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
 import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../../asking/place.ts'
 import { durationMs, numberBetween } from '../../option-values.ts'
-import {
-  EXIT,
-  endUsageWith64,
-  type Format,
-  formatOption,
-  printLine,
-  printRemark,
-  printValue,
-} from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { EXIT, endUsageWith64, printLine, printRemark } from '../../printing/output.ts'
 import type { LimitsTest } from '../../trials/limits.ts'
 
 interface ShowOptions extends PlaceOptions {
@@ -76,9 +69,13 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
     return printRemark(`error: ${Unknown.parse(body).error.message}`)
   }
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
-  if (output !== 'table') return await printValue(body, output)
-  printLine(`tenant ${tenant}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
-  printStanding(TenantLimits.parse(body))
+  const standing = TenantLimits.parse(body)
+  const names = Object.keys(standing).filter((limit) => limit !== 'tenant')
+  const print = (isWide: boolean) => {
+    printLine(`tenant ${tenant}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
+    printStanding(standing, isWide)
+  }
+  await printData(output, { value: body, names, print })
 }
 
 async function testLimits(options: TestOptions, command: Command): Promise<void> {

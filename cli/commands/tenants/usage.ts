@@ -2,12 +2,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { commaList } from '../../option-values.ts'
-import { endUsageWith64, printRemark, printText, printValue } from '../../printing/output.ts'
+import { type Format, formatOption, printData } from '../../printing/formats.ts'
+import { endUsageWith64, printRemark, printText } from '../../printing/output.ts'
 
 interface UsageOptions extends PlaceOptions {
   readonly by: readonly string[]
   readonly since: number
-  readonly output: 'table' | 'json' | 'csv' | 'focus'
+  readonly output: Format | 'csv' | 'focus'
 }
 
 const HOURS_MAX = 9480
@@ -27,14 +28,7 @@ export const usage = endUsageWith64(
         .default(168, '7d')
         .argParser(hoursOf),
     )
-    .addOption(
-      new Option(
-        '-o, --output <format>',
-        'how to print; focus is the CSV of FOCUS 1.2, by day or hour',
-      )
-        .choices(['table', 'json', 'csv', 'focus'])
-        .default('table'),
-    )
+    .addOption(formatOption('table', ['csv', 'focus']))
     .action(showUsage),
 )
 
@@ -80,10 +74,12 @@ async function showUsage(options: UsageOptions, command: Command): Promise<void>
   const report = joined(answers)
   if (report === undefined) return
   if (report.warning !== undefined) printRemark(`warning: ${report.warning}`)
-  if (output === 'json') await printValue(report, 'json')
-  else if (output === 'csv') printText(csvOf(report))
-  else if (output === 'focus') {
+  if (output === 'csv') return printText(csvOf(report))
+  if (output === 'focus') {
     const { focusOf } = await import('../../usage/focus.ts')
-    printText(focusOf(report))
-  } else printUsage(report, answers.length)
+    return printText(focusOf(report))
+  }
+  const names = report.rows.map((row) => report.by.map((name) => row.by[name] || '-').join(','))
+  const print = (isWide: boolean) => printUsage(report, answers.length, isWide)
+  await printData(output, { value: report, names, print })
 }

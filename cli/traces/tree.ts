@@ -1,8 +1,10 @@
 /** One decision of a gateway as a tree: who asked, what was decided, each attempt with its timing. */
 import { z } from 'zod'
-import { paint, printLine } from './output.ts'
-import { Judgements, judgementsOf } from './trace-judgements.ts'
-import { Passages, searchesOf } from './trace-passages.ts'
+import { fullTime } from '../printing/ages.ts'
+import { paint, statusColour } from '../printing/colours.ts'
+import { printLine } from '../printing/output.ts'
+import { Judgements, judgementsOf } from './judgements.ts'
+import { Passages, searchesOf } from './passages.ts'
 
 const Attempt = z.looseObject({
   upstream: z.string(),
@@ -59,8 +61,7 @@ interface Branch {
 /** `pod` is where it was found, in a cluster. */
 export function printTree(trace: TraceAnswer, pod: string | undefined): void {
   const { method, path, status, code, duration_ms, request_id } = trace
-  const colour = status < 400 ? 'green' : 'red'
-  const outcome = paint(`${status}${code ? ` ${code}` : ''}`, colour, process.stdout)
+  const outcome = paint(`${status}${code ? ` ${code}` : ''}`, statusColour(status), process.stdout)
   printLine(`${request_id}  ${method} ${path}  ${outcome}  ${ms(duration_ms)}`)
   print(branchesOf(trace, pod), '')
 }
@@ -71,7 +72,7 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
   const asked = model ? `model "${model}" -> route ${route}` : `route: ${route}`
   return [
     {
-      text: `received: ${time}${pod === undefined ? '' : ` by ${pod}`}, body after ${ms(body_ms)}`,
+      text: `received: ${fullTime(time)}${pod === undefined ? '' : ` by ${pod}`}, body after ${ms(body_ms)}`,
     },
     { text: caller },
     ...idsOf(trace),

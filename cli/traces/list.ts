@@ -1,0 +1,58 @@
+/** The last decisions of every gateway that is asked, as one list. */
+import { z } from 'zod'
+import { withGateways } from '../asking/asked-gateways.ts'
+import type { Place } from '../asking/place.ts'
+import { relativeTime } from '../printing/ages.ts'
+import { statusColour } from '../printing/colours.ts'
+import { printLine } from '../printing/output.ts'
+import { printTable } from '../printing/table.ts'
+import { TraceAnswer } from './tree.ts'
+
+const Listing = z.object({ traces: z.array(TraceAnswer) })
+
+/** Newest first. */
+export async function askTraces(place: Place, limit: number): Promise<TraceAnswer[]> {
+  const all = await withGateways(place, (gateways) =>
+    Promise.all(
+      gateways.map(async (gateway) => {
+        const { body } = await gateway.ask(`/traces?limit=${limit}`)
+        return Listing.parse(body).traces
+      }),
+    ),
+  )
+  return all
+    .flat()
+    .sort((one, other) => (one.time < other.time ? 1 : -1))
+    .slice(0, limit)
+}
+
+const HEAD = ['REQUEST', 'AGE', 'STATUS', 'CODE', 'TENANT', 'ROUTE', 'UPSTREAM', 'ATTEMPTS', 'MS']
+const MORE = ['KEY', 'MODEL', 'PATH', 'INPUT', 'OUTPUT', 'TTFT MS']
+
+export function printTraces(traces: readonly TraceAnswer[], isWide: boolean): void {
+  if (traces.length === 0) {
+    printLine('No request has been decided yet.')
+    return
+  }
+  printTable(
+    [...HEAD, ...(isWide ? MORE : [])],
+    traces.map((one) => [
+      one.request_id,
+      relativeTime(one.time),
+      { text: String(one.status), colour: statusColour(one.status) },
+      one.code,
+      one.tenant,
+      one.route,
+      one.upstream,
+      one.attempts.length,
+      Math.round(one.duration_ms),
+      one.key,
+      one.model,
+      one.path,
+      one.prompt_tokens,
+      one.completion_tokens,
+      typeof one.ttft_ms === 'number' ? Math.round(one.ttft_ms) : undefined,
+    ]),
+    isWide,
+  )
+}
