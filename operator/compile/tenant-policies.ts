@@ -127,15 +127,18 @@ function bounded(
   const entry = (...path: string[]) =>
     listBelow(gateway, 'gw', ...path).find((one) => valueBelow(one, 'tenant') === tenant)
   const own = { limits: entry('rate_limits', 'tenants'), budget: entry('budgets') }
+  const each = budgetOfEach(gateway)
   const boundBy: Partial<Record<Amount, 'ceiling' | 'gateway'>> = {}
   const amounts: Ceiling = {}
   for (const name of AMOUNT_NAMES) {
     const isLimit = LIMITS.some((limit) => limit === name)
     const entryOf = isLimit ? own.limits : own.budget
-    const usual = isLimit ? defaultOf(gateway, name) : undefined
+    const usual = isLimit ? defaultOf(gateway, name) : numberBelow(each, memberOf(name))
     const said = entryOf === undefined ? asked[name] : numberBelow(entryOf, memberOf(name))
     const wanted = said ?? usual
-    const most = entryOf === undefined ? ceiling[name] : undefined
+    // The budget of each tenant gives way to a ceiling that is written, and to nothing that a team writes.
+    const bound = ceiling[name] ?? (isLimit ? undefined : usual)
+    const most = entryOf === undefined ? bound : undefined
     const value = most === undefined ? wanted : Math.min(most, wanted ?? most)
     if (value === undefined) continue
     amounts[name] = value
@@ -144,6 +147,15 @@ function bounded(
   }
   return { ...amounts, ...(Object.keys(boundBy).length > 0 && { boundBy }) }
 }
+
+/** The budget of each tenant; an entry for one tenant would replace it. */
+export function budgetOfEach(gateway: KubeObject): unknown {
+  const entries = listBelow(gateway, 'gw', 'budgets')
+  return entries.find((one) => valueBelow(one, 'tenant') === EACH_TENANT)
+}
+
+/** In place of the name of a tenant. */
+const EACH_TENANT = '*'
 
 export function accepted(effective: Effective, asked: Asked): PolicyVerdict {
   const { boundBy = {} } = effective

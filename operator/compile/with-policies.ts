@@ -1,4 +1,5 @@
 /** Puts TenantPolicies into the configuration of their gateway. One that the configuration cannot bear costs itself only. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Amount, Effective } from '../../crds/tenant-policy.ts'
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { listBelow, recordOf, valueBelow } from '../../dataplane/json/values.ts'
@@ -6,6 +7,7 @@ import { type KubeObject, keyOf } from '../kube/objects.ts'
 import { type Compiled, judgeGateway } from './compile.ts'
 import {
   accepted,
+  budgetOfEach,
   type Counted,
   countPolicies,
   invalid,
@@ -105,8 +107,9 @@ function faultsOf(gateway: KubeObject, counted: readonly Counted[]): ReadonlyMap
 }
 
 function merged(gw: Fields, counted: readonly Counted[]): Payload['gw'] {
+  const each = recordOf(budgetOfEach({ metadata: { name: '' }, gw }))
   const limits = counted.flatMap(({ tenant, effective }) => limitsOf(tenant, effective))
-  const budgets = counted.flatMap(({ tenant, effective }) => budgetOf(tenant, effective))
+  const budgets = counted.flatMap(({ tenant, effective }) => budgetOf(tenant, effective, each))
   const rateLimits = recordOf(gw.rate_limits)
   const tenants = [...listBelow(rateLimits, 'tenants'), ...limits]
   return {
@@ -133,17 +136,18 @@ function limitsOf(tenant: string, { boundBy, ...effective }: Effective) {
   ]
 }
 
-function budgetOf(tenant: string, effective: Effective) {
+/** An entry replaces the budget of each tenant, so that what a policy does not say is taken from there. */
+function budgetOf(tenant: string, effective: Effective, { tenant: _, ...each }: Fields) {
   const { tokens_per_day, usd_per_month, on_exceeded, downgrade_route, boundBy } = effective
   const isOverruled = [boundBy?.tokens_per_day, boundBy?.usd_per_month].includes('gateway')
   if (isOverruled || (tokens_per_day === undefined && usd_per_month === undefined)) return []
-  return [
-    {
-      tenant,
-      ...(tokens_per_day !== undefined && { tokens_per_day }),
-      ...(usd_per_month !== undefined && { spend_per_month_usd: usd_per_month }),
-      ...(on_exceeded && { on_exceeded }),
-      ...(downgrade_route && { downgrade_route }),
-    },
-  ]
+  const said = {
+    ...(tokens_per_day !== undefined && { tokens_per_day }),
+    ...(usd_per_month !== undefined && { spend_per_month_usd: usd_per_month }),
+    ...(on_exceeded && { on_exceeded }),
+    ...(downgrade_route && { downgrade_route }),
+  }
+  const { tokens_per_day: __, spend_per_month_usd: ___, ...usual } = each
+  const entry = { ...usual, ...said }
+  return isDeepStrictEqual(entry, each) ? [] : [{ tenant, ...entry }]
 }

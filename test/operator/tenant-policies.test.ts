@@ -157,3 +157,39 @@ test('a spec that an older API server let through is judged here', () => {
   )
   assert.match(verdictOn(verdicts).message, /^spec\.limits\.requests_per_minute/)
 })
+
+const EACH = { tenant: '*', tokens_per_day: 800, alert_thresholds: [0.5] }
+
+test('the budget of each tenant bounds a policy, unless a ceiling is written, and lends it the rest', () => {
+  const gw = { ...PRICED, budgets: [EACH] }
+  const asked = aPolicy('a', { budget: { tokens_per_day: 900 } })
+  const bounded = compiled(aGateway({ gw, spec: grants() }), asked)
+  assert.deepEqual(bounded.budgets, [EACH])
+  const { reason, effective, message } = verdictOn(bounded.verdicts)
+  assert.equal(reason, 'Bounded')
+  assert.equal(effective?.tokens_per_day, 800)
+  assert.match(message, /900 is above the ceiling and counts as 800/)
+  const raised = compiled(aGateway({ gw, spec: grants(CEILING) }), asked)
+  assert.deepEqual(raised.budgets.slice(1), [
+    { tenant: 'research', tokens_per_day: 900, spend_per_month_usd: 50, alert_thresholds: [0.5] },
+  ])
+})
+
+test('a policy of money alone keeps the tokens of the budget of each tenant', () => {
+  const gateway = aGateway({ gw: { ...PRICED, budgets: [EACH] }, spec: grants() })
+  const { budgets } = compiled(gateway, aPolicy('a', { budget: { usd_per_month: 10 } }))
+  assert.deepEqual(budgets.slice(1), [
+    { tenant: 'research', tokens_per_day: 800, spend_per_month_usd: 10, alert_thresholds: [0.5] },
+  ])
+})
+
+test('budgets of groups and keys hold beside the policy', () => {
+  const others = [
+    { tenants: ['research', 'dev'], tokens_per_day: 5 },
+    { key: 'k', tokens_per_day: 3 },
+  ]
+  const gateway = aGateway({ gw: { ...PRICED, budgets: others }, spec: grants() })
+  const { budgets, verdicts } = compiled(gateway, aPolicy('a', { budget: { tokens_per_day: 900 } }))
+  assert.deepEqual(budgets, [...others, { tenant: 'research', tokens_per_day: 900 }])
+  assert.equal(verdictOn(verdicts).reason, 'Accepted')
+})
