@@ -13,7 +13,7 @@ import { type Applicant, chargeRefused, refuseKnown, withoutBudget } from './lim
 import { shownPassage } from './retrieval/passages.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { type Assembled, assemble } from './stages/assemble.ts'
-import { attempt, type Witness } from './stages/attempt.ts'
+import { attempt } from './stages/attempt.ts'
 import { classify } from './stages/classify.ts'
 import { cleared, type Guarded, guard } from './stages/guard.ts'
 import { match, permit } from './stages/match.ts'
@@ -28,7 +28,9 @@ import type {
   PassedOver,
   RetrievalTrace,
   Trace,
+  WaitTrace,
 } from './telemetry/traces.ts'
+import type { Witness } from './upstream/attempt/parts.ts'
 import { metadataIn, TAGS_HEADER, tagsOf } from './usage/tags.ts'
 import { identify } from './visit.ts'
 
@@ -186,6 +188,9 @@ function noteAdmission({ route, limitHeaders, maxTokens }: Admission, visit: Vis
   if (maxTokens !== undefined) response.headers.push('x-gw-max-tokens', String(maxTokens))
 }
 
+/** A model that comes up and goes down again may be waited for many times. */
+const WAITS_MAX = 32
+
 /** Writes attempts into the trace, and into the headers of the answer, as they begin and end. */
 class Notes implements Witness {
   readonly #visit: Visit
@@ -196,6 +201,11 @@ class Notes implements Witness {
 
   passedOver(upstreams: readonly PassedOver[]): void {
     this.#visit.trace.passed_over = upstreams
+  }
+
+  waited(wait: WaitTrace): void {
+    const { trace } = this.#visit
+    trace.waits = [...(trace.waits ?? []), wait].slice(0, WAITS_MAX)
   }
 
   began(attempt: AttemptTrace): void {

@@ -43,6 +43,7 @@ export const ENDPOINTS = {
       }),
     )
     .optional(),
+  cold_start: z.object({ has_endpoint: z.boolean(), waiting: z.number() }).optional(),
 }
 
 interface Upstream {
@@ -55,12 +56,15 @@ interface Upstream {
         readonly queue?: number | undefined
       }[]
     | undefined
+  readonly cold_start?: { readonly has_endpoint: boolean; readonly waiting: number } | undefined
 }
 
 const SHOWN_MAX = 16
 
 export function endpointLines(upstreams: readonly Upstream[]): string[] {
-  return upstreams.flatMap(({ name, endpoints }) => {
+  return upstreams.flatMap(({ name, endpoints, cold_start: cold }) => {
+    if (cold?.has_endpoint === false)
+      return [`endpoints of ${name}: none; waiting requests: ${cold.waiting}`]
     if (endpoints === undefined) return []
     if (endpoints.length === 0) return [`endpoints of ${name}: none yet; requests go to its name`]
     const lines = endpoints.slice(0, SHOWN_MAX).map(({ address, state, in_flight, queue }) => {

@@ -1,4 +1,4 @@
-/** The judgements of a request in its trace: how hard its prompt was, and the verdicts of guardrails. */
+/** Judgements and waits of a request in its trace: the difficulty of its prompt, guardrails, upstreams that were down. */
 import { z } from 'zod'
 
 export const Judgements = {
@@ -21,6 +21,28 @@ export const Judgements = {
       }),
     )
     .nullish(),
+}
+
+export const Waits = {
+  waits: z
+    .array(
+      z.looseObject({
+        upstream: z.string(),
+        started_ms: z.number(),
+        ended_ms: z.number(),
+        outcome: z.string(),
+      }),
+    )
+    .nullish(),
+}
+
+type Waited = z.output<z.ZodObject<typeof Waits>>
+
+export function waitsOf({ waits }: Waited): { readonly text: string }[] {
+  return (waits ?? []).map(({ upstream, started_ms, ended_ms, outcome }) => {
+    const seconds = ((ended_ms - started_ms) / 1000).toFixed(2)
+    return { text: `waited for ${upstream}: ${outcome.replace('_', ' ')} after ${seconds} s` }
+  })
 }
 
 type Judged = z.output<z.ZodObject<typeof Judgements>>

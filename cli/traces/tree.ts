@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { fullTime } from '../printing/ages.ts'
 import { paint, statusColour } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
-import { Judgements, judgementsOf } from './judgements.ts'
+import { Judgements, judgementsOf, Waits, waitsOf } from './judgements.ts'
 import { Passages, searchesOf } from './passages.ts'
 
 const Attempt = z.looseObject({
@@ -42,6 +42,7 @@ export const TraceAnswer = z.looseObject({
   attempts: z.array(Attempt).default([]),
   passed_over: z.array(z.looseObject({ upstream: z.string(), why: z.string() })).nullish(),
   ...Judgements,
+  ...Waits,
   ...Passages,
   prompt_tokens: z.number().nullish(),
   completion_tokens: z.number().nullish(),
@@ -82,6 +83,7 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
         ...judgementsOf(trace),
         ...searchesOf(trace),
         ...passedOver(trace),
+        ...waitsOf(trace),
         ...attemptsOf(trace),
       ],
     },

@@ -68,8 +68,14 @@ export function upstreamStatus(target: Target, clock: Clock) {
     in_flight: inFlight,
     queue: state.reportedQueue ?? 'own requests in flight',
     ...(state.endpoints !== undefined && { endpoints: state.endpoints.list(now) }),
+    ...coldStartStatus(state.coldStart),
     tokens: countingStatus(target),
   }
+}
+
+/** Where requests may wait for an endpoint: whether they have to, and how many do. */
+function coldStartStatus({ settings, isCold, waiting }: Target['state']['coldStart']) {
+  return settings && { cold_start: { has_endpoint: !isCold, waiting } }
 }
 
 /** How its prompts are counted where a budget or a window needs it. */

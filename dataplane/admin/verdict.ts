@@ -15,6 +15,7 @@ import { Journey } from '../upstream/attempt/journey.ts'
 import { nextAttempt } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
+import { awaitedBy, crowded } from '../upstream/cold-start/hold.ts'
 import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
@@ -92,6 +93,8 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const journey = new Journey({ request, route, lane, fits, yields }, gateway)
   const next = nextAttempt(journey)
   const now = gateway.clock.now()
+  const awaited = awaitedBy(journey, next)
+  if (awaited !== undefined) return waiting(awaited.target, route)
   if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
   requireJudges(request, route, gateway)
   const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
@@ -103,6 +106,16 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
     throw refusalOf(withoutCredential(bare.state.credential), bare.name)
   const doubt = bare === undefined ? '' : `, unless the credential of ${bare.name} stays missing`
   return { route: route.name, upstreams, message: `by upstream ${upstreams.join(' or ')}${doubt}` }
+}
+
+/** Throws where no further request may wait. */
+function waiting(target: Target, route: Route): Served {
+  const { name, state } = target
+  if (state.coldStart.isFull) throw crowded(target)
+  const { waiting: others, settings } = state.coldStart
+  const seconds = settings?.max_wait_seconds
+  const message = `by upstream ${name}, once it has an endpoint: requests wait ${seconds} s at most (${others} do)`
+  return { route: route.name, upstreams: [name], message }
 }
 
 /** A request does not wait for a fetch that has just failed. */

@@ -233,6 +233,8 @@ export interface Failure {
   readonly message: string
   /** The words that clients read behind the upstream's name, where `message` holds addresses or codes of the runtime. */
   readonly shown?: string
+  /** No server listens there: no connection could be made, so nothing was sent. */
+  readonly isUnreached?: boolean
   readonly type?: string | null
   readonly param?: string | null
   readonly code?: string | null

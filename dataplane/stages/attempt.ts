@@ -10,17 +10,18 @@ import type { Presence } from '../presence.ts'
 import type { Concession } from '../providers/contract.ts'
 import { Unsupported } from '../providers/unsupported.ts'
 import { type Continued, idsFor } from '../telemetry/correlation.ts'
-import type { AttemptTrace, PassedOver } from '../telemetry/traces.ts'
+import type { AttemptTrace } from '../telemetry/traces.ts'
 import { isLacking, noteLacking } from '../upstream/answer/lacking-wires.ts'
 import { Attempt } from '../upstream/attempt/attempt.ts'
 import { type Batch, batchOf } from '../upstream/attempt/batch.ts'
 import { closeEntry, openEntry, shownNames } from '../upstream/attempt/entry.ts'
 import { Journey, type Planner } from '../upstream/attempt/journey.ts'
-import type { AttemptParts, Outcome, Runner } from '../upstream/attempt/parts.ts'
+import type { AttemptParts, Outcome, Runner, Witness } from '../upstream/attempt/parts.ts'
 import { type Ending, nextAttempt } from '../upstream/attempt/plan.ts'
 import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool-request.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unreachedError, unservedError } from '../upstream/attempt/unserved.ts'
+import { Hold } from '../upstream/cold-start/hold.ts'
 import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
 import type { Client } from '../upstream/endpoints/affinity-key.ts'
 import type { Target } from '../upstream/target/targets.ts'
@@ -28,13 +29,6 @@ import { expected } from '../upstream/target/vectors.ts'
 import { type Pair, pairOf } from '../wires.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
-
-/** Hears of attempts as they begin and end, because the client may have to be answered in between. */
-export interface Witness {
-  passedOver(upstreams: readonly PassedOver[]): void
-  began(attempt: AttemptTrace): void
-  ended(attempt: AttemptTrace): void
-}
 
 /** A request on its way to upstreams. */
 export interface Asked {
@@ -71,9 +65,16 @@ export async function attempt(
   const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)
   if (journey.passedOver !== undefined) witness.passedOver(journey.passedOver)
   const way: Way = { asked, terms, journey, gateway, conceded: undefined }
+  const hold = new Hold(journey, asked, totalAt, gateway)
   for (;;) {
     const next = nextAttempt(journey)
-    if (next.kind === 'none') throw endOf(next.why, way)
+    const held = hold.before(next)
+    if (held !== undefined) {
+      await held
+      if (presence.state === 'over') throw left()
+      continue
+    }
+    if (next.kind === 'none') throw hold.refusal ?? endOf(next.why, way)
     // An attempt that begins when the time is up would only hurt the upstream's breaker.
     if (clock.now() >= totalAt) throw endOf('attempts_spent', way)
     if (next.elsewhere) journey.moves(next.candidate)

@@ -90,6 +90,11 @@ export const METRICS = {
     'Requests of this replica in flight to the upstream.',
     'upstream',
   ),
+  upstreamWaiting: gauge(
+    'gw_upstream_waiting',
+    'Requests that wait for an endpoint of the upstream; absent where cold_start is not written.',
+    'upstream',
+  ),
   endpoints: gauge(
     'gw_upstream_endpoints',
     'Endpoints of the upstream, by state; absent where it has its name alone.',

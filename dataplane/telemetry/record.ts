@@ -27,7 +27,8 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
   }
   const first = trace.attempts[0]
   if (first !== undefined) {
-    metrics.overhead.at().observe((first.started_ms - trace.body_ms) / 1000)
+    const ownMs = first.started_ms - trace.body_ms - waitedMs(trace, first.started_ms)
+    metrics.overhead.at().observe(ownMs / 1000)
   }
   if (status === 499 && trace.ttft_ms !== undefined)
     metrics.streamAborted.at(left ? 'client' : 'upstream').value++
@@ -42,4 +43,10 @@ export function exemplify(trace: Trace, { duration, firstToken }: Metrics, wallM
   duration.at(route, upstream, operation).exemplify(duration_ms / 1000, trace_id, wallMs)
   if (ttft_ms !== undefined)
     firstToken.at(route, upstream).exemplify(ttft_ms / 1000, trace_id, wallMs)
+}
+
+/** The model took this time to come up; it is not the gateway's doing. */
+function waitedMs({ waits = [] }: Trace, before: number): number {
+  const earlier = waits.filter(({ ended_ms }) => ended_ms <= before)
+  return earlier.reduce((sum, { started_ms, ended_ms }) => sum + ended_ms - started_ms, 0)
 }

@@ -43,6 +43,16 @@ export interface AttemptUsage {
   readonly cost_nano_usd: number
 }
 
+/** A wait for an upstream where no server listened. */
+export interface WaitTrace {
+  readonly upstream: string
+  /** Milliseconds since the request's headers arrived. */
+  readonly started_ms: number
+  readonly ended_ms: number
+  /** `reached`, `gave_up`, `left`, or `no_room` where as many waited as may. */
+  readonly outcome: string
+}
+
 /** An upstream that was looked at and not tried. */
 export interface PassedOver {
   readonly upstream: string
@@ -131,6 +141,7 @@ export class Trace {
   message: string | undefined = undefined
   readonly attempts: AttemptTrace[] = []
   passed_over: readonly PassedOver[] | undefined = undefined
+  waits: WaitTrace[] | undefined = undefined
   /** Verdicts of guardrails, in their order. */
   guardrails: GuardrailTrace[] | undefined = undefined
   /** Present for routes with the strategy semantic. */

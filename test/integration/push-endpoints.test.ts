@@ -5,6 +5,7 @@ import type { EndpointsDocument } from '../../dataplane/delivery/signed.ts'
 import { aKey } from '../helpers/a-key.ts'
 import { type FakeUpstream, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import { freePort } from '../helpers/free-port.ts'
+import { until } from '../helpers/until.ts'
 import {
   aConfiguration,
   allKeys,
@@ -26,8 +27,17 @@ for (const host of hosts) replicas.set(host, await startUpstream(whole(host), { 
 const { key, record } = aKey({ id: 'client' })
 const configuration = aConfiguration(
   {
-    upstreams: [{ name: 'chat', endpoint: 'http://chat.models.svc:8000', endpoints: 'pods' }],
-    routes: [{ name: 'chat', strategy: 'single', primary: 'chat' }],
+    upstreams: [
+      { name: 'chat', endpoint: 'http://chat.models.svc:8000', endpoints: 'pods' },
+      {
+        ...{ name: 'asleep', endpoint: 'http://asleep.models.svc:8000', endpoints: 'pods' },
+        cold_start: {},
+      },
+    ],
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'chat' },
+      { name: 'asleep', strategy: 'single', primary: 'asleep' },
+    ],
   },
   { sequence: 1 },
 )
@@ -116,4 +126,18 @@ test('a pod that starts again takes the mounted endpoints, without an operator',
   await mountBundle(mounts, 'endpoints.json', signed(mounts, document))
   pod = await start()
   assert.deepEqual(await answeredBy(3), [hosts[0]])
+})
+
+test('a Service without ready pods holds requests, and its first pod gets them', async () => {
+  const none = [...chat(['a', hosts[0]]), { name: 'asleep', endpoints: [] }]
+  await push(endpoints(none, 30))
+  const asked = pod.ask({ model: 'asleep' })
+  const isWaiting = async () => (await pod.value('gw_upstream_waiting{upstream="asleep"}')) === 1
+  await until('it waits', isWaiting)
+  const one = { name: 'asleep', endpoints: [{ id: 'new', address: hosts[1], port }] }
+  await push(endpoints([...chat(['a', hosts[0]]), one], 31))
+  const heard = await asked.over
+  assert.equal(JSON.parse(heard.text).choices[0].message.content, hosts[1])
+  // Nothing was dialled before there was a pod.
+  assert.equal((await pod.trace(heard)).attempts.length, 1)
 })

@@ -22,6 +22,7 @@ import { keyChecks } from './tenants/keys.ts'
 import { limitChecks } from './tenants/limits.ts'
 import { priceChecks } from './tenants/prices.ts'
 import { addressChecks } from './upstreams/addresses.ts'
+import { coldStartChecks } from './upstreams/cold-start.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
 import { endpointChecks } from './upstreams/endpoints.ts'
@@ -34,6 +35,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...addressChecks,
   ...auxiliaryChecks,
   ...budgetChecks,
+  ...coldStartChecks,
   ...credentialChecks,
   ...duplicateChecks,
   ...embeddingsChecks,

@@ -80,6 +80,19 @@ const QueueMetrics = z.strictObject({
   interval_seconds: seconds(600).default(2).describe('Seconds between scrapes.'),
 })
 
+const ColdStart = z.strictObject({
+  max_wait_seconds: seconds(600)
+    .default(300)
+    .describe('Seconds a request waits for an endpoint, within its own time.'),
+  max_waiting: count(1000)
+    .default(100)
+    .describe('Requests of one replica that wait; a further one is refused with 503.'),
+  prefer_wait: z
+    .boolean()
+    .default(false)
+    .describe('As a primary: wait for it although a fallback could answer.'),
+})
+
 /** `timeout_seconds` of a stream, if it is absent. Another answer is silent until it is whole, so it has no such limit. */
 export const FIRST_CONTENT_SECONDS = 30
 
@@ -180,6 +193,9 @@ export const Upstream = z.strictObject({
   ),
   queue_metrics: QueueMetrics.optional().describe('Queue gauges for least_queue.'),
   health_check: HealthCheck.optional().describe('Active health probes.'),
+  cold_start: ColdStart.optional().describe(
+    'Hold requests while nothing listens at the endpoint, as with a model scaled to zero. Absent: they fail.',
+  ),
   circuit_breaker: CircuitBreaker.optional().describe(
     'When failing attempts take the upstream out.',
   ),

@@ -14,7 +14,7 @@ import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
 import { poolRequestOf } from './pool-request.ts'
-import { blamesEndpoint, reasonOf, verdictOn } from './verdict.ts'
+import { reasonOf, sparesUpstream, verdictOn } from './verdict.ts'
 
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
@@ -272,7 +272,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   /** `shown` holds nothing that was sent to prove ourselves. */
   #blame(shown: Failure): void {
     const { target, gateway, totalAt } = this.#parts
-    if (blamesEndpoint(shown, this.#parts, this.#status)) {
+    if (sparesUpstream(shown, this.#parts, this.#status)) {
       this.#judge('neutral')
       return
     }

@@ -15,7 +15,17 @@ export interface FailedAttempt<T extends AttemptTarget> {
   readonly moveOn: boolean
   /** Whether the connection failed, so that another endpoint may work at once. */
   readonly isCut?: boolean
+  /** Whether no connection could be made, so that nothing was sent. */
+  readonly isUnreached?: boolean
 }
 
 /** `full`: at its own limit of requests in flight. `out`: unhealthy, or its breaker refuses. */
 export type Standing = 'ready' | 'full' | 'out'
+
+/** Why no request may go to an upstream now. */
+export type Out =
+  | 'reference unresolved'
+  | 'tokenizer mismatch'
+  | 'no endpoint'
+  | 'unhealthy'
+  | 'breaker open'

@@ -60,6 +60,8 @@ export class Batch {
   async #run(ids: Continued): Promise<Outcome> {
     for (const [index, call] of this.#calls.entries()) {
       const outcome = await this.#ask(call, index, ids)
+      if (outcome.kind === 'failed' && index > 0)
+        return { kind: 'failed', failure: { ...outcome.failure, isUnreached: false } }
       if (outcome.kind !== 'whole') return outcome
       if (this.#hasLeft) return { kind: 'left' }
     }

@@ -158,7 +158,9 @@ export class Exchange implements PoolHandler, Deadline {
       this.#receiver.resend()
       return
     }
-    this.#fail(failureOf(error))
+    const failure = failureOf(error)
+    // The network may say the same of a connection that had taken the request.
+    this.#fail(this.#controller === undefined ? failure : { ...failure, isUnreached: false })
   }
 
   #mayResend(error: Error): boolean {

@@ -57,10 +57,13 @@ export class Journey implements Plan<Target> {
   unable: Unsupported | undefined
   /** The failure that the client reads when nothing is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
+  readonly #start: JourneyStart
   readonly #route: Route
   readonly #planner: Planner
   readonly #request: ModelRequest
   readonly #yields: boolean
+  /** Those that cannot do what the request asks for. */
+  readonly #unable = new Set<Target>()
   /** The endpoints that were asked, of upstreams that have some. */
   #places: Place[] | undefined
   #moves = 0
@@ -70,6 +73,7 @@ export class Journey implements Plan<Target> {
 
   constructor(start: JourneyStart, planner: Planner) {
     const { route, lane, yields } = start
+    this.#start = start
     this.#request = start.request
     this.#route = route
     this.#planner = planner
@@ -86,6 +90,7 @@ export class Journey implements Plan<Target> {
   /** The request cannot be written for the target, which is no failure: it is passed over like a window too small. */
   cannot(target: Target, refusal: Unsupported): void {
     this.unable ??= refusal
+    this.#unable.add(target)
     this.candidates = this.candidates.filter((candidate) => candidate !== target)
     if (this.spill?.primary === target) this.spill = undefined
     const why = `does not support ${refusal.params.join(', ')}`
@@ -163,6 +168,7 @@ export class Journey implements Plan<Target> {
       failure: failure.class,
       moveOn: delayed.kind === 'move_on',
       isCut: isCut(failure),
+      isUnreached: failure.isUnreached === true,
     })
     // Without `retry` a broken endpoint must not cost the request.
     const isMoving = target.state.endpoints !== undefined && isCut(failure) && !this.repeats
@@ -184,6 +190,37 @@ export class Journey implements Plan<Target> {
     const delayMs = Math.max(0, Math.min(this.#delayMs, totalAt - clock.now()))
     await delay(delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
     presence.done()
+  }
+
+  /** All upstreams of the route. */
+  get targets(): readonly Target[] {
+    return this.#start.lane.targets
+  }
+
+  /** Whether it makes sense to wait for the upstream: it could do what is asked for, and has been sent nothing. */
+  mayAwait(target: Target): boolean {
+    if (this.#unable.has(target) || !this.#start.fits(target)) return false
+    return this.attempts.every(({ candidate, isUnreached }) => candidate !== target || isUnreached)
+  }
+
+  /** Whether the request could be sent somewhere now, or to that upstream. */
+  isOpen(only: Target | undefined): boolean {
+    const now = this.#planner.clock.now()
+    return this.targets.some((target) => {
+      if (only !== undefined && target !== only) return false
+      return this.mayAwait(target) && target.standing(now, this.#yields) === 'ready'
+    })
+  }
+
+  /** Plans anew after a wait. Connections that could not be made were no attempts. */
+  again(): void {
+    const { clock, random } = this.#planner
+    this.#now = clock.now()
+    const sent = this.attempts.filter(({ isUnreached }) => !isUnreached)
+    this.attempts.splice(0, Number.POSITIVE_INFINITY, ...sent)
+    this.#places = undefined
+    const ordered = orderOf(this.#start, eligibleOf(this.#start, this.#now), random)
+    this.candidates = ordered.filter((target) => !this.#unable.has(target))
   }
 
   spilled(reason: SpillReason): void {

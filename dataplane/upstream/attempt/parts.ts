@@ -5,6 +5,7 @@ import type { MeteredAttempt } from '../../meter.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { OpenedStream } from '../../streaming/upstream-stream.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import type { AttemptTrace, PassedOver, WaitTrace } from '../../telemetry/traces.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Sending } from './pool-request.ts'
@@ -16,6 +17,14 @@ export type Outcome =
   | { readonly kind: 'left' }
   /** An inspector has refused the answer, or a guardrail the request. */
   | { readonly kind: 'refused'; readonly error: Error }
+
+/** Hears of attempts and waits as they begin and end, because the client may have to be answered in between. */
+export interface Witness {
+  passedOver(upstreams: readonly PassedOver[]): void
+  waited(wait: WaitTrace): void
+  began(attempt: AttemptTrace): void
+  ended(attempt: AttemptTrace): void
+}
 
 /** The parts of the gateway that an attempt runs on. */
 export interface Runner {

@@ -28,8 +28,18 @@ export function isCut({ class: kind, status, shown }: Failure): boolean {
   return kind === 'connect' || kind === 'reset' || kind === 'tls'
 }
 
+/** Whether the failure says nothing against the upstream: one endpoint is at fault, or requests wait until a server listens. */
+export function sparesUpstream(
+  failure: Failure,
+  parts: Pick<AttemptParts, 'target' | 'endpoint' | 'gateway'>,
+  headStatus: number,
+): boolean {
+  if (blamesEndpoint(failure, parts, headStatus)) return true
+  return failure.isUnreached === true && parts.target.state.coldStart.unreached()
+}
+
 /** Whether the endpoint alone is at fault, which is out then: while another one works, the upstream does. */
-export function blamesEndpoint(
+function blamesEndpoint(
   failure: Failure,
   { target, endpoint, gateway }: Pick<AttemptParts, 'target' | 'endpoint' | 'gateway'>,
   headStatus: number,

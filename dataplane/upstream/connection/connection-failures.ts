@@ -35,6 +35,16 @@ const BY_CODE: ReadonlyMap<string, ConnectionFailure> = new Map([
   ['EPROTO', 'tls'],
 ])
 
+/** Codes of addresses where no server listens. */
+const UNREACHED = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+
 /** Node names what OpenSSL found wrong with a certificate; there are some forty such names. */
 const VERIFICATION = /^(ERR_TLS|ERR_SSL|CERT|CRL|CA|EE|PATH|UNABLE_TO|ERROR_IN)_/
 
@@ -45,7 +55,8 @@ export function failureOf(error: Error & { code?: unknown }): Failure {
   const reason = tlsReason(cause)
   const message = `${code || cause.name}: ${reason ?? cause.message}`.slice(0, 500)
   const kind = classOf(code)
-  return { class: kind, message, shown: kind === 'tls' ? shownOfTls(reason, code) : SHOWN[kind] }
+  const shown = kind === 'tls' ? shownOfTls(reason, code) : SHOWN[kind]
+  return { class: kind, message, shown, ...(UNREACHED.has(code) && { isUnreached: true }) }
 }
 
 /** Clients read these texts: the message of an error names addresses, ports and the functions that failed. */

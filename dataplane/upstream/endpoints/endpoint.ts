@@ -26,6 +26,8 @@ export class Endpoint implements Loaded {
   inFlight = 0
   /** Whether a choice has looked at its load since it was asked for it. */
   isWanted = false
+  /** Whether its last probe has found no server. */
+  isUnreached = false
   /** Until then no request goes there, unless more than half of them are out. */
   outUntil = 0
   readonly #settings: UpstreamSettings & Destination

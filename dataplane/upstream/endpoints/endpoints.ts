@@ -2,7 +2,9 @@
 import type { Section } from '../../config/schema/index.ts'
 import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../config/schema/upstreams.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { ColdStart } from '../cold-start/cold-start.ts'
 import { isDeniedAddress } from '../connection/addresses.ts'
+import { proxyFor } from '../connection/egress-proxy.ts'
 import type { Address } from './address.ts'
 import { affine, least } from './choice.ts'
 import { Endpoint } from './endpoint.ts'
@@ -22,6 +24,8 @@ export class Endpoints {
   readonly #name: string
   readonly #whole: Section
   readonly #world: EndpointsWorld
+  /** Learns when the last endpoint goes, and when the first one comes. */
+  readonly #coldStart: Pick<ColdStart, 'reached' | 'unreached'>
   #settings: UpstreamSettings
   #queueMs: number | undefined
   #watch: NameWatch | undefined
@@ -36,7 +40,13 @@ export class Endpoints {
   #allInAt = 0
   #isOver = false
 
-  constructor(settings: UpstreamSettings, whole: Section, world: EndpointsWorld) {
+  constructor(
+    settings: UpstreamSettings,
+    whole: Section,
+    world: EndpointsWorld,
+    coldStart: Pick<ColdStart, 'reached' | 'unreached'>,
+  ) {
+    this.#coldStart = coldStart
     this.#name = settings.name
     this.#settings = settings
     this.#whole = whole
@@ -94,6 +104,17 @@ export class Endpoints {
       void endpoint.leave()
     }
     this.#draining = [...this.#draining, ...gone.map(({ endpoint }) => endpoint)].filter(isBusy)
+    if (members.length === 0) this.#coldStart.unreached()
+    else if (members.some(({ endpoint }) => !known.has(endpoint.id))) this.#coldStart.reached()
+  }
+
+  /** They answer again: what probes and failures have said is void. */
+  forgive(): void {
+    for (const one of this.#all) {
+      one.outUntil = 0
+      one.health.forget()
+    }
+    this.#judgeHealth()
   }
 
   /**
@@ -220,6 +241,7 @@ export class Endpoints {
 
   #judgeHealth(): void {
     this.#unhealthy = this.#all.filter((one) => !isWell(one)).length
+    if (this.isUnhealthy && this.#all.every((one) => one.isUnreached)) this.#coldStart.unreached()
     this.#world.metrics.healthy.at(this.#name).value = this.isUnhealthy ? 0 : 1
   }
 
@@ -255,4 +277,9 @@ function isWell({ health }: Endpoint): boolean {
 
 function isBusy({ inFlight }: Endpoint): boolean {
   return inFlight > 0
+}
+
+/** A proxy on the way chooses the address itself. */
+export function hasEndpoints({ section, origin }: UpstreamSettings, whole: Section): boolean {
+  return (section.endpoints ?? 'url') !== 'url' && proxyFor(new URL(origin), whole) === undefined
 }

@@ -1,8 +1,8 @@
 /** The questions that an endpoint is asked beside requests: whether it is well, and how loaded it is. */
 import { schedule } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { healthSettingsOf, Prober, probeMsOf } from '../target/health.ts'
-import { probe } from '../target/probe.ts'
+import { healthSettingsOf, Prober } from '../target/health.ts'
+import { watchedProbe } from '../target/probe.ts'
 import { scrapeReport } from '../target/queue-watch.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Reporter } from './reports.ts'
@@ -69,11 +69,9 @@ export class Upkeep implements Reporter {
       random,
       schedule,
       probe: () =>
-        probe(
-          this.#endpoint.sidePool,
-          this.#settings.healthPath ?? '/',
-          probeMsOf(this.#settings.section),
-        ),
+        watchedProbe(this.#endpoint.sidePool, this.#settings, (isUnreached) => {
+          this.#endpoint.isUnreached = isUnreached
+        }),
     })
     this.#prober.configure(settings)
     this.#prober.start()

@@ -1,5 +1,33 @@
-/** One health probe: GET the path, without a credential, and look for 200. */
+/** Health probes: GET the path, without a credential, and look for 200. */
 import type { Dispatcher } from 'undici'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { failureOf } from '../connection/connection-failures.ts'
+import { probeMsOf } from './health.ts'
+
+/** Whether a server answers there, and is well where that can be asked. Rejects where no connection can be made. */
+export async function answersProbe(
+  pool: Dispatcher,
+  { healthPath, section }: UpstreamSettings,
+): Promise<boolean> {
+  const isWell = await probe(pool, healthPath ?? '/', probeMsOf(section))
+  return isWell || healthPath === undefined
+}
+
+/** Tells beside the result whether no server listens there. */
+export async function watchedProbe(
+  pool: Dispatcher,
+  { healthPath = '/', section }: UpstreamSettings,
+  tell: (isUnreached: boolean) => void,
+): Promise<boolean> {
+  try {
+    const isWell = await probe(pool, healthPath, probeMsOf(section))
+    tell(false)
+    return isWell
+  } catch (error) {
+    tell(error instanceof Error && failureOf(error).isUnreached === true)
+    throw error
+  }
+}
 
 export async function probe(pool: Dispatcher, path: string, timeoutMs: number): Promise<boolean> {
   const { statusCode, body } = await pool.request({

@@ -1,10 +1,14 @@
 /** Asks a runtime for the tokens of a conversation, at its own tokenizer. */
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ChatBody } from '../../inner-form.ts'
 import { parsed } from '../../json/values.ts'
 import type { TokenQuestion } from '../../providers/facts-contract.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Counter } from '../../tokens/counter.ts'
 import { templateTexts } from '../../tokens/exact/template-texts.ts'
+import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
 import { readBounded } from './bounded-body.ts'
 
 /** Answers list every token. */
@@ -18,6 +22,27 @@ const UNKNOWN = new Set([400, 404, 405, 422, 501])
 interface Answered {
   readonly status: number
   readonly tokens: number | undefined
+}
+
+/** Those who wait for a count have little time. */
+const COUNT_MS_MAX = 500
+
+/** A counter of prompts that asks the runtime, in these connections. */
+export function openRuntimeCounter(
+  pool: Dispatcher,
+  settingsNow: () => UpstreamSettings,
+  { clock, metrics }: { readonly clock: Clock; readonly metrics: Metrics },
+): Counter {
+  const tokenizer = new RuntimeTokenizer(pool, COUNT_MS_MAX)
+  return new UpstreamCounter(async (body) => {
+    const settings = settingsNow()
+    const began = clock.now()
+    const count = await tokenizer.count(body, settings)
+    const outcome = typeof count === 'number' ? 'ok' : 'error'
+    metrics.auxiliaryRequests.at('tokenizer', settings.name, outcome).value++
+    metrics.auxiliarySeconds.at('tokenizer', settings.name).observe((clock.now() - began) / 1000)
+    return count
+  }, clock)
 }
 
 export class RuntimeTokenizer {

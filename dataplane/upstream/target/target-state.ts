@@ -8,23 +8,23 @@ import type { Environment } from '../../providers/credential-source.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Counter } from '../../tokens/counter.ts'
-import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
+import type { Out } from '../attempt/attempts.ts'
+import { ColdStart } from '../cold-start/cold-start.ts'
 import type { Resolve } from '../connection/addresses.ts'
 import { openPool, openRequestPool } from '../connection/client.ts'
-import { proxyFor } from '../connection/egress-proxy.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
-import { Endpoints } from '../endpoints/endpoints.ts'
+import { Endpoints, hasEndpoints } from '../endpoints/endpoints.ts'
 import type { PushedEndpoints } from '../endpoints/pushed.ts'
 import type { EndpointsWorld } from '../endpoints/world.ts'
 import { Breaker, type BreakerState, breakerSettingsOf } from './breaker.ts'
-import { HealthCheck, type HealthState, healthSettingsOf, Prober, probeMsOf } from './health.ts'
+import { HealthCheck, type HealthState, healthSettingsOf, Prober } from './health.ts'
 import { ModelRevision, readModelRevision } from './model-revision.ts'
 import { ModelWindow, readModelWindow } from './model-window.ts'
-import { probe } from './probe.ts'
+import { answersProbe, watchedProbe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
-import { RuntimeTokenizer } from './runtime-tokenizer.ts'
+import { openRuntimeCounter } from './runtime-tokenizer.ts'
 
 /** The parts of the process that the state of upstreams uses. */
 export interface World {
@@ -40,12 +40,9 @@ export interface World {
   readonly pushed?: PushedEndpoints | undefined
 }
 
-/** Questions that come with requests have more connections than probes; those of the tokenizer have little time. */
+/** Questions that come with requests have more connections than probes. */
 const QUESTION_CONNECTIONS = 16
-const COUNT_MS_MAX = 500
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
-
-export type Out = 'reference unresolved' | 'tokenizer mismatch' | 'unhealthy' | 'breaker open'
 
 export class TargetState {
   readonly pool: RequestPool
@@ -55,6 +52,8 @@ export class TargetState {
   readonly endpoints: Endpoints | undefined
   readonly retryBudget = new RetryBudget()
   readonly credential: UpstreamCredential
+  /** Requests that wait while no server listens there. */
+  readonly coldStart: ColdStart
   inFlight = 0
   /** The failure that its breaker counted last, in words for the status. */
   failedLast: string | undefined
@@ -84,7 +83,13 @@ export class TargetState {
     this.health = new HealthCheck(healthSettingsOf(settings.section), (from, to) =>
       this.#healthChanged(from, to),
     )
-    if (hasEndpoints(settings, whole)) this.endpoints = new Endpoints(settings, whole, world)
+    this.coldStart = new ColdStart(settings.name, {
+      ...world,
+      isReachable: () => answersProbe(this.#sidePool(), this.#settings),
+      onReached: () => this.#forgive(),
+    })
+    if (hasEndpoints(settings, whole))
+      this.endpoints = new Endpoints(settings, whole, world, this.coldStart)
     this.credential = new UpstreamCredential(settings.name, { ...world, schedule })
     this.show()
     world.metrics.healthy.at(this.#name).value = 1
@@ -94,6 +99,7 @@ export class TargetState {
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
     this.breaker.configure(breakerSettingsOf(settings.section))
+    this.coldStart.configure(settings.section.cold_start)
     this.credential.configure(settings)
     this.#watchWindow(settings)
     this.#watchRevision(settings)
@@ -154,21 +160,8 @@ export class TargetState {
 
   /** Counts prompts at the runtime's own tokenizer. */
   get runtimeCounter(): Counter {
-    this.#counter ??= this.#openCounter()
+    this.#counter ??= openRuntimeCounter(this.questions, () => this.#settings, this.#world)
     return this.#counter
-  }
-
-  #openCounter(): Counter {
-    const { clock, metrics } = this.#world
-    const tokenizer = new RuntimeTokenizer(this.questions, COUNT_MS_MAX)
-    return new UpstreamCounter(async (body) => {
-      const began = clock.now()
-      const count = await tokenizer.count(body, this.#settings)
-      const outcome = typeof count === 'number' ? 'ok' : 'error'
-      metrics.auxiliaryRequests.at('tokenizer', this.#name, outcome).value++
-      metrics.auxiliarySeconds.at('tokenizer', this.#name).observe((clock.now() - began) / 1000)
-      return count
-    }, clock)
   }
 
   /** Connections for questions that come with requests. */
@@ -220,6 +213,7 @@ export class TargetState {
   outBecause(now: number): Out | undefined {
     if (this.#settings.disabled !== undefined) return 'reference unresolved'
     if (this.#revision?.state === 'mismatch') return 'tokenizer mismatch'
+    if (this.coldStart.isCold) return 'no endpoint'
     if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
     if (this.endpoints?.isUnhealthy) return 'unhealthy'
     return this.breaker.permits(now) ? undefined : 'breaker open'
@@ -230,6 +224,7 @@ export class TargetState {
    * a retry, a fallback or the rest of its body; idle connections close by themselves within seconds.
    */
   retire(): void {
+    this.coldStart.end()
     this.credential.stop()
     this.endpoints?.retire()
     this.#stopWatching()
@@ -238,6 +233,7 @@ export class TargetState {
   }
 
   async destroy(): Promise<void> {
+    this.coldStart.end()
     this.credential.end()
     this.#stopWatching()
     const pools = [this.pool, this.endpoints, this.#probePool, this.#questionPool]
@@ -249,6 +245,13 @@ export class TargetState {
       watch?.stop()
   }
 
+  /** Probes and connections that failed while no server listened say nothing of the one that does now. */
+  #forgive(): void {
+    this.health.forget()
+    this.endpoints?.forgive()
+    this.#world.metrics.healthy.at(this.#name).value = 1
+  }
+
   #createProber(): Prober {
     const { clock, random } = this.#world
     const pool = this.#sidePool()
@@ -256,7 +259,7 @@ export class TargetState {
       now: clock.now,
       random,
       schedule,
-      probe: () => probe(pool, this.#settings.healthPath ?? '/', probeMsOf(this.#settings.section)),
+      probe: () => watchedProbe(pool, this.#settings, (none) => none && this.coldStart.unreached()),
     })
   }
 
@@ -291,9 +294,4 @@ export class TargetState {
       to,
     })
   }
-}
-
-/** A proxy on the way chooses the address itself. */
-function hasEndpoints({ section, origin }: UpstreamSettings, whole: Section): boolean {
-  return (section.endpoints ?? 'url') !== 'url' && proxyFor(new URL(origin), whole) === undefined
 }

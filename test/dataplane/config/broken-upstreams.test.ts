@@ -60,6 +60,29 @@ const PROVIDERS: Row[] = [
     fix: 'Add balance: affinity',
   },
   {
+    name: 'a wait for an API that is always up',
+    yaml: upstream('provider: openai\napi_key: ${env:KEY}\ncold_start: {} # here'),
+    path: 'gw.upstreams[0].cold_start',
+    says: 'the API of openai is always up',
+    fix: 'Remove it.',
+  },
+  {
+    name: 'a wait behind a proxy',
+    yaml: `${upstream('provider: vllm\nendpoint: http://chat:8000\ncold_start: {} # here')}  http_proxy: http://proxy:3128\n`,
+    path: 'gw.upstreams[0].cold_start',
+    says: 'http_proxy stands between',
+    fix: 'no_proxy',
+  },
+  {
+    name: 'a wait that is preferred to fallbacks that are not there',
+    yaml: upstream(
+      'provider: vllm\nendpoint: http://chat:8000\ncold_start: {prefer_wait: true} # here',
+    ),
+    path: 'gw.upstreams[0].cold_start.prefer_wait',
+    says: 'no route with primary_with_fallback has it as its primary',
+    fix: 'Remove it.',
+  },
+  {
     name: 'endpoints behind a proxy',
     yaml: `${upstream('provider: vllm\nendpoint: http://chat:8000\nendpoints: dns # here')}  http_proxy: http://proxy:3128\n`,
     path: 'gw.upstreams[0].endpoints',

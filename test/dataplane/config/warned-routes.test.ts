@@ -55,6 +55,13 @@ const ROWS: Row[] = [
     fix: 'at most 600',
   },
   {
+    name: 'a wait that leaves no time for an answer',
+    yaml: `  upstreams:\n    - {name: a, ${UPSTREAM}, cold_start: {max_wait_seconds: 600}} # here\n    - {name: b, ${UPSTREAM}}`,
+    path: 'gw.upstreams[0].cold_start.max_wait_seconds',
+    says: '600 s leave no time for an answer',
+    fix: 'less than 600',
+  },
+  {
     name: 'a route timeout above the gateway',
     yaml: '  routes:\n    - {name: r, strategy: single, primary: a, timeout_seconds: 700} # here',
     path: 'gw.routes[0].timeout_seconds',

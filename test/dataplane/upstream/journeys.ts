@@ -142,7 +142,12 @@ export function aRig(gw: {
         },
         receivedAt: now,
         presence,
-        witness: { passedOver: noted('passed over'), began: noted('began'), ended: noted('ended') },
+        witness: {
+          passedOver: noted('passed over'),
+          waited: noted('waited'),
+          began: noted('began'),
+          ended: noted('ended'),
+        },
       }
       try {
         return await attempt(asking, terms, gateway)

@@ -1,0 +1,134 @@
+/** An upstream where no server may listen: whether one does again, and the requests that wait for it. */
+import type { Clock } from '../../base/clock.ts'
+import type { UpstreamSection } from '../../config/schema/index.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { Waiter } from './waiter.ts'
+
+/** The parts of the process that it uses, and its questions to the upstream. */
+export interface ColdStartWorld {
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'upstreamWaiting'>
+  /** Calls once, after that number of milliseconds; returns a function that prevents it. */
+  schedule(delayMs: number, call: () => void): () => void
+  /** Whether the upstream answers; a rejection counts as no. */
+  isReachable(): Promise<boolean>
+  /** It answers again: what was said against it meanwhile is void. */
+  onReached(): void
+}
+
+/** How often it is asked while requests wait, and while none does. */
+const WAITED_FOR_MS = 1000
+const UNWANTED_MS = 5000
+
+type Settings = UpstreamSection['cold_start']
+
+export class ColdStart {
+  readonly #name: string
+  readonly #world: ColdStartWorld
+  readonly #waiters = new Set<Waiter>()
+  #settings: Settings
+  #isCold = false
+  #askedAt = Number.NEGATIVE_INFINITY
+  #isAsking = false
+  #cancel: (() => void) | undefined
+
+  constructor(name: string, world: ColdStartWorld) {
+    this.#name = name
+    this.#world = world
+  }
+
+  configure(settings: Settings): void {
+    this.#settings = settings
+    if (settings === undefined) this.end()
+    else this.#show()
+  }
+
+  /** The bounds of waiting; undefined where requests are not held. */
+  get settings(): Settings {
+    return this.#settings
+  }
+
+  /** Whether no server listens there, as far as is known. */
+  get isCold(): boolean {
+    return this.#isCold
+  }
+
+  get waiting(): number {
+    return this.#waiters.size
+  }
+
+  /** No server listens at any of its endpoints. false where requests are not held for it. */
+  unreached(): boolean {
+    if (this.#settings === undefined) return false
+    this.#isCold = true
+    this.#plan()
+    return true
+  }
+
+  /** A server listens: those that wait go on, one after the other. */
+  reached(): void {
+    if (!this.#isCold) return
+    this.#isCold = false
+    this.#world.onReached()
+    void this.#release()
+  }
+
+  get isFull(): boolean {
+    return this.#waiters.size >= (this.#settings?.max_waiting ?? 0)
+  }
+
+  /** undefined: as many wait as may. `mayGo`: whether the request could be sent somewhere now. */
+  enter(mayGo: () => boolean): Waiter | undefined {
+    if (this.isFull) return undefined
+    const waiter = new Waiter(mayGo, () => {
+      this.#waiters.delete(waiter)
+      this.#show()
+    })
+    this.#waiters.add(waiter)
+    this.#show()
+    this.#plan()
+    return waiter
+  }
+
+  /** No request waits here any more. */
+  end(): void {
+    this.#isCold = false
+    this.#settings = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
+    for (const waiter of this.#waiters) waiter.leave('gave_up')
+  }
+
+  #show(): void {
+    this.#world.metrics.upstreamWaiting.at(this.#name).value = this.#waiters.size
+  }
+
+  #plan(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    const isWaitedFor = this.#waiters.size > 0
+    if (this.#isAsking || (!this.#isCold && !isWaitedFor)) return
+    const dueAt = this.#askedAt + (isWaitedFor ? WAITED_FOR_MS : UNWANTED_MS)
+    const dueMs = Math.max(0, dueAt - this.#world.clock.now())
+    this.#cancel = this.#world.schedule(dueMs, () => void this.#look())
+  }
+
+  /** One that is reachable may have had no place for all that waited. */
+  async #look(): Promise<void> {
+    this.#askedAt = this.#world.clock.now()
+    this.#isAsking = true
+    if (!this.#isCold) await this.#release()
+    else if (await this.#world.isReachable().catch(() => false)) this.reached()
+    this.#isAsking = false
+    this.#plan()
+  }
+
+  /** The first one goes before the next is looked at, which may then find the last place taken. */
+  async #release(): Promise<void> {
+    for (const waiter of [...this.#waiters]) {
+      if (!waiter.mayGo()) continue
+      waiter.leave('reached')
+      await new Promise(setImmediate)
+    }
+  }
+}
