@@ -58,6 +58,7 @@ const TIERS: readonly Tier[] = [
       'openssl version': 'openssl',
       'curl --version': 'curl',
       'redis-server --version': 'redis-server',
+      'command -v nginx': 'nginx',
       'mmdebstrap --version': 'mmdebstrap',
       '[ -e /usr/bin/chromium-headless-shell ] || [ -e /usr/bin/chromium ]':
         'chromium-headless-shell',

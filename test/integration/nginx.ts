@@ -1,0 +1,63 @@
+/** A real nginx in front of gateways, as a child process: a server for each pair of a gateway and its settings. */
+import { spawn } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../helpers/free-port.ts'
+import { collectOutput, isOver, stop, untilExit } from '../helpers/gateway-process.ts'
+import { answers, until } from '../helpers/until.ts'
+
+export interface NginxServer {
+  /** The origin of the gateway behind it. */
+  readonly to: string
+  /** Directives of the server, by name; those that are left out have nginx's default. */
+  readonly settings: Readonly<Record<string, string>>
+  /** How long a connection to the gateway is kept while it is idle; absent: each request has a new one. */
+  readonly keptFor?: string
+}
+
+export interface Nginx {
+  /** The origins of the servers, in their order. */
+  readonly urls: readonly string[]
+  stop(): Promise<void>
+}
+
+export async function startNginx(servers: readonly NginxServer[]): Promise<Nginx> {
+  const folder = await mkdtemp(join(tmpdir(), 'gw-nginx-'))
+  const ports: number[] = []
+  for (const _ of servers) ports.push(await freePort())
+  await writeFile(join(folder, 'nginx.conf'), configurationOf(servers, ports))
+  const child = spawn('nginx', ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'])
+  const output = collectOutput(child)
+  const exited = untilExit(child, folder)
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`)
+  await until('nginx answers', () => isOver(child) || answers(`${urls[0]}/readyz`))
+  if (isOver(child)) throw new Error(`nginx has ended:\n${output()}`)
+  return { urls, stop: () => stop(child, exited) }
+}
+
+function configurationOf(servers: readonly NginxServer[], ports: readonly number[]): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return `daemon off;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+pid nginx.pid;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  ${temporary.map((name) => `${name}_temp_path ${name};`).join('\n  ')}
+  proxy_http_version 1.1;
+  ${servers.map((server, index) => serverOf(server, index, ports[index])).join('\n  ')}
+}
+`
+}
+
+function serverOf({ to, settings, keptFor }: NginxServer, index: number, port = 0): string {
+  const directives = Object.entries(settings).map(([name, value]) => `${name} ${value};`)
+  const kept = keptFor === undefined ? '' : `keepalive 1024; keepalive_timeout ${keptFor};`
+  return `upstream gateway${index} { server ${new URL(to).host}; ${kept} }
+  server {
+    listen 127.0.0.1:${port};
+    ${directives.join(' ')}
+    location / { proxy_pass http://gateway${index}; ${kept && 'proxy_set_header Connection "";'} }
+  }`
+}
