@@ -15,21 +15,25 @@ export const ERRORS = {
     400,
     'invalid_request_error',
     'The request is not valid HTTP, JSON or chat completion.',
+    true,
   ),
   ERR_GW_CONTEXT_OVERFLOW: row(
     400,
     'invalid_request_error',
     'Prompt tokens plus max_tokens exceed the context window.',
+    true,
   ),
   ERR_GW_GUARDRAIL_BLOCKED: row(
     400,
     'invalid_request_error',
     'A guardrail refused the request or the answer.',
+    true,
   ),
   ERR_GW_AUTH_INVALID_KEY: row(
     401,
     'authentication_error',
     'The key is missing, unknown, revoked, rotated or expired.',
+    true,
   ),
   ERR_GW_BUDGET_EXCEEDED: row(
     402,
@@ -43,11 +47,17 @@ export const ERRORS = {
     'The key is valid but lacks the scope or the route.',
     true,
   ),
-  ERR_GW_ROUTE_NOT_FOUND: row(404, 'not_found_error', 'No route, alias or path of that name.'),
+  ERR_GW_ROUTE_NOT_FOUND: row(
+    404,
+    'not_found_error',
+    'No route, alias or path of that name.',
+    true,
+  ),
   ERR_GW_METHOD_NOT_ALLOWED: row(
     405,
     'invalid_request_error',
     'The path exists, the method does not.',
+    true,
   ),
   ERR_GW_REQUEST_TIMEOUT: row(
     408,
@@ -58,11 +68,13 @@ export const ERRORS = {
     413,
     'invalid_request_error',
     'The body is larger than max_request_bytes.',
+    true,
   ),
   ERR_GW_UNSUPPORTED_MEDIA_TYPE: row(
     415,
     'invalid_request_error',
     'The body is not application/json in plain UTF-8.',
+    true,
   ),
   ERR_GW_RATE_LIMIT_LOCAL: row(
     429,
@@ -74,6 +86,7 @@ export const ERRORS = {
     431,
     'invalid_request_error',
     'More than 100 headers, or more than 16 KiB of them.',
+    true,
   ),
   ERR_GW_STREAM_ABORTED: row(
     499,

@@ -37,6 +37,7 @@ export function answerTo(refusal: GatewayError, gateway: Gateway): string {
   const body = envelope(refusal, id)
   gateway.metrics.refused.at(refusal.code).value++
   const headers = ['content-type', 'application/json; charset=utf-8', ...unrouted(id)]
+  if (refusal.final) headers.push('x-should-retry', 'false')
   headers.push('content-length', String(Buffer.byteLength(body)), 'connection', 'close')
   return `${statusLine(refusal.status)}${headerLines(headers)}\r\n${body}`
 }

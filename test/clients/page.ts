@@ -41,6 +41,16 @@ not tried with them.
 | cut | a stream that breaks off is an error |
 | slow | a model that is silent for longer than two heartbeats is waited for |
 | leaves | the model server notices within a second that the client has left |
+
+Refusals that no repetition can change have \`x-should-retry: false\`, which the official SDKs, what is built on them, and Claude Code
+obey. These clients ask again all the same, as their code or a trial shows:
+
+| agent | asks again | why, and what stops it |
+| --- | --- | --- |
+| Codex CLI | after 401 to 404, five times | it takes them for a broken connection and reads no header; only a 400, or a 429 of the type \`usage_limit_reached\`, is final. Set \`stream_max_retries = 0\` in its provider |
+| Claude Code | after an unknown 400, at most five times | each is another request, with one beta feature less. A prompt that is too long is asked once |
+| Claude Code | after 404 and a cut stream, once | it asks for the whole answer instead of a stream |
+| aider | after 402 and 403, eight times | LiteLLM has no class for them, and aider repeats what has none; it reads no header |
 `
 
 const COLUMNS = ['client', 'version', 'API', ...CASES.map((one) => TITLES[one]), 'gateway', 'tried']

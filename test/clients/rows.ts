@@ -116,7 +116,13 @@ export const ROWS: readonly Row[] = [
     },
     'responses',
   ),
-  ...over(python('instructor_sdk', 'second', 'Instructor', 'instructor'), 'chat'),
+  ...over(
+    {
+      ...python('instructor_sdk', 'second', 'Instructor', 'instructor'),
+      known: { stream: 'shows no usage of a stream' },
+    },
+    'chat',
+  ),
   ...over(
     {
       ...python('llm_cli', 'current', 'llm', 'llm'),

@@ -18,6 +18,8 @@ export const MODELS = ['plain', 'tools', 'shape', 'bad', 'cut', 'slow', 'endless
 /** Longer than two heartbeats of one second. */
 const SLOW_MS = 2600
 const PLACE = { city: 'Oslo' }
+/** The beginning of such a place. */
+const OPENING = '{"city": "Os'
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
 
 /** Arguments for the tools that agents bring along. */
@@ -40,15 +42,22 @@ export async function startModel(): Promise<Model> {
     shape: (outgoing, asked) => shapeReply(asked)(outgoing, asked),
     bad: failing(400, { type: 'invalid_request_error', param: 'messages', code: 'bad_words' }),
     // A client that asks again without a stream is served.
-    cut: both(whole(), streaming({ end: 'cut' })),
+    cut: both(whole(), (outgoing, asked) =>
+      streaming({ end: 'cut', ...(wantsShape(asked) && { words: [OPENING, 'lo'] }) })(
+        outgoing,
+        asked,
+      ),
+    ),
     async slow(outgoing, asked) {
       await delay(SLOW_MS)
-      await both(whole(), streaming())(outgoing, asked)
+      const reply = wantsShape(asked) ? saying(JSON.stringify(PLACE)) : both(whole(), streaming())
+      await reply(outgoing, asked)
     },
     async endless(outgoing, asked) {
       const id = String(asked.headers['x-request-id'])
       outgoing.on('close', () => left.set(id, Date.now()))
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+      if (wantsShape(asked)) outgoing.write(chunk({ content: OPENING }))
       while (!outgoing.destroyed) {
         outgoing.write(chunk({ content: 'word ' }))
         await delay(20)
@@ -77,9 +86,13 @@ function toolsReply({ body }: Asked): Reply {
   return calling(name, ARGUMENTS[name] ?? PLACE)
 }
 
+function wantsShape({ body }: Pick<Asked, 'body'>): boolean {
+  return recordOf(body.response_format).type === 'json_schema'
+}
+
 /** As the schema wants it, in whichever of the two ways a client asks. */
 function shapeReply({ body }: Asked): Reply {
-  if (recordOf(body.response_format).type === 'json_schema') return saying(JSON.stringify(PLACE))
+  if (wantsShape({ body })) return saying(JSON.stringify(PLACE))
   const [tool] = listOf(body.tools)
   if (tool === undefined) return saying('No shape was asked for.')
   return calling(String(recordOf(recordOf(tool).function).name), PLACE)

@@ -205,8 +205,9 @@ for (const [name, status, code] of [
     assert.ok(error instanceof OpenAI.APIError)
     assert.equal(error.status, status)
     assert.equal(error.code, code)
-    // A limit on spending does not pass by itself, and the SDK is told not to try again.
-    assert.equal(error.headers?.get('x-should-retry'), name === 'spend' ? 'false' : null)
+    // A limit on spending and a mistake of the client do not pass by themselves, and the SDK is told not to try again.
+    const isFinal = name === 'spend' || status < 429
+    assert.equal(error.headers?.get('x-should-retry'), isFinal ? 'false' : null)
   })
 }
 

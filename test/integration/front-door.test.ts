@@ -178,6 +178,8 @@ for (const [what, sent, status, code] of REFUSALS) {
     assert.equal(answer.headers['x-gw-upstream'], 'none')
     assert.match(String(answer.headers['content-type']), /^application\/json/)
     assert.equal(answer.headers['www-authenticate'], status === 401 ? 'Bearer' : undefined)
+    // The same request would be refused again.
+    assert.equal(answer.headers['x-should-retry'], 'false')
     assert.equal(front.upstream.asked.length, 0)
   })
 }

@@ -5,6 +5,8 @@ import type { Failure } from '../../providers/contract.ts'
 
 /** Cools of more than a minute are the upstream's business, not the client's. */
 const RETRY_AFTER_SECONDS_MAX = 60
+/** A repetition may succeed: too slow, in conflict with another request, too early. */
+const PASSING: ReadonlySet<number | undefined> = new Set([408, 409, 425])
 
 export function refusalOf(failure: Failure, upstream: string): GatewayError {
   const message = maskKeys(failure.message)
@@ -61,6 +63,7 @@ function passedOn(failure: Failure, message: string): GatewayError {
     type: failure.type ?? 'invalid_request_error',
     shownCode: failure.code ?? null,
     passedOn: true,
+    final: !PASSING.has(failure.status),
     ...(failure.param == null ? {} : { param: failure.param }),
   })
 }

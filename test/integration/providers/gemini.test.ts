@@ -346,8 +346,9 @@ for (const [name, status, code] of [
     fake.refusals.push(refusal(name))
     const error = await failing(client.chat.completions.create(ask('Hello')))
     assert.deepEqual([error.status, error.code], [status, code])
-    // A quota of the day does not pass by itself, and the SDK is not to try again.
-    assert.equal(error.headers?.get('x-should-retry'), name === 'day' ? 'false' : null)
+    // A quota of the day and a mistake of the client do not pass by themselves, and the SDK is not to try again.
+    const isFinal = name === 'day' || status < 429
+    assert.equal(error.headers?.get('x-should-retry'), isFinal ? 'false' : null)
   })
 }
 
