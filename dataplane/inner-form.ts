@@ -24,6 +24,8 @@ interface Parts<Request, Answer, Event> {
 }
 
 export type ModelRequest = Forms[Operation]['request']
+/** A request that has left: the tree of a large body is gone, so no answer may depend on it. */
+export type Sent<R extends ModelRequest> = R extends ModelRequest ? Omit<R, 'body'> : never
 export type Answer = Forms[Operation]['answer']
 export type AnswerEvent = Forms[Operation]['event']
 
@@ -42,7 +44,7 @@ export interface ChatBody {
   readonly model: string
   readonly messages: readonly ChatMessage[]
   readonly stream?: boolean | null
-  readonly stream_options?: { readonly include_usage?: boolean | null } | null
+  readonly stream_options?: Readonly<Record<string, unknown>> | null
   readonly max_tokens?: number | null
   readonly max_completion_tokens?: number | null
   readonly [member: string]: unknown
@@ -142,7 +144,7 @@ export interface CompletionsBody {
   readonly model: string
   readonly prompt?: TextInput | null
   readonly stream?: boolean | null
-  readonly stream_options?: { readonly include_usage?: boolean | null } | null
+  readonly stream_options?: Readonly<Record<string, unknown>> | null
   readonly max_tokens?: number | null
   readonly n?: number | null
   readonly best_of?: number | null

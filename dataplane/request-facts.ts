@@ -18,6 +18,11 @@ export interface RequestFacts {
   readonly choices: number
   /** The most tokens that the prompt may have. */
   readonly promptTokensMax: number
+  /** Its estimate, and the model as the client named it, for APIs whose answers say them. */
+  readonly promptTokens?: number
+  readonly named?: string
+  /** Whether the client asked for usage beside every piece; upstreams that speak the same wire may give it. */
+  readonly isUsageRepeated?: boolean
   /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
   readonly createdSeconds: number
   /** All its text is ASCII: no character can be a separate token. */

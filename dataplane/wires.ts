@@ -1,6 +1,6 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
-import type { AnswerEvent, ChatEvent, ModelRequest, Operation, Usage } from './inner-form.ts'
+import type { AnswerEvent, ChatEvent, ModelRequest, Operation, Sent, Usage } from './inner-form.ts'
 import type {
   AnswerOrigin,
   Concession,
@@ -27,9 +27,9 @@ export interface Pair {
   ): UpstreamRequest
   /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
   lost?(request: ModelRequest): readonly string[] | undefined
-  decode(body: Buffer, request: ModelRequest, origin: AnswerOrigin): Passed
+  decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed
   /** undefined where the operation has no streams. */
-  openStream(request: ModelRequest, origin: AnswerOrigin): WireReader | undefined
+  openStream(request: Sent<ModelRequest>, origin: AnswerOrigin): WireReader | undefined
   /** The form in which the upstream may take a request that it has answered with this failure. */
   concession?(failure: Failure): Concession | undefined
   readonly counts?: string
@@ -59,7 +59,7 @@ export function pairOf(
           encode: encodeWith(operation, provider, ({ isRewritten }) => isRewritten === true),
           lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
           decode: sameWire.decode,
-          openStream: (request: ModelRequest) => sameWire.openStream?.(request),
+          openStream: (request: Sent<ModelRequest>) => sameWire.openStream?.(request),
           ...(sameWire.concession && { concession: sameWire.concession }),
           ...(sameWire.counts && { counts: sameWire.counts }),
         }

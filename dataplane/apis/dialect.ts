@@ -1,7 +1,7 @@
 /** A wire that clients speak: how it asks a model, and how it is answered. */
 import type { GatewayError } from '../base/errors.ts'
 import type { Reading } from '../body/request.ts'
-import type { Forms, Operation, Usage } from '../inner-form.ts'
+import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
 import type { WireEvent } from '../providers/contract.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -53,17 +53,17 @@ export interface Dialect<O extends Operation = Operation> {
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
   /** Absent where all streams sound alike beside their answers. */
-  voiceOf?(request: Forms[O]['request']): StreamVoice
+  voiceOf?(request: Sent<Forms[O]['request']>): StreamVoice
   /** Absent where the answers of an upstream of the same wire need no change. */
-  readonly passing?: Passing<Forms[O]['request']>
+  readonly passing?: Passing<Sent<Forms[O]['request']>>
   /** A whole answer, as JSON text. */
   writeAnswer(
     answer: Forms[O]['answer'],
     usage: Usage | undefined,
-    request: Forms[O]['request'],
+    request: Sent<Forms[O]['request']>,
   ): string
   /** Absent where answers are never streamed. */
-  openWriter?(request: Forms[O]['request']): StreamWriter<Forms[O]['event']>
+  openWriter?(request: Sent<Forms[O]['request']>): StreamWriter<Forms[O]['event']>
 }
 
 /** The changes in answers of an upstream that speaks the client's wire. */

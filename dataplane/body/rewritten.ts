@@ -1,5 +1,6 @@
 /** A request whose body the gateway has changed: it is written anew for every upstream. */
 import type { ModelRequest } from '../inner-form.ts'
+import { conversationEstimate } from '../tokens/count.ts'
 
 /** No upstream speaks it, so no upstream gets the bytes that the client sent. */
 const REWRITTEN = 'rewritten'
@@ -8,5 +9,7 @@ export function rewritten<Request extends ModelRequest>(
   request: Request,
   body: Request['body'],
 ): Request {
-  return { ...request, body, wire: REWRITTEN, isRewritten: true }
+  const changed = { ...request, body, wire: REWRITTEN, isRewritten: true }
+  if (changed.operation !== 'chat' || changed.promptTokens === undefined) return changed
+  return { ...changed, promptTokens: conversationEstimate(changed) }
 }

@@ -1,5 +1,5 @@
 /** What may stand between the reader of an answer and its writer, and hold, change or end it. */
-import type { Answer, AnswerEvent, ModelRequest, Usage } from '../inner-form.ts'
+import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
 import type {
   AnswerOrigin,
   Concession,
@@ -28,8 +28,8 @@ export interface StreamInspector {
 
 /** How an upstream's answers reach the client, with or without an inspector on their way. */
 export interface AnyPair {
-  decode(body: Buffer, request: ModelRequest, origin: AnswerOrigin): Passed | Inspection
-  openStream(request: ModelRequest, origin: AnswerOrigin): ClientReader | undefined
+  decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
+  openStream(request: Sent<ModelRequest>, origin: AnswerOrigin): ClientReader | undefined
   concession?(failure: Failure): Concession | undefined
 }
 

@@ -1,7 +1,7 @@
 /** A client's wire and an upstream's, joined by way of an inspector: every answer goes through the inner form. */
 import type { Dialect, StreamWriter } from '../apis/dialect.ts'
 import type { Deadline, Deadlines } from '../base/clock.ts'
-import type { AnswerEvent, ModelRequest, Usage } from '../inner-form.ts'
+import type { AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
 import type {
   Failure,
   Passed,
@@ -68,7 +68,7 @@ class Inspected implements ClientReader {
   readonly #choices: number
   readonly #ended = new Set<number>()
 
-  constructor(parts: Parts, { choices }: ModelRequest, allowance: Allowance) {
+  constructor(parts: Parts, { choices }: Sent<ModelRequest>, allowance: Allowance) {
     this.#parts = parts
     this.#allowance = allowance
     this.#choices = choices

@@ -1,5 +1,5 @@
 /** A provider is pure translation between the inner form and one wire. */
-import type { Forms, Operation, Usage } from '../inner-form.ts'
+import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
 import type { AddressSettings, NativeApi, ProviderFacts } from './facts-contract.ts'
 
@@ -46,11 +46,14 @@ export interface ProviderOperation<O extends Operation = Operation> {
   /** Reads a whole 2xx answer. */
   decode(
     body: Buffer,
-    request: Forms[O]['request'],
+    request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
   ): Decoded<Forms[O]['answer']>
   /** Absent where answers are never streamed. */
-  openStream?(request: Forms[O]['request'], origin: AnswerOrigin): StreamReader<Forms[O]['event']>
+  openStream?(
+    request: Sent<Forms[O]['request']>,
+    origin: AnswerOrigin,
+  ): StreamReader<Forms[O]['event']>
   /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
   readonly sameWire?: SameWire<O>
   /** Other wires that upstreams of this provider may speak beside it; each upstream's settings say which. */
@@ -69,8 +72,8 @@ export interface AnswerOrigin {
 export interface SameWire<O extends Operation = Operation> {
   /** Name of the client's dialect. */
   readonly wire: string
-  decode(body: Buffer, request: Forms[O]['request']): Passed
-  openStream?(request: Forms[O]['request']): WireReader
+  decode(body: Buffer, request: Sent<Forms[O]['request']>): Passed
+  openStream?(request: Sent<Forms[O]['request']>): WireReader
   /** The form in which the upstream may take a request that it has answered with this failure. */
   concession?(failure: Failure): Concession | undefined
   /** The path below that of a request which counts its tokens; absent: it has no such path. */

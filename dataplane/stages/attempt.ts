@@ -98,9 +98,9 @@ export async function attempt(
     if (!next.repeat) next.candidate.state.retryBudget.request(clock.now())
     let outcome: Outcome
     for (;;) {
-      // The request has been written from it.
-      forget(request)
       const running = begin(next.candidate, written, way)
+      // The request has been written, and its place been chosen from it.
+      forget(request)
       outcome = running === undefined ? NOT_PERMITTED : await running.one.outcome
       if (running !== undefined) conclude(running, outcome, way)
       if (outcome.kind !== 'failed' || outcome.failure.concession === undefined) break

@@ -2,6 +2,7 @@
 import type {
   ChatBody,
   ChatMessage,
+  ChatRequest,
   InputTokens,
   ModelRequest,
   Operation,
@@ -25,7 +26,14 @@ interface MediaPart {
 
 export function estimatePromptTokens(request: ModelRequest): number {
   if (request.operation !== 'chat') return request.inputTokens.sum
-  return Math.ceil(conversationTokens(request.body, counter(request.sparse)))
+  return request.promptTokens ?? conversationEstimate(request)
+}
+
+export function conversationEstimate({
+  body,
+  sparse,
+}: Pick<ChatRequest, 'body' | 'sparse'>): number {
+  return Math.ceil(conversationTokens(body, counter(sparse)))
 }
 
 /** Whether its answers are tokens that a limit bounds; vectors and scores are not, and what is heard is as long as it is. */

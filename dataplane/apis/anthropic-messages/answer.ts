@@ -4,12 +4,12 @@ import type {
   ChatAnswer,
   ChatRequest,
   FinishReason,
+  Sent,
   Thought,
   ToolCall,
   Usage,
 } from '../../inner-form.ts'
 import { parsed, recordOf } from '../../json/values.ts'
-import { estimatePromptTokens } from '../../tokens/count.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -24,7 +24,7 @@ const ID_BYTES = 12
 export function writeAnswer(
   { choices }: ChatAnswer,
   usage: Usage | undefined,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
 ): string {
   const [choice] = choices
   const { text = '', reasoning, thoughts = [], refusal, calls = [], finish = 'stop' } = choice ?? {}
@@ -56,8 +56,8 @@ export function blockOf({ model: _model, ...block }: Thought): Json {
 }
 
 /** The members that an answer and the start of a stream share. */
-export function messageOf({ body }: ChatRequest): Json {
-  return { id: mintedId('msg'), type: 'message', role: 'assistant', model: body.model }
+export function messageOf({ named }: Sent<ChatRequest>): Json {
+  return { id: mintedId('msg'), type: 'message', role: 'assistant', model: named }
 }
 
 export function mintedId(kind: 'msg' | 'toolu'): string {
@@ -69,8 +69,8 @@ export function stopReason(finish: FinishReason, isRefused: boolean): string {
 }
 
 /** Cached tokens stand beside the others here, not among them. */
-export function usageOf(usage: Usage | undefined, request: ChatRequest, seen = 0): Json {
-  if (usage === undefined) return usageText(estimatePromptTokens(request), seen)
+export function usageOf(usage: Usage | undefined, request: Sent<ChatRequest>, seen = 0): Json {
+  if (usage === undefined) return usageText(request.promptTokens ?? 0, seen)
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0 } = usage
   const read = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens)
   return usageText(read, completionTokens, cachedTokens, cacheWriteTokens)

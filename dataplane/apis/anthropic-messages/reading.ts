@@ -2,7 +2,7 @@
 import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { countOf, recordOf } from '../../json/values.ts'
-import { promptTokensMax } from '../../tokens/count.ts'
+import { conversationEstimate, promptTokensMax } from '../../tokens/count.ts'
 import { Conversation } from './conversation.ts'
 import { optionsOf } from './options.ts'
 import { checkShape, type MessagesBody } from './shape.ts'
@@ -59,9 +59,11 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
     spans: facts.spans,
     stream: message.stream === true,
     includeUsage: true,
+    named: body.model,
     oneCall: body.parallel_tool_calls === false,
     maxTokens,
     choices: 1,
+    promptTokens: conversationEstimate({ body, sparse: facts.sparse }),
     promptTokensMax: promptTokensMax(facts.bytes, body),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,

@@ -5,6 +5,7 @@ import type {
   ChatEvent,
   ChatRequest,
   FinishReason,
+  Sent,
   Thought,
   ToolCallDelta,
   Usage,
@@ -28,7 +29,7 @@ const EMPTY_BLOCKS: Readonly<Record<Kind, Json>> = {
 }
 
 export class MessageWriter implements StreamWriter<ChatEvent> {
-  readonly #request: ChatRequest
+  readonly #request: Sent<ChatRequest>
   readonly #kept: KeptText
   /** The index of the open block, or of the next one. */
   #block = 0
@@ -39,7 +40,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #isRefused = false
   #deltas = 0
 
-  constructor(request: ChatRequest, kept = new KeptText()) {
+  constructor(request: Sent<ChatRequest>, kept = new KeptText()) {
     this.#request = request
     this.#kept = kept
   }

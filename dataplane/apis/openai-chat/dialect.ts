@@ -5,6 +5,7 @@ import type {
   ChatDelta,
   ChatEvent,
   ChatRequest,
+  Sent,
   Thought,
   ToolCall,
   Usage,
@@ -26,7 +27,7 @@ export const openAiChatDialect: Dialect<'chat'> = {
 function writeAnswer(
   { id, model, choices }: ChatAnswer,
   usage: Usage | undefined,
-  { createdSeconds }: ChatRequest,
+  { createdSeconds }: Sent<ChatRequest>,
 ): string {
   return JSON.stringify({
     id,
@@ -60,7 +61,7 @@ function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
   return { id, type: 'function', function: { name, arguments: text }, ...own }
 }
 
-function openWriter(request: ChatRequest): StreamWriter<ChatEvent> {
+function openWriter(request: Sent<ChatRequest>): StreamWriter<ChatEvent> {
   let frame: Json = {}
   let thoughts: Thought[] = []
   /** Choices whose first chunk, with the role, has been written. */

@@ -55,6 +55,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     spans: facts.spans,
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
+    isUsageRepeated: body.stream_options?.continuous_usage_stats === true,
     oneCall: body.parallel_tool_calls === false,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     choices: typeof body.n === 'number' ? body.n : 1,

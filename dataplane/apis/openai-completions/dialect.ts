@@ -3,6 +3,7 @@ import type {
   CompletionsAnswer,
   CompletionsEvent,
   CompletionsRequest,
+  Sent,
   Usage,
 } from '../../inner-form.ts'
 import type { Dialect, StreamWriter } from '../dialect.ts'
@@ -22,7 +23,7 @@ export const openAiCompletionsDialect: Dialect<'completions'> = {
 function writeAnswer(
   { id, model, choices }: CompletionsAnswer,
   usage: Usage | undefined,
-  { createdSeconds }: CompletionsRequest,
+  { createdSeconds }: Sent<CompletionsRequest>,
 ): string {
   return JSON.stringify({
     id,
@@ -39,7 +40,7 @@ function writeAnswer(
   })
 }
 
-function openWriter(request: CompletionsRequest): StreamWriter<CompletionsEvent> {
+function openWriter(request: Sent<CompletionsRequest>): StreamWriter<CompletionsEvent> {
   let frame: Json = {}
   const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
   const choice = (index: number, text: string, finish: string | null, logprobs: unknown = null) =>

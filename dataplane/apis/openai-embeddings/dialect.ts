@@ -1,5 +1,5 @@
 /** OpenAI's embeddings, written out of the inner form: for upstreams that speak another wire. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
 import { toBase64 } from '../../json/vectors.ts'
 import type { Dialect } from '../dialect.ts'
 import { embeddingsReading, OPENAI_EMBEDDINGS } from './reading.ts'
@@ -14,7 +14,7 @@ export const openAiEmbeddingsDialect: Dialect<'embeddings'> = {
 function writeAnswer(
   { model, vectors }: EmbeddingsAnswer,
   usage: Usage | undefined,
-  { format, inputTokens }: EmbeddingsRequest,
+  { format, inputTokens }: Sent<EmbeddingsRequest>,
 ): string {
   const written = format === 'base64' ? toBase64 : Array.from<number>
   // Clients read the usage without asking whether it is there.

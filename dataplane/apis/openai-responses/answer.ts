@@ -1,5 +1,5 @@
 /** Writes a whole answer as a response. */
-import type { ChatAnswer, ChatChoice, ChatRequest, Usage } from '../../inner-form.ts'
+import type { ChatAnswer, ChatChoice, ChatRequest, Sent, Usage } from '../../inner-form.ts'
 import { estimated } from './estimate.ts'
 import {
   callItem,
@@ -18,7 +18,7 @@ type Json = Readonly<Record<string, unknown>>
 export function writeAnswer(
   { choices }: ChatAnswer,
   usage: Usage | undefined,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
 ): string {
   const session = sessionOf(request)
   const [choice] = choices

@@ -1,12 +1,11 @@
 /** Usage of an answer whose upstream did not say: clients of this API read it without asking whether it is there. */
-import type { ChatRequest, Usage } from '../../inner-form.ts'
-import { estimatePromptTokens } from '../../tokens/count.ts'
+import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
 
 const CHARACTERS_PER_TOKEN = 4
 
-export function estimated(request: ChatRequest, characters: number): Usage {
+export function estimated(request: Sent<ChatRequest>, characters: number): Usage {
   return {
-    promptTokens: estimatePromptTokens(request),
+    promptTokens: request.promptTokens ?? 0,
     completionTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
     cachedTokens: 0,
     reasoningTokens: 0,

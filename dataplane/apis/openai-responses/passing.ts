@@ -2,7 +2,7 @@
  * Answers of an upstream that has responses itself: they pass, with the id that the client knows and with numbers that
  * go on from those of the gateway's own events.
  */
-import type { ChatRequest } from '../../inner-form.ts'
+import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
@@ -22,7 +22,7 @@ const BEGINNING: readonly unknown[] = [
 const OF_A_PART =
   /^response\.(content_part|output_text|refusal|reasoning_text)\.(added|delta|done|annotation\.added)$/
 
-export const passing: Passing<ChatRequest> = {
+export const passing: Passing<Sent<ChatRequest>> = {
   answer(body, request) {
     // A conversation that was made compact is no response.
     if (request.below !== undefined) return body

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { GatewayError } from '../../base/errors.ts'
-import type { ChatRequest } from '../../inner-form.ts'
+import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { isRecord, recordOf, textOf } from '../../json/values.ts'
 import type { StreamVoice } from '../dialect.ts'
 import { openAiWire } from '../openai/wire.ts'
@@ -36,7 +36,7 @@ export function beginSession(bytes: Buffer, parts: Parts): void {
   sessions.set(bytes, new Session(parts))
 }
 
-export function sessionOf({ bytes }: ChatRequest): Session {
+export function sessionOf({ bytes }: Sent<ChatRequest>): Session {
   // The reading of the request has made it.
   return sessions.get(bytes) as Session
 }

@@ -1,6 +1,13 @@
 /** Writes a stream of events: items that open, grow and close, then the response as a whole. */
 import { KeptText } from '../../base/kept-text.ts'
-import type { ChatDelta, ChatEvent, ChatRequest, FinishReason, Usage } from '../../inner-form.ts'
+import type {
+  ChatDelta,
+  ChatEvent,
+  ChatRequest,
+  FinishReason,
+  Sent,
+  Usage,
+} from '../../inner-form.ts'
 import type { StreamWriter } from '../dialect.ts'
 import { estimated } from './estimate.ts'
 import { CallItem, type OpenItem, ReasoningItem, SaidItem } from './open-items.ts'
@@ -10,7 +17,7 @@ import { type Session, sessionOf } from './session.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export class ResponseWriter implements StreamWriter<ChatEvent> {
-  readonly #request: ChatRequest
+  readonly #request: Sent<ChatRequest>
   /** The last event repeats the whole output. */
   readonly #kept: KeptText
   readonly #session: Session
@@ -21,7 +28,7 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   #finish: FinishReason = 'stop'
   #characters = 0
 
-  constructor(request: ChatRequest, kept = new KeptText()) {
+  constructor(request: Sent<ChatRequest>, kept = new KeptText()) {
     this.#request = request
     this.#kept = kept
     this.#session = sessionOf(request)

@@ -1,5 +1,5 @@
 /** The order of documents as Cohere and Jina write it: each of their clients finds its own members. */
-import type { RerankAnswer, RerankRequest, Usage } from '../../inner-form.ts'
+import type { RerankAnswer, RerankRequest, Sent, Usage } from '../../inner-form.ts'
 import type { Dialect } from '../dialect.ts'
 import { RERANK, rerankReading } from './reading.ts'
 
@@ -13,7 +13,7 @@ export const rerankDialect: Dialect<'rerank'> = {
 function writeAnswer(
   { id, model, ranking, searchUnits }: RerankAnswer,
   usage: Usage | undefined,
-  { shown, inputTokens }: RerankRequest,
+  { shown, inputTokens }: Sent<RerankRequest>,
 ): string {
   // Clients read the usage without asking whether it is there.
   const tokens = usage?.promptTokens ?? inputTokens.sum

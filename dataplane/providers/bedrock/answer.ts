@@ -4,6 +4,7 @@ import type {
   ChatChoice,
   ChatRequest,
   FinishReason,
+  Sent,
   ToolCall,
   Usage,
 } from '../../inner-form.ts'
@@ -30,7 +31,7 @@ const REFUSED = 'A guardrail or content filter blocked the answer.'
 
 export function readAnswer(
   body: Buffer,
-  { oneCall }: ChatRequest,
+  { oneCall }: Sent<ChatRequest>,
   { model, id }: AnswerOrigin,
 ): Decoded<ChatAnswer> {
   const text = body.toString()

@@ -1,5 +1,5 @@
 /** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -63,7 +63,7 @@ function cohereRequest(
 /** The answers of the families differ in form alone, so they are read by it. */
 export function readEmbeddings(
   body: Buffer,
-  request: EmbeddingsRequest,
+  request: Sent<EmbeddingsRequest>,
   { model }: AnswerOrigin,
 ): Decoded<EmbeddingsAnswer> {
   const text = body.toString()

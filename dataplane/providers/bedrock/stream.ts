@@ -1,5 +1,5 @@
 /** Reads the events of a streamed answer. */
-import type { ChatDelta, ChatEvent, ChatRequest } from '../../inner-form.ts'
+import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { ThoughtReader } from '../anthropic/thoughts.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
@@ -32,7 +32,7 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
 }
 
 export function openConverseStream(
-  { oneCall }: ChatRequest,
+  { oneCall }: Sent<ChatRequest>,
   origin: AnswerOrigin,
 ): StreamReader<ChatEvent> {
   const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY

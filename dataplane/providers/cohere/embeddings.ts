@@ -1,5 +1,5 @@
 /** Cohere's Embed API. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -42,7 +42,7 @@ export function embedRequest(
 
 export function readEmbeddings(
   body: Buffer,
-  request: EmbeddingsRequest,
+  request: Sent<EmbeddingsRequest>,
   { model }: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<EmbeddingsAnswer> {

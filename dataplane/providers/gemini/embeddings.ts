@@ -1,5 +1,5 @@
 /** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Usage } from '../../inner-form.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -57,7 +57,7 @@ function predicts(model: string): boolean {
 
 export function readEmbeddings(
   body: Buffer,
-  request: EmbeddingsRequest,
+  request: Sent<EmbeddingsRequest>,
   { model }: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<EmbeddingsAnswer> {

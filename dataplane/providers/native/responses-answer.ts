@@ -1,5 +1,5 @@
 /** Reads responses that pass to the client as they are: what they mean, and what they used. */
-import type { ChatRequest, Usage } from '../../inner-form.ts'
+import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { Failure, Passed, WireMeaning, WireReader } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -20,7 +20,7 @@ const CALLS: readonly unknown[] = ['function_call', 'custom_tool_call']
 
 export function readResponse(
   body: Buffer,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
   recognisers: readonly Recogniser[],
 ): Passed {
   const answer = parsed(body.toString())
@@ -107,7 +107,7 @@ function usageOf(usage: unknown): Usage | undefined {
 }
 
 /** The tokens that a response may use which goes on without its client: nothing is heard of what it has used. */
-function mostOf({ bytes, promptTokensMax, maxTokens = 0 }: ChatRequest): Usage {
+function mostOf({ bytes, promptTokensMax, maxTokens = 0 }: Sent<ChatRequest>): Usage {
   return {
     promptTokens: Math.min(Math.ceil(bytes.length / BYTES_PER_TOKEN), promptTokensMax),
     completionTokens: maxTokens,

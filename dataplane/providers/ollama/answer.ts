@@ -5,6 +5,7 @@ import type {
   ChatEvent,
   ChatRequest,
   FinishReason,
+  Sent,
   ToolCall,
   Usage,
 } from '../../inner-form.ts'
@@ -21,7 +22,7 @@ const ID = /^[a-zA-Z0-9_-]{1,64}$/
 
 export function readAnswer(
   body: Buffer,
-  { oneCall }: ChatRequest,
+  { oneCall }: Sent<ChatRequest>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
@@ -48,7 +49,7 @@ export function readAnswer(
 }
 
 export function openAnswerStream(
-  { oneCall }: ChatRequest,
+  { oneCall }: Sent<ChatRequest>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): StreamReader<ChatEvent> {

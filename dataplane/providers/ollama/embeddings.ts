@@ -1,5 +1,5 @@
 /** Embeddings by Ollama's own API: a list of texts in, a list of vectors out. */
-import type { EmbeddingsAnswer, EmbeddingsRequest } from '../../inner-form.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -33,7 +33,7 @@ export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
 
 export function readEmbeddings(
   body: Buffer,
-  request: EmbeddingsRequest,
+  request: Sent<EmbeddingsRequest>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<EmbeddingsAnswer> {

@@ -1,5 +1,5 @@
 /** Reads a whole answer of OpenAI's own wire. */
-import type { ChatRequest, Usage } from '../../inner-form.ts'
+import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -19,14 +19,18 @@ type WholeRead =
   | { readonly kind: 'failure'; readonly failure: Failure }
 
 /** For clients of the same wire. */
-export function passAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): Passed {
+export function passAnswer(body: Buffer, request: Sent<ChatRequest>, options: OpenAiLike): Passed {
   const read = readAnswer(body, request, options)
   if (read.kind === 'failure') return read
   const { answer, same, usage } = read
   return { kind: 'body', body: same ? body : JSON.stringify(answer), usage }
 }
 
-export function readAnswer(body: Buffer, request: ChatRequest, options: OpenAiLike): WholeRead {
+export function readAnswer(
+  body: Buffer,
+  request: Sent<ChatRequest>,
+  options: OpenAiLike,
+): WholeRead {
   const text = body.toString()
   const answer = parsed(text)
   if (!isRecord(answer))

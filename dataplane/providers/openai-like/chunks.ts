@@ -1,5 +1,5 @@
 /** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
-import type { ChatRequest, CompletionsRequest } from '../../inner-form.ts'
+import type { ChatRequest, CompletionsRequest, Sent } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { Failure, WireEvent } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -26,7 +26,7 @@ type Read =
   | { readonly kind: 'failure'; readonly failure: Failure }
 
 /** A request whose answer may be streamed. */
-export type Streamed = ChatRequest | CompletionsRequest
+export type Streamed = Sent<ChatRequest> | Sent<CompletionsRequest>
 
 /** The differences of a runtime that show in its streams. */
 export type Streaming = Pick<

@@ -1,5 +1,11 @@
 /** Embeddings in OpenAI's own wire: bytes pass where the upstream answers as the client asked. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Usage, VectorFormat } from '../../inner-form.ts'
+import type {
+  EmbeddingsAnswer,
+  EmbeddingsRequest,
+  Sent,
+  Usage,
+  VectorFormat,
+} from '../../inner-form.ts'
 import { valuesMaxOf } from '../../json/bounds.ts'
 import { editMembers } from '../../json/edit.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
@@ -33,7 +39,8 @@ export function embeddingsOf(
   own: EmbeddingsOptions,
   headersOf: (settings: ProviderSettings) => { readonly whole: Headers },
 ): ProviderOperation<'embeddings'> {
-  const read = (body: Buffer, request: EmbeddingsRequest) => readAnswer(body, request, options)
+  const read = (body: Buffer, request: Sent<EmbeddingsRequest>) =>
+    readAnswer(body, request, options)
   return {
     encode(request, settings) {
       if (!own.takesTokens) refuseTokens(request.body, provider)
@@ -87,7 +94,7 @@ type Failed = { readonly kind: 'failure'; readonly failure: Failure }
 
 function readAnswer(
   body: Buffer,
-  request: EmbeddingsRequest,
+  request: Sent<EmbeddingsRequest>,
   { recognisers }: OpenAiLike,
 ): Answer | Failed {
   const json = parsed(body.toString(), valuesMaxOf(request.items))
@@ -138,7 +145,11 @@ function decoded({ json, vectors, usage }: Answer, model: string): Decoded<Embed
   return { kind: 'answer', answer: { model: textOf(json.model) ?? model, vectors: numbers }, usage }
 }
 
-function passed(answer: Answer, body: Buffer, { format, inputTokens }: EmbeddingsRequest): Passed {
+function passed(
+  answer: Answer,
+  body: Buffer,
+  { format, inputTokens }: Sent<EmbeddingsRequest>,
+): Passed {
   const { json, entries, vectors, isOrdered, usage } = answer
   const isAsked = (vector: Vector) => (typeof vector === 'string') === (format === 'base64')
   const { prompt_tokens, total_tokens } = recordOf(json.usage)

@@ -6,6 +6,7 @@ import type {
   ChatEvent,
   ChatRequest,
   FinishReason,
+  Sent,
 } from '../../inner-form.ts'
 import { countOf, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { Decoded, Meaning, StreamReader } from '../contract.ts'
@@ -18,7 +19,7 @@ const FINISH: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'co
 
 export function decodeAnswer(
   body: Buffer,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
   options: OpenAiLike,
 ): Decoded<ChatAnswer> {
   const read = readAnswer(body, request, options)
@@ -32,7 +33,10 @@ export function decodeAnswer(
   return { kind: 'answer', answer, usage: read.usage }
 }
 
-export function openReader(request: ChatRequest, options: OpenAiLike): StreamReader<ChatEvent> {
+export function openReader(
+  request: Sent<ChatRequest>,
+  options: OpenAiLike,
+): StreamReader<ChatEvent> {
   const chunks = openChunks(request, options)
   let started = false
 

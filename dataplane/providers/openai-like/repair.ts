@@ -1,6 +1,6 @@
 /** Puts right what some runtimes get wrong in OpenAI's wire: ids, finish reasons, tool calls. */
 import { createHash } from 'node:crypto'
-import type { ChatRequest } from '../../inner-form.ts'
+import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { withBytes, withReasoning } from './members.ts'
 
@@ -32,7 +32,7 @@ const SEED_BYTES_MAX = 4_096
 export function repairAnswer(
   answer: Chunk,
   body: Buffer,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
   repair: Repair,
 ): Chunk {
   const seed = seedOf(request, body)
@@ -56,7 +56,7 @@ export function repairAnswer(
   return { ...answer, id: answerId(answer.id, seed, repair), choices }
 }
 
-export function openRepair(request: ChatRequest, repair: Repair): StreamRepair {
+export function openRepair(request: Sent<ChatRequest>, repair: Repair): StreamRepair {
   let seed = ''
   let id = ''
   let held: Chunk | undefined
@@ -128,7 +128,7 @@ function endedBy(chunk: Chunk, reached: boolean): Chunk {
 
 function reachedBound(
   answer: Chunk,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
   { withoutBound }: { readonly withoutBound: number },
 ): boolean {
   const completion = countOf(recordOf(answer.usage).completion_tokens) ?? 0
@@ -166,7 +166,7 @@ function answerId(id: unknown, seed: string, { newIds }: Repair): string {
 /**
  * There is no chance in this folder, so ids are derived from what was asked and what was answered.
  */
-function seedOf(request: ChatRequest, answer: Buffer): string {
+function seedOf(request: Sent<ChatRequest>, answer: Buffer): string {
   const asked = request.bytes.subarray(-SEED_BYTES_MAX)
   return createHash('sha256').update(asked).update(answer).digest('base64url')
 }

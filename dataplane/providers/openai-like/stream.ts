@@ -60,9 +60,9 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
  * Where clients ask for usage they read it from an event without choices. Some runtimes say it beside the finish reason,
  * and some say it twice.
  */
-function openUsage({ includeUsage, operation, body }: Streamed) {
-  const options = recordOf(body.stream_options)
-  const isKept = !includeUsage || operation !== 'chat' || options.continuous_usage_stats === true
+function openUsage(request: Streamed) {
+  const isKept =
+    !request.includeUsage || request.operation !== 'chat' || request.isUsageRepeated === true
   let isSaid = false
   return (one: WireMeaning, pieces: readonly Piece[]): WireMeaning => {
     if (isKept) return one

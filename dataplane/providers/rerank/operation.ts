@@ -4,6 +4,7 @@ import type {
   RerankAnswer,
   RerankBody,
   RerankRequest,
+  Sent,
   Usage,
 } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
@@ -65,7 +66,7 @@ function sentOf(body: RerankBody, { model }: ProviderSettings, taken: ReadonlySe
 
 function readAnswer(
   body: Buffer,
-  request: RerankRequest,
+  request: Sent<RerankRequest>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<RerankAnswer> {
@@ -100,7 +101,7 @@ function bareOf(answer: readonly unknown[]): Json {
 /** The most relevant first, as many as were asked for; the fault where the results are not such an order. */
 function rankingOf(
   results: readonly unknown[],
-  { items, wanted }: RerankRequest,
+  { items, wanted }: Sent<RerankRequest>,
 ): readonly RankedDocument[] | string {
   if (results.length < wanted || results.length > items)
     return `The upstream answered with ${results.length} results; ${wanted} of ${items} documents were asked for.`
@@ -123,7 +124,7 @@ function rankingOf(
 type Json = Readonly<Record<string, unknown>>
 
 /** An upstream that bills searches need not count tokens. */
-function usageOf(usage: Json, meta: Json, request: RerankRequest): Usage | undefined {
+function usageOf(usage: Json, meta: Json, request: Sent<RerankRequest>): Usage | undefined {
   const searches = countOf(recordOf(meta.billed_units).search_units)
   const reported =
     countOf(usage.prompt_tokens) ??

@@ -1,5 +1,5 @@
 /** Transcriptions at upstreams that take OpenAI's form: the client's values, with the upstream's model. */
-import type { TranscriptionRequest, Usage } from '../../inner-form.ts'
+import type { Sent, TranscriptionRequest, Usage } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf } from '../../json/values.ts'
 import type { Failure, Headers, Passed, ProviderOperation, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -80,7 +80,7 @@ interface Answer {
 
 function readAnswer(
   body: Buffer,
-  { isJson }: TranscriptionRequest,
+  { isJson }: Sent<TranscriptionRequest>,
   { recognisers, isLikeChat }: TranscriptionOptions,
 ): Answer {
   if (!isJson && !isLikeChat) return {}
@@ -96,7 +96,7 @@ function readAnswer(
 
 function passed(
   body: Buffer,
-  request: TranscriptionRequest,
+  request: Sent<TranscriptionRequest>,
   options: TranscriptionOptions,
 ): Passed {
   const { text, usage, failure } = readAnswer(body, request, options)

@@ -2,7 +2,7 @@
 import { Gathered } from '../../base/gathered.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../../base/kept-text.ts'
-import type { ModelRequest } from '../../inner-form.ts'
+import type { ModelRequest, Sent } from '../../inner-form.ts'
 import { Bounds, valuesMaxOf } from '../../json/bounds.ts'
 import type { Encoding } from './decoding.ts'
 
@@ -22,7 +22,7 @@ export class WholeAnswer {
   readonly #vectors: number
 
   /** The encoding of a failure is looked at when all of it is there. */
-  constructor(status: number, encoding: Encoding | undefined, request: ModelRequest) {
+  constructor(status: number, encoding: Encoding | undefined, request: Sent<ModelRequest>) {
     this.#vectors = request.operation === 'embeddings' ? request.items : 0
     const bytesMax = Math.max(ANSWER_BYTES_MAX, this.#vectors * VECTOR_BYTES_MAX)
     this.bytesMax = status < 300 ? bytesMax : FAILURE_BYTES_MAX

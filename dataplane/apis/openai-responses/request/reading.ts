@@ -1,7 +1,7 @@
 /** Reads the body of a request for a response into the inner form. */
 import { type BodyFacts, invalid, type Reading } from '../../../body/request.ts'
 import type { ChatBody, ChatRequest } from '../../../inner-form.ts'
-import { promptTokensMax } from '../../../tokens/count.ts'
+import { conversationEstimate, promptTokensMax } from '../../../tokens/count.ts'
 import { beginSession } from '../session.ts'
 import { messagesOf } from './items.ts'
 import { Lacks } from './lacks.ts'
@@ -100,6 +100,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     oneCall: body.parallel_tool_calls === false,
     maxTokens: asked.max_output_tokens ?? undefined,
     choices: 1,
+    promptTokens: conversationEstimate({ body, sparse: facts.sparse }),
     promptTokensMax: promptTokensMax(facts.bytes, body),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,

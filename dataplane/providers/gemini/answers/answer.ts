@@ -1,5 +1,5 @@
 /** Reads Gemini's whole answers. */
-import type { ChatAnswer, ChatChoice, ChatRequest } from '../../../inner-form.ts'
+import type { ChatAnswer, ChatChoice, ChatRequest, Sent } from '../../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
 import type { AnswerOrigin, Decoded } from '../../contract.ts'
 import { isError } from '../../failures/bodies.ts'
@@ -27,7 +27,7 @@ export interface Reading {
 
 export function readAnswer(
   body: Buffer,
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
   origin: AnswerOrigin,
   { recognisers, signatures }: Reading,
 ): Decoded<ChatAnswer> {
@@ -68,7 +68,7 @@ export function isErrorBody(value: unknown): boolean {
 
 function choiceOf(
   candidate: Json,
-  { oneCall }: ChatRequest,
+  { oneCall }: Sent<ChatRequest>,
   callOf: (part: Json, number: number) => ChatChoice['calls'][number],
 ): ChatChoice {
   const parts = partsIn(candidate)

@@ -1,5 +1,5 @@
 /** Reads Gemini's stream, whose events are answers in pieces. */
-import type { ChatDelta, ChatEvent, ChatRequest } from '../../../inner-form.ts'
+import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../contract.ts'
 import { classifyError } from '../../failures/classify.ts'
@@ -30,7 +30,7 @@ interface Choice {
 }
 
 export function openAnswerStream(
-  request: ChatRequest,
+  request: Sent<ChatRequest>,
   origin: AnswerOrigin,
   reading: Reading,
 ): StreamReader<ChatEvent> {
@@ -48,14 +48,14 @@ export function openAnswerStream(
 }
 
 class AnswerStream {
-  readonly #request: ChatRequest
+  readonly #request: Sent<ChatRequest>
   readonly #origin: AnswerOrigin
   readonly #calls: CallReader
   readonly #choices: readonly Choice[]
   #answered: Answered | undefined
   #usage: Json = {}
 
-  constructor(request: ChatRequest, origin: AnswerOrigin, { signatures }: Reading) {
+  constructor(request: Sent<ChatRequest>, origin: AnswerOrigin, { signatures }: Reading) {
     this.#request = request
     this.#origin = origin
     this.#calls = new CallReader(origin, signatures)

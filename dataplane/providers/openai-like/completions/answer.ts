@@ -3,6 +3,7 @@ import type {
   CompletionsAnswer,
   CompletionsChoice,
   CompletionsRequest,
+  Sent,
   Usage,
 } from '../../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
@@ -37,7 +38,7 @@ const CHARACTERS_PER_TOKEN = 4
 
 export function readCompletion(
   body: Buffer,
-  request: CompletionsRequest,
+  request: Sent<CompletionsRequest>,
   options: Reading,
 ): Passed {
   const answer = readAnswer(body, request, options)
@@ -56,7 +57,7 @@ export function readCompletion(
 
 export function decodeCompletion(
   body: Buffer,
-  request: CompletionsRequest,
+  request: Sent<CompletionsRequest>,
   options: Reading,
 ): Decoded<CompletionsAnswer> {
   const read = readAnswer(body, request, options)
@@ -77,7 +78,7 @@ function choiceOf({ text, finish_reason: reason, logprobs }: Json): CompletionsC
 
 function readAnswer(
   body: Buffer,
-  request: CompletionsRequest,
+  request: Sent<CompletionsRequest>,
   options: Reading,
 ): Answer | { readonly kind: 'failure'; readonly failure: Failure } {
   const read = parsed(body.toString())
@@ -103,7 +104,11 @@ function readAnswer(
 }
 
 /** The usage of all choices, from that of the first. */
-function ofAll(first: Usage, choices: readonly Json[], { inputTokens }: CompletionsRequest): Usage {
+function ofAll(
+  first: Usage,
+  choices: readonly Json[],
+  { inputTokens }: Sent<CompletionsRequest>,
+): Usage {
   const lengths = choices.map(({ text }) => String(text).length)
   const characters = lengths.reduce((sum, length) => sum + length, 0)
   const perToken =

@@ -1,6 +1,6 @@
 /** Log probabilities of legacy completions, from a runtime that writes them in the shape of chat completions. */
 import { StringDecoder } from 'node:string_decoder'
-import type { CompletionsRequest } from '../../../inner-form.ts'
+import type { CompletionsRequest, Sent } from '../../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
 import { indexOf } from '../members.ts'
 import type { CompletionsOptions } from '../options.ts'
@@ -17,7 +17,7 @@ const IN_CHAT_SHAPE = '"logprobs":{'
 
 /** For clients that ask for log probabilities of a runtime with `chatLogprobs`; undefined for all others. */
 export function openLogprobs(
-  { bytes, spans }: CompletionsRequest,
+  { bytes, spans }: Sent<CompletionsRequest>,
   { chatLogprobs }: Pick<CompletionsOptions, 'chatLogprobs'>,
 ): Logprobs | undefined {
   const span = chatLogprobs ? spans.get('logprobs') : undefined

@@ -1,5 +1,5 @@
 /** Reads the events of a legacy completion of OpenAI's own wire. */
-import type { CompletionsEvent, CompletionsRequest, Usage } from '../../../inner-form.ts'
+import type { CompletionsEvent, CompletionsRequest, Sent, Usage } from '../../../inner-form.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { Failure, Meaning, StreamReader, WireMeaning, WireReader } from '../../contract.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
@@ -12,7 +12,7 @@ import { openLogprobs } from './logprobs.ts'
 import { UsagePerChoice } from './usage-per-choice.ts'
 
 export function openTextReader(
-  request: CompletionsRequest,
+  request: Sent<CompletionsRequest>,
   options: Reading,
 ): StreamReader<CompletionsEvent> {
   const chunks = openChunks(request, options)
@@ -68,7 +68,10 @@ function choiceEvents(one: Chunk): CompletionsEvent[] {
 }
 
 /** For clients of the same wire. */
-export function openTextWireReader(request: CompletionsRequest, options: Reading): WireReader {
+export function openTextWireReader(
+  request: Sent<CompletionsRequest>,
+  options: Reading,
+): WireReader {
   const reader = openWireReader(request, options)
   const endings = new Endings(request)
   const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
@@ -130,7 +133,7 @@ class Endings {
   readonly #asked: number
   readonly #ended = new Set<number>()
 
-  constructor({ choices }: CompletionsRequest) {
+  constructor({ choices }: Sent<CompletionsRequest>) {
     this.#asked = choices
   }
 

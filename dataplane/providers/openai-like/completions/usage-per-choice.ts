@@ -1,5 +1,5 @@
 /** The usage of a stream that says it choice by choice, unasked, instead of once at its end. */
-import type { CompletionsRequest, Usage } from '../../../inner-form.ts'
+import type { CompletionsRequest, Sent, Usage } from '../../../inner-form.ts'
 import { listOf, recordOf } from '../../../json/values.ts'
 import type { Chunk } from '../chunks.ts'
 import { indexOf, readUsage } from '../members.ts'
@@ -11,7 +11,7 @@ export class UsagePerChoice {
   /** The members that all events share. */
   #frame: Chunk = {}
 
-  constructor({ choices, prompts, includeUsage }: CompletionsRequest) {
+  constructor({ choices, prompts, includeUsage }: Sent<CompletionsRequest>) {
     this.#perPrompt = choices / prompts
     this.#isAsked = includeUsage
   }
