@@ -80,6 +80,7 @@ const TIERS: readonly Tier[] = [
         'operator-edits',
         'operator-rbac',
         'operator-routes',
+        'operator-autoscaling',
         'chart',
         'chart-rendered',
         'chart-gitops',

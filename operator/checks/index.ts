@@ -5,6 +5,7 @@ import { filesOfOurOwn } from './files.ts'
 import { reachableListener, routeSpeaksTls } from './listener.ts'
 import { nameableObjects } from './name.ts'
 import { passwordsElsewhere } from './passwords.ts'
+import { replicasHaveEffect } from './scale.ts'
 import { documentFits } from './size.ts'
 
 const CHECKS: readonly ClusterCheck[] = [
@@ -13,6 +14,7 @@ const CHECKS: readonly ClusterCheck[] = [
   passwordsElsewhere,
   reachableListener,
   routeSpeaksTls,
+  replicasHaveEffect,
   documentFits,
 ]
 

@@ -164,33 +164,11 @@ test('without spec.route it goes; a route of another owner is a conflict and sta
   assert.deepEqual(names, ['foreign.example.com'])
 })
 
-test('a Service inside has a port for readers of metrics, and an autoscaler is written once', async () => {
-  const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
-  await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))
-  const path = '/apis/autoscaling/v2/namespaces/ai/horizontalpodautoscalers/production'
-  await until('there is an autoscaler', async () => (await cluster.read(path)) !== undefined)
-  const versionOf = async () => valueBelow(await cluster.read(path), 'metadata', 'managedFields')
-  const first = await versionOf()
-  // Two reconciles later.
-  for (const alias of ['x', 'y']) {
-    await apply(aGateway({ gw: { aliases: { [alias]: 'chat' } }, spec: { autoscaling } }))
-    const generation = valueBelow(
-      await cluster.read('/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/production'),
-      'metadata',
-      'generation',
-    )
-    await until('the edit has been judged', async () => {
-      return (await statusOf(cluster, 'production')).observedGeneration === generation
-    })
-  }
-  const ours = (fields: unknown) =>
-    (Array.isArray(fields) ? fields : []).filter(({ manager }) => manager === 'gw-operator')
-  assert.deepEqual(ours(await versionOf()), ours(first))
-  const ports = valueBelow(
-    await cluster.read('/api/v1/namespaces/ai/services/production'),
-    'spec',
-    'ports',
-  )
+test('a Service inside has a port for readers of metrics', async () => {
+  await apply(aGateway())
+  const path = '/api/v1/namespaces/ai/services/production'
+  await until('the Service is there', async () => (await cluster.read(path)) !== undefined)
+  const ports = valueBelow(await cluster.read(path), 'spec', 'ports')
   assert.ok(Array.isArray(ports))
   assert.deepEqual(
     ports.map(({ name }) => name),

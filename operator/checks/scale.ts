@@ -1,0 +1,16 @@
+/** Numbers of pods that two settings contradict each other about. */
+import { warn } from '../../dataplane/config/judgement/problems.ts'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { ClusterCheck } from './contract.ts'
+
+/** It comes from Git, or from a scaler that has the gateway instead of its Deployment as its target. */
+export const replicasHaveEffect: ClusterCheck = ({ gateway }) => {
+  const autoscaling = valueBelow(gateway, 'spec', 'autoscaling')
+  const replicas = valueBelow(gateway, 'spec', 'replicas')
+  if (autoscaling === undefined || replicas === undefined) return []
+  const isExternal = valueBelow(autoscaling, 'mode') === 'External'
+  const owner = isExternal ? 'the scaler of the Deployment' : 'the autoscaler'
+  const message = `has no effect while autoscaling is written: ${owner} sets the number of pods`
+  const fix = 'Remove it, or remove autoscaling to scale the gateway itself.'
+  return [warn(['spec', 'replicas'], message, fix)]
+}

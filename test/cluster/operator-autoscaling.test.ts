@@ -1,0 +1,119 @@
+/** How many pods a gateway has: by the scale subresource, by its autoscaler, and by scalers of other projects. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { openCluster } from '../../operator/kube/cluster.ts'
+import { createLog } from '../../operator/log.ts'
+import { type Operator, startOperator } from '../../operator/program.ts'
+import { createTelemetry } from '../../operator/telemetry.ts'
+import { until } from '../helpers/until.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { LOCAL_PODS } from './local-pods.ts'
+import { statusOf } from './operator-process.ts'
+import { aGateway } from './operator-rig.ts'
+
+const GATEWAY = '/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/production'
+const DEPLOYMENT = '/apis/apps/v1/namespaces/ai/deployments/production'
+const AUTOSCALER = '/apis/autoscaling/v2/namespaces/ai/horizontalpodautoscalers/production'
+
+let cluster: ControlPlane
+let operator: Operator
+
+before(async () => {
+  cluster = await startControlPlane()
+  await cluster.installDefinitions()
+  for (const name of ['ai', 'models', 'gw-system'])
+    await cluster.kubectl(['create', 'namespace', name])
+  operator = startOperator({
+    cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
+    namespace: 'gw-system',
+    watchNamespaces: [],
+    identity: 'test',
+    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
+    rolloutsMax: 1,
+    network: LOCAL_PODS,
+    log: createLog(() => undefined, Date.now),
+    telemetry: createTelemetry(),
+  })
+})
+
+after(async () => {
+  await operator?.stop()
+  await cluster?.stop()
+})
+
+async function apply(document: object): Promise<void> {
+  const stdin = JSON.stringify(document)
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
+}
+
+const scale = (replicas: number) =>
+  cluster.kubectl(['scale', 'gatewayconfig/production', '-n', 'ai', `--replicas=${replicas}`])
+
+/** `spec.replicas` of its objects: absent is undefined. */
+const replicasOf = async (path: string) => valueBelow(await cluster.read(path), 'spec', 'replicas')
+
+test('kubectl scale of a gateway changes its pods, and /scale says how its pods are found', async () => {
+  await apply(aGateway())
+  await until('it has a Deployment', async () => (await cluster.read(DEPLOYMENT)) !== undefined)
+  await scale(3)
+  await until('the pods follow', async () => (await replicasOf(DEPLOYMENT)) === 3)
+  const subresource = await cluster.read(`${GATEWAY}/scale`)
+  assert.equal(valueBelow(subresource, 'spec', 'replicas'), 3)
+  assert.equal(valueBelow(subresource, 'status', 'selector'), 'inference.gw/gateway=production')
+})
+
+test('with an autoscaler kubectl scale changes no pod, and the gateway says so', async () => {
+  const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
+  await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))
+  await until('there is an autoscaler', async () => (await cluster.read(AUTOSCALER)) !== undefined)
+  const before = await replicasOf(DEPLOYMENT)
+  await scale(2)
+  await until('the operator has seen it', async () => {
+    const problems = JSON.stringify((await statusOf(cluster, 'production')).problems)
+    return problems.includes('has no effect while autoscaling is written')
+  })
+  assert.equal(await replicasOf(DEPLOYMENT), before)
+})
+
+test('an autoscaler is written once, whatever else is edited, and takes pods away calmly', async () => {
+  const versionOf = async () =>
+    valueBelow(await cluster.read(AUTOSCALER), 'metadata', 'resourceVersion')
+  const first = await versionOf()
+  const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
+  for (let edit = 0; edit < 10; edit++) {
+    const spec = { autoscaling, replicas: undefined }
+    await apply(aGateway({ gw: { aliases: { [`alias-${edit}`]: 'chat' } }, spec }))
+    const generation = valueBelow(await cluster.read(GATEWAY), 'metadata', 'generation')
+    await until('the edit has been judged', async () => {
+      return (await statusOf(cluster, 'production')).observedGeneration === generation
+    })
+  }
+  assert.equal(await versionOf(), first)
+  const spec = valueBelow(await cluster.read(AUTOSCALER), 'spec')
+  const metrics = valueBelow(spec, 'metrics')
+  assert.ok(Array.isArray(metrics))
+  assert.deepEqual(
+    metrics.map(({ type }) => type),
+    ['Pods', 'Resource'],
+  )
+  assert.equal(valueBelow(spec, 'behavior', 'scaleDown', 'stabilizationWindowSeconds'), 300)
+})
+
+const PAGES = ['charts/gw/docs/platforms.md', 'dataplane/docs/endpoints.md']
+
+test('the API server takes the scalers of our pages, with the types of KEDA and of the VPA', async () => {
+  const types = join(import.meta.dirname, '../fixtures/kubernetes/scalers.json')
+  await cluster.kubectl(['apply', '--server-side', '-f', types])
+  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', types])
+  const manifests = PAGES.flatMap((page) => {
+    const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
+    const blocks = [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, block = '']) => block)
+    return blocks.filter((block) => /^kind: (ScaledObject|VerticalPodAutoscaler)$/m.test(block))
+  })
+  assert.equal(manifests.length, 3)
+  for (const stdin of manifests)
+    await cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { stdin })
+})
