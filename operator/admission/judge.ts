@@ -4,7 +4,15 @@ import { type Finding, showPath } from '../../dataplane/config/judgement/problem
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { combine, compile, showFinding, tenantsOf } from '../compile/compile.ts'
 import { compileKeys, faultsOfKey, gatewayOf, NOT_PERMITTED } from '../compile/compile-keys.ts'
-import { isLarge, judgeApart, TIMED_OUT } from '../compile/judge-apart.ts'
+import {
+  isLarge,
+  type JudgedWhole,
+  judgeApart,
+  judgeWhole,
+  type Order,
+  TIMED_OUT,
+} from '../compile/judge-apart.ts'
+import { faultsOfPolicy, gatewayOfPolicy, NOT_GRANTED } from '../compile/tenant-policies.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { ReviewQuestion, ReviewVerdict } from './review.ts'
 
@@ -14,6 +22,8 @@ export interface Known {
   readonly gateway: (key: string) => KubeObject | undefined
   /** Every GatewayKey that names this gateway. */
   readonly keysOf: (gateway: string) => readonly KubeObject[]
+  /** Every TenantPolicy that names this gateway. */
+  readonly policiesOf: (gateway: string) => readonly KubeObject[]
 }
 
 export async function judgeQuestion(
@@ -21,6 +31,7 @@ export async function judgeQuestion(
   known: Known,
 ): Promise<ReviewVerdict> {
   if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
+  if (kind === RESOURCES.tenantPolicies.kind) return await judgePolicy(object, known)
   const found = await problemsOf(object, known)
   // A judgement that took too long says nothing about the object.
   const isError = ({ severity, code }: Finding) => severity === 'error' && code !== TIMED_OUT
@@ -48,10 +59,33 @@ async function problemsOf(
   const keys = keysOf(keyOf(gateway))
   if (!isLarge(gateway)) return compile({ gateway, keys, now }).problems
   const compiled = compileKeys({ gateway, keys, now, keptKeys: [] })
-  const order = { gateway, now, tenants: [...tenantsOf(compiled)] }
+  const order = { gateway, now, tenants: [...tenantsOf(compiled)], policies: [] }
+  return combine(await judgeInTurn(order), compiled).problems
+}
+
+async function judgeInTurn(order: Order): Promise<JudgedWhole> {
   const judged = lastApart.then(() => judgeApart(order, DEADLINE_MS))
   lastApart = judged
-  return combine(await judged, compiled).problems
+  return await judged
+}
+
+/** Its grant, its gateway and its routes may come later, and an older policy of the tenant may go. */
+async function judgePolicy(policy: KubeObject, known: Known): Promise<ReviewVerdict> {
+  const errors = faultsOfPolicy(policy)
+  if (errors.length > 0) return { errors, warnings: [] }
+  const { now, policiesOf } = known
+  const name = gatewayOfPolicy(policy)
+  const gateway = known.gateway(name)
+  // The same words as for a policy without a grant: a stranger learns nothing.
+  if (gateway === undefined) return { errors, warnings: [NOT_GRANTED.message] }
+  const creationTimestamp = policy.metadata.creationTimestamp ?? new Date(now).toISOString()
+  const asked = { ...policy, metadata: { ...policy.metadata, creationTimestamp } }
+  const others = policiesOf(name).filter((other) => keyOf(other) !== keyOf(policy))
+  const order = { gateway, now, tenants: [], policies: [...others, asked] }
+  const judged = isLarge(gateway) ? await judgeInTurn(order) : judgeWhole(order)
+  const verdict = judged.policies.get(keyOf(policy))
+  const isFine = verdict === undefined || verdict.reason === 'Accepted'
+  return { errors, warnings: isFine ? [] : [verdict.message] }
 }
 
 function isSame(one: Finding, other: Finding): boolean {

@@ -28,7 +28,10 @@ export type Read =
   | { readonly is: 'malformed'; readonly message: string }
 
 const API_VERSION = 'admission.k8s.io/v1'
-const KINDS: readonly string[] = [RESOURCES.gatewayConfigs.kind, RESOURCES.gatewayKeys.kind]
+const { gatewayConfigs, gatewayKeys, tenantPolicies } = RESOURCES
+const KINDS: readonly string[] = [gatewayConfigs, gatewayKeys, tenantPolicies].map(
+  ({ kind }) => kind,
+)
 const CAUSES_MAX = 50
 const TEXT_LENGTH_MAX = 1024
 const WARNINGS_MAX = 20
@@ -49,7 +52,7 @@ export function readReview(body: unknown): Read {
   const group = valueBelow(request, 'kind', 'group')
   const kind = String(valueBelow(request, 'kind', 'kind') ?? '')
   if (group !== RESOURCES.gatewayConfigs.group || !KINDS.includes(kind)) {
-    return malformed(`only ${KINDS.join(' and ')} of inference.gw are judged here`)
+    return malformed(`only ${KINDS.join(', ')} of inference.gw are judged here`)
   }
   const isWritten = operation === 'CREATE' || operation === 'UPDATE'
   if (!isWritten || (request.subResource ?? '') !== '') return { is: 'nothing', uid, kind }

@@ -129,6 +129,7 @@ async function reply(
     now: wallClock(),
     gateway: (key) => world.stores.gatewayConfigs.get(key),
     keysOf: (gateway) => world.keysOf.get(gateway),
+    policiesOf: (gateway) => world.policiesOf.get(gateway),
   })
   const isRefused = verdict.errors.length > 0
   telemetry.admissions.inc({ kind: question.kind, result: isRefused ? 'refused' : 'allowed' })

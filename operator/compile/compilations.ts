@@ -5,13 +5,12 @@ import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 import type { World } from '../world.ts'
-import { type Compiled, combine, type Judged, judgeGateway, tenantsOf } from './compile.ts'
+import { type Compiled, combine, tenantsOf } from './compile.ts'
 import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './compile-keys.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { asksForIssuerKeys, withIssuerKeys } from './issuers.ts'
-import { isLarge, judgeApart } from './judge-apart.ts'
+import { isLarge, type JudgedWhole, judgeApart, judgeWhole } from './judge-apart.ts'
 import { gatewayOfPolicy, type PolicyVerdict } from './tenant-policies.ts'
-import { withPolicies } from './with-policies.ts'
 
 interface Made {
   readonly uid: string | undefined
@@ -49,7 +48,7 @@ interface JudgedApart {
   /** The generation and the tenants that were judged. */
   readonly version: string
   readonly of: string
-  readonly judged: Judged
+  readonly judged: JudgedWhole
 }
 
 export class Compilations {
@@ -104,9 +103,9 @@ export class Compilations {
       now: this.#wallClock(),
       keptKeys: keptKeys ?? [],
     })
-    const judged = combine(this.#judge(gateway, keys), keys)
-    const found = withPolicies(judged, gateway, this.#world.policiesOf.get(key))
-    const { compiled: combined, policies } = found
+    const judged = this.#judge(gateway, keys)
+    const combined = combine(judged, keys)
+    const policies = judged?.policies ?? new Map<string, PolicyVerdict>()
     const compiled = issuerVersion === undefined ? combined : this.#withIssuer(combined)
     const versions = { uid, generation, keysVersion, issuerVersion }
     this.#made.set(key, { ...versions, compiled, policies, at: now })
@@ -130,18 +129,20 @@ export class Compilations {
   }
 
   /** Judges at once, or in a thread for a large document: undefined until the result for this generation is there. */
-  #judge(gateway: KubeObject, keys: CompiledKeys): Judged | undefined {
-    const tenants = tenantsOf(keys)
+  #judge(gateway: KubeObject, keys: CompiledKeys): JudgedWhole | undefined {
+    const tenants = [...tenantsOf(keys)]
     const now = this.#wallClock()
-    if (!isLarge(gateway)) return judgeGateway(gateway, now, (tenant) => tenants.has(tenant))
     const key = keyOf(gateway)
+    const policies = this.#world.policiesOf.get(key)
+    if (!isLarge(gateway)) return judgeWhole({ gateway, now, tenants, policies })
     const { uid, generation } = gateway.metadata
     const version = `${uid}/${generation}`
-    const of = `${version}/${hashOf([...tenants].sort())}`
+    const versions = policies.map(({ metadata }) => `${metadata.uid}/${metadata.generation}`)
+    const of = `${version}/${hashOf([tenants.toSorted(), versions.toSorted()])}`
     const known = this.#judged.get(key)
     if (known?.of !== of && this.#asked.get(key) !== of) {
       this.#asked.set(key, of)
-      const order = { gateway, now, tenants: [...tenants] }
+      const order = { gateway, now, tenants, policies }
       this.#last = this.#last.then(() => this.#judgeInTurn(order, { version, of }))
     }
     return known?.version === version ? known.judged : undefined

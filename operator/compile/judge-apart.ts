@@ -7,6 +7,8 @@ import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { messageOf } from '../log.ts'
 import { type Judged, judgeGateway } from './compile.ts'
+import { countPolicies, type PolicyVerdict } from './tenant-policies.ts'
+import { withPolicies } from './with-policies.ts'
 
 /** Characters of `gw`. A smaller document takes some ten milliseconds; a thread takes two hundred to start. */
 const LARGE = 64 * 1024
@@ -22,6 +24,20 @@ export interface Order {
   readonly now: number
   /** Tenants that have keys; of another without any is warned. */
   readonly tenants: readonly string[]
+  readonly policies: readonly KubeObject[]
+}
+
+/** The judgement of a gateway with its policies. */
+export interface JudgedWhole extends Judged {
+  /** By `namespace/name` of the TenantPolicy. */
+  readonly policies: ReadonlyMap<string, PolicyVerdict>
+}
+
+export function judgeWhole({ gateway, now, tenants, policies }: Order): JudgedWhole {
+  const known = new Set(tenants)
+  const judged = judgeGateway(gateway, now, (tenant) => known.has(tenant))
+  const found = withPolicies(judged, gateway, policies)
+  return { ...found.compiled, policies: found.policies }
 }
 
 export function isLarge({ gw }: KubeObject): boolean {
@@ -29,25 +45,30 @@ export function isLarge({ gw }: KubeObject): boolean {
 }
 
 /** Never rejects: a failure becomes a problem of the document. */
-export async function judgeApart(order: Order, deadlineMs = DEADLINE_MS): Promise<Judged> {
-  const { gateway, ...rest } = order
-  const { metadata, spec, gw } = gateway
-  const { name, namespace } = metadata
-  const copy = { metadata: { name, namespace }, spec, gw }
+export async function judgeApart(order: Order, deadlineMs = DEADLINE_MS): Promise<JudgedWhole> {
+  const { gateway, policies, ...rest } = order
+  const copies = { gateway: copyOf(gateway), policies: policies.map(copyOf) }
   const worker = new Worker(import.meta.filename, {
-    workerData: { isJudge: true, gateway: copy, ...rest },
+    workerData: { isJudge: true, ...copies, ...rest },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
   })
   const deadline = AbortSignal.timeout(deadlineMs)
   try {
     // The thread answers with one message, or fails.
     const [judged] = await once(worker, 'message', { signal: deadline })
-    return judged as Judged
+    return judged as JudgedWhole
   } catch (error) {
-    return failed(deadline.aborted ? lateness(deadlineMs) : `cannot be judged: ${messageOf(error)}`)
+    const why = deadline.aborted ? lateness(deadlineMs) : `cannot be judged: ${messageOf(error)}`
+    return { ...failed(why), policies: countPolicies(gateway, policies).verdicts }
   } finally {
     await worker.terminate()
   }
+}
+
+function copyOf({ metadata, spec, gw, status }: KubeObject): KubeObject {
+  const { name, namespace, creationTimestamp } = metadata
+  const times = creationTimestamp === undefined ? {} : { creationTimestamp }
+  return { metadata: { name, ...(namespace && { namespace }), ...times }, spec, gw, status }
 }
 
 function lateness(deadlineMs: number): string {
@@ -62,7 +83,5 @@ function failed(message: string): Judged {
 
 if (!isMainThread && isRecord(workerData) && workerData.isJudge === true) {
   // Only the function above starts it.
-  const { gateway, now, tenants } = workerData as unknown as Order
-  const known = new Set(tenants)
-  parentPort?.postMessage(judgeGateway(gateway, now, (tenant) => known.has(tenant)))
+  parentPort?.postMessage(judgeWhole(workerData as unknown as Order))
 }

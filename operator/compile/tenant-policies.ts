@@ -6,6 +6,7 @@ import {
   TenantGrant,
   TenantPolicySpec,
 } from '../../crds/tenant-policy.ts'
+import { type Finding, refuse } from '../../dataplane/config/judgement/problems.ts'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { DEFAULT_LIMITS } from '../../dataplane/limits/rules.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
@@ -104,6 +105,17 @@ export function lastGood(
   const amounts = bounded(gateway, { tenant: tenantOf(policy), asked, ceiling })
   return { ...amounts, ...(on_exceeded && { on_exceeded, downgrade_route }) }
 }
+
+/** Mistakes of a TenantPolicy itself, independent of its gateway. */
+export function faultsOfPolicy({ spec }: KubeObject): readonly Finding[] {
+  const parsed = TenantPolicySpec.safeParse(spec ?? {})
+  if (parsed.success) return []
+  return parsed.error.issues.map(({ path, message }) =>
+    refuse(['spec', ...path.map(partOf)], message, 'Correct the field, or remove it.'),
+  )
+}
+
+const partOf = (part: PropertyKey) => (typeof part === 'number' ? part : String(part))
 
 export function invalid(
   message: string,

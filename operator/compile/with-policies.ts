@@ -15,8 +15,9 @@ import {
   type PolicyVerdict,
 } from './tenant-policies.ts'
 
-export interface WithPolicies {
-  readonly compiled: Compiled
+export interface WithPolicies<T> {
+  readonly compiled: T
+  /** By `namespace/name` of the TenantPolicy. */
   readonly policies: ReadonlyMap<string, PolicyVerdict>
 }
 
@@ -25,11 +26,12 @@ type Fields = Readonly<Record<string, unknown>>
 /** As it is, then as it was before, then without money, then without a route. */
 const ROUNDS_MAX = 4
 
-export function withPolicies(
-  compiled: Compiled,
+/** A gateway whose document is large is judged anew for each round, so that its policies belong into a thread. */
+export function withPolicies<T extends Pick<Compiled, 'configuration'>>(
+  compiled: T,
   gateway: KubeObject,
   policies: readonly KubeObject[],
-): WithPolicies {
+): WithPolicies<T> {
   const { counted, verdicts } = countPolicies(gateway, policies)
   const { configuration } = compiled
   if (configuration === undefined || counted.length === 0) return { compiled, policies: verdicts }

@@ -107,6 +107,27 @@ test('a name that the API server makes up is judged as one that was given', asyn
   assert.match(said, /gw\.http_proxy/)
 })
 
+test('a TenantPolicy above the ceiling is stored with a warning that says the number', async () => {
+  const ceiling = { requests_per_minute: 300 }
+  const from = [{ namespaces: ['team-a'], tenants: ['research'], ceiling }]
+  const metadata = { ...bad.metadata, name: 'shared' }
+  await rig.apply({ ...aGateway({ spec: { tenants: { from } } }), metadata })
+  const policy = {
+    apiVersion: 'inference.gw/v1alpha1',
+    kind: 'TenantPolicy',
+    metadata: { name: 'research', namespace: 'team-a' },
+    spec: { gateway: 'ai/shared', tenant: 'research', limits: { requests_per_minute: 600 } },
+  }
+  const said = await refusalOf(apply(policy))
+  assert.match(said, /requests_per_minute 600 is above the ceiling and counts as 300/)
+  assert.match(
+    await refusalOf(apply({ ...policy, metadata: bad.metadata })),
+    /No gateway of that name/,
+  )
+  await rig.cluster.kubectl(['delete', 'gwc', 'shared', '-n', 'ai'])
+  await rig.cluster.kubectl(['delete', 'gwt', '--all', '-A'])
+})
+
 test('what may come later is let through: Secrets, gateways of keys, routes; what is odd is said as a warning', async () => {
   const upstreams = [
     { name: 'local', provider: 'openai', model: 'm', api_key: '${secret:nowhere/key}' },

@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compilations } from '../../operator/compile/compilations.ts'
-import { type Judged, judgeGateway } from '../../operator/compile/compile.ts'
+import { judgeGateway } from '../../operator/compile/compile.ts'
 import { IssuerKeys, type PublicKey } from '../../operator/compile/issuer-keys.ts'
-import { judgeApart, type Order } from '../../operator/compile/judge-apart.ts'
+import {
+  type JudgedWhole,
+  judgeApart,
+  judgeWhole,
+  type Order,
+} from '../../operator/compile/judge-apart.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
 import { ObjectStore } from '../../operator/kube/store.ts'
 import type { World } from '../../operator/world.ts'
@@ -18,18 +23,29 @@ function large(generation = 1): KubeObject {
   return aGateway({ gw: { aliases }, metadata: { name: 'large', uid: 'uid-large', generation } })
 }
 
+function aPolicy(budget: object = {}): KubeObject {
+  return {
+    metadata: { name: 'one', namespace: 'team-a', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { gateway: 'ai/large', tenant: 'research', budget: { tokens_per_day: 5, ...budget } },
+  }
+}
+
 const NO_KEYS = { keys: undefined, version: '' }
 
 /** Threads that answer when the test says so. */
-function aWorld(issuerKeys: { keys: PublicKey[] | undefined; version: string } = NO_KEYS) {
+function aWorld(
+  issuerKeys: { keys: PublicKey[] | undefined; version: string } = NO_KEYS,
+  policies: readonly KubeObject[] = [],
+) {
   const gatewayKeys = new ObjectStore()
   const keysOf = gatewayKeys.indexBy((key) => [`ai/${(key.spec as { gateway: string }).gateway}`])
   // Only these members are read.
   const tenantPolicies = new ObjectStore()
-  const policiesOf = tenantPolicies.indexBy(() => [])
+  const policiesOf = tenantPolicies.indexBy(() => ['ai/large'])
+  for (const policy of policies) tenantPolicies.put(policy)
   const stores = { gatewayKeys, tenantPolicies }
   const world = { stores, keysOf, policiesOf } as unknown as World
-  const orders: { order: Order; answer(judged: Judged): void }[] = []
+  const orders: { order: Order; answer(judged: JudgedWhole): void }[] = []
   const judged: string[] = []
   const compilations = new Compilations({
     world,
@@ -57,7 +73,7 @@ test('while a large document is judged, its keys and another gateway go through'
   await turns()
   assert.equal(orders.length, 1)
   const { order, answer } = orders[0] ?? assert.fail('no thread was asked')
-  answer(judgeGateway(order.gateway, 0, () => true))
+  answer(judgeWhole(order))
   await turns()
   assert.deepEqual(judged, ['ai/large'])
   const after = compilations.of(large(), undefined).compiled
@@ -71,7 +87,8 @@ test('an edit that comes while a thread is at work is judged after it, and nothi
   await turns()
   assert.equal(orders.length, 1)
   assert.equal(orders[0]?.order.gateway.metadata.generation, 3)
-  orders[0]?.answer(judgeGateway(large(3), 0, () => true))
+  const [asked] = orders
+  asked?.answer(judgeWhole(asked.order))
   await turns()
   assert.deepEqual(judged, ['ai/large'])
   assert.ok(compilations.of(large(3), undefined).compiled.configuration)
@@ -79,13 +96,34 @@ test('an edit that comes while a thread is at work is judged after it, and nothi
 
 test('the thread says what the loop would', async () => {
   const gateway = large()
-  const apart = await judgeApart({ gateway, now: 0, tenants: [] })
+  const { policies, ...apart } = await judgeApart({ gateway, now: 0, tenants: [], policies: [] })
   assert.deepEqual(apart, structuredClone(judgeGateway(gateway, 0, () => false)))
+  assert.equal(policies.size, 0)
   assert.equal(keyOf(gateway), 'ai/large')
 })
 
+test('policies of a large document are judged in its thread, and no round of it in the loop', async () => {
+  const from = [{ namespaces: ['team-a'], tenants: ['research'] }]
+  const gateway = { ...large(), spec: { tenants: { from } } }
+  const routed = aPolicy({ on_exceeded: 'downgrade', downgrade_route: 'nowhere' })
+  const order = { gateway, now: 0, tenants: [], policies: [routed] }
+  const { policies, configuration } = await judgeApart(order)
+  assert.match(
+    policies.get('team-a/one')?.message ?? '',
+    /downgrade_route: unknown route "nowhere"/,
+  )
+  const budgets = [{ tenant: 'research', tokens_per_day: 5 }]
+  assert.deepEqual(configuration?.payload.gw.budgets, budgets)
+  const { compilations, orders } = aWorld(NO_KEYS, [routed])
+  compilations.of(gateway, undefined)
+  await turns()
+  assert.deepEqual(orders[0]?.order.policies, [routed])
+})
+
 test('a document that takes longer than its time is given up with a reason', async () => {
-  const { configuration, problems } = await judgeApart({ gateway: large(), now: 0, tenants: [] }, 1)
+  const order = { gateway: large(), now: 0, tenants: [], policies: [aPolicy()] }
+  const { configuration, problems, policies } = await judgeApart(order, 1)
+  assert.equal(policies.get('team-a/one')?.reason, 'NotGranted')
   assert.equal(configuration, undefined)
   assert.equal(problems[0]?.code, 'COMPILATION_TIMED_OUT')
   assert.match(problems[0]?.message ?? '', /takes longer than 0\.001 s to judge/)

@@ -7,7 +7,12 @@ import { compile } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway, aGatewayKey, aHash } from '../helpers/kubernetes/a-gateway.ts'
 
-const NOTHING: Known = { now: Date.UTC(2026, 0, 1), gateway: () => undefined, keysOf: () => [] }
+const NOTHING: Known = {
+  now: Date.UTC(2026, 0, 1),
+  gateway: () => undefined,
+  keysOf: () => [],
+  policiesOf: () => [],
+}
 
 function aReview(request: object) {
   return {
@@ -188,7 +193,10 @@ test('what is no review, or of another kind, is malformed in words', () => {
     assert.match(says(body), /must be an AdmissionReview of admission\.k8s\.io\/v1/)
   }
   const pod = { group: '', version: 'v1', kind: 'Pod' }
-  assert.match(says(aReview({ kind: pod, object: bad })), /only GatewayConfig and GatewayKey/)
+  assert.match(
+    says(aReview({ kind: pod, object: bad })),
+    /only GatewayConfig, GatewayKey, TenantPolicy/,
+  )
   assert.match(says(aReview({ object: { metadata: {} } })), /object with a name/)
 })
 
@@ -218,4 +226,57 @@ test('a large object is judged in a thread: others are answered meanwhile', asyn
   const { errors, response } = await large
   assert.ok(errors.length > 0)
   assert.equal(response.allowed, false)
+})
+
+function aPolicy(name: string, spec: object = {}, more: object = {}): KubeObject {
+  return {
+    kind: 'TenantPolicy',
+    metadata: { name, namespace: 'team-a', ...more },
+    spec: { gateway: 'ai/production', tenant: 'research', ...spec },
+  }
+}
+
+const ceiling = { requests_per_minute: 300 }
+const from = [{ namespaces: ['team-a'], tenants: ['research'], ceiling }]
+const GRANTED = { ...NOTHING, gateway: () => aGateway({ spec: { tenants: { from } } }) }
+const older = aPolicy('older', {}, { creationTimestamp: '2025-01-01T00:00:00Z' })
+const downgraded = { tokens_per_day: 5, on_exceeded: 'downgrade', downgrade_route: 'nowhere' }
+
+const POLICIES: readonly (readonly [string, KubeObject, Known, RegExp | undefined])[] = [
+  ['fits', aPolicy('a', { limits: { requests_per_minute: 300 } }), GRANTED, undefined],
+  [
+    'asks for more than the ceiling',
+    aPolicy('a', { limits: { requests_per_minute: 900 } }),
+    GRANTED,
+    /requests_per_minute 900 is above the ceiling and counts as 300/,
+  ],
+  ['is not granted', aPolicy('a', { tenant: 'other' }), GRANTED, /No gateway of that name takes/],
+  ['has no gateway', aPolicy('a'), NOTHING, /No gateway of that name takes/],
+  [
+    'comes second',
+    aPolicy('a'),
+    { ...GRANTED, policiesOf: () => [older] },
+    /TenantPolicy older is older and counts/,
+  ],
+  [
+    'names an unknown route',
+    aPolicy('a', { budget: downgraded }),
+    GRANTED,
+    /spec\.budget\.downgrade_route: unknown route "nowhere"/,
+  ],
+]
+
+for (const [what, policy, known, warning] of POLICIES) {
+  test(`a policy that ${what} is let through${warning ? ' with a warning' : ''}`, async () => {
+    const { response } = await judged(policy, { known })
+    assert.equal(response.allowed, true)
+    if (warning === undefined) assert.equal(response.warnings, undefined)
+    else assert.match(String(response.warnings ?? ''), warning)
+  })
+}
+
+test('a policy that contradicts itself is refused with its field', async () => {
+  const { response } = await judged(aPolicy('a', { budget: { tokens_per_day: -1 } }))
+  assert.equal(response.status.code, 422)
+  assert.match(response.status.message, /^spec\.budget\.tokens_per_day: .+\. Correct the field/)
 })
