@@ -51,6 +51,7 @@ function writeRules(): void {
     part('watched'),
     part('http-routes'),
     part('key-secrets'),
+    part('inference-pools'),
     part('own'),
     part('webhook-own'),
     part('webhook-cluster'),

@@ -42,8 +42,15 @@ export const INITIAL_STATUS = {
 export const CONDITIONS = {
   /** Schema and checks passed for this generation. */
   Accepted: ['Accepted', 'Pending', 'Invalid', 'Paused'],
-  /** Every Secret that the configuration refers to could be read by the pods. */
-  ResolvedRefs: ['ResolvedRefs', 'Pending', 'SecretUnresolved'],
+  /** Every Secret and InferencePool that the configuration names could be read. */
+  ResolvedRefs: [
+    'ResolvedRefs',
+    'Pending',
+    'SecretUnresolved',
+    'PoolNotFound',
+    'PoolNotServed',
+    'PoolNotSupported',
+  ],
   /** The pods that the gateway needs are there and ready. */
   WorkloadAvailable: [
     'Available',
@@ -74,6 +81,7 @@ export const CONDITIONS = {
     'StoreAway',
     'WaitsForNewPods',
     'UpstreamsDisabled',
+    'EndpointsRefused',
   ],
   /** The summary: the first of the others that does not hold gives its reason. StoreAway: requests are refused. */
   Ready: ['Ready', 'Pending', 'StoreAway'],

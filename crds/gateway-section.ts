@@ -53,7 +53,7 @@ const credential: Rule = {
 
 const upstreamRules: readonly Rule[] = [
   {
-    rule: `has(self.endpoint) || !(self.provider.${LETTERS} in ${list(selfHosted)})`,
+    rule: `has(self.endpoint) || has(self.pool) || !(self.provider.${LETTERS} in ${list(selfHosted)})`,
     message: 'endpoint is required: the provider is a self-hosted runtime; write http://host:port',
     fieldPath: '.endpoint',
   },

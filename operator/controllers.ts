@@ -8,21 +8,19 @@ import { Pusher, type PusherOptions } from './delivery/pusher.ts'
 import { SigningKeeper } from './delivery/signing-keeper.ts'
 import { CLUSTER_NETWORK, type PodNetwork } from './delivery/targets.ts'
 import { Discovery } from './discovery.ts'
-import { EndpointsKeeper } from './endpoints/endpoints-keeper.ts'
+import { EndpointsKeeper, zonesOf } from './endpoints/endpoints-keeper.ts'
 import { feed } from './feed.ts'
 import type { ApiClient } from './kube/api.ts'
-import { NotLeaderError } from './kube/api-error.ts'
 import { Events } from './kube/events.ts'
 import { keyOf } from './kube/objects.ts'
-import { type ReconcileResult, WorkQueue } from './kube/queue.ts'
 import type { Transport } from './kube/transport.ts'
 import { type Log, messageOf } from './log.ts'
+import { makeQueue, policiesQueue, poolsQueue } from './queues.ts'
 import { SIGNING_SECRET_NAME } from './rbac.ts'
 import { ConfigReconciler } from './reconcilers/config.ts'
 import { GatewayReconciler, type GatewayTimings } from './reconcilers/gateway.ts'
 import { KeysReconciler } from './reconcilers/keys.ts'
 import { MountKeeper } from './reconcilers/mounts.ts'
-import { type PoliciesOptions, PoliciesReconciler } from './reconcilers/policies.ts'
 import { StatusReconciler } from './reconcilers/status.ts'
 import { WorkloadReconciler } from './reconcilers/workload.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -39,6 +37,8 @@ export interface ControllerOptions {
   readonly mayRoute?: boolean
   /** Whether it has the rights to write keys into Secrets. */
   readonly mayMakeKeys?: boolean
+  /** Whether it has those for InferencePools. */
+  readonly mayPool?: boolean
   /** Absent: the cluster's. */
   readonly network?: PodNetwork
   readonly log: Log
@@ -64,8 +64,6 @@ export interface Controllers {
   /** Resolves when nothing is under way any more. */
   stop(): Promise<void>
 }
-
-const CONCURRENCY = 4
 
 export function makeControllers(options: ControllerOptions, parts: ControllerParts): Controllers {
   const { api, world } = parts
@@ -102,8 +100,9 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     onChange: addAll,
     onError: (error) => options.log.event('error', 'signing_key', messageOf(error)),
   })
-  const pusher = makePusher(options, parts.transport, (gateway) => gateways.add(gateway))
-  const endpoints = makeEndpoints(options, parts, signing)
+  const add = (gateway: string) => gateways.add(gateway)
+  const pusher = makePusher(options, parts.transport, add)
+  const endpoints = makeEndpoints(options, parts, { signing, discovery, onTrouble: add })
   const gatewayReconciler = new GatewayReconciler({
     ...writersOf(options, { ...parts, signing, events }),
     world,
@@ -128,50 +127,49 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
   const gateways = makeQueue('gateway', options, (key) => gatewayReconciler.reconcile(key))
   const keys = makeQueue('key', options, (key) => keyReconciler.reconcile(key))
   const policies = policiesQueue(options, { api, world, compilations, events })
-  feed(world, { gateways, keys, policies })
+  const pools = poolsQueue(options, parts)
+  const queues = { gateways, keys, policies, pools }
+  feed(world, queues)
   let isStopped = false
   return {
     async lead() {
       await Promise.all([signing.obtain(), discovery.obtain()])
       await world.synced()
       if (isStopped) return
-      gateways.start()
-      keys.start()
-      policies.start()
+      for (const queue of Object.values(queues)) queue.start()
     },
     async stop() {
       isStopped = true
       signing.stop()
       issuerKeys.stop()
       discovery.stop()
-      await Promise.all([gateways.stop(), keys.stop(), policies.stop()])
+      await Promise.all(Object.values(queues).map((queue) => queue.stop()))
       pusher.close()
       endpoints.stop()
     },
   }
 }
 
-function policiesQueue(
-  options: ControllerOptions,
-  parts: Omit<PoliciesOptions, 'wallClock'>,
-): WorkQueue {
-  const reconciler = new PoliciesReconciler({ ...parts, wallClock: Date.now })
-  return makeQueue('policy', options, (policy) => reconciler.reconcile(policy))
-}
-
 function makeDiscovery(
-  { log, mayRoute = false, timings }: ControllerOptions,
+  { log, mayRoute = false, mayPool = false, timings }: ControllerOptions,
   { api, world }: ControllerParts,
   addAll: () => void,
 ): Discovery {
   const discovery: Discovery = new Discovery({
     api,
     mayRoute,
+    mayPool,
     lookMs: timings?.discoveryMs,
     onChange() {
-      const { hasHttpRoutes, hasTenantPolicies = false } = discovery.platform
-      world.watchOptional('httpRoutes', hasHttpRoutes)
-      world.watchOptional('tenantPolicies', hasTenantPolicies)
+      const {
+        hasHttpRoutes,
+        hasTenantPolicies = false,
+        hasInferencePools = false,
+      } = discovery.platform
+      void world.watchOptional('httpRoutes', hasHttpRoutes)
+      void world.watchOptional('tenantPolicies', hasTenantPolicies)
+      // A pool that is missing brings no change that would tell of it.
+      void world.watchOptional('inferencePools', hasInferencePools).then(addAll)
       addAll()
     },
     onError: (error) => log.event('warn', 'discovery', messageOf(error)),
@@ -233,13 +231,25 @@ function makePusher(
   })
 }
 
+interface EndpointsParts {
+  readonly signing: SigningKeeper
+  readonly discovery: Discovery
+  readonly onTrouble: (gateway: string) => void
+}
+
 function makeEndpoints(
   { telemetry, log }: ControllerOptions,
-  { api, transport }: ControllerParts,
-  signing: SigningKeeper,
+  { api, transport, world }: ControllerParts,
+  { signing, discovery, onTrouble }: EndpointsParts,
 ): EndpointsKeeper {
   return new EndpointsKeeper({
-    ...{ api, transport, random: Math.random, wallClock: Date.now },
+    ...{ api, transport, random: Math.random, wallClock: Date.now, onTrouble },
+    poolOf(key) {
+      if (!discovery.platform.hasInferencePools) return 'unserved'
+      const pool = world.stores.inferencePools.get(key)
+      return pool ?? (world.knows('inferencePools') ? 'missing' : 'unknown')
+    },
+    zonesOf: (gateway) => zonesOf(world, gateway),
     signingKeys: () => signing.keys,
     onError: (message) => log.event('warn', 'endpoints', message),
     onPush(result, seconds) {
@@ -247,36 +257,4 @@ function makeEndpoints(
       telemetry.pushSeconds.observe({ document: 'endpoints' }, seconds)
     },
   })
-}
-
-function makeQueue(
-  controller: string,
-  { telemetry, log }: ControllerOptions,
-  reconcile: (key: string) => Promise<ReconcileResult>,
-): WorkQueue {
-  const queue: WorkQueue = new WorkQueue({
-    concurrency: CONCURRENCY,
-    random: Math.random,
-    async process(key) {
-      const end = telemetry.reconcileSeconds.startTimer({ controller })
-      telemetry.queueDepth.set({ name: controller }, queue.depth)
-      try {
-        const outcome = await reconcile(key)
-        telemetry.reconciles.inc({ controller, result: 'success' })
-        return outcome
-      } catch (error) {
-        telemetry.reconciles.inc({ controller, result: 'error' })
-        throw error
-      } finally {
-        end()
-        telemetry.activeWorkers.set({ controller }, queue.active)
-      }
-    },
-    onError(key, error, retryMs) {
-      if (error instanceof NotLeaderError) return
-      const retry = { retry_ms: Math.round(retryMs) }
-      log.event('error', 'reconcile', `${controller} ${key}: ${messageOf(error)}`, retry)
-    },
-  })
-  return queue
 }

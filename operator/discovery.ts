@@ -11,12 +11,16 @@ export interface Platform {
   readonly hasHttpRoutes: boolean
   /** Their definition is installed: it is younger than the other two of ours. */
   readonly hasTenantPolicies?: boolean
+  /** InferencePools are installed, and the operator may read them. */
+  readonly hasInferencePools?: boolean
 }
 
 export interface DiscoveryOptions {
   readonly api: Pick<ApiClient, 'read'>
   /** Whether the operator has the rights for routes. */
   readonly mayRoute: boolean
+  /** Whether it has those for pools. */
+  readonly mayPool?: boolean
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
   readonly lookMs?: number | undefined
@@ -65,7 +69,8 @@ export class Discovery {
       const isSame =
         before?.assignsUsers === found.assignsUsers &&
         before.hasHttpRoutes === found.hasHttpRoutes &&
-        before.hasTenantPolicies === found.hasTenantPolicies
+        before.hasTenantPolicies === found.hasTenantPolicies &&
+        before.hasInferencePools === found.hasInferencePools
       if (!isSame) onChange()
     } catch (error) {
       onError(error)
@@ -78,7 +83,7 @@ export class Discovery {
   }
 
   async #ask(): Promise<Platform> {
-    const { api, mayRoute } = this.#options
+    const { api, mayRoute, mayPool = false } = this.#options
     const groups = recordsBelow(await api.read('/apis'), 'groups').flatMap((one) =>
       recordsBelow(one, 'versions').map(({ groupVersion }) => String(groupVersion)),
     )
@@ -92,6 +97,7 @@ export class Discovery {
       assignsUsers: groups.some((one) => one.startsWith(`${OPENSHIFT}/`)),
       hasHttpRoutes: mayRoute && (await serves(RESOURCES.httpRoutes)),
       hasTenantPolicies: await serves(RESOURCES.tenantPolicies),
+      hasInferencePools: mayPool && (await serves(RESOURCES.inferencePools)),
     }
   }
 }

@@ -1,18 +1,24 @@
 /** Fills the queues: which gateways, keys and policies a change concerns. */
 import { isSameKey, isSameSpec } from './compile/compilations.ts'
 import { gatewayOf } from './compile/compile-keys.ts'
+import { poolsNamedBy } from './compile/pool-upstreams.ts'
 import { gatewayOfPolicy } from './compile/tenant-policies.ts'
 import { type KubeObject, keyOf } from './kube/objects.ts'
 import type { WorkQueue } from './kube/queue.ts'
 import { gatewayOfChild, type World } from './world.ts'
 
+type Queues = 'gateways' | 'keys' | 'policies' | 'pools'
+
 /** Levels, not edges: what changed only says where to look. */
 export function feed(
-  { stores }: World,
-  { gateways, keys, policies }: Readonly<Record<'gateways' | 'keys' | 'policies', WorkQueue>>,
+  { stores, gatewaysOfPool }: World,
+  { gateways, keys, policies, pools }: Readonly<Record<Queues, WorkQueue>>,
 ): void {
   stores.gatewayConfigs.onChange((before, after) => {
-    if (!isSameSpec(before, after)) addBoth(gateways, keyOf, [before, after])
+    if (isSameSpec(before, after)) return
+    addBoth(gateways, keyOf, [before, after])
+    for (const one of [before, after])
+      for (const pool of one === undefined ? [] : poolsNamedBy(one)) pools.add(pool)
   })
   stores.gatewayKeys.onChange((before, after) => {
     if (isSameKey(before, after)) return
@@ -23,6 +29,12 @@ export function feed(
     if (isSameSpec(before, after)) return
     addBoth(gateways, gatewayOfPolicy, [before, after])
     if (after !== undefined) policies.add(keyOf(after))
+  })
+  stores.inferencePools.onChange((before, after) => {
+    const key = keyOf((after ?? before) as KubeObject)
+    pools.add(key)
+    if (isSameSpec(before, after)) return
+    for (const gateway of gatewaysOfPool.get(key)) gateways.add(keyOf(gateway))
   })
   const children = [
     stores.pods,

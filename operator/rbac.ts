@@ -7,14 +7,16 @@ export interface Grant {
   readonly subresource?: string
   readonly verbs: readonly Verb[]
   /**
-   * `watched`: in the namespaces of gateways; `http-routes`: there, if the operator writes routes. `own`: in the operator's
-   * namespace alone. `webhook-own` and `webhook-cluster`: only where the admission webhook is on; of the latter's object
-   * there is one in no namespace. `key-secrets`: in the namespaces of gateways, if the operator makes keys.
+   * `watched`: in the namespaces of gateways; `http-routes` and `inference-pools`: there, if the operator writes routes
+   * or reads pools. `own`: in the operator's namespace alone. `webhook-own` and `webhook-cluster`: only where the admission
+   * webhook is on; of the latter's object there is one in no namespace. `key-secrets`: in the namespaces of gateways, if
+   * the operator makes keys.
    */
   readonly where:
     | 'watched'
     | 'http-routes'
     | 'key-secrets'
+    | 'inference-pools'
     | 'own'
     | 'webhook-own'
     | 'webhook-cluster'
@@ -65,6 +67,14 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.httpRoutes, verbs: OPTIONAL_CHILD, where: 'http-routes' },
   // Neither read nor patched, which would answer with the contents: the operator writes a key, and forgets it.
   { resource: RESOURCES.secrets, verbs: ['create', 'update'], where: 'key-secrets' },
+  { resource: RESOURCES.inferencePools, verbs: ['list', 'watch'], where: 'inference-pools' },
+  // A patch of others' entries in the list of parents would need no version; an update does.
+  {
+    resource: RESOURCES.inferencePools,
+    subresource: 'status',
+    verbs: ['update'],
+    where: 'inference-pools',
+  },
   // Patched is one annotation, which has the kubelet renew the mounts of the pod.
   { resource: RESOURCES.pods, verbs: ['list', 'watch', 'patch'], where: 'watched' },
   // The owners decide which pods with a gateway's label belong to it.

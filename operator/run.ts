@@ -23,6 +23,7 @@ Usage: node operator/main.ts [options]
                             gateways that roll at once after an upgrade of the operator (1)
   --http-routes             write routes of the Gateway API for gateways that ask for one
   --generate-keys           make the keys of GatewayKeys with spec.generate, into Secrets
+  --inference-pools         read InferencePools that upstreams name, and say so in their status
   --health-port PORT        /healthz, /readyz and /metrics          (8081; 0: any free one)
   --webhook-port PORT       serve an admission webhook over HTTPS   (absent: none; 0: any free one)
   --webhook-host A,B        names and addresses by which the API server reaches it
@@ -48,6 +49,7 @@ function readArguments(env: Environment) {
       'max-concurrent-rollouts': { type: 'string' },
       'http-routes': { type: 'boolean' },
       'generate-keys': { type: 'boolean' },
+      'inference-pools': { type: 'boolean' },
       'health-port': { type: 'string' },
       'webhook-port': { type: 'string' },
       'webhook-host': { type: 'string' },
@@ -70,6 +72,7 @@ function readArguments(env: Environment) {
     healthPort: wholeNumber('--health-port', values['health-port'] ?? '8081', 0),
     mayRoute: values['http-routes'] === true,
     mayMakeKeys: values['generate-keys'] === true,
+    mayPool: values['inference-pools'] === true,
     webhook: webhookOf(values),
     kubeconfig: values.kubeconfig,
     context: values.context,
@@ -144,6 +147,7 @@ export async function run(
     rolloutsMax: wanted.rolloutsMax,
     mayRoute: wanted.mayRoute,
     mayMakeKeys: wanted.mayMakeKeys,
+    mayPool: wanted.mayPool,
     ...(network && { network }),
     log,
     telemetry,

@@ -1,6 +1,7 @@
 /** The objects that the operator watches, and the gateways that a change concerns. */
 
 import { gatewayOf } from './compile/compile-keys.ts'
+import { poolsNamedBy } from './compile/pool-upstreams.ts'
 import { gatewayOfPolicy } from './compile/tenant-policies.ts'
 import type { ApiClient, Selection } from './kube/api.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from './kube/objects.ts'
@@ -42,10 +43,15 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   budgets: { labelSelector: OURS, metadataOnly: true },
   networkPolicies: { labelSelector: OURS, metadataOnly: true },
   httpRoutes: { labelSelector: OURS },
+  inferencePools: {},
 }
 
 /** Not every cluster serves these; they are watched while it does. */
-const OPTIONAL = ['httpRoutes', 'tenantPolicies'] as const satisfies readonly Watched[]
+const OPTIONAL = [
+  'httpRoutes',
+  'tenantPolicies',
+  'inferencePools',
+] as const satisfies readonly Watched[]
 type Optional = (typeof OPTIONAL)[number]
 
 /** Each of these may hold a MiB; a page is read as one text. */
@@ -59,11 +65,14 @@ export class World {
   readonly policiesOf: Index
   readonly podsOf: Index
   readonly endpointSlicesOf: Index
+  /** By `namespace/name` of an InferencePool that they name. */
+  readonly gatewaysOfPool: Index
   readonly #reflectors: Reflector[]
   readonly #options: WorldOptions
   readonly #optional: Record<Optional, readonly Reflector[]> = {
     httpRoutes: [],
     tenantPolicies: [],
+    inferencePools: [],
   }
 
   constructor(options: WorldOptions) {
@@ -78,6 +87,7 @@ export class World {
     this.policiesOf = this.stores.tenantPolicies.indexBy((policy) => [gatewayOfPolicy(policy)])
     this.podsOf = this.stores.pods.indexBy((pod) => [gatewayOfChild(pod)])
     this.endpointSlicesOf = this.stores.endpointSlices.indexBy((slice) => [gatewayOfChild(slice)])
+    this.gatewaysOfPool = this.stores.gatewayConfigs.indexBy(poolsNamedBy)
     this.#reflectors = kinds
       .filter((kind) => !OPTIONAL.some((optional) => optional === kind))
       .flatMap((kind) => this.#reflectorsOf(kind))
@@ -87,12 +97,19 @@ export class World {
     for (const reflector of this.#reflectors) reflector.start()
   }
 
-  watchOptional(kind: Optional, isServed: boolean): void {
+  /** Resolves once it is known which there are; a kind that is not served is known. */
+  async watchOptional(kind: Optional, isServed: boolean): Promise<void> {
     const watching = this.#optional[kind]
     if (isServed === watching.length > 0) return
     for (const reflector of watching) void reflector.stop()
     this.#optional[kind] = isServed ? this.#reflectorsOf(kind) : []
     for (const reflector of this.#optional[kind]) reflector.start()
+    await Promise.all(this.#optional[kind].map(({ synced }) => synced))
+  }
+
+  /** Whether each of them is known, where they are served. */
+  knows(kind: Optional): boolean {
+    return this.#optional[kind].every(({ isSynced }) => isSynced)
   }
 
   /** Once the cluster was asked what it serves: limits that are not known yet must not be taken for none. */

@@ -15,7 +15,7 @@ import { type Keys, KeyTable, keyOf } from './key-entry.ts'
 import { ModelNames } from './model-names.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from './schema/index.ts'
 import { keepaliveSeconds } from './schema/listener.ts'
-import { FIRST_CONTENT_SECONDS } from './schema/upstreams.ts'
+import { FIRST_CONTENT_SECONDS, POOL_DOMAIN } from './schema/upstreams.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
@@ -166,7 +166,8 @@ function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits 
 function upstreamOf(section: UpstreamSection, disabled: string | undefined): UpstreamSettings {
   const provider = known(PROVIDERS, section.provider)
   const address = addressOf(section)
-  const endpoint = section.endpoint ?? resolved(provider.defaultEndpoint, address) ?? ''
+  const endpoint =
+    section.endpoint ?? placeOf(section.pool) ?? resolved(provider.defaultEndpoint, address) ?? ''
   const { origin, basePath } = splitEndpoint(endpoint, provider, address)
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
@@ -193,6 +194,13 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
         ? (section.health_check?.path ?? provider.healthPath ?? '/health')
         : undefined,
   })
+}
+
+/** Shown, and sent as the host. */
+function placeOf(pool: UpstreamSection['pool']): string | undefined {
+  if (pool === undefined) return undefined
+  const { name, namespace } = pool
+  return `http://${namespace === undefined ? name : `${name}.${namespace}`}${POOL_DOMAIN}`
 }
 
 function routeOf(

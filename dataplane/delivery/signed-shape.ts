@@ -61,12 +61,15 @@ const Endpoints = z.object({
               id: z.string().min(1).max(128),
               address: z.string().refine((text) => isIP(text) !== 0, 'must be an address'),
               port: z.int().min(1).max(65_535),
+              zone: z.string().max(63).optional(),
             }),
           )
           .max(RECORDS_MAX),
       }),
     )
     .max(RECORDS_MAX),
+  unknown: z.array(z.string().max(253)).max(RECORDS_MAX).optional(),
+  zones: z.record(z.string().max(253), z.string().max(63)).optional(),
 })
 
 export type ReadEndpoints = z.output<typeof Endpoints>

@@ -100,8 +100,13 @@ export interface EndpointsDocument {
       readonly id: string
       readonly address: string
       readonly port: number
+      readonly zone?: string
     }[]
   }[]
+  /** Upstreams of which nothing is known now: the pod keeps what it has for them. */
+  readonly unknown?: readonly string[]
+  /** The zones of the gateway's own pods, by their names. */
+  readonly zones?: Readonly<Record<string, string>>
 }
 
 export type SignedDocument =

@@ -7,12 +7,18 @@ import { type PodResponse, refuse } from './proof.ts'
 
 export class PodEndpoints {
   readonly pushed = new PushedEndpoints()
+  readonly #podName: string
   /** 0: none have arrived. */
   #sequence = 0
   #hash = ''
   #count = 0
 
-  take({ sequence, upstreams }: ReadEndpoints, documentHash: string): PodResponse {
+  constructor(podName: string) {
+    this.#podName = podName
+  }
+
+  take(document: ReadEndpoints, documentHash: string): PodResponse {
+    const { sequence, upstreams, unknown = [], zones } = document
     if (documentHash === this.#hash) return this.#taken()
     const have = this.#sequence
     if (sequence <= have) {
@@ -25,7 +31,12 @@ export class PodEndpoints {
     this.#sequence = sequence
     this.#hash = documentHash
     this.#count = countOf(upstreams)
-    this.pushed.set(new Map(upstreams.map(({ name, endpoints }) => [name, endpoints])))
+    const lists = new Map(upstreams.map(({ name, endpoints }) => [name, endpoints]))
+    for (const name of unknown) {
+      const kept = this.pushed.of(name)
+      if (kept !== undefined && !lists.has(name)) lists.set(name, [...kept])
+    }
+    this.pushed.set(lists, zones?.[this.#podName])
     return this.#taken()
   }
 

@@ -45,7 +45,7 @@ export interface PodOptions {
 export class Pod {
   readonly #options: PodOptions
   readonly #keys = new PodKeys()
-  readonly #endpoints = new PodEndpoints()
+  readonly #endpoints: PodEndpoints
   readonly #configuration: PodConfiguration
   readonly #seen = new Map<string, string>()
   #log: Log
@@ -60,6 +60,7 @@ export class Pod {
     const { host, activate, log } = options
     this.#options = options
     this.#log = log
+    this.#endpoints = new PodEndpoints(options.name)
     this.#configuration = new PodConfiguration({ host, activate, keys: this.#keys.book.entries })
   }
 

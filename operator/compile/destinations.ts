@@ -3,6 +3,7 @@
 import { isIP } from 'node:net'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
 import { isRecord, listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import { poolUpstreamsOf } from './pool-upstreams.ts'
 
 export interface EgressDestination {
   /** Absent: somewhere outside, by a name of the provider's own. */
@@ -24,12 +25,14 @@ const PORTS: Readonly<Record<string, number>> = {
   'postgres:': 5432,
   'postgresql:': 5432,
 }
+const HTTP = 80
 const HTTPS = 443
 
 export function destinationsOf(gw: unknown): Destinations {
   const found: (EgressDestination | 'unknown')[] = [
     ...[...textsOf(gw)].map(placeOf),
     ...hosted(gw),
+    ...poolPlaces(gw),
     ...redisPlaces(gw),
     ...listBelow(gw, 'auth', 'jwt').flatMap(keySetPlace),
   ]
@@ -58,8 +61,17 @@ function placeOf(text: string): EgressDestination | 'unknown' {
 /** The APIs of providers are reached by HTTPS where no endpoint says otherwise. */
 function hosted(gw: unknown): EgressDestination[] {
   const upstreams = valueBelow(gw, 'upstreams')
-  const isHosted = (upstream: unknown) => valueBelow(upstream, 'endpoint') === undefined
+  const isHosted = (upstream: unknown) =>
+    valueBelow(upstream, 'endpoint') === undefined && valueBelow(upstream, 'pool') === undefined
   return Array.isArray(upstreams) && upstreams.some(isHosted) ? [{ port: HTTPS }] : []
+}
+
+/** Their pods are in their namespace, as those of a Service of that name would be. */
+function poolPlaces(gw: unknown): EgressDestination[] {
+  return poolUpstreamsOf(gw).map(({ namespace }) => ({
+    host: namespace === undefined ? 'pool' : `pool.${namespace}.svc`,
+    port: HTTP,
+  }))
 }
 
 function keySetPlace(issuer: unknown): (EgressDestination | 'unknown')[] {

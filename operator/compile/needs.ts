@@ -4,6 +4,7 @@ import { splitReferences } from '../../dataplane/config/document/reference-synta
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { type Destinations, destinationsOf } from './destinations.ts'
+import { type PoolUpstream, poolUpstreamsOf, prefersZone } from './pool-upstreams.ts'
 import { type ServiceUpstream, serviceUpstreamsOf } from './service-upstreams.ts'
 
 export interface PodPorts {
@@ -26,6 +27,10 @@ export interface Needs {
   readonly destinations: Destinations
   /** Upstreams that want the pods of a Service; absent where there are none. */
   readonly services?: readonly ServiceUpstream[]
+  /** The same for InferencePools. */
+  readonly pools?: readonly PoolUpstream[]
+  /** Whether an upstream prefers endpoints in the zone of a pod. */
+  readonly prefersZone?: true
   /** As written: the longest time of a request bounds how long a pod may take to end. */
   readonly requestTimeoutSeconds?: number
 }
@@ -50,11 +55,14 @@ export function needsOf({ gw }: Payload): Needs {
     return typeof value === 'number' ? value : absent
   }
   const services = serviceUpstreamsOf(gw)
+  const pools = poolUpstreamsOf(gw)
   const timeout = valueBelow(gw, 'gateway', 'request_timeout_seconds')
   return {
     ...(typeof timeout === 'number' && { requestTimeoutSeconds: timeout }),
     destinations: destinationsOf(gw),
     ...(services.length > 0 && { services }),
+    ...(pools.length > 0 && { pools }),
+    ...(prefersZone(gw) && { prefersZone: true }),
     secrets: [...secrets].sort(),
     variables: [...variables].sort(),
     store: hashOf(
@@ -87,9 +95,11 @@ export function joinNeeds(desired: Needs, lastKnownGood: Needs | undefined): Nee
   const union = (one: readonly string[], other: readonly string[]) =>
     [...new Set([...one, ...other])].sort()
   const services = [...(desired.services ?? []), ...(lastKnownGood.services ?? [])]
+  const pools = [...(desired.pools ?? []), ...(lastKnownGood.pools ?? [])]
   return {
     ...desired,
     ...(services.length > 0 && { services }),
+    ...(pools.length > 0 && { pools }),
     secrets: union(desired.secrets, lastKnownGood.secrets),
     variables: union(desired.variables, lastKnownGood.variables),
     destinations: {

@@ -1,30 +1,50 @@
-/** The endpoints of all gateways: which Services each of them asks for, and where the lists go. */
+/** The endpoints of all gateways: what each of them asks for, where it is watched, and where the lists go. */
+
+import type { Needs } from '../compile/needs.ts'
+import { type PoolUpstream, poolKeyOf } from '../compile/pool-upstreams.ts'
 import { type ServiceUpstream, serviceAt } from '../compile/service-upstreams.ts'
 import type { PodTarget } from '../delivery/pusher.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
-import { EndpointsLane, type EndpointsLaneOptions } from './endpoints-lane.ts'
-import { SliceWatches, type SliceWatchesOptions } from './slice-watches.ts'
-import { endpointsIn } from './slices.ts'
+import type { World } from '../world.ts'
+import { EndpointsLane, type EndpointsLaneOptions, type Lists } from './endpoints-lane.ts'
+import { endpointsOfPool, type PoolFault, podsOfPool, refusalOf, ZONE_LABEL } from './pools.ts'
+import { type Selected, SelectedWatches, type SelectedWatchesOptions } from './selected-watches.ts'
+import { endpointsIn, type SliceEndpoint, slicesOf } from './slices.ts'
 
 export interface EndpointsKeeperOptions
-  extends EndpointsLaneOptions,
-    Pick<SliceWatchesOptions, 'timings' | 'onEnd'> {
-  readonly api: EndpointsLaneOptions['api'] & SliceWatchesOptions['api']
+  extends Omit<EndpointsLaneOptions, 'onTrouble'>,
+    Pick<SelectedWatchesOptions, 'timings' | 'onEnd'> {
+  readonly api: EndpointsLaneOptions['api'] & SelectedWatchesOptions['api']
+  /** A pool by `namespace/name`; `unknown` while it is not known which there are, `unserved` where none can be read. */
+  readonly poolOf: (key: string) => KubeObject | 'missing' | 'unknown' | 'unserved'
+  /** The zones of the pods of a gateway, by their names. */
+  readonly zonesOf: (gateway: string) => Readonly<Record<string, string>>
+  /** Something else stands against the endpoints of this gateway now. */
+  readonly onTrouble: (gateway: string) => void
 }
+
+type Sources = Pick<Needs, 'services' | 'pools' | 'prefersZone'>
 
 interface Kept {
   readonly lane: EndpointsLane
-  services: readonly ServiceUpstream[]
+  sources: Sources
+}
+
+/** The reasons why endpoints of a gateway are missing. */
+export interface EndpointsTrouble {
+  readonly pools: readonly PoolFault[]
+  /** Why the newest list is not in force. */
+  readonly refused?: string | undefined
 }
 
 export class EndpointsKeeper {
   readonly #options: EndpointsKeeperOptions
-  readonly #watches: SliceWatches
+  readonly #watches: SelectedWatches
   readonly #kept = new Map<string, Kept>()
 
   constructor(options: EndpointsKeeperOptions) {
     this.#options = options
-    this.#watches = new SliceWatches({
+    this.#watches = new SelectedWatches({
       ...options,
       onChange: (gateways) => {
         for (const gateway of gateways) this.#kept.get(gateway)?.lane.changed()
@@ -33,24 +53,28 @@ export class EndpointsKeeper {
   }
 
   /** A gateway that asks for no pods costs nothing. */
-  program(
-    gateway: KubeObject,
-    targets: readonly PodTarget[],
-    services: readonly ServiceUpstream[] = [],
-  ): void {
+  program(gateway: KubeObject, targets: readonly PodTarget[], sources: Sources = {}): void {
     const key = keyOf(gateway)
-    const { namespace = '' } = gateway.metadata
     const known = this.#kept.get(key)
-    if (known === undefined && services.length === 0) return
-    const kept = known ?? { lane: this.#open(gateway), services }
-    kept.services = services
+    const isAsking = sources.services !== undefined || sources.pools !== undefined
+    if (known === undefined && !isAsking) return
+    const kept = known ?? { lane: this.#open(gateway), sources }
+    kept.sources = sources
     this.#kept.set(key, kept)
-    const places = services.map(({ host }) => serviceAt(host, namespace))
-    this.#watches.want(
-      key,
-      places.filter((place) => place !== undefined),
-    )
+    const { namespace = '' } = gateway.metadata
+    const places = (sources.services ?? []).map(({ host }) => serviceAt(host, namespace))
+    this.#watches.want(key, [
+      ...places.filter((place) => place !== undefined).map(slicesOf),
+      ...(sources.pools ?? []).flatMap((pool) => this.#podsOf(pool, namespace) ?? []),
+    ])
     kept.lane.program(gateway, targets)
+  }
+
+  troubleOf(gateway: KubeObject): EndpointsTrouble {
+    const { namespace = '' } = gateway.metadata
+    const { sources, lane } = this.#kept.get(keyOf(gateway)) ?? {}
+    const faults = (sources?.pools ?? []).map((pool) => this.#faultOf(pool, namespace))
+    return { pools: faults.filter((fault) => fault !== undefined), refused: lane?.refused }
   }
 
   forget(key: string): void {
@@ -66,17 +90,83 @@ export class EndpointsKeeper {
   }
 
   #open(gateway: KubeObject): EndpointsLane {
+    const key = keyOf(gateway)
+    return new EndpointsLane(gateway, () => this.#listsOf(gateway), {
+      ...this.#options,
+      onTrouble: () => this.#options.onTrouble(key),
+    })
+  }
+
+  #listsOf(gateway: KubeObject): Lists {
     const { namespace = '' } = gateway.metadata
     const key = keyOf(gateway)
-    const lists = () =>
-      (this.#kept.get(key)?.services ?? []).flatMap(({ upstream, host, port }) => {
-        const place = serviceAt(host, namespace)
-        const slices = place && this.#watches.of(place)
-        // While it is not known which there are, the pods go by what they have, or by the name.
-        return slices === undefined
-          ? []
-          : [{ name: upstream, endpoints: endpointsIn(slices, port) }]
-      })
-    return new EndpointsLane(gateway, lists, this.#options)
+    const { services = [], pools = [], prefersZone } = this.#kept.get(key)?.sources ?? {}
+    const found = [
+      ...services.map((one) => ({ one, endpoints: this.#ofService(one, namespace) })),
+      ...pools.map((one) => ({ one, endpoints: this.#ofPool(one, namespace) })),
+    ].map(({ one, endpoints }) => ({ name: one.upstream, endpoints }))
+    const unknown = found.filter(({ endpoints }) => endpoints === undefined)
+    return {
+      upstreams: found.flatMap(({ name, endpoints }) =>
+        endpoints === undefined ? [] : [{ name, endpoints: endpoints.map(shaped(prefersZone)) }],
+      ),
+      ...(unknown.length > 0 && { unknown: unknown.map(({ name }) => name) }),
+      ...(prefersZone && { zones: this.#options.zonesOf(key) }),
+    }
   }
+
+  /** undefined while it is not known which there are, or for a name outside of the cluster. */
+  #ofService({ host, port }: ServiceUpstream, own: string): SliceEndpoint[] | undefined {
+    const place = serviceAt(host, own)
+    const slices = place && this.#watches.of(slicesOf(place))
+    return slices && endpointsIn(slices, port)
+  }
+
+  #ofPool(upstream: PoolUpstream, own: string): SliceEndpoint[] | undefined {
+    const pool = this.#options.poolOf(poolKeyOf(upstream, own))
+    if (pool === 'unknown' || pool === 'unserved') return undefined
+    if (pool === 'missing' || refusalOf(pool) !== undefined) return []
+    const pods = this.#watches.of(podsOfPool(pool))
+    return pods && endpointsOfPool(pool, pods)
+  }
+
+  #podsOf(upstream: PoolUpstream, own: string): Selected | undefined {
+    const pool = this.#options.poolOf(poolKeyOf(upstream, own))
+    return typeof pool === 'string' || refusalOf(pool) !== undefined ? undefined : podsOfPool(pool)
+  }
+
+  #faultOf(upstream: PoolUpstream, own: string): PoolFault | undefined {
+    const key = poolKeyOf(upstream, own)
+    const pool = this.#options.poolOf(key)
+    const fault = (kind: PoolFault['kind'], why = '') => ({
+      upstream: upstream.upstream,
+      key,
+      kind,
+      why,
+    })
+    if (pool === 'unserved' || pool === 'missing') return fault(pool)
+    if (pool === 'unknown') return undefined
+    const refusal = refusalOf(pool)
+    return refusal === undefined ? undefined : fault('refused', refusal)
+  }
+}
+
+/** Zones are sent where an upstream asks for them: else the same pods would be another list. */
+function shaped(prefersZone: true | undefined) {
+  return ({ zone, ...endpoint }: SliceEndpoint): SliceEndpoint =>
+    prefersZone && zone !== undefined ? { ...endpoint, zone } : endpoint
+}
+
+/** The zones of the pods of a gateway, by their names: by their label from Kubernetes 1.35 on, else by their Service. */
+export function zonesOf(
+  { podsOf, endpointSlicesOf }: Pick<World, 'podsOf' | 'endpointSlicesOf'>,
+  gateway: string,
+): Record<string, string> {
+  const slices = endpointSlicesOf.get(gateway).flatMap(({ zones }) => Object.entries(zones ?? {}))
+  const labels = podsOf.get(gateway).flatMap(({ metadata }) => {
+    const zone = metadata.labels?.[ZONE_LABEL]
+    return zone === undefined ? [] : [[metadata.name, zone] as const]
+  })
+  const sorted = [...slices, ...labels].sort(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(sorted)
 }

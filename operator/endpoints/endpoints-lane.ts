@@ -21,7 +21,7 @@ import type { Transport } from '../kube/transport.ts'
 import { messageOf } from '../log.ts'
 import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
 
-type Lists = EndpointsDocument['upstreams']
+export type Lists = Pick<EndpointsDocument, 'upstreams' | 'unknown' | 'zones'>
 
 export interface EndpointsLaneOptions {
   readonly api: Pick<ApiClient, 'get' | 'apply'>
@@ -31,6 +31,8 @@ export interface EndpointsLaneOptions {
   readonly signingKeys: () => SigningKeys
   readonly onError: (message: string) => void
   readonly onPush: (result: string, seconds: number) => void
+  /** `refused` has changed. */
+  readonly onTrouble: () => void
 }
 
 /** Slices change one by one as a Deployment rolls. */
@@ -38,6 +40,8 @@ const MERGE_MS = 100
 const STORE_MS = 10_000
 /** A push that was lost, or a pod that forgot: the same document is sent again. */
 const REPEAT_MS = 30_000
+/** So long an operator that has just begun waits for what it does not know yet. */
+const SETTLE_MS = 10_000
 const DEADLINE_MS = 8000
 const TIMINGS: Pick<LinkTimings, 'backoffMs' | 'backoffMsMax'> = {
   backoffMs: 250,
@@ -61,15 +65,21 @@ export class EndpointsLane {
   #document: Outgoing | undefined
   #sequence = 0
   #merge: NodeJS.Timeout | undefined
+  #settle: NodeJS.Timeout | undefined
   #store: NodeJS.Timeout | undefined
   #storedAt = Number.NEGATIVE_INFINITY
   readonly #repeat: NodeJS.Timeout
+  readonly #settledAt: number
+  #refused: string | undefined
+  /** By the pods that gave them. */
+  readonly #refusals = new Map<string, string>()
 
   /** `lists`: what the slices say at the moment. */
   constructor(gateway: KubeObject, lists: () => Lists, options: EndpointsLaneOptions) {
     this.#gateway = gateway
     this.#listsNow = lists
     this.#options = options
+    this.#settledAt = options.wallClock() + SETTLE_MS
     this.#repeat = setInterval(() => this.#sendAll(), REPEAT_MS)
   }
 
@@ -81,6 +91,7 @@ export class EndpointsLane {
       if (named.has(id)) continue
       lane.close()
       this.#pods.delete(id)
+      this.#refusals.delete(id.slice(id.indexOf(' ') + 1))
     }
     for (const { uid, origin } of targets) {
       const id = `${uid} ${origin}`
@@ -99,9 +110,16 @@ export class EndpointsLane {
     }, MERGE_MS)
   }
 
+  /** Why the newest list is not in force, here or in a pod. */
+  get refused(): string | undefined {
+    const [byPod] = this.#refusals.values()
+    return this.#refused ?? byPod
+  }
+
   close(): void {
     clearTimeout(this.#merge)
     clearTimeout(this.#store)
+    clearTimeout(this.#settle)
     clearInterval(this.#repeat)
     this.#closing.abort()
     for (const lane of this.#pods.values()) lane.close()
@@ -109,20 +127,33 @@ export class EndpointsLane {
 
   #decide(): void {
     const lists = this.#listsNow()
+    if (this.#isUnsettled(lists)) return
+    const problem = problemOf(lists.upstreams)
+    this.#refuse(problem)
+    if (problem !== undefined) return
     const content = JSON.stringify(lists)
     const { keyId } = this.#options.signingKeys()
     if (content === this.#content && keyId === this.#document?.keyId) return
     // Nothing has been sent, and there is nothing to send.
-    if (lists.length === 0 && this.#document === undefined) return
-    const problem = problemOf(lists)
-    if (problem !== undefined) {
-      this.#options.onError(
-        `${keyOf(this.#gateway)}: ${problem} The pods keep those that they have.`,
-      )
-      return
-    }
+    if (lists.upstreams.length === 0 && this.#document === undefined) return
     this.#content = content
     this.#sign(lists)
+  }
+
+  /** Lists that a new operator does not know yet must not be missing in the stored document. */
+  #isUnsettled({ unknown = [] }: Lists): boolean {
+    const leftMs = this.#settledAt - this.#options.wallClock()
+    if (unknown.length === 0 || leftMs <= 0 || this.#document !== undefined) return false
+    this.#settle ??= setTimeout(() => this.changed(), leftMs)
+    return true
+  }
+
+  #refuse(problem: string | undefined): void {
+    if (problem === this.#refused) return
+    this.#refused = problem
+    const kept = 'The pods keep those that they have.'
+    if (problem !== undefined) this.#options.onError(`${keyOf(this.#gateway)}: ${problem} ${kept}`)
+    this.#options.onTrouble()
   }
 
   /** The time is the number: it rises over restarts of the operator, and nothing has to be read for it. */
@@ -133,7 +164,7 @@ export class EndpointsLane {
     const gateway = { uid, namespace, name }
     const sequence = this.#sequence
     const keys = signingKeys()
-    const document = { kind: 'Endpoints', gateway, sequence, upstreams: lists } as const
+    const document = { kind: 'Endpoints', gateway, sequence, ...lists } as const
     const text = JSON.stringify(sign(document, keys.privateKey))
     const proof = proofOf(text, { path: '/endpoints', uid }, keys)
     this.#document = { sequence, keyId: keys.keyId, text, proof }
@@ -147,12 +178,20 @@ export class EndpointsLane {
   }
 
   #laneTo(origin: string): DocumentLane {
-    return new DocumentLane({
+    const lane: DocumentLane = new DocumentLane({
       random: this.#options.random,
       timings: TIMINGS,
       attempt: () => this.#push(origin),
-      onChange() {},
+      onChange: () => this.#note(origin, lane.state),
     })
+    return lane
+  }
+
+  #note(origin: string, { state, error = '' }: LaneState): void {
+    const before = this.#refusals.get(origin)
+    if (state === 'rejected') this.#refusals.set(origin, error)
+    else if (state === 'acknowledged') this.#refusals.delete(origin)
+    if (this.#refusals.get(origin) !== before) this.#options.onTrouble()
   }
 
   async #push(origin: string): Promise<LaneState> {
@@ -222,11 +261,11 @@ export class EndpointsLane {
   }
 }
 
-function problemOf(lists: Lists): string | undefined {
+function problemOf(lists: Lists['upstreams']): string | undefined {
   const large = lists.find(({ endpoints }) => endpoints.length > ENDPOINTS_MAX)
   if (large !== undefined)
-    return `upstream "${large.name}" has ${large.endpoints.length} endpoints; ${ENDPOINTS_MAX} are the most.`
+    return `Upstream "${large.name}" has ${large.endpoints.length} endpoints; ${ENDPOINTS_MAX} are the most.`
   const count = lists.reduce((sum, { endpoints }) => sum + endpoints.length, 0)
   if (count <= ENDPOINTS_OF_ALL_MAX) return undefined
-  return `there are ${count} endpoints; ${ENDPOINTS_OF_ALL_MAX} are the most of one gateway.`
+  return `There are ${count} endpoints; ${ENDPOINTS_OF_ALL_MAX} are the most of one gateway.`
 }

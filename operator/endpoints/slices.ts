@@ -1,12 +1,24 @@
 /** EndpointSlices of a Service to the endpoints that take requests. */
 import { isIP } from 'node:net'
 import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import type { ServicePlace } from '../compile/service-upstreams.ts'
+import { type KubeObject, RESOURCES } from '../kube/objects.ts'
+import type { Selected } from './selected-watches.ts'
 
 export interface SliceEndpoint {
   readonly id: string
   readonly address: string
   readonly port: number
+  readonly zone?: string
+}
+
+export function slicesOf({ namespace, name }: ServicePlace): Selected {
+  return {
+    resource: RESOURCES.endpointSlices,
+    namespace,
+    labelSelector: `kubernetes.io/service-name=${name}`,
+    trim: trimSlice,
+  }
 }
 
 /** Keeps of a slice what endpoints are made from. */
@@ -15,6 +27,7 @@ export function trimSlice(slice: KubeObject): KubeObject {
   const endpoints = listBelow(slice, 'endpoints').map((one) => ({
     addresses: listBelow(one, 'addresses').slice(0, 1),
     conditions: valueBelow(one, 'conditions'),
+    zone: valueBelow(one, 'zone'),
     targetRef: { uid: valueBelow(one, 'targetRef', 'uid') },
   }))
   const metadata = { name, namespace, uid, resourceVersion } as KubeObject['metadata']
@@ -48,7 +61,8 @@ function endpointOf(one: unknown, port: number): SliceEndpoint[] {
   const isReady = valueBelow(one, 'conditions', 'ready') !== false
   if (!isReady || address === undefined || isIP(address) === 0) return []
   const uid = textOf(valueBelow(one, 'targetRef', 'uid'))
-  return [{ id: `${uid ?? address} ${port}`, address, port }]
+  const zone = textOf(valueBelow(one, 'zone'))
+  return [{ id: `${uid ?? address} ${port}`, address, port, ...(zone !== undefined && { zone }) }]
 }
 
 function byFamily(one: SliceEndpoint, other: SliceEndpoint): number {

@@ -151,19 +151,22 @@ export class ApiClient {
 
   async create(resource: Resource, object: KubeObject, manager: string): Promise<KubeObject> {
     const { namespace } = object.metadata
-    this.#mayWrite()
-    this.#ask('create', resource, { namespace })
+    this.#askToWrite('create', resource, { namespace })
     const path = `${pathOf(resource, { namespace })}?fieldManager=${manager}&fieldValidation=Strict`
     const body = JSON.stringify(object)
     return objectOf(await this.#send('create', { method: 'POST', path, body }))
   }
 
   /** Fails with 409 where the stored object is not of the `resourceVersion` that is sent. */
-  async update(resource: Resource, object: KubeObject, manager: string): Promise<KubeObject> {
+  async update(
+    resource: Resource,
+    object: KubeObject,
+    manager: string,
+    subresource?: string,
+  ): Promise<KubeObject> {
     const { namespace, name } = object.metadata
-    this.#mayWrite()
-    this.#ask('update', resource, { namespace })
-    const place = pathOf(resource, { namespace, name })
+    this.#askToWrite('update', resource, { namespace, subresource })
+    const place = pathOf(resource, { namespace, name, subresource })
     const path = `${place}?fieldManager=${manager}&fieldValidation=Strict`
     const body = JSON.stringify(object)
     return objectOf(await this.#send('update', { method: 'PUT', path, body }))
@@ -176,15 +179,13 @@ export class ApiClient {
     { manager, subresource, force = true, dryRun = false, merges = false }: ApplyOptions,
   ): Promise<KubeObject> {
     const { namespace, name, uid } = object.metadata
-    this.#mayWrite()
-    const where = subresource === undefined ? { namespace } : { namespace, subresource }
-    this.#ask('patch', resource, where)
+    const where = { namespace, subresource }
+    this.#askToWrite('patch', resource, where)
     // An apply that makes the object needs the permission to create it; one that says its uid makes none.
     if (subresource === undefined && !uid) this.#ask('create', resource, where)
-    const place = pathOf(resource, { name, ...where })
     const forced = merges ? '' : `&force=${force}`
-    const query = `fieldManager=${manager}${forced}&fieldValidation=Strict`
-    const path = `${place}?${query}${dryRun ? '&dryRun=All' : ''}`
+    const query = `fieldManager=${manager}${forced}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
+    const path = `${pathOf(resource, { name, ...where })}?${query}`
     const body = JSON.stringify({
       apiVersion: apiVersionOf(resource),
       kind: resource.kind,
@@ -198,10 +199,9 @@ export class ApiClient {
   /** Deletes only this very object; one that is gone or has been replaced is left alone. */
   async delete(resource: Resource, { metadata }: KubeObject): Promise<void> {
     const { namespace, name, uid } = metadata
-    this.#mayWrite()
-    this.#ask('delete', resource, { namespace })
-    const body = JSON.stringify({ preconditions: { uid }, propagationPolicy: 'Background' })
+    this.#askToWrite('delete', resource, { namespace })
     const path = pathOf(resource, { namespace, name })
+    const body = JSON.stringify({ preconditions: { uid }, propagationPolicy: 'Background' })
     try {
       await this.#send('delete', { method: 'DELETE', path, body })
     } catch (error) {
@@ -214,8 +214,9 @@ export class ApiClient {
     await this.#transport.close()
   }
 
-  #mayWrite(): void {
+  #askToWrite(verb: Verb, resource: Resource, place: Omit<ObjectPlace, 'name'>): void {
     if (this.#options.mayWrite?.() === false) throw new NotLeaderError()
+    this.#ask(verb, resource, place)
   }
 
   #ask(verb: Verb, { group, plural }: Resource, place: Omit<ObjectPlace, 'name'>): void {

@@ -56,6 +56,7 @@ export const RESOURCES = {
   networkPolicies: resource('networking.k8s.io', 'v1', 'networkpolicies', 'NetworkPolicy'),
   autoscalers: resource('autoscaling', 'v2', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler'),
   httpRoutes: resource('gateway.networking.k8s.io', 'v1', 'httproutes', 'HTTPRoute'),
+  inferencePools: resource('inference.networking.k8s.io', 'v1', 'inferencepools', 'InferencePool'),
   leases: resource('coordination.k8s.io', 'v1', 'leases', 'Lease'),
   events: resource('events.k8s.io', 'v1', 'events', 'Event'),
   webhookConfigurations: resource(
@@ -78,7 +79,7 @@ export function apiVersionOf({ group, version }: Resource): string {
 export interface ObjectPlace {
   readonly namespace?: string | undefined
   readonly name?: string
-  readonly subresource?: string
+  readonly subresource?: string | undefined
 }
 
 export function pathOf(resource: Resource, { namespace, name, subresource }: ObjectPlace): string {

@@ -61,13 +61,19 @@ function trimDeployment(deployment: KubeObject): KubeObject {
   return { metadata, status, spec: { replicas: valueBelow(spec, 'replicas'), template } }
 }
 
-/** Keeps of endpoints only how many of them take requests. */
+/** Keeps of endpoints only how many of them take requests, and in which zones the pods are. */
 function trimEndpointSlice(slice: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, labels } = slice.metadata
   const endpoints = Array.isArray(slice.endpoints) ? slice.endpoints : []
   // A condition that is absent is to be read as true.
   const ready = endpoints.filter((one) => valueBelow(one, 'conditions', 'ready') !== false).length
-  return { metadata: present({ name, namespace, uid, resourceVersion, labels }), ready }
+  const zones = Object.fromEntries(
+    endpoints.flatMap((one) => {
+      const [pod, zone] = [valueBelow(one, 'targetRef', 'name'), valueBelow(one, 'zone')]
+      return typeof pod === 'string' && typeof zone === 'string' ? [[pod, zone]] : []
+    }),
+  )
+  return { metadata: present({ name, namespace, uid, resourceVersion, labels }), ready, zones }
 }
 
 function trimKey(key: KubeObject): KubeObject {

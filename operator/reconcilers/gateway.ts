@@ -124,7 +124,7 @@ export class GatewayReconciler {
     const key = keyOf(gateway)
     const targets = targetsOf(await this.#podsOf(gateway), network.originOf)
     pusher.program(key, targets, { configuration, keys })
-    endpoints.program(gateway, targets, configuration?.needs.services)
+    endpoints.program(gateway, targets, configuration?.needs)
   }
 
   async #shape(gateway: KubeObject, compiled: Compiled, stored: Stored): Promise<Workload> {
@@ -165,6 +165,7 @@ export class GatewayReconciler {
       podObjects: await this.#podsOf(gateway).catch(() => []),
       ...this.#options.workload.liveOf(gateway),
       endpoints: this.#endpointsOf(key),
+      endpointsTrouble: this.#options.endpoints.troubleOf(gateway),
       hasHttpRoutes: this.#options.platform().hasHttpRoutes,
       workload,
     })

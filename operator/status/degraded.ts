@@ -61,6 +61,13 @@ const upstreamsDisabled: Policy = (facts) => {
   return yes('UpstreamsDisabled', message)
 }
 
+const endpointsRefused: Policy = ({ endpointsTrouble: { refused } }) => {
+  if (refused === undefined) return undefined
+  const fix =
+    'The pods go on with the endpoints that they have. Select fewer, or split the upstream.'
+  return yes('EndpointsRefused', `${refused} ${fix}`)
+}
+
 const asConfigured: Policy = () => no('AsConfigured', 'The pods serve as configured.')
 
 export const DEGRADED = [
@@ -72,6 +79,7 @@ export const DEGRADED = [
   storeAway,
   waitsForNewPods,
   upstreamsDisabled,
+  endpointsRefused,
   asConfigured,
 ]
 

@@ -3,6 +3,7 @@ import type { GatewayStatus } from '../../crds/gateway-config.ts'
 import type { Compiled } from '../compile/compile.ts'
 import type { Stored } from '../delivery/bundle.ts'
 import type { PodState } from '../delivery/pusher.ts'
+import type { EndpointsTrouble } from '../endpoints/endpoints-keeper.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { WorkloadOutcome } from '../reconcilers/workload.ts'
 
@@ -27,6 +28,8 @@ export interface StatusFacts {
   readonly hasHttpRoutes: boolean
   /** Pods that clients of the Service reach; absent where that is unknown. */
   readonly endpoints: number | undefined
+  /** Why endpoints that upstreams ask for are missing. */
+  readonly endpointsTrouble: EndpointsTrouble
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }
 }
 

@@ -1,8 +1,30 @@
 /** ResolvedRefs: whether the pods can resolve every reference of the configuration. */
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import type { PodState } from '../delivery/pusher.ts'
+import type { PoolFault } from '../endpoints/pools.ts'
 import { listed, no, unknown, yes } from './facts.ts'
 import type { Policy } from './policies.ts'
+
+const REASONS = { missing: 'PoolNotFound', unserved: 'PoolNotServed', refused: 'PoolNotSupported' }
+
+/** It says what is wrong before any pod can. */
+const poolsLacking: Policy = ({ endpointsTrouble: { pools } }) => {
+  const [first] = pools
+  if (first === undefined) return undefined
+  return no(REASONS[first.kind], listed(pools.map(faultOf)))
+}
+
+function faultOf({ upstream, key, kind, why }: PoolFault): string {
+  const pool = `Upstream ${upstream}: InferencePool ${key}`
+  if (kind === 'refused') return `${pool} cannot be served: ${why} The upstream has no endpoints.`
+  if (kind === 'missing') {
+    const where = 'does not exist, or is in a namespace that the operator does not watch.'
+    return `${pool} ${where} The upstream has no endpoints.`
+  }
+  const cause =
+    'cannot be read: the cluster serves no InferencePool (inference.networking.k8s.io/v1), or the operator may not watch it.'
+  return `${pool} ${cause} Install the kind, and set rbac.inferencePools of the chart.`
+}
 
 const noReport: Policy = ({ pods }) =>
   pods.every(({ report }) => report === undefined)
@@ -35,7 +57,7 @@ const noConfiguration: Policy = ({ pods }) =>
 
 const resolved: Policy = () => yes('ResolvedRefs', 'Every reference leads somewhere.')
 
-export const RESOLVED_REFS = [noReport, unresolved, noConfiguration, resolved]
+export const RESOLVED_REFS = [poolsLacking, noReport, unresolved, noConfiguration, resolved]
 
 function distinct(texts: readonly string[]): string[] {
   return [...new Set(texts)]

@@ -195,7 +195,7 @@ function volumesOf({ gateway, needs, spec }: WorkloadSettings) {
           ]),
           configMap(names.lastKnownGood(name), [{ key: 'config.json', path: 'lkg-config.json' }]),
           // Only where an upstream asks for pods, so that no other gateway rolls for it.
-          ...(needs.services === undefined
+          ...(needs.services === undefined && needs.pools === undefined
             ? []
             : [
                 configMap(names.endpoints(name), [

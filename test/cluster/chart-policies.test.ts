@@ -166,6 +166,7 @@ test('images and pod annotations are those that the release allows', async () =>
 test('the operator writes what belongs to a GatewayConfig, under the names that it gives', async () => {
   await asOperator(aConfigMap('production-config'))
   await asOperator({ ...aConfigMap('production-config'), data: { a: 'c' } })
+  await asOperator(aConfigMap('production-endpoints', owned('production-endpoints')))
   const cases: Readonly<Record<string, object>> = {
     'without an owner': { name: 'production-config', namespace: 'ai' },
     'of another name': owned('kube-root-ca.crt'),

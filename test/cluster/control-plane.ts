@@ -49,10 +49,12 @@ export interface ControlPlane {
   installDefinitions(): Promise<void>
   /** Makes HTTPRoute, Gateway and ReferenceGrant of the Gateway API known. */
   installGatewayApi(): Promise<void>
+  installInferencePools(): Promise<void>
   stop(): Promise<void>
 }
 
 const GATEWAY_API = join(import.meta.dirname, '../fixtures/kubernetes/gateway-api.json')
+const INFERENCE_POOLS = join(import.meta.dirname, '../fixtures/kubernetes/inference-pools.json')
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
 
 /** A port that was free a moment ago may be somebody else's by now; then all of it is started once more, on others. */
@@ -137,6 +139,10 @@ async function assemble(
     '--kube-api-burst=400',
   ])
   const kubectl = makeKubectl(program, kubeconfig)
+  const install = async (definitions: string) => {
+    await kubectl(['apply', '--server-side', '-f', definitions])
+    await kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', definitions])
+  }
   return {
     url,
     kubeconfig,
@@ -163,11 +169,8 @@ async function assemble(
       await kubectl(['apply', '--server-side', '-f', DEFINITIONS])
       await untilEstablished(kubectl)
     },
-    installGatewayApi: async () => {
-      await kubectl(['apply', '--server-side', '-f', GATEWAY_API])
-      const wait = ['wait', '--for=condition=Established', '--timeout=120s', '-f', GATEWAY_API]
-      await kubectl(wait)
-    },
+    installGatewayApi: () => install(GATEWAY_API),
+    installInferencePools: () => install(INFERENCE_POOLS),
     stop,
   }
 }

@@ -31,11 +31,12 @@ before(async () => {
   cluster = await startControlPlane()
   await cluster.installDefinitions()
   await cluster.installGatewayApi()
+  await cluster.installInferencePools()
   await cluster.kubectl(['create', 'namespace', 'ai'])
   const account = { namespace: NAMESPACE, name: 'gw-operator' }
-  const wide = (['watched', 'http-routes', 'key-secrets', 'webhook-cluster'] as const).flatMap(
-    rulesOf,
-  )
+  const wide = (
+    ['watched', 'http-routes', 'key-secrets', 'inference-pools', 'webhook-cluster'] as const
+  ).flatMap(rulesOf)
   await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
   const own = [...rulesOf('own'), ...rulesOf('webhook-own')]
   const kubeconfig = await cluster.serviceAccount({ ...account, rules: own })
@@ -53,6 +54,7 @@ before(async () => {
     rolloutsMax: 1,
     mayRoute: true,
     mayMakeKeys: true,
+    mayPool: true,
     network: LOCAL_PODS,
     log,
     telemetry,
@@ -88,6 +90,20 @@ const A_POLICY = {
   metadata: { name: 'one', namespace: 'ai' },
   spec: { gateway: 'production', tenant: 'one', limits: { requests_per_minute: 5 } },
 }
+const A_POOL = {
+  apiVersion: 'inference.networking.k8s.io/v1',
+  kind: 'InferencePool',
+  metadata: { name: 'models', namespace: 'ai' },
+  spec: { selector: { matchLabels: { app: 'vllm' } }, targetPorts: [{ number: 8000 }] },
+}
+const OF_POOL = {
+  name: 'pooled',
+  provider: 'vllm',
+  model: 'm',
+  endpoints: 'pool',
+  pool: { name: 'models' },
+}
+const ENTERED = 'update inference.networking.k8s.io/inferencepools/status'
 const RENEWED = 'patch core/pods'
 const JUDGED = 'patch inference.gw/tenantpolicies/status'
 const ROUTES_WATCHED = 'watch gateway.networking.k8s.io/httproutes'
@@ -142,12 +158,13 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   }
   await untilCondition(cluster, 'production', ['Ready', 'True'])
   const hosted = { name: 'hosted', provider: 'openai', model: 'm', api_key: '${secret:later/key}' }
-  const gw = { upstreams: [...aGateway().gw.upstreams, hosted] }
-  await apply(aGateway({ gw, spec: { replicas: 1, ...bare } }))
+  const gw = { upstreams: [...aGateway().gw.upstreams, hosted, OF_POOL] }
+  await apply(A_POOL, aGateway({ gw, spec: { replicas: 1, ...bare } }))
   await until('it has the mounts renewed for a Secret that is not there', () => asked.has(RENEWED))
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
   await until('the policy is judged', () => asked.has(JUDGED), 60)
   await until('routes are watched', () => asked.has(ROUTES_WATCHED), 60)
+  await until('it stands among the parents of the pool', () => asked.has(ENTERED), 60)
   await until('it says whom to trust', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
   recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)
@@ -174,6 +191,7 @@ test('nothing is granted by a wildcard, and no right to read a Secret outside it
     'watched',
     'http-routes',
     'key-secrets',
+    'inference-pools',
     'own',
     'webhook-own',
     'webhook-cluster',

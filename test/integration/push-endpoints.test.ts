@@ -33,11 +33,14 @@ const configuration = aConfiguration(
         ...{ name: 'asleep', endpoint: 'http://asleep.models.svc:8000', endpoints: 'pods' },
         cold_start: {},
       },
+      {
+        ...{ name: 'pooled', provider: 'vllm', endpoint: undefined, endpoints: 'pool' },
+        ...{ pool: { name: 'vllm', namespace: 'models' }, prefer_zone: true },
+      },
     ],
-    routes: [
-      { name: 'chat', strategy: 'single', primary: 'chat' },
-      { name: 'asleep', strategy: 'single', primary: 'asleep' },
-    ],
+    routes: ['chat', 'asleep', 'pooled'].map((name) => ({
+      ...{ name, strategy: 'single', primary: name },
+    })),
   },
   { sequence: 1 },
 )
@@ -66,10 +69,10 @@ after(async () => {
 
 const push = (document: EndpointsDocument) => pod.push(document)
 
-async function answeredBy(requests: number): Promise<readonly string[]> {
+async function answeredBy(requests: number, model = 'chat'): Promise<readonly string[]> {
   const seen = new Set<string>()
   for (let count = 0; count < requests; count++) {
-    const { status, text } = await pod.chat({ model: 'chat' })
+    const { status, text } = await pod.chat({ model })
     assert.equal(status, 200, text)
     seen.add(JSON.parse(text).choices[0].message.content)
   }
@@ -118,6 +121,56 @@ test('more endpoints than the bounds are refused with their number', async () =>
     endpoints: many(250).map(([id, address]) => ({ id, address, port })),
   }))
   assert.match(String((await push(endpoints(lists, 12))).body.message), /2250 endpoints; 2000 are/)
+})
+
+const pooled = (...placed: readonly (readonly [address: string, zone?: string])[]): Lists => [
+  ...chat(['b', hosts[1]]),
+  {
+    name: 'pooled',
+    endpoints: placed.map(([address, zone]) => ({
+      ...{ id: `${address} ${port}`, address, port },
+      ...(zone !== undefined && { zone }),
+    })),
+  },
+]
+
+test('a pool without endpoints is out, and its pods are asked once they are sent', async () => {
+  const refused = await pod.chat({ model: 'pooled' })
+  assert.equal(refused.status, 503)
+  assert.match(refused.text, /ERR_GW_NO_HEALTHY_UPSTREAM/)
+  await push(endpoints(pooled([hosts[0]], [hosts[1]]), 13))
+  assert.deepEqual(await answeredBy(6, 'pooled'), hosts)
+  assert.equal(replicas.get(hosts[0])?.asked.at(-1)?.headers.host, 'vllm.models.inferencepool')
+})
+
+test('what the operator does not know for the moment stays as it was sent', async () => {
+  const lists = pooled()
+  await push({ ...endpoints([], 14), unknown: ['pooled', 'chat'] })
+  assert.deepEqual(await answeredBy(6, 'pooled'), hosts)
+  await push(endpoints(lists, 15))
+  assert.equal((await pod.chat({ model: 'pooled' })).status, 503)
+})
+
+test('endpoints of the own zone come first, where the operator says which that is', async () => {
+  const lists = pooled([hosts[0], 'a'], [hosts[1], 'b'])
+  await push({ ...endpoints(lists, 16), zones: { 'production-1': 'b' } })
+  assert.deepEqual(await answeredBy(6, 'pooled'), [hosts[1]])
+  await push(endpoints(lists, 17))
+  assert.deepEqual(await answeredBy(6, 'pooled'), hosts)
+})
+
+test('gw upstream test reaches the pods of a pool, and says where there are none', async () => {
+  const ask = async () => {
+    const { adminUrl, adminHeaders: headers } = pod.process
+    const answer = await fetch(`${adminUrl}/upstreams/test?name=pooled`, {
+      method: 'POST',
+      headers,
+    })
+    return JSON.parse(await answer.text()).upstreams[0]
+  }
+  assert.ok((await ask()).ok)
+  await push(endpoints(pooled(), 18))
+  assert.match(JSON.stringify(await ask()), /the operator has sent no endpoint/)
 })
 
 test('a pod that starts again takes the mounted endpoints, without an operator', async () => {

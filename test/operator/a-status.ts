@@ -70,6 +70,7 @@ export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
     httpRoute: undefined,
     hasHttpRoutes: false,
     endpoints: 2,
+    endpointsTrouble: { pools: [] },
     workload: { kind: 'applied' },
     ...facts,
   })

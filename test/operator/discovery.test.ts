@@ -29,7 +29,12 @@ function aCluster(mayRoute = true) {
   return { served, discovery }
 }
 
-const NOTHING = { assignsUsers: false, hasHttpRoutes: false, hasTenantPolicies: false }
+const NOTHING = {
+  assignsUsers: false,
+  hasHttpRoutes: false,
+  hasTenantPolicies: false,
+  hasInferencePools: false,
+}
 
 test('a group that appears later is seen, and one without the kind counts for nothing', async () => {
   const { served, discovery } = aCluster()

@@ -55,6 +55,14 @@ test('a Service opens its namespace and nothing else, however its name is writte
   assert.deepEqual(rulesOf(at('http://llama:8000')), [{ to: [space('ai')] }])
 })
 
+test('a pool opens its namespace, and nothing outside of the cluster', () => {
+  const of = (pool: object) => ({
+    upstreams: [{ name: 'local', provider: 'vllm', model: 'm', endpoints: 'pool', pool }],
+  })
+  assert.deepEqual(rulesOf(of({ name: 'x', namespace: 'models' })), [{ to: [space('models')] }])
+  assert.deepEqual(rulesOf(of({ name: 'x.y' })), [{ to: [space('ai')] }])
+})
+
 test('a name of the world outside opens its port, but no link-local address', () => {
   for (const gw of [at('https://models.example.co.uk/v1'), at(undefined, 'openai')]) {
     const [rule, ...others] = rulesOf(gw)

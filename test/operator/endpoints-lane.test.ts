@@ -21,18 +21,25 @@ function aRig(count = 1) {
     sent: [] as EndpointsDocument[],
     stored: [] as EndpointsDocument[],
     errors: [] as string[],
+    troubles: 0,
+    unknown: false,
     found: undefined as KubeObject | undefined,
     answer: (): { status: number; body: object } => ({ status: 200, body: {} }),
   }
-  const lists = () => [
-    {
-      name: 'chat',
-      endpoints: Array.from({ length: rig.count }, (_, index) => {
-        const address = `10.1.${index >> 8}.${index & 255}`
-        return { id: `uid ${index}`, address, port: 8000 }
-      }),
-    },
-  ]
+  const lists = () => ({
+    upstreams: rig.unknown
+      ? []
+      : [
+          {
+            name: 'chat',
+            endpoints: Array.from({ length: rig.count }, (_, index) => {
+              const address = `10.1.${index >> 8}.${index & 255}`
+              return { id: `uid ${index}`, address, port: 8000 }
+            }),
+          },
+        ],
+    ...(rig.unknown && { unknown: ['chat'] }),
+  })
   const read = (text: string): EndpointsDocument => JSON.parse(JSON.parse(text).document)
   const lane = new EndpointsLane(gateway, lists, {
     random: () => 0,
@@ -40,6 +47,7 @@ function aRig(count = 1) {
     signingKeys: () => keys,
     onError: (message) => rig.errors.push(message),
     onPush() {},
+    onTrouble: () => void rig.troubles++,
     transport: {
       async call({ body }) {
         rig.sent.push(read(String(body)))
@@ -122,7 +130,13 @@ test('more endpoints than the bound are not sent, and the reason names the numbe
   lane.changed()
   await pass(200)
   assert.equal(rig.sent.length, 1)
-  assert.match(rig.errors[0] ?? '', /ai\/production: upstream "chat" has 257 endpoints; 256 are/)
+  assert.match(rig.errors[0] ?? '', /ai\/production: Upstream "chat" has 257 endpoints; 256 are/)
+  assert.match(lane.refused ?? '', /^Upstream "chat" has 257 endpoints; 256 are the most/)
+  rig.count = 3
+  lane.changed()
+  await pass(200)
+  assert.equal(lane.refused, undefined)
+  assert.equal(rig.troubles, 2)
   lane.close()
 })
 
@@ -132,5 +146,34 @@ test('a ConfigMap of another owner is left alone', async () => {
   await pass(300)
   assert.equal(rig.stored.length, 0)
   assert.match(rig.errors[0] ?? '', /does not belong to this gateway/)
+  lane.close()
+})
+
+test('a refusal by a pod is known until the pod has taken a list', async () => {
+  const { rig, lane, pass } = aRig()
+  rig.answer = () => ({ status: 422, body: { reason: 'invalid', message: 'There are too many.' } })
+  await pass(200)
+  assert.match(lane.refused ?? '', /too many/)
+  rig.answer = () => ({ status: 200, body: {} })
+  await pass(30_000)
+  assert.equal(lane.refused, undefined)
+  assert.equal(rig.troubles, 2)
+  lane.close()
+})
+
+test('an operator that has just begun waits for what it does not know yet, and not for ever', async () => {
+  const { rig, lane, pass } = aRig()
+  rig.unknown = true
+  await pass(5000)
+  assert.equal(rig.sent.length, 0)
+  rig.unknown = false
+  lane.changed()
+  await pass(200)
+  assert.equal(rig.sent.length, 1)
+  rig.unknown = true
+  lane.changed()
+  await pass(200)
+  assert.deepEqual(rig.sent[1]?.upstreams, [])
+  assert.deepEqual(rig.sent[1]?.unknown, ['chat'])
   lane.close()
 })

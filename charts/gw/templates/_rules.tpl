@@ -150,6 +150,22 @@
     - update
 {{- end }}
 
+{{- define "gw.rules.inference-pools" }}
+- apiGroups:
+    - inference.networking.k8s.io
+  resources:
+    - inferencepools
+  verbs:
+    - list
+    - watch
+- apiGroups:
+    - inference.networking.k8s.io
+  resources:
+    - inferencepools/status
+  verbs:
+    - update
+{{- end }}
+
 {{- define "gw.rules.own" }}
 - apiGroups:
     - coordination.k8s.io

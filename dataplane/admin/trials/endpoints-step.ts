@@ -35,13 +35,15 @@ export async function tryEndpoints(
     ms: Math.round(performance.now() - startedAt),
     ...(faults.length > 0 && { failure: { class: 'connect', message: faults.join('; ') } }),
   })
-  const found = endpoints === 'pods' ? sent : await placesOf(name, port)
+  const found = endpoints === 'dns' ? await placesOf(name, port) : sent
   if (found instanceof Error) return step(`addresses of ${name}`, [found.message])
+  const isPool = endpoints === 'pool'
   const places = found.slice(0, ADDRESSES_MAX)
   const asked = places.map((place) => askOne(place, settings, section))
   const faults = (await Promise.all(asked)).filter((fault) => fault !== undefined)
   const addresses = places.map(({ address }) => address).join(', ')
-  return step(`${found.length} addresses of ${name}: ${addresses}`, faults)
+  const lacking = isPool && found.length === 0 ? ['the operator has sent no endpoint'] : []
+  return step(`${found.length} addresses of ${name}: ${addresses}`, [...lacking, ...faults])
 }
 
 async function placesOf(name: string, port: number): Promise<Place[] | Error> {

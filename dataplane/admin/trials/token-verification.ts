@@ -9,6 +9,7 @@ import { type Counter, ESTIMATE, type PromptCount } from '../../tokens/counter.t
 import { counterOf } from '../../tokens/exact/counters.ts'
 import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
 import { openPool } from '../../upstream/connection/client.ts'
+import { reached } from '../../upstream/endpoints/reach.ts'
 import { RuntimeTokenizer } from '../../upstream/target/runtime-tokenizer.ts'
 import { tryCompletion, tryCredential } from './trial.ts'
 
@@ -47,7 +48,8 @@ export async function verifyTokens(
   const settings = gateway.active.snapshot.upstreams.get(name)
   if (settings === undefined) return undefined
   const asked = Math.min(SAMPLES_MAX, Math.max(1, Math.floor(Number(sample ?? SAMPLES)) || SAMPLES))
-  const pool = openPool(settings, gateway.active.snapshot.section, 1)
+  const places = gateway.embeddings.upstream(name)?.state.endpoints
+  const pool = openPool(reached(settings, places), gateway.active.snapshot.section, 1)
   try {
     const tokenizer = new RuntimeTokenizer(pool, COUNT_MS_MAX)
     const { compared, failures, isExact, source, by } = await compare(

@@ -4,6 +4,7 @@ import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { ChatRequest } from '../../inner-form.ts'
+import { reached } from '../../upstream/endpoints/reach.ts'
 import { tryEndpoints } from './endpoints-step.ts'
 import { type RevisionStep, tryRevision } from './revision-step.ts'
 import { type Step, tryCompletion, tryCredential, tryHealth } from './trial.ts'
@@ -48,15 +49,16 @@ async function testOf(
   const facts = { name, provider: provider.name, endpoint: origin + basePath, model }
   if (disabled !== undefined) return { ...facts, ok: false, disabled, steps: [] }
   const { section } = active.snapshot
-  const health = await tryHealth(settings, section)
-  const sent = embeddings.upstream(name)?.state.endpoints?.addresses
-  const endpoints = await tryEndpoints(settings, section, sent)
-  const fetched = await tryCredential(settings, env)
-  const revision = await tryRevision(settings, section)
+  const places = embeddings.upstream(name)?.state.endpoints
+  const reachable = reached(settings, places)
+  const health = await tryHealth(reachable, section)
+  const endpoints = await tryEndpoints(settings, section, places?.addresses)
+  const fetched = await tryCredential(reachable, env)
+  const revision = await tryRevision(reachable, section)
   const completion =
     fetched?.step.ok === false
       ? undefined
-      : await tryCompletion(aQuestion(model), fetched?.settings ?? settings, section)
+      : await tryCompletion(aQuestion(model), fetched?.settings ?? reachable, section)
   const steps = [health, endpoints, fetched?.step, revision, completion].filter(
     (step) => step !== undefined,
   )

@@ -99,8 +99,19 @@ export const FIRST_CONTENT_SECONDS = 30
 /** Bounds of one upstream, and of all of a gateway. */
 export const ENDPOINTS_MAX = 256
 export const ENDPOINTS_OF_ALL_MAX = 2000
-const ENDPOINTS = ['url', 'dns', 'pods'] as const
+const ENDPOINTS = ['url', 'dns', 'pods', 'pool'] as const
 const BALANCES = ['least', 'affinity'] as const
+
+/** Ends the host of an upstream that is a pool: shown, and never dialled. */
+export const POOL_DOMAIN = '.inferencepool'
+
+const label = () =>
+  text().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be a name as Kubernetes takes it')
+
+const Pool = z.strictObject({
+  name: label().describe('Name of the InferencePool.'),
+  namespace: label().optional().describe('Its namespace. Default: that of the gateway.'),
+})
 
 export const Upstream = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
@@ -113,14 +124,23 @@ export const Upstream = z.strictObject({
     .optional()
     .describe(
       'Where requests go: url is the endpoint itself; dns is each address of its name, with connections apart; ' +
-        'pods is each ready pod of the Service that it names, as the operator sends them. Default: url.',
+        'pods is each ready pod of the Service that it names, as the operator sends them; pool is the same for the ' +
+        'pods of an InferencePool. Default: url.',
     ),
+  pool: Pool.optional().describe('The InferencePool of endpoints: pool, which needs no endpoint.'),
   balance: z
     .enum(BALANCES)
     .optional()
     .describe(
       'How one of several endpoints is chosen: least takes the less loaded of two; affinity sends the requests of a ' +
         'conversation to the same one. Default: least.',
+    ),
+  prefer_zone: z
+    .boolean()
+    .optional()
+    .describe(
+      "Endpoints in the zone of the gateway's own pod come first, while they are not loaded far above the others. " +
+        'Default: false.',
     ),
   balance_header: text()
     .max(128)

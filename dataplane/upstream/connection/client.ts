@@ -26,8 +26,8 @@ const PROXY_AUTHENTICATION = 407
 /** An upstream, or anything else that is reached in the same way. */
 export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
   readonly section: Pick<UpstreamSection, 'connect_timeout_seconds' | 'tls'>
-  /** Where its connections lead; absent: where the name of the origin does. */
-  readonly at?: Place | undefined
+  /** Where its connections lead, or what says so for each; absent: where the name of the origin does. */
+  readonly at?: Place | (() => Place | undefined) | undefined
 }
 
 interface Place {
@@ -102,7 +102,7 @@ function wayTo(upstream: Destination, whole: Section): Way {
   const isForwarded = url.protocol === 'http:'
   try {
     const timeout = timeoutOf(upstream)
-    const dial = dialer(url, tlsOf(upstream.section, whole), timeout, upstream.at)
+    const dial = dialOf(url, tlsOf(upstream.section, whole), timeout, upstream.at)
     if (proxy === undefined) return { url, proxy, connect: (callback) => dial(callback) }
     const dialProxy = dialer(new URL(proxy.origin), whole.tls, timeout)
     if (isForwarded) return { url, proxy, connect: (callback) => dialProxy(callback) }
@@ -126,6 +126,15 @@ function wayTo(upstream: Destination, whole: Section): Way {
 type Connected = Parameters<Connect>[0]
 /** Makes a connection, over another one where that is given. */
 type Dial = (callback: Connected, over?: Socket) => void
+
+function dialOf(url: URL, tls: Tls | undefined, timeout: number, at: Destination['at']): Dial {
+  if (typeof at !== 'function') return dialer(url, tls, timeout, at)
+  return (callback) => {
+    const place = at()
+    if (place === undefined) callback(new Error('there is no endpoint'), null)
+    else dialer(url, tls, timeout, place)(callback)
+  }
+}
 
 /** Every connection is made here: its address is checked, and its certificate. */
 function dialer(url: URL, tls: Tls | undefined, timeout: number, place?: Place): Dial {

@@ -1,5 +1,6 @@
 /** The proxy on the way out, for the upstreams that are reached through it. */
 import type { Section } from '../../config/schema/index.ts'
+import { POOL_DOMAIN } from '../../config/schema/upstreams.ts'
 import { createBypass } from './no-proxy.ts'
 
 export interface EgressProxy {
@@ -11,7 +12,8 @@ export interface EgressProxy {
 
 /** undefined when the upstream is reached directly. */
 export function proxyFor(upstream: URL, whole: Section): EgressProxy | undefined {
-  if (whole.http_proxy === undefined) return undefined
+  // A pool has no name that a proxy could resolve: its pods are dialled.
+  if (whole.http_proxy === undefined || upstream.hostname.endsWith(POOL_DOMAIN)) return undefined
   const port = Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80))
   if (createBypass(whole.no_proxy)(upstream.hostname, port)) return undefined
   const { origin, username, password } = new URL(whole.http_proxy)

@@ -4,4 +4,5 @@ export interface Address {
   readonly id: string
   readonly address: string
   readonly port: number
+  readonly zone?: string | undefined
 }

@@ -4,6 +4,7 @@
 export interface Loaded {
   /** Spread evenly over 32 bits; the same in every gateway. */
   readonly hash: number
+  readonly zone?: string | undefined
   /** Whether the memory for conversations is as good as used up. */
   isCrammed(now: number): boolean
   /** Requests that are there, by own count and by its report. */
@@ -62,6 +63,22 @@ export function affine<E extends Loaded>(
     best = one
   }
   return best ?? endpoints[0]
+}
+
+/** Those of the zone, while they are not loaded far above the mean of all; a request more or less says nothing. */
+export function nearest<E extends Loaded>(
+  endpoints: readonly E[],
+  zone: string,
+  now: number,
+): readonly E[] {
+  const near = endpoints.filter((one) => one.zone === zone)
+  if (near.length === 0 || near.length === endpoints.length) return endpoints
+  const bound = LOAD_BOUND * meanLoad(endpoints, now) + 1
+  return meanLoad(near, now) <= bound ? near : endpoints
+}
+
+function meanLoad(endpoints: readonly Loaded[], now: number): number {
+  return endpoints.reduce((sum, one) => sum + one.load(now), 0) / endpoints.length
 }
 
 const FNV_OFFSET = 0x811c9dc5

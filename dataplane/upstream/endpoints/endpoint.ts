@@ -23,6 +23,7 @@ export class Endpoint implements Loaded {
   readonly hash: number
   readonly pool: RequestPool
   readonly health: HealthCheck
+  zone: string | undefined
   inFlight = 0
   /** Whether a choice has looked at its load since it was asked for it. */
   isWanted = false

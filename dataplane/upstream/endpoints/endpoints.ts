@@ -4,11 +4,11 @@ import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../config/schema/upstrea
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ColdStart } from '../cold-start/cold-start.ts'
 import { isDeniedAddress } from '../connection/addresses.ts'
-import { proxyFor } from '../connection/egress-proxy.ts'
 import type { Address } from './address.ts'
-import { affine, least } from './choice.ts'
+import { affine, least, nearest } from './choice.ts'
 import { Endpoint } from './endpoint.ts'
 import { NameWatch } from './names.ts'
+import { isPushed } from './pushed.ts'
 import { Upkeep } from './upkeep.ts'
 import type { EndpointsWorld } from './world.ts'
 
@@ -34,6 +34,8 @@ export class Endpoints {
   /** Those that are gone and still have requests. */
   #draining: readonly Endpoint[] = []
   #turn: number
+  /** That of this process, where it is known and preferred. */
+  #zone: string | undefined
   #found = 0
   #unhealthy = 0
   /** The moment from which on no failure keeps any of them out. */
@@ -71,8 +73,10 @@ export class Endpoints {
 
   /** Takes what the operator has sent, where it is the one who knows. */
   refresh(): void {
-    if (this.#settings.section.endpoints !== 'pods') return
-    this.set(this.#world.pushed?.of(this.#name) ?? [])
+    const { pushed } = this.#world
+    if (!isPushed(this.#settings)) return
+    this.#zone = this.#settings.section.prefer_zone ? pushed?.zone : undefined
+    this.set(pushed?.of(this.#name) ?? [])
   }
 
   /** How often reports are asked for; undefined: not at all. */
@@ -93,6 +97,7 @@ export class Endpoints {
     this.#tell(byId.size, taken.length)
     const known = new Map(this.#members.map((one) => [one.endpoint.id, one]))
     const members = taken.map((address) => known.get(address.id) ?? this.#open(address))
+    for (const [index, { endpoint }] of members.entries()) endpoint.zone = taken[index]?.zone
     const staying = new Set(members)
     const gone = this.#members.filter((one) => !staying.has(one))
     census.count += members.length - this.#members.length
@@ -122,14 +127,16 @@ export class Endpoints {
    * meet; without one the load decides.
    */
   choose(tried: Tried, key: number | undefined, now: number): Endpoint | undefined {
-    const open = this.#free(this.#untried(tried, now))
+    const free = this.#free(this.#untried(tried, now))
+    const open = this.#zone === undefined ? free : nearest(free, this.#zone, now)
     const { random } = this.#world
     return key === undefined ? least(open, this.#turn++, random, now) : affine(open, key, now)
   }
 
   /** Whether a request that has failed at those may be tried at another place of the upstream. */
   hasOther(tried: Tried, now: number): boolean {
-    return !tried.includes(undefined) || this.#untried(tried, now).length > 0
+    const hasName = this.#settings.section.endpoints !== 'pool'
+    return (hasName && !tried.includes(undefined)) || this.#untried(tried, now).length > 0
   }
 
   /** Takes one out for a while that could not be reached, or broke off. */
@@ -154,6 +161,17 @@ export class Endpoints {
   /** Whether none of them answers probes. */
   get isUnhealthy(): boolean {
     return this.#all.length > 0 && this.#unhealthy === this.#all.length
+  }
+
+  /** Whether there is no place to send a request to: a pool has no name. */
+  get isEmpty(): boolean {
+    return this.#all.length === 0 && this.#settings.section.endpoints === 'pool'
+  }
+
+  /** Any of them, for a question that each of them can answer. */
+  any(): Address | undefined {
+    const now = this.#world.clock.now()
+    return this.choose([], undefined, now)?.address
   }
 
   /** How many the upstream's requests are shared by. */
@@ -277,9 +295,4 @@ function isWell({ health }: Endpoint): boolean {
 
 function isBusy({ inFlight }: Endpoint): boolean {
   return inFlight > 0
-}
-
-/** A proxy on the way chooses the address itself. */
-export function hasEndpoints({ section, origin }: UpstreamSettings, whole: Section): boolean {
-  return (section.endpoints ?? 'url') !== 'url' && proxyFor(new URL(origin), whole) === undefined
 }

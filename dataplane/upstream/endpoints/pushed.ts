@@ -1,10 +1,12 @@
 /** The endpoints that an operator has sent, by upstream: kept for upstreams that a later configuration names. */
+import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Address } from './address.ts'
 
 type Lists = ReadonlyMap<string, readonly Address[]>
 
 export class PushedEndpoints {
   #lists: Lists = new Map()
+  #zone: string | undefined
   readonly #followers: (() => void)[] = []
 
   /** undefined where nothing was sent for it. */
@@ -12,12 +14,23 @@ export class PushedEndpoints {
     return this.#lists.get(upstream)
   }
 
-  set(lists: Lists): void {
+  /** The zone of this pod; undefined where no upstream asks for it, or it is not known. */
+  get zone(): string | undefined {
+    return this.#zone
+  }
+
+  set(lists: Lists, zone?: string): void {
     this.#lists = lists
+    this.#zone = zone
     for (const follow of this.#followers) follow()
   }
 
   follow(call: () => void): void {
     this.#followers.push(call)
   }
+}
+
+/** Whether an operator sends the endpoints of an upstream; it goes by what the probes of Kubernetes say. */
+export function isPushed({ section }: Pick<UpstreamSettings, 'section'>): boolean {
+  return section.endpoints === 'pods' || section.endpoints === 'pool'
 }

@@ -5,6 +5,7 @@ import { healthSettingsOf, Prober } from '../target/health.ts'
 import { watchedProbe } from '../target/probe.ts'
 import { scrapeReport } from '../target/queue-watch.ts'
 import type { Endpoint } from './endpoint.ts'
+import { isPushed } from './pushed.ts'
 import type { Reporter } from './reports.ts'
 import type { EndpointsWorld } from './world.ts'
 
@@ -54,16 +55,16 @@ export class Upkeep implements Reporter {
   }
 
   #probe(): void {
-    const { section, healthPath } = this.#settings
+    const { healthPath } = this.#settings
     // Kubernetes probes its pods, and lists those that are ready.
-    if (healthPath === undefined || section.endpoints === 'pods') {
+    if (healthPath === undefined || isPushed(this.#settings)) {
       this.#prober?.stop()
       this.#prober = undefined
       this.#endpoint.health.forget()
       return
     }
     const { clock, random } = this.#world
-    const settings = healthSettingsOf(section)
+    const settings = healthSettingsOf(this.#settings.section)
     this.#prober ??= new Prober(settings, this.#endpoint.health, {
       now: clock.now,
       random,

@@ -1,6 +1,10 @@
-/** The parts of the process that endpoints use. */
+/** The parts of the process that upstreams and their endpoints use. */
+import type { Clock } from '../../base/clock.ts'
+import type { ReadText } from '../../config/tls-files.ts'
+import type { Environment } from '../../providers/credential-source.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Resolve } from '../connection/addresses.ts'
 import type { NameWorld } from './names.ts'
 import type { PushedEndpoints } from './pushed.ts'
 import type { Reports } from './reports.ts'
@@ -14,4 +18,18 @@ export interface EndpointsWorld extends NameWorld {
   readonly pushed?: PushedEndpoints | undefined
   /** Endpoints of all upstreams of the process. */
   readonly census: { count: number }
+}
+
+/** The parts of the process that the state of upstreams uses. */
+export interface World {
+  readonly clock: Clock
+  readonly random: () => number
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly readText: ReadText
+  readonly env: Environment
+  /** How names become addresses; absent: as the system does it. */
+  readonly resolve?: Resolve
+  /** The endpoints that an operator sends, in a pod. */
+  readonly pushed?: PushedEndpoints | undefined
 }

@@ -1,22 +1,17 @@
 /** The memory of an upstream: connections, load, breaker, health, cooling. */
 import type { Dispatcher } from 'undici'
-import { type Clock, schedule } from '../../base/clock.ts'
+import { schedule } from '../../base/clock.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { ReadText } from '../../config/tls-files.ts'
-import type { Environment } from '../../providers/credential-source.ts'
-import type { Log } from '../../telemetry/log.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import type { Out } from '../attempt/attempts.ts'
 import { ColdStart } from '../cold-start/cold-start.ts'
-import type { Resolve } from '../connection/addresses.ts'
 import { openPool, openRequestPool } from '../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
-import { Endpoints, hasEndpoints } from '../endpoints/endpoints.ts'
-import type { PushedEndpoints } from '../endpoints/pushed.ts'
-import type { EndpointsWorld } from '../endpoints/world.ts'
+import { Endpoints } from '../endpoints/endpoints.ts'
+import { hasEndpoints, reached } from '../endpoints/reach.ts'
+import type { EndpointsWorld, World } from '../endpoints/world.ts'
 import { Breaker, type BreakerState, breakerSettingsOf } from './breaker.ts'
 import { HealthCheck, type HealthState, healthSettingsOf, Prober } from './health.ts'
 import { ModelRevision, readModelRevision } from './model-revision.ts'
@@ -25,20 +20,6 @@ import { answersProbe, watchedProbe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { openRuntimeCounter } from './runtime-tokenizer.ts'
-
-/** The parts of the process that the state of upstreams uses. */
-export interface World {
-  readonly clock: Clock
-  readonly random: () => number
-  readonly metrics: Metrics
-  readonly log: Log
-  readonly readText: ReadText
-  readonly env: Environment
-  /** How names become addresses; absent: as the system does it. */
-  readonly resolve?: Resolve
-  /** The endpoints that an operator sends, in a pod. */
-  readonly pushed?: PushedEndpoints | undefined
-}
 
 /** Questions that come with requests have more connections than probes. */
 const QUESTION_CONNECTIONS = 16
@@ -76,7 +57,6 @@ export class TargetState {
     this.#whole = whole
     this.#world = world
     this.#settings = settings
-    this.pool = openRequestPool(settings, whole, settings.section.max_connections)
     this.breaker = new Breaker(breakerSettingsOf(settings.section), (from, to) =>
       this.#breakerChanged(from, to),
     )
@@ -90,6 +70,8 @@ export class TargetState {
     })
     if (hasEndpoints(settings, whole))
       this.endpoints = new Endpoints(settings, whole, world, this.coldStart)
+    const way = reached(settings, this.endpoints)
+    this.pool = openRequestPool(way, whole, settings.section.max_connections)
     this.credential = new UpstreamCredential(settings.name, { ...world, schedule })
     this.show()
     world.metrics.healthy.at(this.#name).value = 1
@@ -122,7 +104,7 @@ export class TargetState {
 
   /** On a new connection: kept ones may all have gone stale at once. */
   dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
-    const pool = openRequestPool(this.#settings, this.#whole, 1)
+    const pool = openRequestPool(reached(this.#settings, this.endpoints), this.#whole, 1)
     pool.dispatch(request, handler)
     // Closes once the request is done.
     pool.close().catch(() => undefined)
@@ -166,7 +148,11 @@ export class TargetState {
 
   /** Connections for questions that come with requests. */
   get questions(): Dispatcher {
-    this.#questionPool ??= openPool(this.#settings, this.#whole, QUESTION_CONNECTIONS)
+    this.#questionPool ??= openPool(
+      reached(this.#settings, this.endpoints),
+      this.#whole,
+      QUESTION_CONNECTIONS,
+    )
     return this.#questionPool
   }
 
@@ -213,7 +199,7 @@ export class TargetState {
   outBecause(now: number): Out | undefined {
     if (this.#settings.disabled !== undefined) return 'reference unresolved'
     if (this.#revision?.state === 'mismatch') return 'tokenizer mismatch'
-    if (this.coldStart.isCold) return 'no endpoint'
+    if (this.coldStart.isCold || this.endpoints?.isEmpty) return 'no endpoint'
     if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
     if (this.endpoints?.isUnhealthy) return 'unhealthy'
     return this.breaker.permits(now) ? undefined : 'breaker open'
@@ -265,7 +251,7 @@ export class TargetState {
 
   /** Probes have their own connections: a full pool must not make an upstream look ill. */
   #sidePool(): Dispatcher {
-    this.#probePool ??= openPool(this.#settings, this.#whole, 2)
+    this.#probePool ??= openPool(reached(this.#settings, this.endpoints), this.#whole, 2)
     return this.#probePool
   }
 

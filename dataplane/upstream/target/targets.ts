@@ -13,8 +13,8 @@ import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
 import { Lookups } from '../endpoints/names.ts'
 import { Reports } from '../endpoints/reports.ts'
-import type { EndpointsWorld } from '../endpoints/world.ts'
-import { TargetState, type World } from './target-state.ts'
+import type { EndpointsWorld, World } from '../endpoints/world.ts'
+import { TargetState } from './target-state.ts'
 
 type Headers = Readonly<Record<string, string>>
 

@@ -53,6 +53,54 @@ const PROVIDERS: Row[] = [
     fix: 'Write http://SERVICE.NAMESPACE.svc:PORT',
   },
   {
+    name: 'a pool that no requests go to',
+    yaml: upstream('provider: vllm\nendpoint: http://a:8000\npool: {name: chat} # here'),
+    path: 'gw.upstreams[0].pool',
+    says: 'requests do not go to it',
+    fix: 'Add endpoints: pool',
+  },
+  {
+    name: 'a pool outside of a cluster',
+    yaml: upstream('provider: vllm\npool: {name: chat}\nendpoints: pool # here'),
+    path: 'gw.upstreams[0].endpoints',
+    says: 'needs the operator',
+    fix: 'Run the gateway in the cluster',
+  },
+  {
+    name: 'a pool with an address of its own',
+    yaml: upstream(
+      'provider: vllm\npool: {name: chat}\nendpoints: pool\nendpoint: http://a:8000 # here',
+    ),
+    path: 'gw.upstreams[0].endpoint',
+    says: 'the pool says where its pods are',
+    fix: 'Remove it',
+  },
+  {
+    name: 'a pool without a name',
+    yaml: upstream('provider: vllm\nendpoints: pool').replace('name: a', 'name: a # here'),
+    path: 'gw.upstreams[0].pool',
+    says: 'required',
+    fix: 'Write pool: {name: NAME}',
+  },
+  {
+    name: 'a pool of a hosted API',
+    yaml: upstream(
+      'provider: openai\napi_key: ${env:KEY}\npool: {name: chat}\nendpoints: pool # here',
+    ),
+    path: 'gw.upstreams[0].endpoints',
+    says: 'openai is a hosted API',
+    fix: 'Name the runtime',
+  },
+  {
+    name: 'a zone that nobody knows',
+    yaml: upstream(
+      'provider: vllm\nendpoint: http://a:8000\nendpoints: dns\nprefer_zone: true # here',
+    ),
+    path: 'gw.upstreams[0].prefer_zone',
+    says: 'only the operator knows the zones',
+    fix: 'Add endpoints: pods or pool',
+  },
+  {
     name: 'a header that names conversations where the load decides',
     yaml: upstream('provider: openai\nendpoints: dns\nbalance_header: x-chat # here'),
     path: 'gw.upstreams[0].balance_header',

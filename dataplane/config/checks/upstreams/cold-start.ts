@@ -14,8 +14,9 @@ const endpointIsOwn: Check = ({ upstreams }) =>
 
 /** A proxy answers for addresses where no server listens. */
 const endpointIsDialled: Check = ({ upstreams, http_proxy, no_proxy }) =>
-  upstreams.flatMap(({ cold_start }, index) => {
-    if (cold_start === undefined || http_proxy === undefined || no_proxy.length > 0) return []
+  upstreams.flatMap(({ cold_start, endpoints }, index) => {
+    if (cold_start === undefined || endpoints === 'pool') return []
+    if (http_proxy === undefined || no_proxy.length > 0) return []
     const message = 'cannot take effect: http_proxy stands between the gateway and the upstream'
     const fix = 'Add its host to no_proxy, or remove cold_start.'
     return [refuse(at('upstreams', index, 'cold_start'), message, fix)]

@@ -16,8 +16,8 @@ const certificateHasKey: Check = ({ tls, upstreams }) => [
 ]
 
 const tlsIsUsed: Check = ({ upstreams }) =>
-  upstreams.flatMap(({ endpoint, tls }, index) =>
-    tls !== undefined && endpoint?.startsWith('http://')
+  upstreams.flatMap(({ endpoint, endpoints, tls }, index) =>
+    tls !== undefined && (endpoints === 'pool' || endpoint?.startsWith('http://'))
       ? [
           refuse(
             at('upstreams', index, 'tls'),

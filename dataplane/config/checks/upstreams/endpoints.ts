@@ -1,10 +1,16 @@
 /** Several endpoints of one upstream, and the choice between them. */
 import { isIP } from 'node:net'
+import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import type { Section, UpstreamSection } from '../../schema/index.ts'
-import { at, type Check } from '../contract.ts'
+import { at, type Check, type CheckContext } from '../contract.ts'
 
-type EndpointCheck = (upstream: UpstreamSection, path: Path, section: Section) => Finding[]
+type EndpointCheck = (
+  upstream: UpstreamSection,
+  path: Path,
+  section: Section,
+  place: CheckContext['place'],
+) => Finding[]
 
 const balanceHasEndpoints: EndpointCheck = (upstream, path) => {
   if ((upstream.endpoints ?? 'url') !== 'url') return []
@@ -12,7 +18,7 @@ const balanceHasEndpoints: EndpointCheck = (upstream, path) => {
     .filter((field) => upstream[field] !== undefined)
     .map((field) => {
       const message = 'cannot take effect: the upstream has one endpoint'
-      return refuse([...path, field], message, 'Add endpoints: dns or pods, or remove it.')
+      return refuse([...path, field], message, 'Add endpoints: dns, pods or pool, or remove it.')
     })
 }
 
@@ -25,7 +31,8 @@ const headerHasAffinity: EndpointCheck = ({ endpoints, balance, balance_header }
 
 /** A proxy resolves names itself. With exceptions from it, the gateway finds out as it dials. */
 const endpointsAreDialled: EndpointCheck = ({ endpoints }, path, { http_proxy, no_proxy }) => {
-  if ((endpoints ?? 'url') === 'url' || http_proxy === undefined || no_proxy.length > 0) return []
+  if (endpoints === 'pool' || (endpoints ?? 'url') === 'url') return []
+  if (http_proxy === undefined || no_proxy.length > 0) return []
   const message = 'cannot take effect: http_proxy chooses the address of this upstream'
   return [refuse([...path, 'endpoints'], message, 'Add its host to no_proxy, or remove endpoints.')]
 }
@@ -51,18 +58,47 @@ const podsStandBehindAService: EndpointCheck = ({ endpoints, endpoint }, path) =
   return [refuse([...path, 'endpoints'], message, fix)]
 }
 
+const zoneIsKnown: EndpointCheck = ({ endpoints, prefer_zone }, path) => {
+  if (!prefer_zone || endpoints === 'pods' || endpoints === 'pool') return []
+  const message = 'cannot take effect: only the operator knows the zones of endpoints'
+  return [refuse([...path, 'prefer_zone'], message, 'Add endpoints: pods or pool, or remove it.')]
+}
+
+const poolIsNamed: EndpointCheck = ({ endpoints, endpoint, pool, provider }, path, _, place) => {
+  if (endpoints !== 'pool') {
+    if (pool === undefined) return []
+    const message = 'cannot take effect: requests do not go to it'
+    return [refuse([...path, 'pool'], message, 'Add endpoints: pool, or remove it.')]
+  }
+  if (pool === undefined)
+    return [refuse([...path, 'pool'], 'required', 'Write pool: {name: NAME} of an InferencePool.')]
+  if (PROVIDER_FACTS[provider].hosted) {
+    const message = `cannot take effect: ${provider} is a hosted API`
+    return [refuse([...path, 'endpoints'], message, 'Name the runtime of the pods as provider.')]
+  }
+  if (endpoint !== undefined) {
+    const message = 'cannot take effect: the pool says where its pods are'
+    return [refuse([...path, 'endpoint'], message, 'Remove it.')]
+  }
+  if (place === 'pod') return []
+  const fix = 'Run the gateway in the cluster, or write endpoint: and endpoints: dns.'
+  return [refuse([...path, 'endpoints'], 'needs the operator, which reads the pool', fix)]
+}
+
 const CHECKS: readonly EndpointCheck[] = [
   balanceHasEndpoints,
   headerHasAffinity,
   endpointsAreDialled,
   nameHasAddresses,
   podsStandBehindAService,
+  poolIsNamed,
+  zoneIsKnown,
 ]
 
 export const endpointChecks: readonly Check[] = CHECKS.map(
   (check): Check =>
-    (section) =>
+    (section, { place }) =>
       section.upstreams.flatMap((upstream, index) =>
-        check(upstream, at('upstreams', index), section),
+        check(upstream, at('upstreams', index), section, place),
       ),
 )

@@ -13,9 +13,9 @@ type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 /** `connect_timeout_seconds`, if it is absent. */
 const CONNECT_SECONDS_DEFAULT = 2
 
-const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint }, path) => {
+const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint, endpoints }, path) => {
   const { hosted, port = 'port' } = PROVIDER_FACTS[provider]
-  if (hosted || endpoint !== undefined) return []
+  if (hosted || endpoint !== undefined || endpoints === 'pool') return []
   const message = `required: ${provider} is a self-hosted runtime`
   const fix = `Add endpoint: http://host:${port}, where the runtime listens.`
   return [refuse([...path, 'endpoint'], message, fix)]

@@ -1,11 +1,17 @@
-/** Watches the EndpointSlices of the Services that configurations name, and of no others. */
-import type { ServicePlace } from '../compile/service-upstreams.ts'
-import { type KubeObject, RESOURCES } from '../kube/objects.ts'
+/** Watches the objects that endpoints are made from, by label and namespace, while a gateway wants them. */
+import type { KubeObject, Resource } from '../kube/objects.ts'
 import { Reflector, type ReflectorOptions } from '../kube/reflector.ts'
 import { ObjectStore } from '../kube/store.ts'
-import { trimSlice } from './slices.ts'
 
-export interface SliceWatchesOptions extends Pick<ReflectorOptions, 'api' | 'random' | 'timings'> {
+export interface Selected {
+  readonly resource: Resource
+  readonly namespace: string
+  readonly labelSelector: string
+  readonly trim: (object: KubeObject) => KubeObject
+}
+
+export interface SelectedWatchesOptions
+  extends Pick<ReflectorOptions, 'api' | 'random' | 'timings'> {
   /** These gateways have other endpoints now. */
   readonly onChange: (gateways: Iterable<string>) => void
   readonly onEnd?: ReflectorOptions['onEnd']
@@ -17,20 +23,21 @@ interface Watch {
   readonly gateways: Set<string>
 }
 
-const keyOf = ({ namespace, name }: ServicePlace) => `${namespace}/${name}`
+const keyOf = ({ resource, namespace, labelSelector }: Selected) =>
+  `${resource.plural} ${namespace} ${labelSelector}`
 
-export class SliceWatches {
-  readonly #options: SliceWatchesOptions
+export class SelectedWatches {
+  readonly #options: SelectedWatchesOptions
   readonly #watches = new Map<string, Watch>()
 
-  constructor(options: SliceWatchesOptions) {
+  constructor(options: SelectedWatchesOptions) {
     this.#options = options
   }
 
-  /** A Service that no gateway names any more is not watched any more. */
-  want(gateway: string, places: readonly ServicePlace[]): void {
-    const wanted = new Set(places.map(keyOf))
-    for (const place of places) this.#open(place).gateways.add(gateway)
+  /** Objects that no gateway wants any more are not watched any more. */
+  want(gateway: string, selections: readonly Selected[]): void {
+    const wanted = new Set(selections.map(keyOf))
+    for (const one of selections) this.#open(one).gateways.add(gateway)
     for (const [key, { gateways, reflector }] of this.#watches) {
       if (wanted.has(key) || !gateways.delete(gateway) || gateways.size > 0) continue
       void reflector.stop()
@@ -39,8 +46,8 @@ export class SliceWatches {
   }
 
   /** undefined while it is not known which there are. */
-  of(place: ServicePlace): readonly KubeObject[] | undefined {
-    const watch = this.#watches.get(keyOf(place))
+  of(selected: Selected): readonly KubeObject[] | undefined {
+    const watch = this.#watches.get(keyOf(selected))
     return watch?.reflector.isSynced ? watch.store.list() : undefined
   }
 
@@ -49,29 +56,25 @@ export class SliceWatches {
     this.#watches.clear()
   }
 
-  #open(place: ServicePlace): Watch {
-    const known = this.#watches.get(keyOf(place))
+  #open(selected: Selected): Watch {
+    const known = this.#watches.get(keyOf(selected))
     if (known !== undefined) return known
     const { api, random, timings, onChange, onEnd } = this.#options
-    const { namespace, name } = place
+    const { resource, namespace, labelSelector, trim } = selected
     const store = new ObjectStore()
     const gateways = new Set<string>()
     const reflector = new Reflector({
-      api,
-      resource: RESOURCES.endpointSlices,
-      selection: { namespace, labelSelector: `kubernetes.io/service-name=${name}` },
-      store,
-      random,
-      trim: trimSlice,
+      ...{ api, resource, store, random, trim },
+      selection: { namespace, labelSelector },
       ...(timings && { timings }),
       ...(onEnd && { onEnd }),
     })
     store.onChange(() => onChange(gateways))
-    // A Service without a slice is known, too.
+    // That there are none is news, too.
     void reflector.synced.then(() => onChange(gateways))
     reflector.start()
     const watch = { store, reflector, gateways }
-    this.#watches.set(keyOf(place), watch)
+    this.#watches.set(keyOf(selected), watch)
     return watch
   }
 }

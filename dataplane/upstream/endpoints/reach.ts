@@ -1,0 +1,21 @@
+/** How an upstream is reached: at its endpoints or by its name. */
+import type { Section } from '../../config/schema/index.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Destination } from '../connection/client.ts'
+import { proxyFor } from '../connection/egress-proxy.ts'
+import type { Endpoints } from './endpoints.ts'
+
+/** A proxy on the way chooses the address itself. */
+export function hasEndpoints({ section, origin }: UpstreamSettings, whole: Section): boolean {
+  return (section.endpoints ?? 'url') !== 'url' && proxyFor(new URL(origin), whole) === undefined
+}
+
+/** The settings for connections that need not lead to one certain endpoint. A pool has no name to dial. */
+export function reached<S extends UpstreamSettings>(
+  settings: S,
+  endpoints: Endpoints | undefined,
+): S & Destination {
+  return settings.section.endpoints === 'pool'
+    ? { ...settings, at: () => endpoints?.any() }
+    : settings
+}
