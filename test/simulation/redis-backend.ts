@@ -142,17 +142,25 @@ function note({ name, keys, args }: Called, reply: readonly number[], witness: W
   const [code = 0, , found] = reply
   if (code < 1) return
   if (name === 'admit_all' && code < 10) witness.admitted(String(args[0]))
+  const ended = found === undefined ? [] : settledIn(name, args.slice(own))
   if (/:key:|\{group:/.test(keys[0] ?? '')) {
-    if (name === 'settle' && found !== undefined) witness.settledBeside(String(args[own]))
+    for (const id of ended) witness.settledBeside(id)
     return
   }
   if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))
-  if (name === 'settle' && found !== undefined) witness.settled(String(args[own]))
+  for (const id of ended) witness.settled(id)
   if (name !== 'renew') return
   for (let at = own; at < args.length; at += 10) {
     const isAlive = reply[2 + (at - own) / 10] === 1
     if (isAlive) witness.renewed(String(args[at]), Number(args[at + 6]))
   }
+}
+
+/** One request, or a number and three arguments of each. */
+function settledIn(name: string, own: readonly (string | number)[]): string[] {
+  if (name === 'settle') return [String(own[0])]
+  if (name !== 'settle_all') return []
+  return Array.from({ length: Number(own[0]) }, (_, index) => String(own[1 + 3 * index]))
 }
 
 interface Called {

@@ -60,6 +60,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/base/errors.ts',
       'dataplane/base/clock.ts',
       'dataplane/base/roster.ts',
+      'dataplane/base/turn-end.ts',
       'dataplane/config/redis-url.ts',
     ],
   ],

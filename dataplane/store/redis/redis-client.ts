@@ -1,6 +1,7 @@
 /** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: its user does. */
 import type { SecureContext } from 'node:tls'
 import { Cluster, Redis } from 'ioredis'
+import { flushAtTurnEnd } from '../../base/turn-end.ts'
 import type { RedisPlace } from '../../config/redis-url.ts'
 
 export interface ClientOptions {
@@ -37,6 +38,7 @@ const NEVER = () => null
 export function openClient(options: ClientOptions): RedisClient {
   const { place, onReady, onEnd } = options
   const connection = place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
+  const hold = connection instanceof Redis ? holdingWrites(connection) : () => undefined
   let error: Error | undefined
   let isOver = false
   const end = () => {
@@ -60,12 +62,34 @@ export function openClient(options: ClientOptions): RedisClient {
     get isReady() {
       return !isOver && connection.status === 'ready'
     },
-    runCached: (sha, keys, args) => connection.evalsha(sha, keys.length, ...keys, ...args),
+    runCached(sha, keys, args) {
+      hold()
+      return connection.evalsha(sha, keys.length, ...keys, ...args)
+    },
     runWhole: (lua, keys, args) => connection.eval(lua, keys.length, ...keys, ...args),
     close() {
       isOver = true
       connection.disconnect()
     },
+  }
+}
+
+/**
+ * Returns a function that holds back what is written in this turn of the event loop: all calls leave in one write at its end.
+ * test/bench/micro/redis-turn.ts: 8.6 us a call of sixteen in a turn, 11.6 where each is written at once.
+ */
+function holdingWrites(connection: Redis): () => void {
+  let held: Redis['stream'] | undefined
+  const flush = () => {
+    held?.uncork()
+    held = undefined
+  }
+  const writes = { flush }
+  return () => {
+    if (held !== undefined) return
+    held = connection.stream
+    held.cork()
+    flushAtTurnEnd(writes)
   }
 }
 

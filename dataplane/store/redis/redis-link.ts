@@ -120,23 +120,19 @@ export class RedisLink implements Link {
       const asked = new PendingCall(resolve, reject)
       this.#asked.add(asked)
       asked.timer = setTimeout(lateness, this.#options.timeoutMs, this, asked)
-      client
-        .runCached(this.#shaOf(script), keys, args)
-        .catch((error: unknown) => {
-          // After a restart, a flush or a promotion; the error comes before any part of the script ran.
-          if (!isScriptUnknown(error)) throw error
-          return client.runWhole(script.lua, keys, args)
-        })
-        .then(
-          (reply) => {
-            this.#forget(asked)
-            resolve(reply)
-          },
-          (error: unknown) => {
-            this.#forget(asked)
-            reject(awayBecause(error))
-          },
-        )
+      const answered = (reply: unknown) => {
+        this.#forget(asked)
+        resolve(reply)
+      }
+      const failed = (error: unknown) => {
+        this.#forget(asked)
+        reject(awayBecause(error))
+      }
+      client.runCached(this.#shaOf(script), keys, args).then(answered, (error: unknown) => {
+        // After a restart, a flush or a promotion; the error comes before any part of the script ran.
+        if (!isScriptUnknown(error)) failed(error)
+        else client.runWhole(script.lua, keys, args).then(answered, failed)
+      })
     })
   }
 

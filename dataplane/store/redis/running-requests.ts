@@ -3,13 +3,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { Present } from '../../budgets/windows.ts'
 import { larger, sane } from '../amounts.ts'
-import type { Amount, Beat, BudgetRule, Crossing, Settlement, Settling } from '../contract.ts'
-import type { Account, AccountWindow } from './redis-accounts.ts'
+import type { Amount, Beat, Settlement, Settling } from '../contract.ts'
+import type { Account } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {
   type Begun,
   count,
-  crossings,
   type Part,
   partOf,
   type RunningRequest,
@@ -17,7 +16,7 @@ import {
   type ScopeAccount,
 } from './request-part.ts'
 import { RENEW } from './scripts/renew.ts'
-import { SETTLE, SETTLE_AND_BURY, SETTLE_ONLY } from './scripts/settle.ts'
+import { Settlements } from './settlements.ts'
 import { UnansweredAdmissions } from './unanswered-admissions.ts'
 
 const NO_OTHERS: readonly Part[] = []
@@ -42,6 +41,7 @@ export class RunningRequests {
   readonly #accounts: ReadonlyMap<string, Account>
   readonly #running = new Map<string, RunningRequest>()
   readonly #unanswered: UnansweredAdmissions
+  readonly #settlements: Settlements
   readonly #settling = new Map<string, Promise<Settlement>>()
   /** Something was lost: every tenant is checked at the next beat. */
   #isSuspicious = false
@@ -52,6 +52,7 @@ export class RunningRequests {
     this.#clock = clock
     this.#accounts = accounts
     this.#unanswered = new UnansweredAdmissions(calls, clock)
+    this.#settlements = new Settlements(calls, clock)
     calls.onLost = () => {
       this.#isSuspicious = true
     }
@@ -143,40 +144,17 @@ export class RunningRequests {
     for (const other of others) count(other, used)
     this.#unanswered.hasRun(id)
     const ends = [
-      this.#settlePart(running, budget),
+      this.#settlements.add(running, budget),
       ...others.map((other) =>
-        this.#settlePart(other, scoped.find(({ scope }) => scope.id === other.scope?.id)?.rule),
+        this.#settlements.add(
+          other,
+          scoped.find(({ scope }) => scope.id === other.scope?.id)?.rule,
+        ),
       ),
     ]
     const crossed = (await Promise.all(ends)).flat()
     this.#running.delete(id)
     return { charged: true, crossed }
-  }
-
-  async #settlePart(running: Part, budget: BudgetRule | undefined): Promise<Crossing[]> {
-    const now = this.#clock.now()
-    const thresholds = budget?.alertThresholds ?? []
-    const report = (window: AccountWindow, cap: number | undefined) => [
-      ...[1, window.total, ...window.seen(now)],
-      thresholds.length === 0 ? -1 : (cap ?? -1),
-    ]
-    const reply = await this.#calls.run({
-      script: SETTLE,
-      account: running.account,
-      isBounded: false,
-      windows: () => [running.day, running.month],
-      args: () => [
-        running.id,
-        running.settled?.tokens ?? 0,
-        running.wasPutBack ? SETTLE_AND_BURY : SETTLE_ONLY,
-        ...report(running.day, budget?.tokensPerDay),
-        ...report(running.month, budget?.nanosPerMonth),
-        ...thresholds.map(String),
-      ],
-    })
-    running.day.hear(reply, 3, this.#clock.now())
-    running.month.hear(reply, 7, this.#clock.now())
-    return crossings(running, budget, reply)
   }
 
   #checks(): (() => Promise<void>)[] {

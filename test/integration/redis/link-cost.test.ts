@@ -11,7 +11,7 @@ import { bestTry } from './tries.ts'
 const REQUESTS = 300
 const REFUSED = 50
 
-test('an admitted request costs two calls, and one that is refused before costs none', async (context) => {
+test('an admitted request costs two calls at most, and one that is refused before costs none', async (context) => {
   const upstream = await startUpstream()
   context.after(() => upstream.close())
   const server = await startRedis()
@@ -33,7 +33,8 @@ test('an admitted request costs two calls, and one that is refused before costs 
   const told = await pacedChats([front], { requests: REQUESTS, everyMs: 3 })
   assert.deepEqual(statuses(told), { 200: REQUESTS })
   const made = async () => (await calls()) - before
-  await until('each is admitted and settled', async () => (await made()) >= 2 * REQUESTS, 30)
+  const running = async () => (await server.ask('HLEN', 'gw:v1:{acme}:leases')).trim()
+  await until('each is settled', async () => (await running()) === ':0', 30)
   const used = await made()
   // Announcements and renewals.
   const others = 5 * Math.ceil((performance.now() - begun) / 1000) + 20
