@@ -100,6 +100,8 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/kube/cluster.ts',
       'operator/compile/compile.ts',
       'operator/compile/compile-keys.ts',
+      'operator/compile/tenant-policies.ts',
+      'operator/compile/with-policies.ts',
       'operator/keys/key-text.ts',
       'operator/kube/objects.ts',
       'operator/workload/names.ts',

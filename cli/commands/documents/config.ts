@@ -18,11 +18,18 @@ interface ShowOptions extends PlaceOptions {
   readonly output: Format
 }
 
+interface LoadedFile extends Loaded {
+  /** TenantPolicies beside the configuration, where there are any. */
+  readonly policies?: number
+}
+
 const FILE_FLAG = '-f, --file <path>'
 const FILE_MEANING = 'configuration file; - reads standard input'
 
 const validate = new Command('validate')
-  .description('Say whether a configuration file is right, and what is wrong with it.')
+  .description(
+    'Say whether a configuration file is right, and what is wrong with it; TenantPolicies may stand beside it.',
+  )
   .requiredOption(FILE_FLAG, FILE_MEANING)
   .option('--explain', 'also say in words what happens to a request on each route')
   .option('--strict', 'take warnings for errors')
@@ -117,7 +124,7 @@ async function printConfiguration(
 }
 
 /** Nothing when the file could not be read: then there is nothing to be said about it. */
-async function load(path: string): Promise<Loaded | undefined> {
+async function load(path: string): Promise<LoadedFile | undefined> {
   const readText = (from: string) => readFileSync(from, 'utf8')
   const name = path === '-' ? 'stdin' : path
   let text: string
@@ -131,11 +138,17 @@ async function load(path: string): Promise<Loaded | undefined> {
   }
   const { loadConfiguration } = await import('../../../dataplane/config/load.ts')
   const { withSpecProblems } = await import('../../apply/spec-check.ts')
+  const { partsOf, withPolicyProblems } = await import('../../apply/policies-check.ts')
   const host = { env: process.env, readText, now: Date.now }
-  return withSpecProblems(loadConfiguration(text, name, host, 'validate'), text)
+  const parts = partsOf(text, name)
+  const own = parts?.configuration ?? text
+  const loaded = withSpecProblems(loadConfiguration(own, name, host, 'validate'), own)
+  if (parts === undefined) return loaded
+  const policies = parts.policies.length
+  return { ...withPolicyProblems(loaded, parts, Date.now()), policies }
 }
 
-function countsOf({ configuration, problems }: Loaded) {
+function countsOf({ configuration, problems, policies }: LoadedFile) {
   const gw = configuration?.gw
   const errors = problems.filter(({ severity }) => severity === 'error').length
   const found = { errors, warnings: problems.length - errors }
@@ -145,16 +158,22 @@ function countsOf({ configuration, problems }: Loaded) {
     routes: routes.length,
     upstreams: upstreams.length,
     keys: api_keys.length,
+    ...(policies !== undefined && { policies }),
     ...found,
   }
 }
 
+const SINGULAR: Readonly<Record<string, string>> = { policies: 'policy' }
+
 /** `2 routes, 3 upstreams, 4 keys, 1 warning`; empty counts at the end are left out. */
-function countWords(loaded: Loaded): string {
+function countWords(loaded: LoadedFile): string {
   const counts = Object.entries(countsOf(loaded)).filter(
     ([what, count]) => count > 0 || (what !== 'errors' && what !== 'warnings'),
   )
   return counts
-    .map(([what, count]) => `${count} ${count === 1 ? what.replace(/s$/, '') : what}`)
+    .map(
+      ([what, count]) =>
+        `${count} ${count === 1 ? (SINGULAR[what] ?? what.replace(/s$/, '')) : what}`,
+    )
     .join(', ')
 }
