@@ -1,7 +1,16 @@
 /** The simulator's answer to a request: the same request always gets the same answer. */
 import { exampleValue } from './example-value.ts'
 import { seededRandom } from './random.ts'
-import { promptWords, type SimulatedRequest, type Tool, textOf, wordsOf } from './request.ts'
+import {
+  AllowedTools,
+  NamedTool,
+  promptWords,
+  type SimulatedRequest,
+  type Tool,
+  type ToolChoice,
+  textOf,
+  wordsOf,
+} from './request.ts'
 
 export interface SimulatedChoice {
   /** Tokens in order; joined they are the text, or the arguments of the tool call. */
@@ -52,7 +61,14 @@ function sayText(
   settings: AnswerSettings,
   index: number,
 ): SimulatedChoice {
+  const { response_format: format } = request
+  if (format?.type === 'json_schema') {
+    const value = exampleValue(format.json_schema?.schema ?? { type: 'object' })
+    return limited(jsonPieces(value), 'stop', tokenLimit(request))
+  }
   const words = lengthen(echo(request, index), settings, index)
+  if (format?.type === 'json_object')
+    return limited(jsonPieces({ answer: words.join(' ') }), 'stop', tokenLimit(request))
   const kept = wordsOf(cutAtStop(words.join(' '), request.stop))
   const pieces = kept.map((word, position) => (position === 0 ? word : ` ${word}`))
   return limited(pieces, 'stop', tokenLimit(request))
@@ -92,13 +108,28 @@ function cutAtStop(text: string, stop: SimulatedRequest['stop']): string {
 /** After the result of a tool comes text: otherwise an agent would call for ever. */
 function calledTool({ messages, tools, tool_choice }: SimulatedRequest): Tool | undefined {
   if (tool_choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
-  const wanted = typeof tool_choice === 'object' ? tool_choice?.function.name : undefined
-  return tools?.find((tool) => wanted === undefined || tool.function.name === wanted)
+  const wanted = typeof tool_choice === 'object' ? namesIn(tool_choice) : undefined
+  return tools?.find((tool) => wanted?.includes(tool.function.name) ?? true)
+}
+
+function namesIn(choice: ToolChoice | null): readonly string[] | undefined {
+  if (choice === null || typeof choice === 'string') return undefined
+  const { success, data } = AllowedTools.safeParse(choice)
+  const named = success ? data.allowed_tools.tools : [NamedTool.parse(choice)]
+  return named.map((one) => one.function.name)
+}
+
+/** Cut behind commas and colons, so that a stream has several pieces. */
+function jsonPieces(value: unknown): readonly string[] {
+  return (
+    JSON.stringify(value)
+      .match(/[^,:]*[,:]?/g)
+      ?.filter((piece) => piece !== '') ?? []
+  )
 }
 
 function callTool(request: SimulatedRequest, tool: Tool, index: number): SimulatedChoice {
-  const text = JSON.stringify(exampleValue(tool.function.parameters ?? { type: 'object' }))
-  const pieces = text.match(/[^,:]*[,:]?/g)?.filter((piece) => piece !== '') ?? []
+  const pieces = jsonPieces(exampleValue(tool.function.parameters ?? { type: 'object' }))
   const id = `call_${request.messages.length}_${index}`
   return {
     ...limited(pieces, 'tool_calls', tokenLimit(request)),

@@ -44,26 +44,27 @@ interface StreamShape {
 }
 
 /** Throws what a runtime would answer, or the error that was asked for by `errorRate`. */
-function refuseUnservable(request: SimulatedRequest, { settings, random }: SimulatorState): void {
-  if (settings.model !== undefined && request.model !== settings.model) {
-    const message = `The model \`${request.model}\` does not exist; here is ${settings.model}.`
-    throw new SimulatedRefusal(404, message, { code: 'model_not_found', param: 'model' })
-  }
+function refuseUnservable(request: SimulatedRequest, state: SimulatorState): void {
+  refuseModel(request.model, state)
   const prompt = promptWords(request.messages).length
   const wanted = prompt + (tokenLimit(request) ?? 0)
   if (wanted > CONTEXT_TOKENS) {
     const message = `This model's maximum context length is ${CONTEXT_TOKENS} tokens; ${wanted} were requested.`
     throw new SimulatedRefusal(400, message, { code: 'context_length_exceeded', param: 'messages' })
   }
-  if (random() < settings.errorRate) {
-    throw new SimulatedRefusal(
-      settings.errorStatus,
-      'The simulator is configured to fail at times.',
-      {
-        code: 'simulated_error',
-      },
-    )
-  }
+  refuseSome(state)
+}
+
+export function refuseModel(model: string, { settings }: SimulatorState): void {
+  if (settings.model === undefined || model === settings.model) return
+  const message = `The model \`${model}\` does not exist; here is ${settings.model}.`
+  throw new SimulatedRefusal(404, message, { code: 'model_not_found', param: 'model' })
+}
+
+export function refuseSome({ settings, random }: SimulatorState): void {
+  if (random() >= settings.errorRate) return
+  const message = 'The simulator is configured to fail at times.'
+  throw new SimulatedRefusal(settings.errorStatus, message, { code: 'simulated_error' })
 }
 
 async function sayWhole(

@@ -9,13 +9,21 @@ const Message = z.looseObject({
 })
 
 const Tool = z.looseObject({
-  function: z.looseObject({ name: z.string(), parameters: z.unknown() }),
+  function: z.looseObject({ name: z.string(), parameters: z.unknown().optional() }),
 })
 
-const ToolChoice = z.union([
-  z.enum(['none', 'auto', 'required']),
-  z.looseObject({ function: z.looseObject({ name: z.string() }) }),
-])
+export const NamedTool = z.looseObject({ function: z.looseObject({ name: z.string() }) })
+
+export const AllowedTools = z.looseObject({
+  allowed_tools: z.looseObject({ tools: z.array(NamedTool).min(1) }),
+})
+
+const ToolChoice = z.union([z.enum(['none', 'auto', 'required']), NamedTool, AllowedTools])
+
+const ResponseFormat = z.looseObject({
+  type: z.string(),
+  json_schema: z.looseObject({ schema: z.record(z.string(), z.unknown()).nullish() }).optional(),
+})
 
 const Limit = z.int().min(1).nullish()
 
@@ -30,6 +38,7 @@ export const SimulatedRequest = z.looseObject({
   n: z.int().min(1).max(128).nullish(),
   tools: z.array(Tool).nullish(),
   tool_choice: ToolChoice.nullish(),
+  response_format: ResponseFormat.nullish(),
 })
 
 export const TokenizeRequest = z
@@ -41,6 +50,7 @@ export const TokenizeRequest = z
 export type SimulatedRequest = z.output<typeof SimulatedRequest>
 export type Message = z.output<typeof Message>
 export type Tool = z.output<typeof Tool>
+export type ToolChoice = z.output<typeof ToolChoice>
 
 export function textOf({ content }: Message): string {
   if (typeof content === 'string') return content

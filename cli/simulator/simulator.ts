@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { chat } from './chat.ts'
+import { embeddings } from './embeddings.ts'
 import { SimulatedExchange } from './exchange.ts'
 import { listModels, renderMetrics, tokenize } from './models.ts'
 import { seededRandom } from './random.ts'
@@ -32,6 +33,7 @@ type Handler = (exchange: SimulatedExchange, state: SimulatorState) => void | Pr
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   'POST /v1/chat/completions': chat,
+  'POST /v1/embeddings': embeddings,
   'GET /v1/models': listModels,
   'POST /tokenize': tokenize,
   'GET /health': (exchange) => exchange.send('', 'text/plain'),
