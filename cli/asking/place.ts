@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { adminFolder } from '../../dataplane/admin/place.ts'
 import { EXIT } from '../printing/output.ts'
 import { ADMIN_DEFAULT, adminOption, isGatewayAt } from './connection.ts'
@@ -33,8 +33,12 @@ export type Place = StandAlone | InCluster
 
 /** The options that choose the gateway a command asks. */
 export function addPlace(command: Command): Command {
+  return addCluster(command.addOption(adminOption()))
+}
+
+/** For commands that no gateway outside a cluster can answer. */
+export function addCluster(command: Command): Command {
   return command
-    .addOption(adminOption())
     .addOption(new Option('--kubeconfig <path>', 'kubeconfig of the cluster (KUBECONFIG)'))
     .addOption(new Option('--context <name>', 'context of the kubeconfig'))
     .addOption(new Option('-n, --namespace <name>', "namespace; the context's if absent"))
@@ -106,6 +110,19 @@ export function saidPlace(options: PlaceOptions, command: Command): Place | unde
   }
   if (flag !== undefined) return clusterOf(options)
   return admin === undefined ? undefined : { kind: 'stand-alone', admin }
+}
+
+/** The cluster that is named, or that of the kubeconfig; undefined without either. */
+export function clusterPlace(options: PlaceOptions): InCluster | undefined {
+  const isNamed = CLUSTER_FLAGS.some((name) => options[name] !== undefined)
+  return isNamed || hasKubeconfig() ? clusterOf(options) : undefined
+}
+
+/** `gwc/NAME`, as kubectl names it. */
+export function gatewayIn(text: string): string {
+  const name = /^(?:gwc|gatewayconfigs?(?:\.inference\.gw)?)\/([a-z0-9-]+)$/.exec(text)?.[1]
+  if (name !== undefined) return name
+  throw new InvalidArgumentError('Give gwc/NAME.')
 }
 
 function clusterOf({ kubeconfig, context, namespace, gateway }: PlaceOptions): InCluster {

@@ -11,6 +11,7 @@ import { context } from './running/context.ts'
 import { explain } from './running/explain.ts'
 import { gateway } from './running/gateway.ts'
 import { guardrail } from './running/guardrail.ts'
+import { logs } from './running/logs.ts'
 import { models } from './running/models.ts'
 import { status } from './running/status.ts'
 import { tokens } from './running/tokens.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   wait,
   models,
   top,
+  logs,
   liveConsole,
   keys,
   auth,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
 import { objectOf, withMetadata } from './api-objects.ts'
-import type { Cluster, Credentials } from './credentials.ts'
+import { type Cluster, type Credentials, isSameTls } from './credentials.ts'
 import {
   apiVersionOf,
   type KubeObject,
@@ -132,7 +132,10 @@ export class ApiClient {
       timeoutSeconds: String(options.seconds),
     })
     const accept = selection.metadataOnly ? `${JSON_TYPE};${METADATA}` : JSON_TYPE
-    const path = `${pathOf(resource, selection)}?${query}`
+    return await this.follow(`${pathOf(resource, selection)}?${query}`, options.signal, accept)
+  }
+
+  async follow(path: string, signal: AbortSignal, accept = '*/*'): Promise<Stream> {
     const { authorization } = await this.#authenticate()
     const stream = await this.#transport.stream({
       origin: this.#options.cluster.server,
@@ -140,13 +143,12 @@ export class ApiClient {
       path,
       headers: { accept, ...(authorization === undefined ? {} : { authorization }) },
       deadlineMs: this.#options.deadlineMs ?? 30_000,
-      signal: options.signal,
+      signal,
     })
     this.#options.onAnswer?.(stream.status, 'watch')
     if (stream.status === 200) return stream
     if (stream.status === 401) this.#credentials = undefined
-    const body = await readStart(stream)
-    throw errorOf(`watch ${resource.plural}`, { ...stream, body })
+    throw errorOf(`follow ${path.split('?')[0]}`, { ...stream, body: await readStart(stream) })
   }
 
   async create(resource: Resource, object: KubeObject, manager: string): Promise<KubeObject> {
@@ -283,10 +285,6 @@ export class ApiClient {
     if (before === undefined || !isSameTls(before, fresh)) this.#transport.secureWith(fresh.tls)
     return fresh
   }
-}
-
-function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 function queryOf(selection: Selection, more: Readonly<Record<string, string | undefined>>): string {

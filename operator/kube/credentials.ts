@@ -20,3 +20,7 @@ export interface ClusterOptions {
   readonly kubeconfig?: string | undefined
   readonly context?: string | undefined
 }
+
+export function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}

@@ -77,6 +77,52 @@ test('the console shows every pod through a port-forward, and ends with Ctrl-C',
   assert.deepEqual(await once(tool, 'exit'), [130, null])
 })
 
+async function chatAt(url: string): Promise<string> {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"model":"chat","messages":[{"role":"user","content":"hi"}]}',
+  })
+  await answer.text()
+  return answer.headers.get('x-request-id') ?? ''
+}
+
+test('logs are those of all pods, in order, and go on with -f', async () => {
+  const pods = rig.kubelet.pods()
+  const ids = [await chatAt(pods[0]?.url ?? ''), await chatAt(pods[1]?.url ?? '')]
+  await until('the pods have written them', () =>
+    ids.every((id) => pods.some((pod) => pod.output().includes(id))),
+  )
+  const past = await ask('logs', 'gwc/production', '--tenant', 'acme', '-o', 'name')
+  assert.deepEqual(past.stdout.trim().split('\n').slice(-2), ids, past.stderr)
+  const named = await ask('logs', '--request-id', ids[1] ?? '', '-o', 'json')
+  assert.equal(JSON.parse(named.stdout).pod, pods[1]?.name)
+  const child = spawn(process.execPath, [
+    TOOL,
+    'logs',
+    '-f',
+    '--tail',
+    '0',
+    '-o',
+    'name',
+    ...cluster,
+  ])
+  const output = collectOutput(child)
+  const ended = once(child, 'close')
+  const seen: string[] = []
+  await until('new requests are shown', async () => {
+    seen.push(await chatAt(pods[seen.length % 2]?.url ?? ''))
+    return (
+      output()
+        .trim()
+        .split('\n')
+        .filter((id) => seen.includes(id)).length >= 4
+    )
+  })
+  child.kill('SIGINT')
+  assert.deepEqual(await ended, [130, null])
+})
+
 test('trace list is of all pods', async () => {
   const { stdout } = await ask('trace', 'list', '-o', 'json')
   const tags = JSON.parse(stdout).traces.map(

@@ -1,8 +1,8 @@
-/** A node whose kubelet does one thing: it forwards ports of the pods that are processes of this machine. */
+/** A node whose kubelet forwards ports of the pods that are processes of this machine, and gives what they have written. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ export async function startForwardingNode(rig: OperatorRig): Promise<ForwardingN
   const pair = await authority.server('kubelet', 'IP:127.0.0.1')
   const [cert, key] = await Promise.all([readFile(pair.certificate), readFile(pair.key)])
   const forwarded: string[] = []
-  const server = createServer({ cert, key })
+  const server = createServer({ cert, key }, (request, response) => giveLog(rig, request, response))
   server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
     const [, , , pod = ''] = (request.url ?? '').split(/[/?]/)
     const port = new URL(request.url ?? '', 'http://node').searchParams.get('port') ?? ''
@@ -65,6 +65,26 @@ export async function startForwardingNode(rig: OperatorRig): Promise<ForwardingN
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** `/containerLogs/NAMESPACE/POD/CONTAINER`: the last lines, and with `follow` those that come. */
+function giveLog(rig: OperatorRig, { url }: IncomingMessage, response: ServerResponse): void {
+  const { pathname, searchParams } = new URL(url ?? '', 'http://node')
+  const [, , , pod, container] = pathname.split('/')
+  const running = rig.kubelet.pods().find(({ name }) => name === pod)
+  if (running === undefined || container !== 'gateway') return void response.writeHead(404).end()
+  const whole = running.output()
+  const tail = Number(searchParams.get('tailLines') ?? Number.POSITIVE_INFINITY)
+  const past = tail === 0 ? [] : whole.trimEnd().split('\n').slice(-tail)
+  response.write(past.map((line) => `${line}\n`).join(''))
+  if (searchParams.get('follow') !== 'true') return void response.end()
+  let sent = whole.length
+  const timer = setInterval(() => {
+    const now = running.output()
+    if (now.length > sent) response.write(now.slice(sent))
+    sent = now.length
+  }, 100)
+  response.on('close', () => clearInterval(timer))
 }
 
 async function register({ cluster }: OperatorRig, port: number): Promise<void> {

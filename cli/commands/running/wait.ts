@@ -1,6 +1,12 @@
 /** `gw wait`: until a gateway is ready. */
-import { Command, InvalidArgumentError, Option } from 'commander'
-import { addPlace, askedPlace, NothingRuns, type PlaceOptions } from '../../asking/place.ts'
+import { Command, Option } from 'commander'
+import {
+  addPlace,
+  askedPlace,
+  gatewayIn,
+  NothingRuns,
+  type PlaceOptions,
+} from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
@@ -21,7 +27,7 @@ export const wait = endUsageWith64(
       .description(
         'Wait until a gateway is ready, or a condition of a GatewayConfig is true; ends with 1 if it takes too long.',
       )
-      .argument('[gateway]', 'in a cluster: gwc/NAME', nameIn),
+      .argument('[gateway]', 'in a cluster: gwc/NAME', gatewayIn),
   )
     .addOption(
       new Option('--for <condition>', 'what to wait for; Ready is the only one outside a cluster')
@@ -36,12 +42,6 @@ export const wait = endUsageWith64(
     .addOption(formatOption())
     .action(waitForGateway),
 )
-
-function nameIn(text: string): string {
-  const name = /^(?:gwc|gatewayconfigs?(?:\.inference\.gw)?)\/([a-z0-9-]+)$/.exec(text)?.[1]
-  if (name !== undefined) return name
-  throw new InvalidArgumentError('Give gwc/NAME.')
-}
 
 async function waitForGateway(
   name: string | undefined,
