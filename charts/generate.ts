@@ -23,21 +23,21 @@ function writeDefinitions(): void {
 /** As it is, but for what the release adds to its metadata. */
 function templated(manifest: string): string {
   const [, ...lines] = manifest.replaceAll('{{', '{{ "{{" }}').trimEnd().split('\n')
-  const at = lines.findIndex((line) => /^ {2}name: \S+$/.test(line))
-  if (at === -1) throw new Error('the definition has no metadata.name')
-  const added = [
-    '  labels:',
-    '    {{- include "gw.labels" . | nindent 4 }}',
-    '  {{- if .Values.crds.keep }}',
-    '  annotations:',
+  const at = lines.indexOf('  annotations:')
+  if (at === -1) throw new Error('the definition has no annotations')
+  const labels = ['  labels:', '    {{- include "gw.labels" . | nindent 4 }}']
+  const kept = [
+    '    {{- if .Values.crds.keep }}',
     '    helm.sh/resource-policy: keep',
-    '  {{- end }}',
+    '    {{- end }}',
   ]
   return [
     `# ${MADE}`,
     '{{- if .Values.crds.install }}',
-    ...lines.slice(0, at + 1),
-    ...added,
+    ...lines.slice(0, at),
+    ...labels,
+    lines[at],
+    ...kept,
     ...lines.slice(at + 1),
     '{{- end }}',
     '',

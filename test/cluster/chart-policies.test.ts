@@ -9,9 +9,14 @@ import { aGateway } from './operator-rig.ts'
 
 const NAMESPACE = 'gw-system'
 const OPERATOR = `system:serviceaccount:${NAMESPACE}:gw`
-const POLICIES = ['secrets', 'operator', 'operator-secrets', 'operator-pods', 'workloads'].map(
-  (name) => `gw-system-gw-${name}`,
-)
+const POLICIES = [
+  'secrets',
+  'operator',
+  'operator-secrets',
+  'operator-pods',
+  'workloads',
+  'types',
+].map((name) => `gw-system-gw-${name}`)
 
 let cluster: ControlPlane
 /** May write GatewayConfigs in one namespace, and read one Secret there. */
@@ -332,4 +337,23 @@ test('of pods the operator changes annotations where they are a gateway’s, and
       JSON.stringify([metadata, more]),
     )
   }
+})
+
+test('a type of an earlier minor release is refused, unless an annotation allows it', async () => {
+  const name = 'gatewayconfigs.inference.gw'
+  const dated = (version: string) =>
+    cluster
+      .kubectl(['annotate', 'crd', name, '--overwrite', `inference.gw/bundle-version=${version}`])
+      .then(() => 'taken', String)
+  const get = ['get', 'crd', name, '-o', 'jsonpath={.metadata.annotations}']
+  const { 'inference.gw/bundle-version': now } = JSON.parse(await cluster.kubectl(get))
+  const [major, minor] = now.split('.').map(Number)
+  await until('the policy is in force', async () => /drop newer fields/.test(await dated('0.1.0')))
+  assert.match(await dated(`${major}.${minor - 1}.9`), new RegExp(`is of release ${now}`))
+  const without = ['annotate', 'crd', name, 'inference.gw/bundle-version-']
+  assert.match(await cluster.kubectl(without).then(() => 'taken', String), /drop newer fields/)
+  assert.equal(await dated(`${major}.${minor}.99`), 'taken')
+  assert.equal(await dated(`${major}.${minor}.0`), 'taken')
+  await cluster.kubectl(['annotate', 'crd', name, 'inference.gw/allow-downgrade=true'])
+  assert.equal(await dated(`${major}.${minor - 1}.9`), 'taken')
 })

@@ -188,6 +188,24 @@ for (const program of ['helm', 'helm4'] as const) {
   })
 }
 
+test('Helm 4 upgrades a release that Helm 3 made, also over types that were applied by hand', async () => {
+  await helm('helm', 'install', 'gw', chartOf('1.3.9'))
+  const manifests = join(CHART, '../../crds/manifests')
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', manifests])
+  await helm('helm4', 'upgrade', 'gw', CHART, '--server-side=true', '--force-conflicts')
+  await helm('helm4', 'upgrade', 'gw', CHART, '--set', 'replicas=3')
+  const replicas = [
+    'get',
+    'deployment/gw',
+    `--namespace=${NAMESPACE}`,
+    '-o',
+    'jsonpath={.spec.replicas}',
+  ]
+  assert.equal(await cluster.kubectl(replicas), '3')
+  assert.deepEqual(await types(), ALL_TYPES)
+  await helm('helm4', 'uninstall', 'gw')
+})
+
 test('without crds.keep the resource types go with the release, and the gateways with them', async () => {
   await helm('helm', 'install', 'gw', CHART, '--set', 'crds.keep=false')
   await helm('helm', 'uninstall', 'gw')

@@ -1,0 +1,95 @@
+/** One gateway that two pipelines own parts of, as Argo CD and Flux apply: each keeps its part, and neither sees a difference. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import { openCluster } from '../../operator/kube/cluster.ts'
+import { createLog } from '../../operator/log.ts'
+import { type Operator, startOperator } from '../../operator/program.ts'
+import { createTelemetry } from '../../operator/telemetry.ts'
+import { until } from '../helpers/until.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+import { LOCAL_PODS } from './local-pods.ts'
+import { statusOf } from './operator-process.ts'
+import { aGateway } from './operator-rig.ts'
+
+const GATEWAY = '/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/production'
+
+let cluster: ControlPlane
+let operator: Operator
+
+before(async () => {
+  cluster = await startControlPlane()
+  await cluster.installDefinitions()
+  for (const name of ['ai', 'gw-system']) await cluster.kubectl(['create', 'namespace', name])
+  operator = startOperator({
+    cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
+    namespace: 'gw-system',
+    watchNamespaces: [],
+    identity: 'test',
+    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
+    rolloutsMax: 1,
+    network: LOCAL_PODS,
+    log: createLog(() => undefined, Date.now),
+    telemetry: createTelemetry(),
+  })
+})
+
+after(async () => {
+  await operator?.stop()
+  await cluster?.stop()
+})
+
+/** Without force: a conflict of two pipelines is an error. */
+const as = (manager: string, verb: 'apply' | 'diff', document: object) =>
+  cluster.kubectl([verb, '--server-side', `--field-manager=${manager}`, '-f', '-'], {
+    stdin: JSON.stringify(document),
+  })
+
+const upstream = (name: string, model: string) => ({
+  ...{ name, provider: 'vllm', endpoint: `http://${name}:8000`, model, context_window: 8192 },
+})
+const platform = aGateway()
+const { apiVersion, kind, metadata } = platform
+const team = (model: string) => ({
+  ...{ apiVersion, kind, metadata: { name: metadata.name, namespace: 'ai' } },
+  gw: {
+    upstreams: [upstream('team', model)],
+    routes: [{ name: 'team', strategy: 'single', primary: 'team' }],
+  },
+})
+
+const judged = () =>
+  until('the gateway has been judged', async () => {
+    const generation = valueBelow(await cluster.read(GATEWAY), 'metadata', 'generation')
+    return (await statusOf(cluster, 'production')).observedGeneration === generation
+  })
+const upstreamsOf = async () =>
+  listBelow(valueBelow(await cluster.read(GATEWAY), 'gw'), 'upstreams').map((one) =>
+    valueBelow(one, 'name'),
+  )
+
+test('each owns the upstreams that it wrote, and an edit of one leaves those of the other', async () => {
+  await as('platform', 'apply', platform)
+  const own = await upstreamsOf()
+  for (const model of ['one', 'two', 'three']) {
+    await as('team', 'apply', team(model))
+    await judged()
+  }
+  assert.deepEqual(await upstreamsOf(), [...own, 'team'])
+  const { conditions } = await statusOf(cluster, 'production')
+  assert.equal(conditions.find(({ type }) => type === 'Accepted')?.status, 'True')
+})
+
+test('after the operator has written its status neither sees a difference', async () => {
+  // kubectl diff ends with 1 where there is one.
+  await as('platform', 'diff', platform)
+  await as('team', 'diff', team('three'))
+})
+
+test('what one gives up goes, and what the other owns is a conflict', async () => {
+  const theirs = { ...team('three'), gw: { upstreams: [{ ...upstream('local', 'stolen') }] } }
+  await assert.rejects(as('team', 'apply', theirs), /conflict/)
+  const { gw: _, ...nothing } = team('three')
+  await as('team', 'apply', nothing)
+  assert.ok(!(await upstreamsOf()).includes('team'))
+})
