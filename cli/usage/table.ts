@@ -25,6 +25,17 @@ export const UsageAnswer = z.object({
   kept_from: z.string().optional(),
   kept_in: z.string().optional(),
   warning: z.string().optional(),
+  tz: z.string().optional(),
+  unattributed: z
+    .array(
+      z.object({
+        tenant: z.string(),
+        window: z.enum(['day', 'month']),
+        tokens: z.number(),
+        cost_nano_usd: z.number(),
+      }),
+    )
+    .optional(),
   /** For rows of costs. */
   gateway: z.string().optional(),
   prices: z
@@ -69,8 +80,14 @@ function later(one: UsageAnswer, other: UsageAnswer): UsageAnswer {
   return sumOf(other.rows).requests > sumOf(one.rows).requests ? other : one
 }
 
-export function printUsage(report: UsageAnswer, pods: number, isWide: boolean): void {
-  const { by, from, to, kept_from, kept_in, rows } = report
+/** Pods that were asked, and those that have answered. */
+interface Pods {
+  readonly asked: number
+  readonly answered: number
+}
+
+export function printUsage(report: UsageAnswer, { asked, answered }: Pods, isWide: boolean): void {
+  const { by, from, to, tz, kept_from, kept_in, unattributed = [], rows } = report
   const head = [
     ...by.map((name) => name.toUpperCase()),
     ...HEAD,
@@ -80,9 +97,14 @@ export function printUsage(report: UsageAnswer, pods: number, isWide: boolean): 
   const label = ['TOTAL', ...by.slice(1).map(() => '')]
   const lines = rows.map((row) => [...by.map((name) => row.by[name] || '-'), ...cellsOf(row)])
   printTable(head, [...lines, [...label, ...cellsOf(total)]], isWide)
-  const asked = kept_in === 'redis' ? ', all replicas' : pods > 1 ? `, ${pods} pods` : ''
+  const some = answered < asked ? `, ${answered} of ${asked} pods` : `, ${asked} pods`
+  const who = kept_in === 'redis' ? ', all replicas' : asked > 1 ? some : ''
   const short = kept_from !== undefined && kept_from > from ? `, counted from ${kept_from}` : ''
-  printText(`\n${from} to ${to}${asked}${short}`)
+  const zone = tz === undefined ? '' : `, days of ${tz}`
+  printText(`\n${from} to ${to}${zone}${who}${short}`)
+  for (const { tenant, tokens } of unattributed)
+    if (tokens > 0)
+      printText(`${tokens} tokens that ${tenant} was charged today are attributed to no key.`)
 }
 
 const HEAD = [

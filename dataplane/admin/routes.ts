@@ -136,8 +136,9 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/usage',
     summary:
       'Tokens and cost: `?by=tenant,model` or any of `key`, `route`, `upstream`, `provider`, `tags`, `tag:NAME`, ' +
-      '`day`, `hour`; `&hours=N`; `&format=focus` has every column that rows of costs need, and prices. With a shared ' +
-      'store of all replicas, else of this process; `kept_in` says which.',
+      '`day`, `hour`; `&hours=N`, or `&from=` and `&to=` with a month, day or hour; `&tz=ZONE` for days there; ' +
+      '`&format=focus` has every column that rows of costs need, and prices. With a shared store of all replicas, ' +
+      'else of this process; `kept_in` says which.',
     run: ({ query }, { gateway }) => usageOf(query, gateway),
   },
   {

@@ -21,6 +21,7 @@ import {
 } from './openai-responses/kept/conversations.ts'
 import { rerank, rerankV2 } from './rerank/api.ts'
 import { transcription } from './transcription/api.ts'
+import { keyUsage } from './usage/api.ts'
 
 export const APIS: readonly Api[] = [
   openAiChat,
@@ -43,6 +44,7 @@ export const APIS: readonly Api[] = [
   anthropicCountTokens,
   openAiModels,
   openAiModel,
+  keyUsage,
   echoHeaders,
   healthz,
   readyz,

@@ -3,7 +3,14 @@ import { closeHours } from '../budgets/gauges.ts'
 import { labelOf } from '../budgets/holders.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
 import type { Gateway } from '../gateway.ts'
-import type { BucketFigure, BudgetFigure, Rules, ScopedFigures, Store } from '../store/contract.ts'
+import type {
+  BucketFigure,
+  BudgetFigure,
+  Figures,
+  Rules,
+  ScopedFigures,
+  Store,
+} from '../store/contract.ts'
 import { limitHeaders, usdText } from './headers.ts'
 import { knownTenants, knowsTenant } from './known-tenants.ts'
 
@@ -35,11 +42,19 @@ export async function limitsOf(tenant: string, gateway: Gateway) {
   const { active, store, clock } = gateway
   const rules = active.snapshot.limits.rules.of(tenant)
   const figures = await store.read(tenant, rules)
-  const { requests, tokenRate, concurrency, tokens, spend } = figures
-  const now = clock.wall()
   const infra = infraCostOf(tenant, gateway)
   return {
     tenant,
+    ...standingOf(figures, rules, clock.wall()),
+    ...scopedBudgets([...(figures.scoped ?? []), ...(await keyBudgets(tenant, gateway))]),
+    ...(infra && { infra_cost_usd: infra }),
+  }
+}
+
+/** The figures of a tenant's own limits and budgets. */
+export function standingOf(figures: Figures, rules: Rules, now: number) {
+  const { requests, tokenRate, concurrency, tokens, spend } = figures
+  return {
     requests_per_minute: { ...bucket(requests, rules.burst, now), burst: rules.burst },
     ...(tokenRate && { tokens_per_minute: bucket(tokenRate, tokenRate.limit, now) }),
     concurrent_requests: {
@@ -50,8 +65,6 @@ export async function limitsOf(tenant: string, gateway: Gateway) {
     },
     ...(tokens && { tokens_per_day: budget('day', tokens, Number) }),
     ...(spend && { spend_per_month_usd: budget('month', spend, usdText) }),
-    ...scopedBudgets([...(figures.scoped ?? []), ...(await keyBudgets(tenant, gateway))]),
-    ...(infra && { infra_cost_usd: infra }),
   }
 }
 

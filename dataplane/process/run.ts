@@ -180,7 +180,7 @@ async function createGateway(
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
   const tag = randomBytes(6).toString('hex')
-  const usage = new UsageBook()
+  const usage = new UsageBook((reason) => metrics.usageFolded.at(reason).value++)
   const opened = await openStore(section, {
     usage,
     clock,

@@ -219,6 +219,11 @@ export const METRICS = {
     'kind',
     'name',
   ),
+  usageFolded: counter(
+    'gw_usage_folded_total',
+    'Attempts, or rows of the shared store, that count as other because their hour has too many rows.',
+    'reason',
+  ),
   usageEvents: counter(
     'gw_usage_events_total',
     'Events of usage by what became of them: delivered, or dropped for a reason.',

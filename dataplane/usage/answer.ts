@@ -1,7 +1,9 @@
 /** The answer of `GET /usage`. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Gateway } from '../gateway.ts'
 import { type ListedPrice, listedPrice } from './events/listed-price.ts'
-import { reportOf } from './report.ts'
+import { reportOf, type UsageSources } from './report.ts'
+import { chargedIn } from './unattributed.ts'
 
 type Query = Readonly<Record<string, string>>
 
@@ -9,19 +11,42 @@ type Query = Readonly<Record<string, string>>
 const FOCUS = ['tenant', 'key', 'route', 'upstream', 'provider', 'model'] as const
 
 export async function usageOf(query: Query, gateway: Gateway) {
-  const { usage, usageKept, clock, active } = gateway
-  const { section, upstreams, configuration } = active.snapshot
+  const { clock, active } = gateway
+  const { section, configuration } = active.snapshot
   const { tags } = section.usage
-  const sources = { book: usage, kept: usageKept, tags, upstreams }
   const isFocus = query.format === 'focus'
   const period = query.by === 'hour' ? 'hour' : 'day'
   const by = isFocus ? [period, ...FOCUS, ...(tags.length > 0 ? ['tags'] : [])].join() : query.by
-  const report = await reportOf(sources, { ...query, by }, clock.wall())
-  if (typeof report === 'string') return { status: 400, body: { error: { message: report } } }
+  const { hours, from, to, tz } = query
+  if (isFocus && tz !== undefined) return refused('FOCUS has days of UTC; leave tz out.')
+  // A charge that no row has is of no day, and so no row of costs.
+  const sources = sourcesOf(gateway, !isFocus)
+  const report = await reportOf(sources, { hours, from, to, tz, by }, clock.wall())
+  if (typeof report === 'string') return refused(report)
   if (!isFocus) return { status: 200, body: report }
   const { name = 'gw', namespace } = configuration.metadata ?? {}
   const named = namespace === undefined ? name : `${namespace}/${name}`
   return { status: 200, body: { ...report, gateway: named, prices: pricesOf(gateway) } }
+}
+
+function refused(message: string) {
+  return { status: 400, body: { error: { message } } }
+}
+
+/** Rows of other replicas are written once a second. */
+const WRITTEN_MS = 1_200
+
+/** Where the rows of a gateway come from; `isCompared` with what its budgets were charged. */
+export function sourcesOf(gateway: Gateway, isCompared = true): UsageSources {
+  const { usage, usageKept, active } = gateway
+  const { section, upstreams } = active.snapshot
+  return {
+    ...{ book: usage, kept: usageKept, tags: section.usage.tags, upstreams },
+    ...(isCompared && {
+      charged: (span) => chargedIn(span, gateway),
+      written: async () => void (await delay(usageKept.in === 'redis' ? WRITTEN_MS : 0)),
+    }),
+  }
 }
 
 /** As listed now, by model. */

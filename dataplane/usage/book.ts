@@ -17,7 +17,13 @@ export class UsageBook {
   /** Rows that have changed since somebody wrote them down; absent where they are not. */
   changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
+  readonly #onFolded: (reason: 'tags' | 'key') => void
   #rows = 0
+
+  /** `onFolded` hears of each attempt that counts with others, because its hour has too many rows. */
+  constructor(onFolded: (reason: 'tags' | 'key') => void = () => {}) {
+    this.#onFolded = onFolded
+  }
 
   /** Takes back rows that were written down. */
   restore(rows: Iterable<Row>): void {
@@ -64,10 +70,14 @@ export class UsageBook {
     if (found !== undefined) return found
     const mine = hour.tenants.get(tenant) ?? 0
     const isFull = mine >= TENANT_ROWS_MAX || hour.rows.size >= HOUR_ROWS_MAX
-    if (isFull && tags !== '' && tags !== OTHER)
+    if (isFull && tags !== '' && tags !== OTHER) {
+      this.#onFolded('tags')
       return this.#rowOf({ ...trace, tags: OTHER }, tenant, upstream, model)
-    if (isFull && key !== OTHER)
+    }
+    if (isFull && key !== OTHER) {
+      this.#onFolded('key')
       return this.#rowOf({ ...trace, key: OTHER, tags }, tenant, upstream, model)
+    }
     const row = { hour: name, tenant, key, route, upstream, model, tags, ...NOTHING }
     this.#insert(own, row)
     return row

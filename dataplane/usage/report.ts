@@ -1,53 +1,47 @@
-/** Rows of usage, added up by what is asked for. */
-import {
-  AMOUNTS,
-  type Amounts,
-  type KeptUsage,
-  ROW_NAMES,
-  type Row,
-  type Span,
-} from '../store/usage-row.ts'
+/** A report of usage: the rows of a time, added up by what is asked for, and what is missing in them. */
+import { setImmediate as turn } from 'node:timers/promises'
+import type { KeptUsage, Row, Span } from '../store/usage-row.ts'
 import type { UsageBook } from './book.ts'
+import { type ColumnFacts, columnsOf, Groups, type ReportRow } from './groups.ts'
+import { type AskedPeriod, type Period, periodOf } from './period.ts'
+import { Attribution, type Charged, type Unattributed } from './unattributed.ts'
+import { UTC } from './zone.ts'
 
-const TAG = 'tag:'
-const BY_MAX = 8
-const HOUR_MS = 3_600_000
-const SINCE_HOURS = 168
-/** 13 months, as long as the shared store keeps days. */
-const HOURS_MAX = 9_480
-
-export interface ReportRow extends Amounts {
-  /** The values that the row is for, by the names that were asked for. */
-  readonly by: Readonly<Record<string, string>>
-}
+/** Rows that are added up in one turn: less than a millisecond. */
+const TURN_ROWS = 1_000
 
 export interface Report {
   readonly by: readonly string[]
   /** ISO 8601, whole hours of UTC; the last hour still counts. */
   readonly from: string
   readonly to: string
+  /** Where days and hours are those of another zone than UTC. */
+  readonly tz?: string
   /** Where the rows begin; absent where there are none. */
   readonly kept_from: string | undefined
   /** `redis` has the sum of all replicas, else a process has its own. */
   readonly kept_in: KeptUsage['in']
   /** Says what is missing, or will be lost. */
   readonly warning?: string
+  /** Charges of budgets that no row has; absent where there are none. */
+  readonly unattributed?: readonly Unattributed[]
   readonly rows: readonly ReportRow[]
 }
 
-interface Asked {
+export interface Asked extends AskedPeriod {
   readonly by?: string | undefined
-  readonly hours?: string | undefined
+  /** The rows of one key alone. */
+  readonly only?: { readonly tenant: string; readonly key: string }
 }
 
 /** Where rows come from, and what the configuration says of them. */
-export interface UsageSources {
+export interface UsageSources extends ColumnFacts {
   readonly book: Pick<UsageBook, 'between' | 'since'>
   readonly kept: KeptUsage
-  /** As `usage.tags` declares them. */
-  readonly tags: readonly string[]
-  /** Upstreams by their names. */
-  readonly upstreams: ReadonlyMap<string, { readonly provider: { readonly name: string } }>
+  /** What budgets were charged in the time; absent where nothing is compared with it. */
+  readonly charged?: (span: Span) => Promise<readonly Charged[]>
+  /** Resolves once every replica that lives has written what it had counted when this was called. */
+  readonly written?: () => Promise<void>
 }
 
 /** Resolves with a sentence where what is asked for makes no sense. */
@@ -59,20 +53,66 @@ export async function reportOf(
   const by = (asked.by ?? 'tenant').split(',')
   const columns = columnsOf(by, sources)
   if (typeof columns === 'string') return columns
-  const hours = Number(asked.hours ?? SINCE_HOURS)
-  if (!Number.isInteger(hours) || hours < 1 || hours > HOURS_MAX)
-    return `Give a number of hours from 1 to ${HOURS_MAX}.`
-  const to = hourOf(wallMs)
-  const groups = new Groups(by, columns)
-  const span = { from: hourOf(wallMs - (hours - 1) * HOUR_MS), to }
-  const { from = span.from, since, ...facts } = await collect(sources, span, groups)
+  const isByTime = by.includes('hour') || by.includes('day')
+  const period = periodOf(asked, isByTime, wallMs)
+  if (typeof period === 'string') return period
+  const { zone } = period
+  const groups = new Groups(by, columns, zone)
+  const charged = asked.only === undefined ? await sources.charged?.(period) : undefined
+  const attribution = new Attribution(charged ?? [])
+  const sums = new Sums(groups, attribution, asked.only)
+  const isByHour = by.includes('hour') || (by.includes('day') && zone.name !== UTC)
+  let collected = await collect(sources, period, isByHour, sums)
+  if (attribution.missing.length > 0 && sources.written !== undefined) {
+    // Another replica may have counted it, and be about to write it.
+    await sources.written()
+    sums.clear()
+    collected = await collect(sources, period, isByHour, sums)
+  }
+  const unattributed = attribution.missing
+  for (const one of unattributed) groups.addMissing(one)
+  const { from = period.from, since, ...facts } = collected
   return {
     by,
     from: isoOf(from),
-    to: isoOf(to),
+    to: isoOf(period.to),
+    ...(zone.name !== UTC && { tz: zone.name }),
     kept_from: since === undefined ? undefined : isoOf(since),
     ...facts,
+    ...(unattributed.length > 0 && { unattributed }),
     rows: groups.rows,
+  }
+}
+
+class Sums {
+  readonly #groups: Groups
+  readonly #attribution: Attribution
+  readonly #only: Asked['only']
+
+  constructor(groups: Groups, attribution: Attribution, only: Asked['only']) {
+    this.#groups = groups
+    this.#attribution = attribution
+    this.#only = only
+  }
+
+  clear(): void {
+    this.#groups.clear()
+    this.#attribution.clear()
+  }
+
+  /** Requests come between the parts of many rows. */
+  async add(rows: Iterable<Row>): Promise<void> {
+    let count = 0
+    for (const row of rows) {
+      if (++count % TURN_ROWS === 0) await turn()
+      if (!this.#isWanted(row)) continue
+      this.#groups.add(row)
+      this.#attribution.add(row)
+    }
+  }
+
+  #isWanted({ tenant, key }: Row): boolean {
+    return this.#only === undefined || (tenant === this.#only.tenant && key === this.#only.key)
   }
 }
 
@@ -88,103 +128,25 @@ const STORE_AWAY =
 
 async function collect(
   { book, kept }: UsageSources,
-  span: Span,
-  groups: Groups,
+  span: Period,
+  isByHour: boolean,
+  sums: Sums,
 ): Promise<Collected> {
   try {
     if (kept.read !== undefined) {
-      const shared = await kept.read(span, groups.isByHour)
-      for await (const rows of shared.rows) groups.add(rows)
+      const shared = await kept.read(span, isByHour)
+      for await (const rows of shared.rows) await sums.add(rows)
       return { from: shared.from, since: shared.since, kept_in: kept.in }
     }
   } catch {
     // What came before the store went away counts in the book again.
-    groups.clear()
+    sums.clear()
   }
-  groups.add(book.between(span.from, span.to))
+  await sums.add(book.between(span.from, span.to))
   const { since } = book
   if (kept.in === 'state_dir') return { since, kept_in: kept.in }
   const warning = kept.read === undefined ? IN_MEMORY : STORE_AWAY
   return { since, kept_in: 'memory', warning }
-}
-
-type Column = (row: Row) => string
-
-class Groups {
-  readonly #by: readonly string[]
-  readonly #columns: readonly Column[]
-  readonly #groups = new Map<string, ReportRow>()
-
-  constructor(by: readonly string[], columns: readonly Column[]) {
-    this.#by = by
-    this.#columns = columns
-  }
-
-  get isByHour(): boolean {
-    return this.#by.includes('hour')
-  }
-
-  /** The dearest first. */
-  get rows(): ReportRow[] {
-    return [...this.#groups.values()].sort((one, other) => other.cost_nano_usd - one.cost_nano_usd)
-  }
-
-  clear(): void {
-    this.#groups.clear()
-  }
-
-  add(rows: Iterable<Row>): void {
-    for (const row of rows) {
-      const values = this.#columns.map((column) => column(row))
-      const name = values.join('\n')
-      const group = this.#groups.get(name)
-      if (group !== undefined) {
-        for (const amount of AMOUNTS) group[amount] += row[amount]
-        continue
-      }
-      const of = Object.fromEntries(this.#by.map((asked, index) => [asked, values[index] ?? '']))
-      const amounts = Object.fromEntries(AMOUNTS.map((amount) => [amount, row[amount]]))
-      // Each amount has just been copied.
-      this.#groups.set(name, { by: of, ...(amounts as unknown as Amounts) })
-    }
-  }
-}
-
-/** A sentence where a name leads to no column. */
-function columnsOf(by: readonly string[], sources: UsageSources): Column[] | string {
-  if (by.length > BY_MAX) return GROUPINGS
-  const columns: Column[] = []
-  for (const name of by) {
-    const column = columnOf(name, sources)
-    if (typeof column === 'string') return column
-    columns.push(column)
-  }
-  return columns
-}
-
-const GROUPINGS = `Group by at most ${BY_MAX} of ${[...ROW_NAMES, 'provider', 'day', 'hour'].join(', ')}, tag:NAME.`
-
-function columnOf(name: string, { tags, upstreams }: UsageSources): Column | string {
-  const column = ROW_NAMES.find((one) => one === name)
-  if (column !== undefined && column !== 'tags') return (row) => row[column]
-  if (name === 'hour') return ({ hour }) => hour
-  if (name === 'day') return ({ hour }) => hour.slice(0, 10)
-  if (name === 'provider') return ({ upstream }) => upstreams.get(upstream)?.provider.name ?? ''
-  const isAnyTag = name === 'tags' || name === 'tag'
-  if (!isAnyTag && !(name.startsWith(TAG) && name.length > TAG.length)) return GROUPINGS
-  const tag = isAnyTag ? undefined : name.slice(TAG.length)
-  if (tags.length === 0) return 'usage.tags declares no tag, so usage is counted by none.'
-  if (tag === undefined) return (row) => row.tags
-  if (!tags.includes(tag)) return `usage.tags does not declare "${tag}"; it has ${tags.join(', ')}.`
-  const start = `${tag}=`
-  return (row) => {
-    const found = row.tags.split(',').find((one) => one.startsWith(start))
-    return found?.slice(start.length) ?? ''
-  }
-}
-
-function hourOf(wallMs: number): string {
-  return new Date(wallMs).toISOString().slice(0, 13)
 }
 
 function isoOf(hour: string): string {

@@ -1,5 +1,6 @@
 /** `gw usage`: who used how many tokens, and what they cost. */
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { AskedGateway } from '../../asking/asked-gateways.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { commaList } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
@@ -8,6 +9,10 @@ import { endUsageWith64, printRemark, printText } from '../../printing/output.ts
 interface UsageOptions extends PlaceOptions {
   readonly by: readonly string[]
   readonly since: number
+  readonly from?: string
+  readonly to?: string
+  readonly tz?: string
+  readonly forecast?: boolean
   readonly output: Format | 'csv' | 'focus'
 }
 
@@ -28,6 +33,29 @@ export const usage = endUsageWith64(
         .default(168, '7d')
         .argParser(hoursOf),
     )
+    .addOption(
+      new Option('--from <time>', 'first month, day or hour: 2026-11, 2026-11-22, 2026-11-22T09')
+        .argParser(timeOf)
+        .conflicts('since'),
+    )
+    .addOption(
+      new Option(
+        '--to <time>',
+        'last month, day or hour, which is included; now if absent',
+      ).argParser(timeOf),
+    )
+    .addOption(
+      new Option(
+        '--tz <zone>',
+        'time zone of days and hours, such as Europe/Berlin; UTC if absent',
+      ),
+    )
+    .addOption(
+      new Option(
+        '--forecast',
+        'show budgets instead: pace, the end of the window, and when each is spent',
+      ).conflicts(['by', 'since', 'from', 'to', 'tz']),
+    )
     .addOption(formatOption('table', ['csv', 'focus']))
     .action(showUsage),
 )
@@ -40,46 +68,95 @@ function hoursOf(text: string): number {
   throw new InvalidArgumentError('Give a duration such as 12h, 7d or 4w, at most 395d.')
 }
 
-function pathOf(by: readonly string[], hours: number): string {
-  return `/usage?by=${encodeURIComponent(by.join(','))}&hours=${hours}`
+function timeOf(text: string): string {
+  if (/^\d{4}-\d{2}(-\d{2}(T\d{2})?)?$/.test(text)) return text
+  throw new InvalidArgumentError(
+    'Give a month, day or hour such as 2026-11, 2026-11-22 or 2026-11-22T09.',
+  )
+}
+
+/** `hours`: how far back, where no beginning is given. */
+function pathOf(by: readonly string[], hours: number, { from, to, tz }: UsageOptions): string {
+  const query = new URLSearchParams({ by: by.join(',') })
+  if (from === undefined) query.set('hours', String(hours))
+  else query.set('from', from)
+  if (to !== undefined) query.set('to', to)
+  if (tz !== undefined) query.set('tz', tz)
+  return `/usage?${query}`
 }
 
 /** Its rows have every column; days are whole. */
-function focusPath({ by, since }: UsageOptions, command: Command): string {
+function focusPath(options: UsageOptions, command: Command): string {
+  const { by, since } = options
   const [period] = by
   const isAsked = command.getOptionValueSource('by') !== 'default'
   if (isAsked && (by.length > 1 || (period !== 'day' && period !== 'hour')))
     command.error('error: FOCUS has all columns; give --by day or --by hour, or leave it out.')
-  if (isAsked && period === 'hour') return `${pathOf(by, since)}&format=focus`
+  if (isAsked && period === 'hour') return `${pathOf(by, since, options)}&format=focus`
   const hours = (Math.ceil(since / 24) - 1) * 24 + new Date().getUTCHours() + 1
-  return `${pathOf(['day'], hours)}&format=focus`
+  return `${pathOf(['day'], hours, options)}&format=focus`
 }
 
 async function showUsage(options: UsageOptions, command: Command): Promise<void> {
-  const { by, since, output } = options
-  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { by, since, to, from, output } = options
+  if (to !== undefined && from === undefined) command.error('error: --to wants --from, too.')
+  if (options.forecast === true) return await showForecast(options, command)
   const { UsageAnswer, csvOf, joined, printUsage } = await import('../../usage/table.ts')
-  const path = output === 'focus' ? focusPath(options, command) : pathOf(by, since)
-  const place = await askedPlace(options, command)
-  const answers = await withGateways(place, (gateways) =>
-    Promise.all(
-      gateways.map(async (gateway) => {
-        const { status, body } = await gateway.ask(path)
-        if (status === 400) command.error(`error: ${Object(Object(body).error).message}`)
-        if (status !== 200) throw new Error(`The gateway at ${gateway.name} answered ${status}.`)
-        return UsageAnswer.parse(body)
-      }),
-    ),
-  )
+  const path = output === 'focus' ? focusPath(options, command) : pathOf(by, since, options)
+  const { bodies, silent } = await askAll(path, options, command)
+  const answers = bodies.map((body) => UsageAnswer.parse(body))
   const report = joined(answers)
   if (report === undefined) return
   if (report.warning !== undefined) printRemark(`warning: ${report.warning}`)
+  // Any pod has all rows of a shared store.
+  const missing = report.kept_in === 'redis' ? [] : silent
+  for (const why of missing) printRemark(`warning: ${why}`)
   if (output === 'csv') return printText(csvOf(report))
   if (output === 'focus') {
     const { focusOf } = await import('../../usage/focus.ts')
     return printText(focusOf(report))
   }
   const names = report.rows.map((row) => report.by.map((name) => row.by[name] || '-').join(','))
-  const print = (isWide: boolean) => printUsage(report, answers.length, isWide)
+  const pods = { asked: bodies.length + silent.length, answered: bodies.length }
+  const print = (isWide: boolean) => printUsage(report, pods, isWide)
   await printData(output, { value: report, names, print })
+}
+
+const TENANTS = 200
+
+async function showForecast(options: UsageOptions, command: Command): Promise<void> {
+  const { output } = options
+  if (output === 'csv' || output === 'focus')
+    command.error('error: csv and focus are formats of usage; a forecast has none of them.')
+  const { Standings, forecastsOf, printForecast } = await import('../../usage/forecast.ts')
+  const { bodies } = await askAll(`/limits?limit=${TENANTS}`, options, command)
+  const answers = bodies.map((body) => Standings.parse(body))
+  const forecasts = forecastsOf(answers, Date.now())
+  const [first] = answers
+  const [total, shown] = [first?.total ?? 0, first?.tenants.length ?? 0]
+  const names = forecasts.map(({ tenant, budget }) =>
+    tenant === '' ? budget : `${tenant} ${budget}`,
+  )
+  const print = () => printForecast(forecasts, total, shown)
+  await printData(output, { value: { forecasts }, names, print })
+}
+
+/** The answers of all pods, and why the others gave none. Throws where there is no answer at all. */
+async function askAll(path: string, options: UsageOptions, command: Command) {
+  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const place = await askedPlace(options, command)
+  return await withGateways(place, async (gateways) => {
+    const asked = await Promise.allSettled(gateways.map((gateway) => ask(gateway, path, command)))
+    const bodies = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const faults = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    if (bodies.length === 0) throw faults[0]
+    return { bodies, silent: faults.map((fault) => (fault as Error).message) }
+  })
+}
+
+async function ask(gateway: AskedGateway, path: string, command: Command): Promise<unknown> {
+  const { status, body } = await gateway.ask(path)
+  if (status === 400) command.error(`error: ${Object(Object(body).error).message}`)
+  if (status !== 200) throw new Error(`The gateway at ${gateway.name} answered ${status}.`)
+  return body
 }

@@ -30,6 +30,8 @@ export interface UsageRollupOptions {
   readonly replica: string
   readonly book: UsageBook
   readonly clock: Clock
+  /** The number of rows that were counted without their key and tags, because an hour of the store is full. */
+  readonly onFolded?: (rows: number) => void
   /** Rows were waiting for so long that the store cannot take them any more. */
   readonly onForgotten: (rows: number) => void
 }
@@ -101,7 +103,7 @@ export class UsageRollup implements Deadline {
   #placesBetween(from: string, to: string): string[] {
     const border = `${this.#hourBefore(HOURS_KEPT - 24).slice(0, 10)}T00`
     if (from >= border) return hoursBetween(from, to)
-    const days = hoursBetween(from, border).slice(0, -1)
+    const days = hoursBetween(from, to < border ? to : border).filter((hour) => hour < border)
     return [...new Set(days.map((hour) => hour.slice(0, 10))), ...hoursBetween(border, to)]
   }
 
@@ -148,7 +150,7 @@ export class UsageRollup implements Deadline {
 
   /** Returns whether the store had lost something, and has taken nothing. */
   async #write(hour: string, rows: readonly Row[]): Promise<boolean> {
-    const { link, replica, book } = this.#options
+    const { link, replica, book, onFolded } = this.#options
     const turn = ++this.#turn
     // A request that ends while the call is under way changes its row again.
     for (const row of rows) this.#changed.delete(row)
@@ -162,9 +164,10 @@ export class UsageRollup implements Deadline {
     ]
     try {
       const reply = link.run(WRITE_USAGE, keys, [this.#answered, turn, hour, ...args])
-      const [code] = (await reply) as number[]
+      const [code, folded = 0] = (await reply) as number[]
       if (code !== LOST) {
         this.#answered = turn
+        if (folded > 0) onFolded?.(folded)
         return false
       }
     } catch (error) {

@@ -103,13 +103,16 @@ async function flushed(rollup: UsageRollup): Promise<void> {
 }
 
 function usageIn(link: RedisLink, { section, world }: Settings): UsageRollup {
-  const { clock, deadlines, log, replica, usage } = world
+  const { clock, deadlines, log, metrics, replica, usage } = world
   const rollup = new UsageRollup({
     link,
     isAway: () => link.isAway,
     keyPrefix: section.key_prefix,
     replica,
     book: usage,
+    onFolded: (rows) => {
+      metrics.usageFolded.at('store').value += rows
+    },
     clock,
     onForgotten(rows) {
       const message = `The shared store was away for so long that ${rows} rows of usage are lost.`

@@ -119,7 +119,8 @@ test('a report says where its rows are kept, and what will become of them', asyn
 })
 
 test('beyond the rows of an hour tags and then keys count together, and no amount is lost', async () => {
-  const book = new UsageBook()
+  const folded = { tags: 0, key: 0 }
+  const book = new UsageBook((reason) => folded[reason]++)
   for (let request = 0; request < 3000; request++) {
     const fields = { ...served(1), tags: `team=t${request}`, key: `k${request % 900}` }
     book.add(aTrace(fields), snapshot.upstreams)
@@ -131,6 +132,7 @@ test('beyond the rows of an hour tags and then keys count together, and no amoun
     3000,
   )
   assert.ok(rows.some(({ by }) => by.tags === 'other' && by.key === 'other'))
+  assert.ok(folded.tags > 2000 && folded.key > 0, JSON.stringify(folded))
 })
 
 test('the oldest hours go when there are too many', async () => {

@@ -17,6 +17,7 @@ const MODELS = new Map([['up', { model: 'm' }]])
 function replica(name: string, link: Link = bench.link) {
   const book = new UsageBook()
   const forgotten: number[] = []
+  const folded: number[] = []
   const rollup = new UsageRollup({
     link,
     isAway: () => false,
@@ -24,6 +25,7 @@ function replica(name: string, link: Link = bench.link) {
     replica: name,
     book,
     clock: bench.clock,
+    onFolded: (rows) => folded.push(rows),
     onForgotten: (rows) => forgotten.push(rows),
   })
   const use = (cost_nano_usd: number, fields: Partial<Trace> = {}) => {
@@ -35,7 +37,7 @@ function replica(name: string, link: Link = bench.link) {
       MODELS,
     )
   }
-  return { book, rollup, use, forgotten }
+  return { book, rollup, use, forgotten, folded }
 }
 
 const NOTHING = {
@@ -151,6 +153,13 @@ test('a store that was emptied gets the rows of the last two days back from each
   // Rows of a replica that has ended are gone.
   assert.equal(sumOf(await rowsOf(one.rollup, 48)), 112)
   assert.equal(sumOf(await rowsOf(one.rollup, 240)), 112)
+  // Older hours are not shown as zero: the report begins where the rows do.
+  const to = hourOf(bench.clock.wall())
+  const { since } = await one.rollup.read(
+    { from: hourOf(bench.clock.wall() - 240 * HOUR_MS), to },
+    true,
+  )
+  assert.equal(since, hourOf(bench.clock.wall() - 2 * HOUR_MS))
 })
 
 test('a store that went back to an older copy gets what it lacks', async () => {
@@ -202,7 +211,24 @@ test('rows of one hour are bounded: new ones lose their key and tags, and no amo
   const rows = await rowsOf(replica('four').rollup)
   assert.ok(rows.length <= 10_011, String(rows.length))
   assert.equal(sumOf(rows), 3 * 11 * 400)
+  const folded = replicas.flatMap((one) => one.folded).reduce((sum, one) => sum + one, 0)
+  assert.equal(folded, 3 * 11 * 400 - 10_000)
   assert.ok(rows.some(({ key, tags }) => key === 'other' && tags === 'other'))
+})
+
+test('a time that ended weeks ago has its days, and none behind them', async () => {
+  const { rollup, use } = replica('one')
+  use(1)
+  await rollup.flush()
+  const day = bench.clock.wall()
+  bench.clock.pass(24 * HOUR_MS)
+  use(10)
+  await rollup.flush()
+  bench.clock.pass(20 * 24 * HOUR_MS)
+  use(100)
+  const { rows } = await rollup.read({ from: hourOf(day), to: hourOf(day) }, false)
+  const found = (await Array.fromAsync(rows)).flat()
+  assert.deepEqual([found.length, sumOf(found)], [1, 1])
 })
 
 test('rows that waited for longer than the store can tell repeats apart are given up with a word', async () => {

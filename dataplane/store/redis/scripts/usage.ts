@@ -19,7 +19,7 @@ const ROWS_MAX = 10_000
  * ARGV: the turn that was answered last, the turn of this call, the hour; then for each row its name and its totals.
  *
  * Totals are absolute: only what is more than before is new, so a call that is repeated, late or out of order adds nothing
- * twice. Reply: 1, or -3 where the store knows less than it has answered; then nothing has changed.
+ * twice. Reply: 1 and how many rows were folded, or -3 where the store knows less than it has answered; then nothing has changed.
  */
 export const WRITE_USAGE: Script = {
   name: 'usage',
@@ -79,7 +79,9 @@ if #names > 0 then
   end
 end
 
+local foldedRows = 0
 local function folded(name)
+  foldedRows = foldedRows + 1
   return (string.gsub(name, '^([^\\n]*)\\n[^\\n]*\\n([^\\n]*\\n[^\\n]*\\n[^\\n]*)\\n.*$', '%1\\nother\\n%2\\nother'))
 end
 
@@ -101,13 +103,15 @@ end
 
 if #news > 0 then
   add(KEYS[1], '${HOUR_TTL}')
+  local foldedOfHour = foldedRows
   add(KEYS[2], '${DAY_TTL}')
+  foldedRows = foldedOfHour
   write(KEYS[3], seen, '${SEEN_TTL}')
   local first = call('GET', KEYS[5])
   call('SET', KEYS[5], first and first < hour and first or hour, 'PX', '${DAY_TTL}')
 end
 call('SET', KEYS[4], string.format('%.0f', math.max(known, turn)), 'PX', '${SEEN_TTL}')
-return { 1 }
+return { 1, foldedRows }
 `,
 }
 

@@ -1,0 +1,94 @@
+/** GET /v1/usage: what the caller's own key has used, and how its limits and budgets stand. */
+
+import { GatewayError } from '../../base/errors.ts'
+import { chargeRequest, withoutBudget } from '../../limits/decision.ts'
+import { standingOf } from '../../limits/tenants.ts'
+import type { BudgetScope, Figures } from '../../store/contract.ts'
+import { sourcesOf } from '../../usage/answer.ts'
+import { reportOf } from '../../usage/report.ts'
+import { describeLimits, identify } from '../../visit.ts'
+import type { Api, Visit } from '../contract.ts'
+import { openAiWire } from '../openai/wire.ts'
+
+const QUERY = ['by', 'hours', 'from', 'to', 'tz'] as const
+/** Names of tenants and keys are no business of the holder of a key. */
+const COLUMNS = /^(?:route|upstream|model|day|hour|tags|tag:.+)$/
+const DAY_HOURS = '24'
+
+export const keyUsage: Api = {
+  method: 'GET',
+  path: '/v1/usage',
+  summary:
+    "Tokens and cost of the caller's own key, and how its limits and budgets stand: `?by=model,day` of `route`, `upstream`, " +
+    '`model`, `tags`, `tag:NAME`, `day`, `hour`; `&hours=N`, or `&from=` and `&to=`; `&tz=ZONE`. Takes one request of the rate.',
+  wire: openAiWire,
+  async run(visit) {
+    const { gateway, active, call, response } = visit
+    const caller = await identify(visit)
+    const { tenant } = caller
+    const { id: key } = caller.key.record
+    const rules = active.snapshot.limits.rules.of(tenant, key)
+    await chargeRequest({ tenant, id: call.id }, withoutBudget(rules), gateway)
+    await describeLimits(visit)
+    const asked = queryOf(call.incoming.url)
+    const period = asked.from === undefined ? { hours: asked.hours ?? DAY_HOURS } : {}
+    const question = { by: 'model', ...asked, ...period, only: { tenant, key } }
+    const now = gateway.clock.wall()
+    const report = await reportOf(sourcesOf(gateway, false), question, now)
+    if (typeof report === 'string') throw new GatewayError('ERR_GW_INVALID_REQUEST', report)
+    const figures = await gateway.store.read(tenant, rules)
+    const body = {
+      object: 'usage',
+      tenant,
+      key,
+      ...report,
+      limits: limitsIn(figures, visit, rules),
+    }
+    response.send(200, 'application/json', JSON.stringify(body))
+  },
+}
+
+type Asked = Partial<Record<(typeof QUERY)[number], string>>
+
+function queryOf(url: string): Asked {
+  const given = new URL(url, 'http://gateway').searchParams
+  const unknown = [...given.keys()].find((name) => !QUERY.some((known) => known === name))
+  if (unknown !== undefined)
+    throw new GatewayError(
+      'ERR_GW_INVALID_REQUEST',
+      `The query has no "${unknown.slice(0, 32)}"; it may have ${QUERY.join(', ')}.`,
+    )
+  const wrong = given
+    .get('by')
+    ?.split(',')
+    .find((name) => !COLUMNS.test(name))
+  if (wrong !== undefined)
+    throw new GatewayError(
+      'ERR_GW_INVALID_REQUEST',
+      'Group by route, upstream, model, tags, tag:NAME, day or hour.',
+      { param: 'by' },
+    )
+  return Object.fromEntries(given)
+}
+
+function limitsIn(figures: Figures, { gateway }: Visit, rules: Parameters<typeof standingOf>[1]) {
+  const now = gateway.clock.wall()
+  const { tokens_per_day, spend_per_month_usd, ...rates } = standingOf(figures, rules, now)
+  const own = { of: 'tenant', tokens_per_day, spend_per_month_usd }
+  const scoped = (figures.scoped ?? []).map(({ scope, ...budgets }) => {
+    const { tokens_per_day: tokens, spend_per_month_usd: spend } = standingOf(
+      { ...figures, ...budgets },
+      rules,
+      now,
+    )
+    return { ...ownerOf(scope), tokens_per_day: tokens, spend_per_month_usd: spend }
+  })
+  const budgets = [own, ...scoped].filter(
+    (one) => one.tokens_per_day !== undefined || one.spend_per_month_usd !== undefined,
+  )
+  return { ...rates, budgets }
+}
+
+function ownerOf({ kind, name, isNamed }: BudgetScope) {
+  return { of: kind, ...(kind === 'group' && isNamed === true && { name }) }
+}

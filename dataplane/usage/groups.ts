@@ -1,0 +1,110 @@
+/** Rows of usage, added up by the columns that are asked for. */
+import { AMOUNTS, type Amounts, ROW_NAMES, type Row } from '../store/usage-row.ts'
+import type { Unattributed } from './unattributed.ts'
+import type { Zone } from './zone.ts'
+
+const TAG = 'tag:'
+const BY_MAX = 8
+/** Of charges that no row has. */
+const NOBODY = '(unattributed)'
+
+export interface ReportRow extends Amounts {
+  /** The values that the row is for, by the names that were asked for. */
+  readonly by: Readonly<Record<string, string>>
+}
+
+/** Facts of the configuration that columns need. */
+export interface ColumnFacts {
+  /** As `usage.tags` declares them. */
+  readonly tags: readonly string[]
+  /** Upstreams by their names. */
+  readonly upstreams: ReadonlyMap<string, { readonly provider: { readonly name: string } }>
+}
+
+export type Column = (row: Row, zone: Zone) => string
+
+export class Groups {
+  readonly #by: readonly string[]
+  readonly #columns: readonly Column[]
+  readonly #zone: Zone
+  readonly #groups = new Map<string, ReportRow>()
+
+  constructor(by: readonly string[], columns: readonly Column[], zone: Zone) {
+    this.#by = by
+    this.#columns = columns
+    this.#zone = zone
+  }
+
+  /** The dearest first. */
+  get rows(): ReportRow[] {
+    return [...this.#groups.values()].sort((one, other) => other.cost_nano_usd - one.cost_nano_usd)
+  }
+
+  clear(): void {
+    this.#groups.clear()
+  }
+
+  add(row: Row): void {
+    const values = this.#columns.map((column) => column(row, this.#zone))
+    this.#plus(values, row)
+  }
+
+  /** As a row of nobody, so that the sum is what was charged. */
+  addMissing({ tenant, cost_nano_usd }: Unattributed): void {
+    if (cost_nano_usd === 0) return
+    const isNamed = this.#by.length > 1
+    const values = this.#by.map((name) => (name === 'tenant' && isNamed ? tenant : NOBODY))
+    this.#plus(values, { ...NOTHING, cost_nano_usd })
+  }
+
+  #plus(values: readonly string[], amounts: Amounts): void {
+    const name = values.join('\n')
+    const group = this.#groups.get(name)
+    if (group !== undefined) {
+      for (const amount of AMOUNTS) group[amount] += amounts[amount]
+      return
+    }
+    const of = Object.fromEntries(this.#by.map((asked, index) => [asked, values[index] ?? '']))
+    const own = Object.fromEntries(AMOUNTS.map((amount) => [amount, amounts[amount]]))
+    // Each amount has just been copied.
+    this.#groups.set(name, { by: of, ...(own as unknown as Amounts) })
+  }
+}
+
+/** Each amount is there. */
+const NOTHING = Object.fromEntries(AMOUNTS.map((amount) => [amount, 0])) as unknown as Amounts
+
+/** A sentence where a name leads to no column. */
+export function columnsOf(by: readonly string[], facts: ColumnFacts): Column[] | string {
+  if (by.length > BY_MAX) return GROUPINGS
+  const columns: Column[] = []
+  for (const name of by) {
+    const column = columnOf(name, facts)
+    if (typeof column === 'string') return column
+    columns.push(column)
+  }
+  return columns
+}
+
+const GROUPINGS = `Group by at most ${BY_MAX} of ${[...ROW_NAMES, 'provider', 'day', 'hour'].join(', ')}, tag:NAME.`
+
+function columnOf(name: string, { tags, upstreams }: ColumnFacts): Column | string {
+  const column = ROW_NAMES.find((one) => one === name)
+  if (column !== undefined && column !== 'tags') return (row) => row[column]
+  if (name === 'hour') return ({ hour }, zone) => zone.localOf(hour)
+  // Of rows for whole days the hour is a day.
+  if (name === 'day')
+    return ({ hour }, zone) => (hour.length === 10 ? hour : zone.localOf(hour).slice(0, 10))
+  if (name === 'provider') return ({ upstream }) => upstreams.get(upstream)?.provider.name ?? ''
+  const isAnyTag = name === 'tags' || name === 'tag'
+  if (!isAnyTag && !(name.startsWith(TAG) && name.length > TAG.length)) return GROUPINGS
+  const tag = isAnyTag ? undefined : name.slice(TAG.length)
+  if (tags.length === 0) return 'usage.tags declares no tag, so usage is counted by none.'
+  if (tag === undefined) return (row) => row.tags
+  if (!tags.includes(tag)) return `usage.tags does not declare "${tag}"; it has ${tags.join(', ')}.`
+  const start = `${tag}=`
+  return (row) => {
+    const found = row.tags.split(',').find((one) => one.startsWith(start))
+    return found?.slice(start.length) ?? ''
+  }
+}

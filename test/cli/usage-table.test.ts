@@ -1,0 +1,89 @@
+/** Usage for people and for spreadsheets, of one gateway or of several pods. */
+import assert from 'node:assert/strict'
+import { mock, test } from 'node:test'
+import { csvOf, joined, printUsage, type Row, type UsageAnswer } from '../../cli/usage/table.ts'
+
+const NOTHING = {
+  ...{ requests: 0, errors: 0, estimated: 0, input_tokens: 0, output_tokens: 0 },
+  ...{ cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0, cost_nano_usd: 0 },
+}
+
+function anAnswer(rows: readonly Partial<Row>[], fields: Partial<UsageAnswer> = {}): UsageAnswer {
+  return {
+    by: ['tenant', 'model'],
+    from: '2026-11-15T00:00:00Z',
+    to: '2026-11-22T00:00:00Z',
+    rows: rows.map((row) => ({ ...NOTHING, by: {}, ...row })),
+    ...fields,
+  }
+}
+
+function printed(report: UsageAnswer, pods = { asked: 1, answered: 1 }): string {
+  const lines: string[] = []
+  const write = mock.method(process.stdout, 'write', (text: string) => lines.push(text) > 0)
+  try {
+    printUsage(report, pods, false)
+  } finally {
+    write.mock.restore()
+  }
+  return lines.join('')
+}
+
+/** As RFC 4180 reads it. */
+function readCsv(text: string): string[][] {
+  const rows: string[][] = [[]]
+  for (const [, quoted, plain, end = ''] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g,
+  )) {
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain ?? '')
+    if (end === '\r\n') rows.push([])
+    if (end === '') break
+  }
+  return rows.slice(0, -1)
+}
+
+test('a name that a spreadsheet would run, and one with commas, quotes or line breaks, is a text', () => {
+  const names = [
+    '=cmd()',
+    '+1',
+    '-1',
+    '@sum',
+    '\tx',
+    'a,b',
+    'say "so"',
+    'two\nlines',
+    '=a,"b"\r\nc',
+  ]
+  const csv = csvOf(anAnswer(names.map((name) => ({ by: { tenant: name, model: name } }))))
+  const [head, ...rows] = readCsv(csv)
+  assert.equal(head?.length, 11)
+  assert.deepEqual(
+    rows.map(([tenant]) => tenant),
+    names.map((name) => (/^[=+\-@\t]/.test(name) ? `'${name}` : name)),
+  )
+  for (const row of rows) assert.equal(row.length, 11)
+  assert.ok(rows.flat().every((cell) => !/^[=+\-@\t\r]/.test(cell)))
+})
+
+test('the pods of a cluster are summed up, and the footer says how many have answered', () => {
+  const one = { by: { tenant: 'a', model: 'm' }, requests: 2, cost_nano_usd: 5 }
+  const answers = [anAnswer([one]), anAnswer([one])]
+  const report = joined(answers)
+  assert.equal(report?.rows[0]?.requests, 4)
+  assert.match(printed(report as UsageAnswer, { asked: 3, answered: 2 }), /, 2 of 3 pods/)
+  assert.match(printed(report as UsageAnswer, { asked: 2, answered: 2 }), /, 2 pods/)
+})
+
+test('a report says from when it counts, where that is later than asked', () => {
+  const kept = anAnswer([], { kept_from: '2026-11-20T00:00:00Z' })
+  assert.match(printed(kept), /counted from 2026-11-20T00:00:00Z/)
+  const whole = anAnswer([], { kept_from: '2026-11-01T00:00:00Z' })
+  assert.doesNotMatch(printed(whole), /counted from/)
+})
+
+test('the zone of days, and tokens that no key has, stand below the table', () => {
+  const unattributed = [{ tenant: 'a', window: 'day' as const, tokens: 30, cost_nano_usd: 0 }]
+  const text = printed(anAnswer([], { tz: 'Europe/Berlin', unattributed }))
+  assert.match(text, /days of Europe\/Berlin/)
+  assert.match(text, /30 tokens that a was charged today are attributed to no key/)
+})
