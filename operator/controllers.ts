@@ -24,6 +24,7 @@ import { MountKeeper } from './reconcilers/mounts.ts'
 import { StatusReconciler } from './reconcilers/status.ts'
 import { WorkloadReconciler } from './reconcilers/workload.ts'
 import type { Telemetry } from './telemetry.ts'
+import type { Tracer } from './tracing/tracer.ts'
 import type { Release } from './workload/settings.ts'
 import type { World } from './world.ts'
 
@@ -43,6 +44,8 @@ export interface ControllerOptions {
   readonly network?: PodNetwork
   readonly log: Log
   readonly telemetry: Telemetry
+  /** Absent: no collector gets traces. */
+  readonly tracer?: Tracer
   readonly timings?: {
     readonly pusher?: PusherOptions['timings']
     readonly gateway?: Partial<GatewayTimings>
@@ -124,7 +127,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     },
     ...(options.timings?.gateway && { timings: options.timings.gateway }),
   })
-  const gateways = makeQueue('gateway', options, (key) => gatewayReconciler.reconcile(key))
+  const gateways = makeQueue('gateway', options, tracedBy(options.tracer, gatewayReconciler))
   const keys = makeQueue('key', options, (key) => keyReconciler.reconcile(key))
   const policies = policiesQueue(options, { api, world, compilations, events })
   const pools = poolsQueue(options, parts)
@@ -148,6 +151,12 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
       endpoints.stop()
     },
   }
+}
+
+/** Reconciles as spans, where a collector gets them. */
+function tracedBy(tracer: Tracer | undefined, reconciler: GatewayReconciler) {
+  if (tracer === undefined) return (key: string) => reconciler.reconcile(key)
+  return (key: string) => tracer.reconcile(key, (trace) => reconciler.reconcile(key, trace))
 }
 
 function makeDiscovery(
@@ -215,7 +224,7 @@ function writersOf(
 }
 
 function makePusher(
-  { telemetry, timings }: ControllerOptions,
+  { telemetry, timings, tracer }: ControllerOptions,
   transport: Transport,
   onChange: (gateway: string) => void,
 ): Pusher {
@@ -223,7 +232,9 @@ function makePusher(
     transport,
     random: Math.random,
     onChange,
-    onPush: (document, result, seconds) => {
+    onPush: ({ part: document, trace: context, ...push }) => {
+      const { result, seconds } = push
+      tracer?.push({ ...push, document, context })
       telemetry.pushes.inc({ document, result })
       telemetry.pushSeconds.observe({ document }, seconds)
     },

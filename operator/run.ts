@@ -11,6 +11,8 @@ import { openCluster } from './kube/cluster.ts'
 import { createLog } from './log.ts'
 import { type OperatorOptions, startOperator } from './program.ts'
 import { createTelemetry } from './telemetry.ts'
+import { startTracing } from './tracing/collector.ts'
+import { tracingSettings } from './tracing/settings.ts'
 
 const HELP = `gw operator ${manifest.version}: runs and programs the gateways of a cluster.
 
@@ -25,6 +27,8 @@ Usage: node operator/main.ts [options]
   --generate-keys           make the keys of GatewayKeys with spec.generate, into Secrets
   --inference-pools         read InferencePools that upstreams name, and say so in their status
   --health-port PORT        /healthz, /readyz and /metrics          (8081; 0: any free one)
+  --otlp-endpoint URL       collector of OpenTelemetry that gets a trace of each reconcile, with its pushes
+                            (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS; absent: none)
   --webhook-port PORT       serve an admission webhook over HTTPS   (absent: none; 0: any free one)
   --webhook-host A,B        names and addresses by which the API server reaches it
   --webhook-configuration NAME
@@ -51,6 +55,7 @@ function readArguments(env: Environment) {
       'generate-keys': { type: 'boolean' },
       'inference-pools': { type: 'boolean' },
       'health-port': { type: 'string' },
+      'otlp-endpoint': { type: 'string' },
       'webhook-port': { type: 'string' },
       'webhook-host': { type: 'string' },
       'webhook-configuration': { type: 'string' },
@@ -73,6 +78,7 @@ function readArguments(env: Environment) {
     mayRoute: values['http-routes'] === true,
     mayMakeKeys: values['generate-keys'] === true,
     mayPool: values['inference-pools'] === true,
+    tracing: tracingSettings(values['otlp-endpoint'], env),
     webhook: webhookOf(values),
     kubeconfig: values.kubeconfig,
     context: values.context,
@@ -134,14 +140,19 @@ export async function run(
   const cluster = await openCluster({ env, kubeconfig, context })
   const namespace = wanted.namespace ?? cluster.namespace
   const startWebhook = await provideWebhook(wanted.webhook, { namespace, log, telemetry })
+  const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const { version } = manifest
+  const tracing = wanted.tracing
+    ? startTracing({ ...wanted.tracing, namespace, identity, version, log, telemetry })
+    : undefined
   const operator = startOperator({
     cluster,
     namespace,
     watchNamespaces: wanted.watchNamespaces,
-    identity: `${hostname()}-${randomBytes(4).toString('hex')}`,
+    identity,
     release: {
       image: wanted.image,
-      version: manifest.version,
+      version,
       operatorNamespace: namespace,
     },
     rolloutsMax: wanted.rolloutsMax,
@@ -151,6 +162,7 @@ export async function run(
     ...(network && { network }),
     log,
     telemetry,
+    ...(tracing && { tracer: tracing.tracer }),
     ...(startWebhook && { startWebhook }),
   })
   const webhook = await operator.webhook?.listening
@@ -171,6 +183,7 @@ export async function run(
   })
   const end = await Promise.race([ending.then(() => 'asked'), operator.lost.then(() => 'lost')])
   await operator.stop()
+  await tracing?.stop()
   health.closeAllConnections()
   health.close()
   log.event('info', 'stop', 'Nothing is under way any more.', { why: end })

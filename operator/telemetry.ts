@@ -16,6 +16,7 @@ export interface Telemetry {
   /** Asked whenever metrics are read: from where the numbers of gateways and of their pods come. */
   tallyBy(source: () => Tally): void
   readonly statusUpdates: Counter
+  readonly spans: Counter<'result'>
   readonly applies: Counter<'kind' | 'result'>
   readonly lists: Counter<'resource'>
   readonly watchEnds: Counter<'resource' | 'reason'>
@@ -84,6 +85,11 @@ export function createTelemetry(): Telemetry {
     ),
     tallyBy: makeTallied(registry),
     statusUpdates: counter('gw_status_update_total', 'Statuses written.'),
+    spans: counter(
+      'gw_operator_spans_total',
+      'Spans for a collector by what became of them: delivered, or dropped for a reason.',
+      'result',
+    ),
     applies: counter('gw_resource_apply_total', 'Objects applied and deleted.', 'kind', 'result'),
     lists: counter('gw_watch_lists_total', 'Whole lists asked of the API server.', 'resource'),
     watchEnds: counter(

@@ -2,6 +2,7 @@
 
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiResponse, Transport } from '../kube/transport.ts'
+import type { TraceContext } from '../tracing/tracer.ts'
 import type { SentDocument } from './bundle.ts'
 import {
   DocumentLane,
@@ -14,7 +15,7 @@ import {
   unreachable,
 } from './pod-lane.ts'
 import { lookAgainMs } from './pod-pace.ts'
-import { type Part, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
+import { type Part, type PodPush, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
 import {
   hasKeys,
   jsonOf,
@@ -24,8 +25,7 @@ import {
   readKeys,
   readProblems,
   readReport,
-  readTexts,
-  readUnresolved,
+  reportAfter,
 } from './pod-reports.ts'
 import { isBelievable } from './sequences.ts'
 
@@ -37,7 +37,7 @@ export interface PodLinkOptions {
   readonly crowd: () => number
   /** Something about this pod is now known that was not before. */
   readonly onChange: () => void
-  readonly onPush: (part: Part, result: string, seconds: number) => void
+  readonly onPush: (push: PodPush) => void
 }
 
 export class PodLink {
@@ -45,6 +45,8 @@ export class PodLink {
   readonly #origin: string
   readonly #closing = new AbortController()
   readonly #lanes: Readonly<Record<Part, DocumentLane>>
+  /** The reconciles that wanted the documents first. */
+  readonly #traces: Partial<Record<Part, TraceContext | undefined>> = {}
   #wanted: Wanted = { configuration: undefined, keys: undefined }
   #report: PodReport | undefined
   #asking: Promise<PodReport> | undefined
@@ -74,7 +76,9 @@ export class PodLink {
     this.#wanted = wanted
     for (const part of ['keys', 'configuration'] as const) {
       const isNew = before[part]?.documentHash !== wanted[part]?.documentHash
-      if (isNew && wanted[part] !== undefined) this.#lanes[part].begin()
+      if (!isNew || wanted[part] === undefined) continue
+      this.#traces[part] = wanted.trace
+      this.#lanes[part].begin()
     }
   }
 
@@ -212,7 +216,12 @@ export class PodLink {
   async #push(part: Part, wanted: SentDocument): Promise<LaneState> {
     const started = performance.now()
     const observe = (result: string) =>
-      this.#options.onPush(part, result, (performance.now() - started) / 1000)
+      this.#options.onPush({
+        part,
+        result,
+        seconds: (performance.now() - started) / 1000,
+        trace: this.#traces[part],
+      })
     try {
       const answer = await this.#send(part)
       const state = this.#judge(part, wanted, answer)
@@ -263,21 +272,7 @@ export class PodLink {
       this.#report = { ...report, keys: readKeys(body) }
       return
     }
-    this.#report = {
-      ...report,
-      configuration: {
-        hash: wanted.hash,
-        documentHash: wanted.documentHash,
-        sequence: wanted.sequence,
-        generation: number(valueBelow(body, 'generation')),
-        newestSequence: wanted.sequence,
-        refused: undefined,
-        isLastKnownGood: false,
-      },
-      unresolved: readUnresolved(valueBelow(body, 'unresolved')),
-      ignored: readTexts(valueBelow(body, 'ignored')),
-      waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
-    }
+    this.#report = reportAfter(report, wanted, body)
   }
 
   #call(request: PodRequest): Promise<ApiResponse> {

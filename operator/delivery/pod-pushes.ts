@@ -1,6 +1,7 @@
 /** Makes the pushes to a pod: each document with the headers that prove it, without which the pod reads nothing. */
 
 import type { Request } from '../kube/transport.ts'
+import type { TraceContext } from '../tracing/tracer.ts'
 import type { OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
 
 export type Part = 'configuration' | 'keys'
@@ -8,6 +9,17 @@ export type Part = 'configuration' | 'keys'
 export interface Wanted {
   readonly configuration: OutgoingConfiguration | undefined
   readonly keys: OutgoingKeys | undefined
+  /** The reconcile that wants it. */
+  readonly trace?: TraceContext | undefined
+}
+
+/** One push, and how it ended. */
+export interface PodPush {
+  readonly part: Part
+  readonly result: string
+  readonly seconds: number
+  /** The reconcile that it follows from. */
+  readonly trace: TraceContext | undefined
 }
 
 export type PodRequest = Pick<Request, 'method' | 'path' | 'headers' | 'body'>

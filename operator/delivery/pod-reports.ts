@@ -1,5 +1,6 @@
 /** Reads the report that a pod gives at its push port, without trusting it. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import type { SentDocument } from './bundle.ts'
 
 export interface PodReport {
   readonly configuration: {
@@ -162,5 +163,24 @@ export function jsonOf({ body }: { readonly body: Buffer }): unknown {
     return JSON.parse(body.toString())
   } catch {
     return undefined
+  }
+}
+
+/** The report of a pod that has just taken a configuration: its answer is read like one. */
+export function reportAfter(report: PodReport, wanted: SentDocument, body: unknown): PodReport {
+  return {
+    ...report,
+    configuration: {
+      hash: wanted.hash,
+      documentHash: wanted.documentHash,
+      sequence: wanted.sequence,
+      generation: number(valueBelow(body, 'generation')),
+      newestSequence: wanted.sequence,
+      refused: undefined,
+      isLastKnownGood: false,
+    },
+    unresolved: readUnresolved(valueBelow(body, 'unresolved')),
+    ignored: readTexts(valueBelow(body, 'ignored')),
+    waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
   }
 }

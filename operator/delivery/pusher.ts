@@ -1,7 +1,7 @@
 /** Brings every pod of every gateway to the documents it should have, each on its own: one that hangs delays no other. */
 import type { LaneState, LinkTimings } from './pod-lane.ts'
 import { PodLink, type PodLinkOptions } from './pod-link.ts'
-import type { Part, Wanted } from './pod-pushes.ts'
+import type { Part, PodPush, Wanted } from './pod-pushes.ts'
 import type { PodReport } from './pod-reports.ts'
 
 export interface PodTarget {
@@ -20,7 +20,16 @@ export interface PodState {
   readonly keys: LaneState
 }
 
-export interface PusherOptions extends Pick<PodLinkOptions, 'transport' | 'random' | 'onPush'> {
+/** A push to a pod of a gateway. */
+export interface GatewayPush extends PodPush {
+  /** NAMESPACE/NAME. */
+  readonly gateway: string
+  readonly pod: string
+  readonly origin: string
+}
+
+export interface PusherOptions extends Pick<PodLinkOptions, 'transport' | 'random'> {
+  readonly onPush: (push: GatewayPush) => void
   /** Something about a pod of this gateway is now known that was not before. */
   readonly onChange: (gateway: string) => void
   readonly timings?: Partial<LinkTimings>
@@ -62,7 +71,7 @@ export class Pusher {
     }
     for (const target of targets) {
       const id = `${target.uid} ${target.origin}`
-      const known = pods.get(id) ?? { target, link: this.#open(gateway, target.origin) }
+      const known = pods.get(id) ?? { target, link: this.#open(gateway, target) }
       const becameReady = target.ready && !known.target.ready
       known.target = target
       pods.set(id, known)
@@ -100,13 +109,13 @@ export class Pusher {
     link.close()
   }
 
-  #open(gateway: string, origin: string): PodLink {
+  #open(gateway: string, { origin, name: pod }: PodTarget): PodLink {
     this.#links++
     const { transport, random, onPush, onChange, timings } = this.#options
     return new PodLink(origin, {
       transport,
       random,
-      onPush,
+      onPush: (push) => onPush({ ...push, gateway, pod, origin }),
       timings: { ...TIMINGS, ...timings },
       onChange: () => onChange(gateway),
       crowd: () => this.#links,

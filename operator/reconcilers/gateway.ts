@@ -15,6 +15,7 @@ import { type KubeObject, keyOf, splitKey } from '../kube/objects.ts'
 import type { ReconcileResult } from '../kube/queue.ts'
 import { messageOf } from '../log.ts'
 import { enforces, type StatusFacts } from '../status/facts.ts'
+import type { TraceContext } from '../tracing/tracer.ts'
 import { drainSecondsOf, type Release } from '../workload/settings.ts'
 import type { World } from '../world.ts'
 import { type ConfigReconciler, ForeignObjectError } from './config.ts'
@@ -66,7 +67,8 @@ export class GatewayReconciler {
     this.#timings = { ...TIMINGS, ...options.timings }
   }
 
-  async reconcile(key: string): Promise<ReconcileResult> {
+  /** `trace`: the span of this, below which the pushes stand that follow. */
+  async reconcile(key: string, trace?: TraceContext): Promise<ReconcileResult> {
     const { world, config } = this.#options
     const gateway = world.stores.gatewayConfigs.get(key)
     if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
@@ -88,7 +90,7 @@ export class GatewayReconciler {
         keysWaitMs = compilation.againMs
         stored = await config.reconcile(gateway, compiled, this.#floors(key))
       }
-      await this.#program(gateway, stored)
+      await this.#program(gateway, stored, trace)
       if (compiled !== undefined) workload = await this.#shape(gateway, compiled, stored)
     } catch (error) {
       // A status that says what went wrong is worth more than one that says nothing.
@@ -119,11 +121,15 @@ export class GatewayReconciler {
     }
   }
 
-  async #program(gateway: KubeObject, { configuration, keys }: Stored): Promise<void> {
+  async #program(
+    gateway: KubeObject,
+    { configuration, keys }: Stored,
+    trace: TraceContext | undefined,
+  ): Promise<void> {
     const { pusher, endpoints, network } = this.#options
     const key = keyOf(gateway)
     const targets = targetsOf(await this.#podsOf(gateway), network.originOf)
-    pusher.program(key, targets, { configuration, keys })
+    pusher.program(key, targets, { configuration, keys, trace })
     endpoints.program(gateway, targets, configuration?.needs)
   }
 

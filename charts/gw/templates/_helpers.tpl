@@ -122,3 +122,10 @@ redis://{{ include "gw.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379
 {{- define "gw.webhookService" -}}
 {{ include "gw.fullname" . }}-webhook
 {{- end -}}
+
+{{/* The port of the collector of OpenTelemetry. */}}
+{{- define "gw.collectorPort" -}}
+{{- $url := urlParse .Values.telemetry.otlpEndpoint -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- default (ternary 443 80 (eq $url.scheme "https")) $port -}}
+{{- end -}}
