@@ -134,7 +134,6 @@ export async function serve(
     if (request.stream)
       response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
     const { presence } = response
-    const { receivedAt } = call
     const ids = continuing(trace, gateway.tracing)
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
@@ -160,9 +159,10 @@ export async function serve(
       inspector: guarded.inspector,
       difficulty,
       client: visit.call.incoming,
+      caller: applicant.caller,
       dialect,
       ids,
-      receivedAt,
+      receivedAt: call.receivedAt,
       presence,
       witness,
     }

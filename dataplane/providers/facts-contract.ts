@@ -99,6 +99,8 @@ export interface ProviderFacts {
   readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
   /** Whether it is to know the purpose of vectors, as `embeddings.input_type` says. */
   readonly takesInputType?: boolean
+  /** Whether it keeps prefixes apart by the salt that a request names. */
+  readonly takesCacheSalt?: boolean
   /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */
   readonly requires?: Requirement
   /**

@@ -3,6 +3,7 @@
 import type { Dialect } from '../apis/dialect.ts'
 import { GatewayError } from '../base/errors.ts'
 import { forget, recall } from '../body/request.ts'
+import type { Caller } from '../call.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { AnyPair, Inspector } from '../inspection/contract.ts'
 import { type Allowance, inspectedPair } from '../inspection/inspected.ts'
@@ -22,6 +23,7 @@ import { type Encoded, type Encoding, encodeFor } from '../upstream/attempt/pool
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unreachedError, unservedError } from '../upstream/attempt/unserved.ts'
 import { Hold } from '../upstream/cold-start/hold.ts'
+import { namingCaller } from '../upstream/credentials/caller.ts'
 import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
 import type { Client } from '../upstream/endpoints/affinity-key.ts'
 import type { Target } from '../upstream/target/targets.ts'
@@ -46,6 +48,7 @@ export interface Asked {
   readonly difficulty: number | undefined
   /** Says what endpoint a request belongs to; absent: its body alone does. */
   readonly client?: Client
+  readonly caller?: Caller
 }
 
 type Terms = Pick<
@@ -165,7 +168,7 @@ function encodingFor(target: Target, way: Way): Encoding {
   const drops = route.section.on_unsupported === 'drop'
   const { provider, native } = settings
   const pair = pairOf(way.asked.dialect, provider, native && nativeFor(target, way)) as Pair
-  return { pair, settings, maxTokens, drops }
+  return { pair, settings, maxTokens, drops, caller: way.asked.caller }
 }
 
 /** The wires beside its own that the target is asked in, by this request. */
@@ -248,7 +251,8 @@ function begin(
   }
   const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked.dialect)
   presence.begin(one)
-  one.send(idsFor(asked.ids, settings, entry))
+  const ids = idsFor(asked.ids, settings, entry)
+  one.send(namingCaller(ids, settings, asked.caller, terms.route.name))
   return { one, entry }
 }
 

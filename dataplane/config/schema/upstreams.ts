@@ -135,6 +135,21 @@ export const Upstream = z.strictObject({
       'How one of several endpoints is chosen: least takes the less loaded of two; affinity sends the requests of a ' +
         'conversation to the same one. Default: least.',
     ),
+  cache_salt: z
+    .enum(['tenant'])
+    .optional()
+    .describe(
+      'tenant: no tenant finds prompts of another one in the prefix cache of the runtime. Absent: all tenants share it.',
+    ),
+  caller_headers: z
+    .record(
+      text()
+        .max(128)
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header'),
+      z.enum(['tenant', 'key', 'route']),
+    )
+    .optional()
+    .describe('Headers that carry the tenant, the id of the key or the route of each request.'),
   prefer_zone: z
     .boolean()
     .optional()

@@ -2,7 +2,7 @@
  * Decides what an upstream's error means; a provider adds its own recognisers in front of these.
  */
 
-import { rowOf } from '../../json/values.ts'
+import { rowOf, textOf } from '../../json/values.ts'
 import type { Failure, FailureClass } from '../contract.ts'
 import { type ErrorBody, readError, readErrorBody } from './bodies.ts'
 import { retryAfterMs } from './delay.ts'
@@ -115,13 +115,25 @@ function failureOf(
   return {
     class: kind,
     status,
-    message: error.message ?? `The upstream answered ${status} without saying why.`,
+    message: withDropReason(
+      error.message ?? `The upstream answered ${status} without saying why.`,
+      headers,
+    ),
     type,
     param: error.param,
     code,
     ...(delay !== undefined && { retryAfterMs: delay }),
     ...(status === NOT_IMPLEMENTED && { ofRequest: true as const }),
   }
+}
+
+const DROP_REASON = 'x-llm-d-request-dropped-reason'
+const REASON_MOST = 128
+
+/** The scheduler of llm-d says in a header why it drops a request. */
+function withDropReason(message: string, headers: Readonly<Record<string, unknown>>): string {
+  const reason = textOf(headers[DROP_REASON])
+  return reason === undefined ? message : `${message} (dropped: ${reason.slice(0, REASON_MOST)})`
 }
 
 function classOf(own: readonly Recogniser[], status: number, error: ErrorBody): FailureClass {

@@ -9,6 +9,7 @@ export const facts: ProviderFacts = {
   natives: ['responses', 'messages'],
   port: 8000,
   healthPath: '/health',
+  takesCacheSalt: true,
   tokenQuestions: [
     {
       method: 'POST',

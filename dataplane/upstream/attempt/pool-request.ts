@@ -1,5 +1,6 @@
 /** The request of an attempt as it leaves: encoded for the upstream's wire, with its headers, signed where it has to be. */
 import type { Clock } from '../../base/clock.ts'
+import type { Caller } from '../../call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { rowOf } from '../../json/values.ts'
@@ -10,6 +11,7 @@ import type { Continued } from '../../telemetry/correlation.ts'
 import { piecesOf } from '../../tokens/pieces.ts'
 import type { Pair } from '../../wires.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
+import { salted } from '../credentials/caller.ts'
 import type { Target } from '../target/targets.ts'
 
 /** A request in an upstream's wire. */
@@ -33,6 +35,8 @@ export interface Encoding {
   readonly maxTokens: number | undefined
   /** Whether the route leaves out what an upstream cannot do. */
   readonly drops: boolean
+  /** Absent where no client asks. */
+  readonly caller?: Caller | undefined
 }
 
 /** Each round drops at least one parameter; a provider that goes on refusing has to be heard. */
@@ -40,12 +44,13 @@ const ROUNDS_MAX = 8
 
 /** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
 export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
-  const { pair, settings, maxTokens, drops } = encoding
+  const { pair, settings, maxTokens, drops, caller } = encoding
   let request = asked
   let dropped = pair.lost?.(asked)
   for (let round = 1; ; round++) {
     try {
-      return { request, upstream: pair.encode(request, settings, maxTokens), dropped, pair }
+      const upstream = pair.encode(request, settings, maxTokens)
+      return { request, upstream: salted(upstream, request, settings, caller), dropped, pair }
     } catch (error) {
       if (error instanceof TooManyInputs && !error.isBeyond(inputsOf(request)))
         return { ...inCalls(request, error.most, encoding), dropped }

@@ -92,6 +92,22 @@ const PROVIDERS: Row[] = [
     fix: 'Name the runtime',
   },
   {
+    name: 'a salt that the upstream does not take',
+    yaml: upstream('provider: openai\ncache_salt: tenant # here'),
+    path: 'gw.upstreams[0].cache_salt',
+    says: 'openai takes no salt',
+    fix: 'Remove it; vllm use it',
+  },
+  {
+    name: 'a header of a caller that is sent already',
+    yaml: upstream(
+      'provider: openai\nheaders: {X-Team: a}\ncaller_headers:\n  x-team: tenant # here',
+    ),
+    path: 'gw.upstreams[0].caller_headers.x-team',
+    says: 'sent already',
+    fix: 'Take another name',
+  },
+  {
     name: 'a zone that nobody knows',
     yaml: upstream(
       'provider: vllm\nendpoint: http://a:8000\nendpoints: dns\nprefer_zone: true # here',

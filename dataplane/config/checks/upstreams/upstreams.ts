@@ -13,6 +13,21 @@ type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 /** `connect_timeout_seconds`, if it is absent. */
 const CONNECT_SECONDS_DEFAULT = 2
 
+/** Those that the gateway or the connection writes. */
+const OWN_HEADERS = [
+  ...[
+    'accept',
+    'accept-encoding',
+    'connection',
+    'content-length',
+    'content-type',
+    'expect',
+    'host',
+  ],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'x-request-id', 'x-client-request-id'],
+  ...['traceparent', 'tracestate'],
+]
+
 const selfHostedHasEndpoint: UpstreamCheck = ({ provider, endpoint, endpoints }, path) => {
   const { hosted, port = 'port' } = PROVIDER_FACTS[provider]
   if (hosted || endpoint !== undefined || endpoints === 'pool') return []
@@ -79,6 +94,35 @@ const inputTypeIsUsed: UpstreamCheck = ({ provider, embeddings }, path) => {
   const message = `cannot take effect: ${provider} asks for no purpose of vectors`
   const fix = `Remove it; ${users.map(({ name }) => name).join(', ')} use it.`
   return [refuse([...path, 'embeddings', 'input_type'], message, fix)]
+}
+
+const saltIsTaken: UpstreamCheck = ({ provider, cache_salt, native }, path) => {
+  if (cache_salt === undefined) return []
+  if (!PROVIDER_FACTS[provider].takesCacheSalt) {
+    const users = Object.values(PROVIDER_FACTS).filter(({ takesCacheSalt }) => takesCacheSalt)
+    const message = `cannot take effect: ${provider} takes no salt for its prefix cache`
+    const fix = `Remove it; ${users.map(({ name }) => name).join(', ')} use it.`
+    return [refuse([...path, 'cache_salt'], message, fix)]
+  }
+  if (!native?.includes('messages')) return []
+  const message = 'cannot take effect for messages, which have no member for it'
+  return [refuse([...path, 'cache_salt'], message, 'Remove messages from native.')]
+}
+
+/** Written once, and not by the gateway itself. */
+const callerHeadersAreFree: UpstreamCheck = ({ caller_headers, headers, provider }, path) => {
+  const { credentialHeader = 'authorization' } = PROVIDER_FACTS[provider]
+  const taken = new Set([...Object.keys(headers ?? {}), credentialHeader, ...OWN_HEADERS])
+  const lower = new Set([...taken].map((one) => one.toLowerCase()))
+  const seen = new Set<string>()
+  return Object.keys(caller_headers ?? {}).flatMap((written) => {
+    const header = written.toLowerCase()
+    const isFree = !lower.has(header) && !seen.has(header)
+    seen.add(header)
+    if (isFree) return []
+    const message = 'is a header that is sent already'
+    return [refuse([...path, 'caller_headers', written], message, 'Take another name.')]
+  })
 }
 
 const nativeIsSpoken: UpstreamCheck = ({ provider, native }, path) => {
@@ -179,6 +223,8 @@ const PER_UPSTREAM: readonly UpstreamCheck[] = [
   settingsStandTogether,
   inputTypeIsUsed,
   nativeIsSpoken,
+  saltIsTaken,
+  callerHeadersAreFree,
   runtimeSettingsAreUsed,
   tokenizerIsOneChoice,
   runtimeCountsTokens,

@@ -1,0 +1,50 @@
+/** The facts about a caller that an upstream gets where its settings ask for that: headers, and a salt for its prompt cache. */
+import { hash } from 'node:crypto'
+import type { Caller } from '../../call.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { ModelRequest } from '../../inner-form.ts'
+import { editMembers } from '../../json/edit.ts'
+import { scanMembers } from '../../json/members.ts'
+import { textOf } from '../../json/values.ts'
+import type { UpstreamRequest } from '../../providers/contract.ts'
+import type { Continued } from '../../telemetry/correlation.ts'
+
+type Settings = Pick<UpstreamSettings, 'section'>
+
+/** Adds the headers of `caller_headers`. Those of a client never reach an upstream. */
+export function namingCaller<C extends Pick<Continued, 'headers'>>(
+  ids: C,
+  { section: { caller_headers: wanted } }: Settings,
+  caller: Caller | undefined,
+  route: string,
+): C {
+  if (wanted === undefined || caller === undefined) return ids
+  const facts = { tenant: caller.tenant, key: caller.key.record.id, route }
+  const named = Object.entries(wanted).flatMap(([name, fact]) => [
+    name.toLowerCase(),
+    VISIBLE.test(facts[fact]) ? facts[fact] : encodeURIComponent(facts[fact]),
+  ])
+  return { ...ids, headers: [...ids.headers, ...named] }
+}
+
+/** A subject of a token may hold anything. */
+const VISIBLE = /^[\x21-\x7e]+$/
+
+/**
+ * Gives the request the salt of its tenant, so that no prefix is shared with others: how soon an answer begins would tell
+ * what they have asked. A salt of the client's divides its tenant further.
+ */
+export function salted(
+  upstream: UpstreamRequest,
+  { operation, body }: Pick<ModelRequest, 'operation' | 'body'>,
+  { section: { cache_salt: by } }: Settings,
+  caller: Caller | undefined,
+): UpstreamRequest {
+  if (by === undefined || caller === undefined) return upstream
+  if (operation !== 'chat' && operation !== 'completions') return upstream
+  const { cache_salt: own }: Readonly<Record<string, unknown>> = body
+  const salt = hash('sha256', JSON.stringify([caller.tenant, textOf(own) ?? null]), 'base64url')
+  const bytes = Buffer.from(upstream.body)
+  const edits = new Map([['cache_salt', JSON.stringify(salt)]])
+  return { ...upstream, body: editMembers(bytes, scanMembers(bytes), edits) }
+}
