@@ -7,6 +7,7 @@ import type { Member, Roster } from './base/roster.ts'
 import type { Bodies } from './body/bodies.ts'
 import type { InfraCost } from './budgets/infra-cost.ts'
 import type { AlertWebhook } from './budgets/webhook.ts'
+import type { Call } from './call.ts'
 import type { Snapshot } from './config/snapshot.ts'
 import type { Guards } from './guardrails/guards.ts'
 import type { Issuers } from './identity/issuers.ts'
@@ -23,7 +24,7 @@ import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Sending } from './telemetry/otlp/sending.ts'
 import type { Objectives } from './telemetry/slo.ts'
-import type { Traces } from './telemetry/traces.ts'
+import type { Trace, Traces } from './telemetry/traces.ts'
 import type { Tracing } from './telemetry/tracing/tracing.ts'
 import type { Lane } from './upstream/target/targets.ts'
 import type { UsageBook } from './usage/book.ts'
@@ -81,8 +82,10 @@ export interface Gateway {
   lacksKeys?: boolean
 }
 
-/** A request in progress, as a drain sees it. */
+/** A request in progress, as a drain and the admin API see it. */
 export interface Underway extends Member {
+  readonly call: Pick<Call, 'receivedAt'>
+  readonly trace: Trace
   /** Closes the connection after the answer. */
   closeBehind(): void
   /** Ends the request with an error, unless its answer is complete. */

@@ -6,6 +6,7 @@ import { adminRefusal } from '../../dataplane/admin/guard.ts'
 import { Feed } from '../../dataplane/console/feed.ts'
 import { DATA_HEADERS, sendPageFile } from '../../dataplane/console/page-files.ts'
 import type { AskedGateway } from '../asking/asked-gateways.ts'
+import type { AdminAnswer } from '../asking/connection.ts'
 
 export interface ConsoleServer {
   /** The page, with the token that opens its data. */
@@ -21,6 +22,8 @@ export interface ConsoleOptions {
   readonly token: string
   /** A gateway did not answer; it may be gone. */
   onSilence(): void
+  /** The resource of a gateway in a cluster, with its status; absent where there is no cluster. */
+  readResource?(): Promise<unknown>
 }
 
 /** A pod that takes longer is shown as one that does not answer, and the others are shown in time. */
@@ -32,17 +35,19 @@ const READ =
   /^\/(?:status|config|models|activity|changes|limits|usage|traces|explain|keys)(?:[/?]|$)/
 
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleServer> {
+  const { token, readResource } = options
   let gateways: readonly AskedGateway[] = []
   const feed = new Feed({
     sample: async () => ({
       at: new Date().toISOString(),
+      hasCluster: readResource !== undefined,
       pods: await Promise.all(gateways.map((gateway) => podOf(gateway, options.onSilence))),
     }),
     isEnding: () => false,
   })
   const server = createServer((incoming, outgoing) => {
     const gatewayOf = (name: string) => gateways.find((gateway) => gateway.name === name)
-    answer(incoming, outgoing, { token: options.token, feed, gatewayOf }).catch(() =>
+    answer(incoming, outgoing, { token, feed, gatewayOf, readResource }).catch(() =>
       outgoing.destroy(),
     )
   })
@@ -51,7 +56,7 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleServ
   // A server that listens on a port has an address of this kind.
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://127.0.0.1:${port}${PAGE}#token=${options.token}`,
+    url: `http://127.0.0.1:${port}${PAGE}#token=${token}`,
     follow(found) {
       gateways = found
     },
@@ -81,13 +86,14 @@ async function podOf({ name, ask }: AskedGateway, onSilence: () => void) {
 interface Serving {
   readonly token: string
   readonly feed: Feed
+  readonly readResource: ConsoleOptions['readResource']
   gatewayOf(name: string): AskedGateway | undefined
 }
 
 async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { token, feed, gatewayOf }: Serving,
+  { token, feed, gatewayOf, readResource }: Serving,
 ): Promise<void> {
   const { method = '', url = '' } = incoming
   const isEvents = url === `${PAGE}events`
@@ -100,12 +106,18 @@ async function answer(
     return send(outgoing, 405, refused('The console only reads.'))
   if (isEvents) return feed.join(outgoing)
   if (isOpen) return sendPageFile(url.slice(PAGE.length).replace(/\?.*$/, ''), incoming, outgoing)
+  if (url === '/cluster' && readResource !== undefined)
+    return await pass(outgoing, async () => ({ status: 200, body: await readResource() }))
   const [, name = '', path = ''] = /^\/pods\/([^/]+)(\/.*)$/.exec(url) ?? []
   const gateway = gatewayOf(decoded(name))
   if (gateway === undefined || !READ.test(path))
     return send(outgoing, 404, refused('There is nothing here; the page is at /console/.'))
+  await pass(outgoing, () => gateway.ask(path))
+}
+
+async function pass(outgoing: ServerResponse, ask: () => Promise<AdminAnswer>): Promise<void> {
   try {
-    const { status, body } = await gateway.ask(path)
+    const { status, body } = await ask()
     send(outgoing, status, body)
   } catch (error) {
     send(outgoing, 502, refused((error as Error).message))

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AskedGateways, withGateways } from '../asking/asked-gateways.ts'
-import type { Place } from '../asking/place.ts'
+import type { InCluster, Place } from '../asking/place.ts'
 import { printLine, printRemark } from '../printing/output.ts'
 import { leaving } from '../until-signal.ts'
 import { startConsole } from './server.ts'
@@ -24,7 +24,12 @@ export async function showConsole({ place, port, opensBrowser }: Showing): Promi
   const left = leaving()
   let silence = new AbortController()
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
-  const server = await startConsole({ port, token, onSilence: () => silence.abort() })
+  const server = await startConsole({
+    port,
+    token,
+    onSilence: () => silence.abort(),
+    ...(place.kind === 'cluster' && { readResource: () => resourceOf(place) }),
+  })
   let isShown = false
   const say = () => {
     if (isShown) return
@@ -52,6 +57,16 @@ export async function showConsole({ place, port, opensBrowser }: Showing): Promi
   } finally {
     await server.close()
   }
+}
+
+/** A pod knows itself alone; the operator knows what each of them enforces. The configuration itself comes from the pods. */
+async function resourceOf(place: InCluster) {
+  const { findGateway, withCluster } = await import('../asking/cluster-access.ts')
+  return await withCluster(place, async (access) => {
+    const { metadata, status } = await findGateway(access)
+    const { name, namespace, generation } = metadata
+    return { metadata: { name, namespace, generation }, status }
+  })
 }
 
 /** Throws what stands in the way of all. */

@@ -8,11 +8,12 @@ import type { Activation } from '../process/activation.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
-import { contextOf } from './context.ts'
 import { explanationOf } from './explanation.ts'
 import { keysListed } from './keys-listing.ts'
 import { modelsOf } from './models.ts'
 import { replaceConfiguration } from './replacement.ts'
+import { contextOf } from './requests/context.ts'
+import { runningOf, runningWith } from './requests/running.ts'
 import { statusOf } from './status.ts'
 import { testGuardrail } from './trials/guardrail-test.ts'
 import { rehearse } from './trials/rehearsal.ts'
@@ -136,22 +137,27 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/usage',
     summary:
       'Tokens and cost: `?by=tenant,model` or any of `key`, `route`, `upstream`, `provider`, `tags`, `tag:NAME`, ' +
-      '`day`, `hour`; `&hours=N`, or `&from=` and `&to=` with a month, day or hour; `&tz=ZONE` for days there; ' +
-      '`&format=focus` has every column that rows of costs need, and prices. With a shared store of all replicas, ' +
-      'else of this process; `kept_in` says which.',
+      '`day`, `hour`, each row with its `last` hour; `&hours=N`, or `&from=` and `&to=` with a month, day or hour; ' +
+      '`&tz=ZONE` for days there; `&format=focus` has every column that rows of costs need, and prices. With a shared ' +
+      'store of all replicas, else of this process; `kept_in` says which.',
     run: ({ query }, { gateway }) => usageOf(query, gateway),
   },
   {
     method: 'GET',
     path: '/traces',
-    summary: 'The last decisions, newest first; `?limit=N`.',
-    run: ({ query }, { gateway }) => ok({ traces: gateway.traces.list(limitOf(query.limit)) }),
+    summary:
+      'The last decisions, newest first; `?limit=N`. `?running=true`: those of requests that have not ended, the ' +
+      'oldest first.',
+    run: ({ query }, { gateway }) => ok({ traces: traces(query, gateway) }),
   },
   {
     method: 'GET',
     path: '/traces/:request_id',
     summary: 'One decision: what was refused and why, each attempt with its timing.',
-    run: ({ params }, { gateway }) => traceOf(gateway, params.request_id ?? ''),
+    run: ({ params: { request_id = '' } }, { gateway }) => {
+      const running = runningWith(request_id, gateway)
+      return running === undefined ? traceOf(gateway, request_id) : ok(running)
+    },
   },
   {
     method: 'GET',
@@ -235,6 +241,11 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     },
   },
 ]
+
+function traces({ limit, running }: AdminRequest['query'], gateway: Gateway) {
+  if (running === 'true') return runningOf(gateway, limitOf(limit))
+  return gateway.traces.list(limitOf(limit))
+}
 
 function limitOf(asked: string | undefined): number {
   const limit = Number(asked ?? TRACES_SHOWN)

@@ -5,8 +5,8 @@ import { DATA_HEADERS } from './page-files.ts'
 const EVERY_MS = 1000
 const RECONNECT_MS = 2000
 export const VIEWERS_MAX = 20
-/** A viewer that has not read this much is cut; it connects again when it can. */
-const UNREAD_BYTES_MAX = 4_194_304
+/** A viewer that has missed this many samples in a row is cut; it connects again when it can. */
+const MISSED_MAX = 60
 
 export interface FeedOptions {
   sample(): Promise<unknown> | unknown
@@ -16,7 +16,8 @@ export interface FeedOptions {
 
 export class Feed {
   readonly #options: FeedOptions
-  readonly #viewers = new Set<ServerResponse>()
+  /** The samples that each has missed in a row. */
+  readonly #viewers = new Map<ServerResponse, number>()
   #timer: NodeJS.Timeout | undefined
   #isSampling = false
   #id = 0
@@ -42,7 +43,7 @@ export class Feed {
       'x-accel-buffering': 'no',
     })
     outgoing.write(`retry: ${RECONNECT_MS}\n\n`)
-    this.#viewers.add(outgoing)
+    this.#viewers.set(outgoing, 0)
     outgoing.on('close', () => this.#leave(outgoing))
     outgoing.on('error', () => outgoing.destroy())
     if (this.#timer !== undefined) return
@@ -52,7 +53,7 @@ export class Feed {
   }
 
   end(): void {
-    for (const viewer of this.#viewers) viewer.end()
+    for (const viewer of this.#viewers.keys()) viewer.end()
   }
 
   #fault(): string | undefined {
@@ -84,10 +85,14 @@ export class Feed {
     if (this.#options.isEnding()) this.end()
   }
 
+  /** A sample is the whole state: who has not read the last one gets a newer one later, so at most one waits for each. */
   #send(text: string): void {
-    for (const viewer of this.#viewers) {
-      if (viewer.writableLength > UNREAD_BYTES_MAX) viewer.destroy()
-      else viewer.write(text)
+    for (const [viewer, missed] of this.#viewers) {
+      if (viewer.writableLength === 0) {
+        this.#viewers.set(viewer, 0)
+        viewer.write(text)
+      } else if (missed < MISSED_MAX) this.#viewers.set(viewer, missed + 1)
+      else viewer.destroy()
     }
   }
 }

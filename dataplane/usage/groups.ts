@@ -5,12 +5,15 @@ import type { Zone } from './zone.ts'
 
 const TAG = 'tag:'
 const BY_MAX = 8
+const DAY_LENGTH = '2026-11-22'.length
 /** Of charges that no row has. */
 const NOBODY = '(unattributed)'
 
 export interface ReportRow extends Amounts {
   /** The values that the row is for, by the names that were asked for. */
   readonly by: Readonly<Record<string, string>>
+  /** The last hour that is in it, or the day where rows are of days; absent where no row is in it. UTC. */
+  last?: string
 }
 
 /** Facts of the configuration that columns need. */
@@ -46,7 +49,9 @@ export class Groups {
 
   add(row: Row): void {
     const values = this.#columns.map((column) => column(row, this.#zone))
-    this.#plus(values, row)
+    const group = this.#plus(values, row)
+    const last = row.hour.length > DAY_LENGTH ? `${row.hour}:00:00Z` : row.hour
+    if (group.last === undefined || last > group.last) group.last = last
   }
 
   /** As a row of nobody, so that the sum is what was charged. */
@@ -57,17 +62,19 @@ export class Groups {
     this.#plus(values, { ...NOTHING, cost_nano_usd })
   }
 
-  #plus(values: readonly string[], amounts: Amounts): void {
+  #plus(values: readonly string[], amounts: Amounts): ReportRow {
     const name = values.join('\n')
     const group = this.#groups.get(name)
     if (group !== undefined) {
       for (const amount of AMOUNTS) group[amount] += amounts[amount]
-      return
+      return group
     }
     const of = Object.fromEntries(this.#by.map((asked, index) => [asked, values[index] ?? '']))
     const own = Object.fromEntries(AMOUNTS.map((amount) => [amount, amounts[amount]]))
     // Each amount has just been copied.
-    this.#groups.set(name, { by: of, ...(own as unknown as Amounts) })
+    const begun: ReportRow = { by: of, ...(own as unknown as Amounts) }
+    this.#groups.set(name, begun)
+    return begun
   }
 }
 

@@ -73,6 +73,19 @@ test('the console shows every pod through a port-forward, and ends with Ctrl-C',
     const limits = await fetch(`${origin}${path}/limits`, { headers })
     assert.equal(JSON.parse(await limits.text()).tenants[0].tenant, 'acme')
   }
+  const { metadata, status, ...rest } = JSON.parse(
+    await (await fetch(`${origin}/cluster`, { headers })).text(),
+  )
+  assert.deepEqual([metadata, rest], [{ name: 'production', namespace: 'ai', generation: 1 }, {}])
+  const enforced = status.pods.map((pod: { name: string; state: string; generation: number }) => [
+    pod.name,
+    pod.state,
+    pod.generation,
+  ])
+  assert.deepEqual(
+    enforced.toSorted(),
+    names.toSorted().map((name) => [name, 'Programmed', 1]),
+  )
   tool.kill('SIGINT')
   assert.deepEqual(await once(tool, 'exit'), [130, null])
 })

@@ -1,101 +1,112 @@
 /** The red list: everything that a person on call should know of now, each with its beginning and the view that shows more. */
-import { bodies } from './answers.js'
+import { relative } from './format.js'
 
-/** `changes` are newest first. Each item is `{kind, words, since, href}`. */
-export function attention({ pods }, changes, standings) {
-  return [
+/** `changes` are newest first. Each item is `{kind, words, since, href}`, the worst first. */
+export function attention({ pods }, { changes = [], budgets = [], cluster }) {
+  const items = [
+    ...ofCluster(cluster),
     ...pods.flatMap((pod) => ofPod(pod, pods, changes)),
-    ...bodies(standings).flatMap(({ tenants }) => tenants.flatMap(ofTenant)),
+    ...budgets.flatMap((budget) => ofBudget(budget, changes)),
   ]
+  return items.toSorted((one, other) => RANK[one.kind] - RANK[other.kind])
+}
+
+const RANK = { bad: 0, warn: 1 }
+/** True is good for all conditions of a gateway but these. */
+const BAD_IF_TRUE = ['Degraded', 'Stalled']
+/** Others say the same with more words, or these say no more than that something goes on. */
+const QUIET = ['Ready', 'Reconciling']
+
+export function isBad({ type, status }) {
+  return status === (BAD_IF_TRUE.includes(type) ? 'True' : 'False')
+}
+
+/** The operator speaks for pods that cannot say it themselves. */
+function ofCluster(cluster) {
+  const { conditions = [] } = cluster?.status ?? {}
+  return conditions
+    .filter((condition) => isBad(condition) && !QUIET.includes(condition.type))
+    .map(({ type, status, reason, message, lastTransitionTime }) =>
+      item(
+        'bad',
+        `${type} is ${status}, ${reason}: ${message}`,
+        lastTransitionTime,
+        '#/configuration',
+      ),
+    )
 }
 
 function ofPod(pod, pods, changes) {
   const { name, status, error } = pod
   const of = pods.length > 1 ? ` (pod ${name})` : ''
+  const found = []
+  const say = (kind, words, since, href = '#/configuration') =>
+    found.push(item(kind, words + of, since, href))
   if (status === undefined)
     return [item('bad', `Pod ${name} does not answer: ${error}`, undefined, '#/configuration')]
-  const found = status.upstreams.flatMap((upstream) => ofUpstream(upstream, of, changes))
+  for (const upstream of status.upstreams) sayOfUpstream(upstream, say, changes)
   for (const { route, p95_ms, target_ms, breached } of status.objectives) {
     const since = beginning('slo', route, changes)
-    const words = `Route ${route} misses its objective: ${p95_ms} ms, ${target_ms} ms allowed${of}`
-    if (breached) found.push(item('bad', words, since, '#/routing'))
+    const words = `Route ${route} misses its objective: first token p95 ${p95_ms} ms, ${target_ms} ms allowed`
+    if (breached) say('warn', words, since, routingOf(route))
   }
-  for (const each of [...status.guardrails, ...status.vector_stores]) {
-    if (each.breaker !== 'closed')
-      found.push(
-        item(
-          'warn',
-          `The breaker of ${each.name} is ${each.breaker}${of}`,
-          undefined,
-          '#/configuration',
-        ),
-      )
-  }
-  if (isAway(status.store))
-    found.push(item('bad', `The shared store is away${of}`, status.store.since, '#/configuration'))
+  for (const { name: service, breaker } of [...status.guardrails, ...status.vector_stores])
+    if (breaker !== 'closed') say('bad', `The breaker of ${service} is ${breaker}`)
+  for (const { name: issuer, reason } of status.issuers ?? [])
+    if (reason !== undefined) say('bad', `The keys of issuer ${issuer} cannot be read: ${reason}`)
+  for (const { route, failure } of status.classifiers)
+    if (failure !== undefined) say('warn', `The classifier of route ${route} fails: ${failure}`)
+  if (isAway(status.store)) say('bad', 'The shared store is away', status.store.since)
   const { last_reload } = status.config
   if (last_reload.result === 'failure')
-    found.push(
-      item('bad', `The last configuration was refused${of}`, last_reload.at, '#/configuration'),
-    )
-  if (status.state === 'draining')
-    found.push(item('warn', `Pod ${name} is about to end`, undefined, '#/configuration'))
+    say('bad', 'The last configuration was refused', last_reload.at)
+  if (status.state === 'draining') say('warn', `Pod ${name} is about to end`)
   if (pod === pods[0] && new Set(pods.flatMap((each) => each.status?.config.hash ?? [])).size > 1)
     found.push(item('warn', 'Pods enforce different configurations', undefined, '#/configuration'))
   return found
 }
 
-function ofUpstream({ name, health, breaker, credential, breaker_reason }, of, changes) {
-  const found = []
+function sayOfUpstream(
+  { name, health, breaker, credential, breaker_reason, endpoints = [] },
+  say,
+  changes,
+) {
+  const href = routingOf(name)
   if (breaker !== 'closed') {
     const why = breaker_reason === undefined ? '' : `: ${breaker_reason}`
     const kind = breaker === 'open' ? 'bad' : 'warn'
-    found.push(
-      item(
-        kind,
-        `The breaker of upstream ${name} is ${breaker}${why}${of}`,
-        beginning('breaker', name, changes),
-        '#/routing',
-      ),
-    )
+    const since = beginning('breaker', name, changes)
+    say(kind, `The breaker of upstream ${name} is ${breaker}${why}`, since, href)
   }
   if (health === 'unhealthy')
-    found.push(
-      item(
-        'bad',
-        `Upstream ${name} is unhealthy${of}`,
-        beginning('health', name, changes),
-        '#/routing',
-      ),
-    )
-  if (credential !== undefined && credential.state === 'missing')
-    found.push(
-      item(
-        'bad',
-        `Upstream ${name} has no credential${of}`,
-        beginning('credential', name, changes),
-        '#/routing',
-      ),
-    )
-  return found
+    say('bad', `Upstream ${name} is unhealthy`, beginning('health', name, changes), href)
+  if (credential?.state === 'missing')
+    say('bad', `Upstream ${name} has no credential`, beginning('credential', name, changes), href)
+  const out = endpoints.filter(({ state }) => state !== 'ready' && state !== 'draining').length
+  if (out > 0)
+    say('warn', `${out} of ${endpoints.length} endpoints of ${name} are out`, undefined, href)
 }
 
-function ofTenant(standing) {
-  return limitsOf(standing).flatMap(([name, { used, limit, window, resets_at }]) => {
-    const isBudget = window === 'day' || window === 'month'
-    if (!isBudget || Number(limit) <= 0 || Number(used) < Number(limit)) return []
-    const words = `Tenant ${standing.tenant} has reached ${name}; it begins anew ${resets_at}`
-    return [item('bad', words, undefined, '#/tenants')]
-  })
+function ofBudget({ scope, holder, tenant, unit, share, forecast, resets_at }, changes) {
+  const who = `${scope[0].toUpperCase()}${scope.slice(1)} ${holder}`
+  const href = `#/tenants/${encodeURIComponent(tenant)}`
+  const since = beginning('budget_alert', holder, changes)
+  if (share >= 1)
+    return [
+      item(
+        'bad',
+        `${who} has spent its ${unit}; it begins anew ${relative(resets_at)}`,
+        since,
+        href,
+      ),
+    ]
+  if (!forecast?.isOver) return []
+  const when = forecast.words.replace('spent ', '')
+  return [item('warn', `${who} will have spent its ${unit} ${when}, at this pace`, undefined, href)]
 }
 
-/** Every limit of a standing, by its name: members that have a limit and what is used of it. */
-export function limitsOf(standing) {
-  const isLimit = (value) => value !== null && typeof value === 'object' && 'limit' in value
-  const lists = Object.entries(standing).flatMap(([name, value]) =>
-    Array.isArray(value) ? value.map((one) => [one.name ?? name, one]) : [[name, value]],
-  )
-  return lists.filter(([, value]) => isLimit(value))
+function routingOf(name) {
+  return `#/routing?q=${encodeURIComponent(name)}`
 }
 
 export function isAway(store) {
@@ -104,8 +115,8 @@ export function isAway(store) {
 
 /** The newest change of this kind that names it. */
 function beginning(event, name, changes) {
-  const quoted = name === '' ? '' : `"${name}"`
-  return changes.find((change) => change.event === event && change.message.includes(quoted))?.time
+  return changes.find((change) => change.event === event && change.message.includes(`"${name}"`))
+    ?.time
 }
 
 function item(kind, words, since, href) {

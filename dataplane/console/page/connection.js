@@ -1,18 +1,36 @@
 /** The stream of samples: opened again when it ends, closed while the page is hidden, judged lost after three silent seconds. */
-const SILENT_MS = 3000
+/** A sample comes each second. Together with the time between two looks it is three seconds until the page says so. */
+const SILENT_MS = 2700
+const LOOK_MS = 250
 const AGAIN_MS = 2000
 const TOKEN = 'gw-console-token'
 
-/** A token comes behind `#token=`, where no server sees it, and leaves the address at once. */
+/** A token comes behind `#token=`, where no server sees it, and leaves the address at once. A view may stand behind it. */
 export function takeToken() {
-  const given = /^#token=([\w-]+)$/.exec(location.hash)?.[1]
-  if (given === undefined) return
+  const [, given, view = '/overview'] = /^#token=([\w-]+)(\/.*)?$/.exec(location.hash) ?? []
+  if (given === undefined) return false
   keepToken(given)
-  history.replaceState(null, '', `${location.pathname}#/overview`)
+  history.replaceState(null, '', `${location.pathname}#${view}`)
+  return true
 }
 
 export function keepToken(token) {
   sessionStorage.setItem(TOKEN, token)
+}
+
+/** A link that opens in a new tab asks the other tabs of this page for the token; `found` is called when one has it. */
+export function shareToken(found) {
+  const tabs = new BroadcastChannel(TOKEN)
+  tabs.addEventListener('message', ({ data }) => {
+    const token = sessionStorage.getItem(TOKEN)
+    if (data === 'asks') {
+      if (token !== null) tabs.postMessage({ token })
+    } else if (token === null) {
+      keepToken(data.token)
+      found()
+    }
+  })
+  if (sessionStorage.getItem(TOKEN) === null) tabs.postMessage('asks')
 }
 
 export function headers() {
@@ -32,7 +50,7 @@ export class Connection {
     this.#heard = heard
     this.#became = became
     document.addEventListener('visibilitychange', () => this.#follow())
-    setInterval(() => this.#judge(), 1000)
+    setInterval(() => this.#judge(), LOOK_MS)
     this.#follow()
   }
 

@@ -21,24 +21,41 @@ function flat(children) {
     .map((child) => (typeof child === 'object' ? child : String(child)))
 }
 
+/** One with a key keeps its place in the page, so that new ones before it take no focus away. */
 function patchChildren(parent, wanted) {
-  const there = [...parent.childNodes]
-  for (const [index, want] of wanted.entries()) {
-    const node = there[index]
-    if (node === undefined) parent.append(created(want, parent))
-    else if (typeof want === 'string' && node.nodeType === Node.TEXT_NODE) {
-      if (node.data !== want) node.data = want
-    } else if (isSame(node, want)) patch(node, want)
-    else node.replaceWith(created(want, parent))
+  const kept = new Set(wanted.map(keyOf))
+  let node = parent.firstChild
+  for (const want of wanted) {
+    while (node !== null && isGone(node, kept)) node = removed(node)
+    if (node !== null && isSame(node, want)) {
+      if (typeof want !== 'string') patch(node, want)
+      else if (node.data !== want) node.data = want
+      node = node.nextSibling
+    } else {
+      parent.insertBefore(created(want, parent), node)
+      if (node !== null && keyOf(want) === '') node = removed(node)
+    }
   }
-  for (const node of there.slice(wanted.length)) node.remove()
+  while (node !== null) node = removed(node)
+}
+
+function keyOf(want) {
+  return want.attributes?.['data-key'] ?? ''
+}
+
+function isGone({ dataset }, kept) {
+  return dataset?.key !== undefined && !kept.has(dataset.key)
+}
+
+function removed(node) {
+  const next = node.nextSibling
+  node.remove()
+  return next
 }
 
 function isSame(node, want) {
-  if (typeof want === 'string' || node.nodeType !== Node.ELEMENT_NODE) return false
-  return (
-    node.localName === want.tag && (node.dataset?.key ?? '') === (want.attributes['data-key'] ?? '')
-  )
+  if (typeof want === 'string') return node.nodeType === Node.TEXT_NODE
+  return node.localName === want.tag && (node.dataset?.key ?? '') === keyOf(want)
 }
 
 function created(want, parent) {
@@ -60,6 +77,8 @@ function patch(node, { attributes, children }) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) node[name] = value
     else if (value === undefined || value === false) continue
+    // The attribute of a field does not change what was typed into it.
+    else if (name === 'value') node.value = value
     else if (node.getAttribute(name) !== String(value === true ? '' : value))
       node.setAttribute(name, value === true ? '' : value)
   }

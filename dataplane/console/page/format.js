@@ -2,6 +2,7 @@
 const DASH = '–'
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const plain = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const money = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const clock = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
@@ -14,6 +15,11 @@ export function number(value) {
   if (!Number.isFinite(value)) return DASH
   if (value > 0 && value < 0.1) return String(Number(value.toPrecision(2)))
   return Math.abs(value) >= 10_000 ? compact.format(value) : plain.format(value)
+}
+
+/** `1 key`, `2 keys`. */
+export function counted(count, noun) {
+  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
 export function percent(share) {
@@ -32,11 +38,14 @@ export function milliseconds(value) {
   return value === undefined || value === null ? DASH : seconds(value / 1000)
 }
 
+/** Cents are too much for a request, and too little for a month. */
 export function usd(value) {
   if (value === undefined || value === null || !Number.isFinite(Number(value))) return DASH
   const amount = Number(value)
-  if (amount === 0) return '$0.00'
-  return amount < 0.01 ? `$${amount.toPrecision(2)}` : `$${amount.toFixed(2)}`
+  if (amount === 0) return '$0'
+  if (amount < 0.0001) return '<$0.0001'
+  if (amount < 1) return `$${amount.toFixed(4)}`
+  return `$${amount < 10_000 ? money.format(amount) : compact.format(amount)}`
 }
 
 export function usdOfNano(nano) {
@@ -50,6 +59,11 @@ export function clockTime(iso) {
 /** With its zone, for titles. */
 export function fullTime(iso) {
   return whole.format(new Date(iso))
+}
+
+/** An hour of UTC, as reports have it. */
+export function hourUtc(iso) {
+  return iso.replace('T', ' ').replace(/:00:00Z$/, ':00')
 }
 
 /** How far it is from `now`, both ways. */

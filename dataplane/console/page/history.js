@@ -4,6 +4,8 @@ import { quantile, ratesOf } from './rates.js'
 const POINTS_MAX = 900
 /** Rates are taken over this many samples: a second alone would jump. */
 const OVER = 10
+/** Nothing is known of the time between samples that are further apart. */
+export const GAP_MS = 3500
 
 export class History {
   #samples = []
@@ -16,10 +18,14 @@ export class History {
   }
 
   add(sample) {
-    this.#samples = [...this.#samples.slice(-OVER), sample]
-    this.rates = ratesOf(this.#samples.length > 1 ? this.#samples[0] : undefined, sample)
-    if (this.#samples.length === 1) return
+    const earlier = this.#samples.slice(-OVER)
+    this.#samples = [...earlier, sample]
+    this.rates = ratesOf(
+      { pods: sample.pods.map((pod) => beginningOf(pod, sample, earlier)) },
+      sample,
+    )
     const { total } = this.rates
+    if (!total.isKnown) return
     const point = {
       at: new Date(sample.at).getTime(),
       requests: total.requests,
@@ -30,4 +36,19 @@ export class History {
     }
     this.points = [...this.points.slice(1 - POINTS_MAX), point]
   }
+}
+
+/** The pod in the earliest sample from which it ran on to this one: no gap between, and not begun anew. */
+function beginningOf(pod, { at }, earlier) {
+  let first = pod
+  let since = new Date(at).getTime()
+  for (const sample of earlier.toReversed()) {
+    const before = sample.pods.find(({ name }) => name === pod.name)
+    const then = new Date(sample.at).getTime()
+    if (!before?.activity || !first.activity || since - then > GAP_MS) break
+    if (before.activity.at_ms >= first.activity.at_ms) break
+    first = before
+    since = then
+  }
+  return first
 }

@@ -1,7 +1,8 @@
 /** Starts the page: its address says which view is shown, samples and answers draw it anew. */
 import { Answers } from './answers.js'
-import { Connection, keepToken, takeToken } from './connection.js'
+import { Connection, keepToken, shareToken, takeToken } from './connection.js'
 import { h, render } from './element.js'
+import { clockTime } from './format.js'
 import { History } from './history.js'
 import { followTheme } from './theme.js'
 import { configuration } from './views/configuration.js'
@@ -11,37 +12,41 @@ import { routing } from './views/routing.js'
 import { tenants } from './views/tenants.js'
 import { usage } from './views/usage.js'
 
-/** By the first part of the address behind `#/`; a number key opens each. */
+/** By the first part of the address behind `#/`: the word of the menu, the title, the view. A number key opens each. */
 const VIEWS = {
-  overview: ['Overview', overview],
-  routing: ['Routes and upstreams', routing],
-  tenants: ['Tenants', tenants],
-  usage: ['Usage', usage],
-  requests: ['Requests', requests],
-  configuration: ['Configuration', configuration],
+  overview: ['Overview', 'Overview', overview],
+  routing: ['Routing', 'Routes and upstreams', routing],
+  tenants: ['Tenants', 'Tenants, limits and budgets', tenants],
+  usage: ['Usage', 'Usage', usage],
+  requests: ['Requests', 'Requests', requests],
+  configuration: ['Configuration', 'Configuration', configuration],
 }
 const NAMES = Object.keys(VIEWS)
+const CLUSTER = { name: 'cluster', path: '' }
 
 const main = document.getElementById('main')
 const history_ = new History()
 const answers = new Answers(draw)
-const filters = new Map()
 let isPaused = false
 let isLocked = false
 
 takeToken()
 followTheme(document.getElementById('theme'))
 const connection = new Connection(heard, became)
+shareToken(() => connection.restart())
 addEventListener('hashchange', () => {
+  if (takeToken()) connection.restart()
   draw()
-  main.focus()
+  main.focus({ preventScroll: true })
+  scrollTo(0, 0)
 })
 addEventListener('keydown', pressed)
 draw()
 
 function heard(sample) {
   if (isPaused) return
-  became('live')
+  const isSilent = sample.pods.length > 0 && podsOf(sample).length === 0
+  became(isSilent ? 'lost' : 'live', isSilent ? 'no gateway answers' : undefined)
   history_.add(sample)
   draw()
 }
@@ -56,7 +61,8 @@ const WORDS = {
 function became(kind, why) {
   isLocked = kind === 'locked'
   const [shape, words] = WORDS[isPaused ? 'paused' : kind]
-  const text = why === undefined ? words : `${words}: ${why}; trying again`
+  const of = history_.sample === undefined ? '' : `, numbers of ${clockTime(history_.sample.at)}`
+  const text = why === undefined ? words : `${words}: ${why}; trying again${of}`
   const status = document.getElementById('connection')
   // It is read aloud when it changes, and at no other time.
   if (status.textContent !== text) render(status, text)
@@ -64,10 +70,17 @@ function became(kind, why) {
   if (isLocked) draw()
 }
 
+/** The view, what stands behind it, and the text of its filter: `#/requests/errors?q=acme`. */
+function addressed() {
+  const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
+  const [name = '', ...rest] = path.split('/').map(decoded)
+  const text = new URLSearchParams(query).get('q') ?? ''
+  return { current: Object.hasOwn(VIEWS, name) ? name : 'overview', path, rest, text }
+}
+
 function draw() {
-  const [name = '', ...rest] = location.hash.replace(/^#\//, '').split('/').map(decoded)
-  const current = Object.hasOwn(VIEWS, name) ? name : 'overview'
-  const [title, view] = VIEWS[current]
+  const { current, path, rest, text } = addressed()
+  const [, title, view] = VIEWS[current]
   document.title = `${title} · gw console`
   render(
     document.getElementById('views'),
@@ -87,17 +100,19 @@ function draw() {
   if (isLocked) return render(main, heading, lock())
   const { sample } = history_
   if (sample === undefined)
-    return render(main, heading, h('p', null, 'Waiting for the first sample …'))
-  const text = filters.get(current) ?? ''
+    return render(main, heading, h('p', { class: 'quiet' }, 'Waiting for the first sample …'))
   const filtered = (changed) => {
-    filters.set(current, changed)
+    const query = changed === '' ? '' : `?q=${encodeURIComponent(changed)}`
+    history.replaceState(null, '', `#/${path}${query}`)
     draw()
   }
-  const ask = (path, everyMs) => answers.of(podsOf(sample), path, everyMs)
+  const ask = (asked, everyMs) => answers.of(podsOf(sample), asked, everyMs)
+  // The resource of a gateway in a cluster, which the tool reads and not a pod.
+  const cluster = sample.hasCluster ? answers.of([CLUSTER], '/cluster', 5000)?.[0] : undefined
   render(
     main,
     heading,
-    view({ sample, history: history_, rates: history_.rates, ask, rest, text, filtered }),
+    view({ sample, history: history_, rates: history_.rates, ask, cluster, rest, text, filtered }),
   )
 }
 

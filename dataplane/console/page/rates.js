@@ -1,6 +1,6 @@
 /** Rates from two samples of counters, added up over pods. Counters that fell began anew with their process. */
 
-/** The rates between two samples, by route, upstream and tenant, and of all routes together. */
+/** The rates between two samples, by route, upstream and tenant, and of all routes together; known if one pod is in both. */
 export function ratesOf(before, after) {
   const rates = { total: empty(), routes: new Map(), upstreams: new Map(), tenants: new Map() }
   for (const pod of after.pods) {
@@ -10,6 +10,7 @@ export function ratesOf(before, after) {
     const bounds = now.first_token_bounds
     const elapsed = then === undefined ? 0 : (now.at_ms - then.at_ms) / 1000
     const isNew = elapsed <= 0
+    if (!isNew) rates.total.isKnown = true
     const share = (old, value) => (isNew ? 0 : risen(old, value) / elapsed)
     for (const route of now.routes) {
       const old = named(then?.routes, route.name)
@@ -85,6 +86,7 @@ function at(sums, name) {
 
 function empty() {
   return {
+    isKnown: false,
     requests: 0,
     errors: 0,
     tokens: 0,

@@ -2,46 +2,59 @@
 import { h } from './element.js'
 import { fullTime, relative } from './format.js'
 
-/** A head with `>` before it is a column of numbers. The first cell of a row is its head. */
+/**
+ * A head with `>` before it is a column of numbers. The first cell of a row is its head. A row is its cells, or
+ * `{key, isChosen, cells}`. Where there is no room a row becomes a card with the heads beside its cells; roles are written
+ * out, because such a layout takes them from the elements.
+ */
 export function table(caption, heads, rows, empty = 'Nothing yet.') {
-  const isNumber = heads.map((head) => head.startsWith('>'))
-  const kind = (index) => (isNumber[index] ? 'number' : undefined)
+  const columns = heads.map((head) => ({
+    name: head.replace(/^>/, ''),
+    kind: head.startsWith('>') ? 'number' : undefined,
+  }))
   return h(
     'div',
     { class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0' },
     h(
       'table',
-      null,
+      { role: 'table' },
       h('caption', null, caption),
       h(
         'thead',
-        null,
+        { role: 'rowgroup' },
         h(
           'tr',
-          null,
-          heads.map((head, index) =>
-            h('th', { scope: 'col', class: kind(index) }, head.replace(/^>/, '')),
+          { role: 'row' },
+          columns.map(({ name, kind }) =>
+            h('th', { scope: 'col', role: 'columnheader', class: kind }, name),
           ),
         ),
       ),
       h(
         'tbody',
-        null,
+        { role: 'rowgroup' },
         rows.length === 0 &&
-          h('tr', null, h('td', { colspan: heads.length, class: 'empty' }, empty)),
-        rows.map((row) =>
           h(
             'tr',
-            null,
-            row.map((cell, index) =>
-              index === 0
-                ? h('th', { scope: 'row' }, cell)
-                : h('td', { class: kind(index) }, cell ?? '–'),
-            ),
+            { role: 'row' },
+            h('td', { role: 'cell', colspan: heads.length, class: 'empty' }, empty),
           ),
-        ),
+        rows.map((row) => rowOf(row, columns)),
       ),
     ),
+  )
+}
+
+function rowOf(row, columns) {
+  const { key, isChosen, cells } = Array.isArray(row) ? { cells: row } : row
+  return h(
+    'tr',
+    { role: 'row', 'data-key': key, class: isChosen ? 'chosen' : undefined },
+    cells.map((cell, index) => {
+      const { name, kind } = columns[index]
+      if (index === 0) return h('th', { scope: 'row', role: 'rowheader' }, cell)
+      return h('td', { role: 'cell', class: kind, 'data-label': name }, h('div', null, cell ?? '–'))
+    }),
   )
 }
 
@@ -59,11 +72,17 @@ export function state(kind, ...words) {
 }
 
 /** The answer that a client got. */
-export function answerState({ status, code, attempts }) {
+export function answerState({ status, code, attempts, running }) {
+  if (running) return state('idle', 'running')
   const kind =
     status >= 500 ? 'bad' : status >= 400 ? 'warn' : attempts.length > 1 ? 'warn' : 'good'
-  const more = status < 400 && attempts.length > 1 ? ` after ${attempts.length} attempts` : ''
+  const more = attempts.length > 1 ? ` after ${attempts.length} attempts` : ''
   return state(kind, `${status}${more}${code === undefined ? '' : ` ${code}`}`)
+}
+
+/** The requests that have it in one of their names. */
+export function requestsWith(text, words = text) {
+  return h('a', { href: `#/requests?q=${encodeURIComponent(text)}` }, words)
 }
 
 /** How full something is. */

@@ -19,6 +19,7 @@ export function joined(answers) {
     else {
       for (const [name, amount] of Object.entries(amounts))
         if (typeof amount === 'number') sum[name] += amount
+      if (amounts.last > sum.last) sum.last = amounts.last
     }
   }
   return [...rows.values()].toSorted((one, other) => other.cost_nano_usd - one.cost_nano_usd)

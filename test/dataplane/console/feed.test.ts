@@ -64,14 +64,32 @@ test('one sample a second serves all, and no viewer costs nothing', async (t) =>
   assert.deepEqual([made.samples, feed.viewers], [2, 0])
 })
 
-test('a viewer that reads nothing is cut, and the others go on', async (t) => {
+test('a viewer that reads nothing has one sample waiting at most, is cut after a minute, and the others go on', async (t) => {
   const { feed, join, second } = aFeed(t)
   const [stalled, live] = [join(), join()]
   await second()
-  stalled.writableLength = 5_000_000
-  await second()
+  stalled.writableLength = 40
+  const before = stalled.written.length
+  for (let seconds = 0; seconds < 61; seconds++) await second()
+  assert.equal(stalled.written.length, before)
   assert.equal(feed.viewers, 1)
-  assert.equal(live.written.at(-1), 'id: 3\ndata: {"ok":true}\n\n')
+  assert.equal(live.written.at(-1), 'id: 63\ndata: {"ok":true}\n\n')
+})
+
+test('a viewer that reads again gets the newest sample', async (t) => {
+  const { join, second } = aFeed(t)
+  const viewer = join()
+  await second()
+  viewer.writableLength = 40
+  for (let seconds = 0; seconds < 30; seconds++) await second()
+  viewer.writableLength = 0
+  await second()
+  assert.equal(viewer.written.at(-1), 'id: 33\ndata: {"ok":true}\n\n')
+  viewer.writableLength = 40
+  for (let seconds = 0; seconds < 59; seconds++) await second()
+  viewer.writableLength = 0
+  await second()
+  assert.equal(viewer.written.at(-1), 'id: 93\ndata: {"ok":true}\n\n')
 })
 
 test('a slow sample delays the next one, and a failed one says why', async (t) => {

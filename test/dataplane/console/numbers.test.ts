@@ -6,7 +6,9 @@ import { test } from 'node:test'
 const PAGE = new URL('../../../dataplane/console/page/', import.meta.url)
 const { quantile, ratesOf } = await import(`${PAGE}rates.js`)
 const { joined } = await import(`${PAGE}usage-rows.js`)
-const { forecastOf } = await import(`${PAGE}views/tenants.js`)
+const { budgetsOf, forecastOf } = await import(`${PAGE}budgets.js`)
+const { History } = await import(`${PAGE}history.js`)
+const { attention } = await import(`${PAGE}attention.js`)
 
 function aPod(name: string, at_ms: number, requests: number, fields: object = {}) {
   const route = { name: 'chat', requests, errors: requests / 10, in_flight: 1, tokens: 0 }
@@ -34,6 +36,92 @@ test('a pod that is new adds no rate, and one that began anew counts from zero',
   assert.equal(quantile(0.5, ratesOf(undefined, before).total), undefined)
 })
 
+function aSample(second: number, ...pods: object[]) {
+  return { at: new Date(second * 1000).toISOString(), pods }
+}
+
+test('a gateway that begins anew, and a time without samples, are gaps in the points and no zeros', () => {
+  const history = new History()
+  const requests = () => history.points.map((point: { requests: number }) => point.requests)
+  for (const second of [0, 1, 2])
+    history.add(aSample(second, aPod('a', second * 1000, second * 10)))
+  assert.deepEqual(requests(), [10, 10])
+  // Begun anew: its clock and its counters are smaller.
+  history.add(aSample(3, aPod('a', 500, 0)))
+  history.add(aSample(4, aPod('a', 1500, 7)))
+  assert.deepEqual(requests(), [10, 10, 7])
+  // The machine slept for a minute, and the counters went on.
+  history.add(aSample(64, aPod('a', 61_500, 607)))
+  assert.equal(history.rates.total.isKnown, false)
+  history.add(aSample(65, aPod('a', 62_500, 610)))
+  assert.deepEqual(requests(), [10, 10, 7, 3])
+  // No gateway answers.
+  history.add(aSample(66, { name: 'a', error: 'away' }))
+  assert.equal(history.rates.total.isKnown, false)
+  assert.equal(history.points.length, 4)
+})
+
+test('a pod that does not answer leaves the rates of the others', () => {
+  const history = new History()
+  history.add(aSample(0, aPod('a', 0, 0), aPod('b', 0, 0)))
+  history.add(aSample(1, aPod('a', 1000, 10), { name: 'b', error: 'away' }))
+  history.add(aSample(2, aPod('a', 2000, 20), aPod('b', 100, 5)))
+  history.add(aSample(3, aPod('a', 3000, 30), aPod('b', 1100, 9)))
+  assert.equal(history.rates.total.requests, 14)
+})
+
+test('a budget of a group is one, the fullest of what pods say of it, and the most urgent come first', () => {
+  const group = (used: string) => ({
+    'group:product spend_per_month_usd': {
+      ...{ window: 'month', limit: '10', reserved: '0', resets_at: '2026-12-01T00:00:00.000Z' },
+      used,
+    },
+  })
+  const spent = { window: 'day', limit: 5, used: 5, resets_at: '2026-11-24T00:00:00.000Z' }
+  const tenants = [
+    { tenant: 'a', ...group('2'), requests_per_minute: { limit: 5 } },
+    { tenant: 'b', ...group('2'), tokens_per_day: spent },
+  ]
+  const others = [{ tenant: 'a', ...group('3') }]
+  const answers = [tenants, others].map((all) => ({ status: 200, body: { tenants: all } }))
+  const budgets = budgetsOf(answers, Date.parse('2026-11-23T12:00:00Z'))
+  const found = budgets.map(({ id, share, tenants: of }: Record<string, unknown>) => [
+    id,
+    share,
+    of,
+  ])
+  assert.deepEqual(found, [
+    ['tenant b tokens_per_day', 1, new Set(['b'])],
+    ['group product spend_per_month_usd', 0.3, new Set(['a', 'b'])],
+  ])
+})
+
+test('what the operator says of the gateway is in the red list, the worst first', () => {
+  const conditions = [
+    { type: 'Ready', status: 'False', reason: 'NotProgrammed', message: 'no' },
+    { type: 'Programmed', status: 'False', reason: 'Rejected', message: 'One pod refuses it.' },
+    { type: 'Degraded', status: 'False', reason: 'Fine', message: '' },
+    { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' },
+  ]
+  const budgets = [
+    {
+      scope: 'key',
+      holder: 'k',
+      tenant: 'a',
+      unit: 'tokens a day',
+      share: 0.9,
+      forecast: { isOver: true, words: 'spent in 3 h' },
+    },
+  ]
+  const words = attention({ pods: [] }, { budgets, cluster: { status: { conditions } } }).map(
+    (item: { words: string }) => item.words,
+  )
+  assert.deepEqual(words, [
+    'Programmed is False, Rejected: One pod refuses it.',
+    'Key k will have spent its tokens a day in 3 h, at this pace',
+  ])
+})
+
 test('usage of pods is summed, and that of a shared store is counted once', () => {
   const row = (requests: number) => ({ by: { tenant: 'a' }, requests, cost_nano_usd: requests })
   const answer = (kept_in: string, requests: number) => ({
@@ -49,15 +137,12 @@ test('a budget is foretold at the pace of its window', () => {
   const at = (time: string) => Date.parse(`2026-11-${time}:00Z`)
   const day = { window: 'day', limit: 100, resets_at: '2026-11-24T00:00:00.000Z' }
   const fast = forecastOf({ ...day, used: 75 }, at('23T12:00'))
-  assert.deepEqual(fast, { isOver: true, words: 'forecast: spent in 4 h, 150 by the end' })
+  assert.deepEqual(fast, { isOver: true, words: 'spent in 4 h' })
   const slow = forecastOf({ ...day, used: 10 }, at('23T12:00'))
-  assert.deepEqual(slow, { isOver: false, words: 'forecast: 20 of 100' })
-  assert.match(
-    forecastOf({ ...day, used: 100 }, at('23T12:00')).words,
-    /^spent; it begins anew in 12 h$/,
-  )
+  assert.deepEqual(slow, { isOver: false, words: '20 by the end' })
+  assert.match(forecastOf({ ...day, used: 100 }, at('23T12:00')).words, /^spent$/)
   assert.equal(forecastOf({ ...day, used: 10 }, at('23T00:05')), undefined)
   const month = { window: 'month', limit: '5', used: '1', resets_at: '2026-12-01T00:00:00.000Z' }
-  assert.match(forecastOf(month, at('16T00:00')).words, /^forecast: 2 of 5$/)
+  assert.match(forecastOf(month, at('16T00:00')).words, /^2 by the end$/)
   assert.equal(forecastOf({ ...day, window: 'minute', used: 5 }, at('23T12:00')), undefined)
 })

@@ -83,6 +83,19 @@ test('rows are grouped by what is asked for, the dearest first, in the hours tha
   ])
 })
 
+test('a row says the last hour in which there was use', async () => {
+  const book = aBook([
+    { ...served(5), time: '2026-11-20T23:59:59.999Z' },
+    { ...served(9), time: '2026-11-21T07:10:00.000Z' },
+    { ...served(1), time: '2026-11-21T05:00:00.000Z' },
+  ])
+  const rows = await rowsOf(book, 'tenant')
+  assert.deepEqual(
+    rows.map(({ last, requests }) => [last, requests]),
+    [['2026-11-21T07:00:00Z', 3]],
+  )
+})
+
 test('what makes no sense is answered with a sentence', async () => {
   const book = aBook([])
   for (const by of ['', 'prompt', 'tenant,', 'tag:', Array(9).fill('key').join()])

@@ -1,6 +1,13 @@
 /** A real browser, Debian's, driven through its own protocol; `.ci/run` installs it. */
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
+import { until } from '../until.ts'
 
 const PLACES = [
   '/usr/bin/chromium-headless-shell',
@@ -10,12 +17,15 @@ const PLACES = [
 ]
 
 /** Throws with what to install where there is no browser. */
-export async function startBrowser(): Promise<Browser> {
+export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
   const executablePath = PLACES.find((place) => existsSync(place))
   if (executablePath === undefined)
     throw new Error('There is no browser: apt-get install chromium-headless-shell')
   // Its sandbox does not start as root; it opens no page but ours.
-  return await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-lcd-text'] })
+  return await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-lcd-text', ...args],
+  })
 }
 
 export interface Watched {
@@ -42,9 +52,56 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
     if (!request.url().startsWith(origin)) complaints.push(`asks ${request.url()}`)
   })
   page.on('requestfinished', (request) => {
-    void request.sizes().then(({ responseBodySize, responseHeadersSize }) => {
-      bytes.set(new URL(request.url()).pathname, responseBodySize + responseHeadersSize)
-    })
+    const path = new URL(request.url()).pathname
+    // A page that is closed says no more of it.
+    void request.sizes().then(
+      ({ responseBodySize, responseHeadersSize }) =>
+        bytes.set(path, responseBodySize + responseHeadersSize),
+      () => undefined,
+    )
   })
   return { page, complaints, bytes }
+}
+
+/** The console at an address with its token, once it is live. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const watched = await watchedPage(await browser.newContext(options), new URL(url).origin)
+  await watched.page.goto(url)
+  await saysStatus(watched.page, 'Live')
+  return watched
+}
+
+export async function saysStatus(page: Page, words: string): Promise<void> {
+  await page.getByRole('status').filter({ hasText: words }).waitFor()
+}
+
+/** Without a load: the page follows its address. */
+export async function show(page: Page, address: string): Promise<void> {
+  await page.evaluate(`location.hash = '#/${address}'`)
+}
+
+/** Waits until a row of the table says it; there is a tab between cells. */
+export async function row(page: Page, table: RegExp, text: RegExp | string): Promise<void> {
+  const rows = page.getByRole('table', { name: table }).getByRole('row')
+  const says = (line: string) => (typeof text === 'string' ? line.includes(text) : text.test(line))
+  let lines: readonly string[] = []
+  try {
+    await until(`a row says ${text}`, async () => {
+      lines = (await rows.allInnerTexts()).map(joined)
+      return lines.some(says)
+    })
+  } catch (cause) {
+    throw new Error(`No row says ${text}:\n${lines.join('\n')}`, { cause })
+  }
+}
+
+/** One line, with a tab between cells. */
+function joined(text: string): string {
+  return text
+    .replaceAll('\u00a0', ' ')
+    .replaceAll(/\s*\n\s*/g, (between) => (between.includes('\t') ? '\t' : ' '))
 }

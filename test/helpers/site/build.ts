@@ -29,5 +29,5 @@ function write(name: string, text: string): void {
 
 function imagesOf(page: Page): string[] {
   const files = linksOf(page).map((link) => placeOf(link, page)?.file ?? '')
-  return files.filter((file) => /\.(png|svg)$/.test(file) && existsSync(join(ROOT, file)))
+  return files.filter((file) => /\.(png|svg|webp)$/.test(file) && existsSync(join(ROOT, file)))
 }

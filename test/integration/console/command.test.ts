@@ -70,6 +70,9 @@ test('it passes on what the page reads, and nothing that changes anything', asyn
     assert.equal((await get(pods + path)).status, 404, path)
   }
   assert.equal((await get('/status')).status, 404)
+  // There is no cluster whose resource it could read.
+  assert.equal((await get('/cluster')).status, 404)
+  assert.equal((await get(`${pods}/traces?running=true`)).text, '{"traces":[]}')
   for (const method of ['PUT', 'POST', 'DELETE']) {
     const answer = await fetch(`${origin + pods}/config`, { method, headers, body: 'gw: {}' })
     assert.equal(answer.status, 405, method)

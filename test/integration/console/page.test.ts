@@ -1,72 +1,27 @@
-/** The console in a real browser, before a gateway with load, failures and hostile texts. */
+/** The views of the console in a real browser, before a gateway with load, failures and hostile texts. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import axe from 'axe-core'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startBrowser, type Watched, watchedPage } from '../../helpers/console/browser.ts'
-import {
-  type BusyGateway,
-  HOSTILE,
-  SECRET,
-  startBusyGateway,
-} from '../../helpers/console/busy-gateway.ts'
+import type { Browser, Page } from 'playwright-core'
+import * as browsing from '../../helpers/console/browser.ts'
+import { type BusyGateway, SECRET, startBusyGateway } from '../../helpers/console/busy-gateway.ts'
 import { until } from '../../helpers/until.ts'
 
-const VIEWS = {
-  overview: 'Overview',
-  routing: 'Routes and upstreams',
-  tenants: 'Tenants',
-  usage: 'Usage',
-  requests: 'Requests',
-  configuration: 'Configuration',
-}
+const VIEWS = ['overview', 'routing', 'tenants', 'usage', 'requests', 'configuration']
 const PAGE_BYTES_MAX = 102_400
-
-/** These run in the page, which has other types than a test. */
-const AXE_RUN = {
-  light: 'axe.run(document, {})',
-  // The dark differs in its colours alone.
-  dark: `axe.run(document, { runOnly: ['color-contrast'] })`,
-}
-const VIOLATIONS = `(({ violations }) =>
-  violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]))`
-const INTRUSION = `async (admin) => {
-  const arrived = (promise) => promise.then(() => true, () => false)
-  const loaded = (name, path) => new Promise((resolve) => {
-    const element = document.createElement(name)
-    element.onload = () => resolve(true)
-    element.onerror = () => resolve(false)
-    element.src = admin + path
-    document.body.append(element)
-  })
-  return {
-    status: await arrived(fetch(admin + '/status')),
-    page: await arrived(fetch(admin + '/console/')),
-    stream: await arrived(fetch(admin + '/console/events')),
-    blind: await arrived(fetch(admin + '/status', { mode: 'no-cors' })),
-    script: await loaded('script', '/console/main.js'),
-    image: await loaded('img', '/console/icon.svg'),
-  }
-}`
 
 let busy: BusyGateway
 let browser: Browser
-let watched: Watched
+let watched: browsing.Watched
 let page: Page
-let origin: string
-let token: string
 
 before(async () => {
-  ;[busy, browser] = await Promise.all([startBusyGateway(), startBrowser()])
-  const { adminUrl, adminHeaders } = busy.front.process
-  origin = adminUrl
-  token = String(adminHeaders.authorization).replace('Bearer ', '')
+  ;[busy, browser] = await Promise.all([startBusyGateway(), browsing.startBrowser()])
   await busy.round()
   busy.keepBusy()
-  watched = await opened({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' })
+  watched = await browsing.openConsole(browser, busy.consoleUrl, {
+    viewport: { width: 1280, height: 900 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
   page = watched.page
 })
 
@@ -75,32 +30,8 @@ after(async () => {
   await busy?.stop()
 })
 
-async function opened(options: BrowserContextOptions): Promise<Watched> {
-  const one = await watchedPage(await browser.newContext(options), origin)
-  await one.page.goto(`${origin}/console/#token=${token}`)
-  await one.page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
-  return one
-}
-
-/** Without a load: the page follows its address. */
-async function show(address: string, on = page): Promise<void> {
-  await on.evaluate(`location.hash = '#/${address}'`)
-}
-
-/** Waits until a row of the table says it; there is a tab between cells. */
-async function row(table: RegExp, text: RegExp | string): Promise<void> {
-  const rows = page.getByRole('table', { name: table }).getByRole('row')
-  const says = (line: string) => (typeof text === 'string' ? line.includes(text) : text.test(line))
-  let lines: readonly string[] = []
-  try {
-    await until(`a row says ${text}`, async () => {
-      lines = await rows.allInnerTexts()
-      return lines.some(says)
-    })
-  } catch (cause) {
-    throw new Error(`No row says ${text}:\n${lines.join('\n')}`, { cause })
-  }
-}
+const show = (address: string) => browsing.show(page, address)
+const row = (table: RegExp, text: RegExp | string) => browsing.row(page, table, text)
 
 test('the page takes less than 100 KiB over the wire, and asks for nothing from elsewhere', async () => {
   const files = [...watched.bytes].filter(([path]) => /^\/console\/(?!events)/.test(path))
@@ -110,52 +41,94 @@ test('the page takes less than 100 KiB over the wire, and asks for nothing from 
   assert.doesNotMatch(page.url(), /token/)
 })
 
-test('the overview shows rates, what needs attention since when, and the last changes', async () => {
+test('the overview says what is broken since when, who spends what, and what has changed', async () => {
   await show('overview')
-  await row(/to look at/, /The breaker of upstream flaky is open: .*ago/s)
+  await row(/to look at/, /The breaker of upstream flaky is open: .*ago/)
   await row(/to look at/, /Route quick misses its objective/)
-  await row(/to look at/, 'Tenant support has reached tokens_per_day')
+  await row(/to look at/, 'Tenant support has spent its tokens a day; it begins anew in')
+  await row(/^Last 24 h/, /^search\t\$[\d.]+\t[\d.]+ %\t\d.* of USD a month, group product/)
+  await row(/^Last 24 h/, /^support\t.*100\.0 % of tokens a day/)
   await row(/last ten changes/, 'The breaker of upstream "flaky" is open.')
-  const rate = page.locator('.tile', { hasText: 'Requests/s' }).locator('dd').first()
-  await until('there is a rate', async () => Number(await rate.textContent()) > 0)
+  const rate = page.locator('.tile', { hasText: 'Requests' }).locator('dd').first()
+  await until(
+    'there is a rate',
+    async () => Number.parseFloat((await rate.textContent()) ?? '') > 0,
+  )
   await page.getByRole('img', { name: /^Requests\/s: answered [\d.]+, errors [\d.]+$/ }).waitFor()
   await page.getByRole('img', { name: /^Time to first token: p50 \d+ m?s/ }).waitFor()
+  await page.getByRole('link', { name: /breaker of upstream flaky/ }).click()
+  await page.getByRole('table', { name: '1 upstream' }).waitFor()
 })
 
-test('routes and upstreams show state, health, breaker, rates, and why one is passed over', async () => {
+test('routing shows state, health, breaker, queue, rates and endpoints, and why one is passed over', async () => {
   await show('routing/careful')
-  await row(/3 upstreams/, /passed over.*open \d+ s more.*overloaded 503/s)
-  await row(/3 upstreams/, /eligible.*healthy.*closed.*100\.0 %/s)
-  await row(/3 routes/, /flaky: breaker open.*upstream_error/s)
-  await row(/3 routes/, /gpt-4o/)
+  await row(/4 upstreams/, /^flaky.*passed over.*open \d+ s more.*overloaded 503/)
+  await row(/4 upstreams/, /^llama-a.*eligible.*healthy.*closed.*100\.0 %/)
+  await row(/2 endpoints/, /^pool\t127\.0\.0\.2:\d+\t● ready\t\d+\t\d+/)
+  await row(/2 endpoints/, /^pool\t127\.0\.0\.3:\d+\t● ready/)
+  await row(/4 routes/, /flaky: breaker open.*upstream_error/)
+  await row(/4 routes/, /gpt-4o/)
   await page.getByText('200 from llama-b').waitFor()
 })
 
-test('tenants show each limit with what is left, refusals by reason, a forecast and keys', async () => {
-  await show('tenants/search')
-  await row(/3 of 3 tenants/, /tokens per day: \d+ used of 1000000/)
-  await row(/3 of 3 tenants/, /50 used of 50, 0 left.*spent; it begins anew in/s)
-  await row(/3 of 3 tenants/, /rpm \d+/)
-  await row(/1 keys/, /search.*active/s)
+test('tenants show budgets of tenants, groups and keys with a forecast, limits, and keys with their last use', async () => {
+  await show('tenants/research')
+  await row(/6 budgets/, /^tenant support\ttokens a day\t50\t0\t50\t■ 100\.0 %\tspent\tin /)
+  await row(/6 budgets/, /^tenant search\tUSD a month\t\$[\d.]+\t\$[\d.]+\t\$5\.00\t/)
+  // One that the file gives to each tenant.
+  await row(/6 budgets/, /^tenant research\ttokens a day\t[\d,]+\t\d+\t2M\t/)
+  await row(/6 budgets/, /^group product\tUSD a month\t.* (by the end|in \d+ .)/)
+  await row(/6 budgets/, /^key research-app\tUSD a month\t.*\$20\.00/)
+  await row(/3 of 3 tenants/, /^research\t.*rpm \d+\t\d of 5, 30 a minute\t\d of 2\t/)
+  await row(/1 key/, /^research-app\t● active\tgw_live_research…\t.*(now|s ago)\t\d+\t\$/)
+  await page.getByRole('link', { name: 'research-app' }).click()
+  await row(/that ended/, /research\tresearch-app/)
+  assert.match(page.url(), /#\/requests\?q=research-app$/)
 })
 
-test('usage shows tokens and cost by what is chosen, as the admin API counts them', async () => {
+test('usage shows tokens and cost by what is chosen, over time, and leads to tenants and requests', async () => {
   await show('usage/tenant/24%20h')
-  await row(/UTC/, /search\t\d+\t0\t.*\$/s)
+  await row(/UTC/, /^search\t\d+\t\d+\t.*\$.*%/)
+  await page.getByRole('img', { name: /^Cost by hour, UTC: \$/ }).waitFor()
   await page.getByRole('link', { name: 'model', exact: true }).click()
   await row(/UTC/, 'served')
   assert.match(page.url(), /#\/usage\/model\/24%20h$/)
+  await show('usage/upstream/7%20d')
+  await page.getByRole('link', { name: 'llama-b' }).click()
+  await row(/that ended/, /llama-b/)
+  await page.getByRole('table').getByRole('link').last().click()
+  await page.getByRole('heading', { level: 2, name: /^Request / }).waitFor()
 })
 
-test('requests come by themselves, are narrowed, and one opens as a tree', async () => {
+test('requests that run are seen before they end', async () => {
+  const long = busy.askLong()
+  await long.head
+  await show('requests')
+  const running = page.getByRole('table', { name: /in flight, the oldest first/ })
+  const { headers } = await long.head
+  await running.getByRole('link', { name: String(headers['x-request-id']) }).click()
+  await page.getByText('not complete yet').waitFor()
+  long.leave()
+  await page
+    .getByText(/499 ERR_GW_STREAM_ABORTED/)
+    .first()
+    .waitFor()
+})
+
+test('requests come by themselves, are narrowed, and one opens as a tree with a link of its own', async () => {
   await show('requests/errors')
   await row(/requests that ended/, 'ERR_GW_BUDGET_EXCEEDED')
-  await page.getByRole('searchbox').fill('upstream')
+  await page.getByRole('searchbox').fill('nothing-like-this')
   await page.getByText('No request like this is kept.').waitFor()
+  assert.match(page.url(), /#\/requests\/errors\?q=nothing-like-this$/)
   await page.getByRole('searchbox').fill('')
   await show('requests/retried')
-  const first = page.getByRole('table').getByRole('link').first()
-  await first.click()
+  await row(/that ended/, 'after 2 attempts')
+  await page
+    .getByRole('table', { name: /that ended/ })
+    .getByRole('link')
+    .first()
+    .click()
   const tree = (await page.locator('.tree.card').textContent()) ?? ''
   assert.match(
     tree,
@@ -165,126 +138,33 @@ test('requests come by themselves, are narrowed, and one opens as a tree', async
     .getByRole('img', { name: /^flaky: .*from \d+ ms to \d+ ms/ })
     .first()
     .waitFor()
+  await page.getByRole('button', { name: 'Copy link' }).click()
+  const copied = String(await page.evaluate('navigator.clipboard.readText()'))
+  assert.equal(copied, page.url())
+  // Another tab has no token, and gets it from this one.
+  const other = await page.context().newPage()
+  await other.goto(copied)
+  await other.getByRole('heading', { level: 2, name: /^Request / }).waitFor()
+  await other.close()
 })
 
 test('the configuration shows what the process enforces, and its document without secrets', async () => {
   await show('configuration')
   const { config } = await busy.front.admin('/status')
-  await row(/same configuration/, config.hash.slice(0, 12))
+  await row(/1 process/, config.hash.slice(0, 12))
+  await row(/asked beside the models/, /^pii\tguardrail of the input\tbreaker ● closed/)
   await page.getByRole('searchbox').fill('api_key"')
   await page.getByText('${env:UPSTREAM_KEY}').first().waitFor()
   await page.getByRole('searchbox').fill('')
 })
 
-test('no view has a secret, and a hostile text is a text', async () => {
-  for (const view of Object.keys(VIEWS)) {
+test('no view has a secret, and none made the browser complain', async () => {
+  for (const view of VIEWS) {
     await show(view)
-    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByRole('table').first().waitFor()
     const html = await page.content()
-    for (const secret of [SECRET, token, busy.front.key]) assert.ok(!html.includes(secret), view)
+    for (const secret of [SECRET, busy.token, busy.front.key])
+      assert.ok(!html.includes(secret), view)
   }
-  await show('requests/errors')
-  await row(/requests that ended/, 'ERR_GW_ROUTE_NOT_FOUND')
-  await page
-    .getByRole('row', { name: /ROUTE_NOT_FOUND/ })
-    .getByRole('link')
-    .first()
-    .click()
-  await page.getByText(`${HOSTILE} → none`).waitFor()
-  assert.equal(await page.locator('img[src=x]').count(), 0)
   assert.deepEqual(watched.complaints, [])
-})
-
-test('the keyboard alone opens every view, finds the filter and reads a request', async () => {
-  await page.keyboard.press('Escape')
-  for (const [index, title] of Object.values(VIEWS).entries()) {
-    await page.keyboard.press(String(index + 1))
-    await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
-    assert.equal(await page.locator('nav [aria-current=page]').textContent(), title)
-  }
-  await page.keyboard.press('3')
-  await page.getByRole('heading', { level: 1, name: 'Tenants' }).waitFor()
-  await page.keyboard.press('/')
-  await page.keyboard.type('sup')
-  await page.getByRole('table', { name: /1 of 1 tenants/ }).waitFor()
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('5')
-  await page.getByRole('table', { name: /requests that ended/ }).waitFor()
-  await page.keyboard.press('p')
-  await page.getByRole('status').filter({ hasText: 'Paused' }).waitFor()
-  const focused = () => page.evaluate(`document.activeElement?.getAttribute('href')`)
-  for (let presses = 0; presses < 20; presses++) {
-    await page.keyboard.press('Tab')
-    if (String(await focused()).startsWith('#/requests/one/')) break
-  }
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { level: 2, name: /^Request / }).waitFor()
-  await page.keyboard.press('p')
-  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
-})
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(`nothing stands in the way of a person with other senses, ${colorScheme}, at 390 pixels`, async () => {
-    const options = { viewport: { width: 390, height: 844 }, colorScheme, bypassCSP: true }
-    const { page: narrow, complaints } = await opened(options)
-    await narrow.evaluate(axe.source)
-    for (const view of [...Object.keys(VIEWS), 'routing/careful']) {
-      await show(view, narrow)
-      await narrow.getByRole('table').first().waitFor()
-      const found = await narrow.evaluate(`${AXE_RUN[colorScheme]}.then(${VIOLATIONS})`)
-      assert.deepEqual(found, [], view)
-      const width = await narrow.evaluate('document.documentElement.scrollWidth')
-      assert.equal(width, 390, view)
-    }
-    assert.deepEqual(complaints, [])
-    await narrow.context().close()
-  })
-}
-
-test('colours follow the system, and a choice wins and stays', async () => {
-  const back = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
-  const light = await back()
-  await page.getByLabel('Colours').selectOption('dark')
-  const dark = await back()
-  assert.notEqual(dark, light)
-  await page.reload()
-  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
-  assert.equal(await back(), dark)
-  await page.getByLabel('Colours').selectOption('auto')
-  assert.equal(await back(), light)
-  await page.emulateMedia({ colorScheme: 'dark' })
-  assert.equal(await back(), dark)
-})
-
-test('a gateway that falls silent is reported, comes back, and leaves a gap and no zero', async () => {
-  await show('overview')
-  const path = page.locator('path.line0').first()
-  const steps = async () => (await path.getAttribute('d')) ?? ''
-  await until('there is a line', async () => (await steps()).includes('L'))
-  busy.front.process.signal('SIGSTOP')
-  await page.getByRole('status').filter({ hasText: 'Connection lost' }).waitFor()
-  busy.front.process.signal('SIGCONT')
-  await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
-  await until('the line goes on behind a gap', async () => /L[^M]*M[^M]*L/.test(await steps()))
-})
-
-test('a page of another origin gets no data, no stream and no script', async (t) => {
-  const server = createServer((_incoming, outgoing) => {
-    outgoing.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><p>other</p>')
-  }).listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const other = await browser.newPage()
-  await other.goto(`http://127.0.0.1:${port}/`)
-  const got = await other.evaluate(`(${INTRUSION})(${JSON.stringify(origin)})`)
-  assert.deepEqual(got, {
-    status: false,
-    page: false,
-    stream: false,
-    blind: false,
-    script: false,
-    image: false,
-  })
-  await other.close()
 })

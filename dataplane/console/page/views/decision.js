@@ -1,7 +1,7 @@
 /** One decision as a tree: the stages in their order, attempts as bars over time, and why others were passed over. */
 import { h } from '../element.js'
-import { fullTime, milliseconds, number, usdOfNano } from '../format.js'
-import { answerState, state } from '../table.js'
+import { counted, fullTime, milliseconds, number, usdOfNano } from '../format.js'
+import { answerState, requestsWith, state } from '../table.js'
 
 export function decision(trace, pod) {
   const { message } = trace
@@ -26,25 +26,24 @@ export function decision(trace, pod) {
       ),
       leaf(
         'Tenant',
-        trace.tenant ?? 'none',
-        trace.key && `, key ${trace.key}`,
+        trace.tenant === undefined
+          ? 'none'
+          : h('a', { href: `#/tenants/${encodeURIComponent(trace.tenant)}` }, trace.tenant),
+        trace.key && [', key ', requestsWith(trace.key)],
         trace.tags && `, tags ${trace.tags}`,
       ),
       leaf(
         'Route',
-        `${trace.model ?? 'no model'} → ${trace.route}`,
+        `${trace.model ?? 'no model'} → `,
+        trace.route === 'none'
+          ? 'none'
+          : h('a', { href: `#/routing/${encodeURIComponent(trace.route)}` }, trace.route),
         trace.strategy && ` (${trace.strategy})`,
       ),
       judgements(trace),
-      h('li', null, h('b', null, `${trace.attempts.length} attempts`), attempts(trace)),
+      h('li', null, h('b', null, counted(trace.attempts.length, 'attempt')), attempts(trace)),
       leaf('Tokens', tokensOf(trace)),
-      leaf(
-        'Answer',
-        `${trace.status}`,
-        trace.code && ` ${trace.code}`,
-        ` from ${trace.upstream}`,
-        trace.ttft_ms !== undefined && `, first token after ${milliseconds(trace.ttft_ms)}`,
-      ),
+      leaf('Answer', answerOf(trace)),
       leaf(
         'Ids',
         trace.request_id,
@@ -53,6 +52,12 @@ export function decision(trace, pod) {
       ),
     ),
   ]
+}
+
+function answerOf({ running, status, code, upstream, ttft_ms }) {
+  const first = ttft_ms !== undefined && `, first token after ${milliseconds(ttft_ms)}`
+  if (running) return ['not complete yet', first]
+  return [String(status), code && ` ${code}`, upstream === 'none' ? '' : ` from ${upstream}`, first]
 }
 
 /** Between the route and the attempts. */
@@ -101,7 +106,8 @@ function attempts({ attempts: all, duration_ms }) {
     'ol',
     { class: 'tree attempts' },
     all.map((attempt) => {
-      const { upstream, started_ms, ended_ms, outcome, status, reason, usage } = attempt
+      const { upstream, started_ms, outcome, status, reason, usage } = attempt
+      const ended_ms = outcome === 'running' ? whole : attempt.ended_ms
       const words = `${outcome}${status === undefined ? '' : ` ${status}`}`
       const label = `${upstream}: ${words}, from ${milliseconds(started_ms)} to ${milliseconds(ended_ms)}`
       const kind = outcome === 'ok' ? 'good' : outcome === 'running' ? 'idle' : 'bad'
@@ -115,6 +121,7 @@ function attempts({ attempts: all, duration_ms }) {
         usage &&
           `, ${number(usage.input_tokens)} + ${number(usage.output_tokens)} tokens, ${usdOfNano(usage.cost_nano_usd)}${usage.estimated ? ', estimated' : ''}`,
         reason !== undefined && h('div', { class: 'quiet' }, reason),
+        remarksOn(attempt).map((words) => h('div', { class: 'quiet' }, words)),
         h(
           'svg',
           {
@@ -130,6 +137,15 @@ function attempts({ attempts: all, duration_ms }) {
       )
     }),
   )
+}
+
+function remarksOn({ endpoint, upstream_request_id, dropped = [], left_out = [] }) {
+  return [
+    endpoint && `endpoint ${endpoint}`,
+    upstream_request_id && `the upstream's id ${upstream_request_id}`,
+    dropped.length > 0 && `dropped ${dropped.join(', ')}`,
+    left_out.length > 0 && `left out ${left_out.join(', ')}`,
+  ].filter(Boolean)
 }
 
 function tokensOf({

@@ -1,45 +1,36 @@
 /** Routes and upstreams: where requests go, how each upstream is, and why one is passed over. */
 import { bodies, faults } from '../answers.js'
 import { h } from '../element.js'
-import { milliseconds, number, percent, seconds } from '../format.js'
+import { counted, milliseconds, number, percent, seconds } from '../format.js'
 import { quantile } from '../rates.js'
-import { choices, moment, section, state, table, troubles } from '../table.js'
+import { choices, filter, section, state, table, troubles } from '../table.js'
+import { gathered, upstreamsTables } from './upstreams.js'
 
-export function routing({ sample, rates, ask, rest }) {
+export function routing({ sample, rates, ask, rest, text, filtered }) {
   const models = ask('/models', 5000)
   const traces = bodies(ask('/traces?limit=500', 5000)).flatMap((body) => body.traces)
   const names = bodies(models)[0]?.models ?? []
   const routes = names.filter(({ kind }) => kind === 'route')
-  const upstreams = sample.pods.flatMap((pod) =>
-    (pod.status?.upstreams ?? []).map((upstream) => ({ pod: pod.name, ...upstream })),
+  const upstreams = gathered(sample)
+  const words = text.toLowerCase()
+  const has = (...all) => all.some((one) => one.toLowerCase().includes(words))
+  const shownRoutes = routes.filter((route) =>
+    has(route.name, ...route.upstreams.map(({ name }) => name)),
   )
+  const shown = upstreams.filter(({ name }) => has(name, ...usersOf(name, routes)))
   return [
-    section(
-      'Upstreams',
-      table(
-        `${new Set(upstreams.map(({ name }) => name)).size} upstreams`,
-        [
-          'Upstream',
-          'State',
-          'Health',
-          'Breaker',
-          '>In flight',
-          'Queue',
-          '>Attempts/s',
-          '>Success',
-          '>First token p50, p95',
-          '>Tokens/s',
-          'Last error',
-          'Used by',
-        ],
-        upstreams.map((upstream) => upstreamRow(upstream, sample, rates, traces, routes)),
-      ),
-    ),
+    filter('Upstream or route', text, filtered),
+    upstreamsTables(shown, {
+      pods: sample.pods.length,
+      rates,
+      traces,
+      usersOf: (name) => usersOf(name, routes),
+    }),
     section(
       'Routes',
       troubles(faults(models)),
       table(
-        `${routes.length} routes`,
+        counted(shownRoutes.length, 'route'),
         [
           'Route',
           'Strategy',
@@ -49,52 +40,21 @@ export function routing({ sample, rates, ask, rest }) {
           '>First token p95',
           'Objective',
           '>In flight',
-          'Overflow',
+          'Overflow, since the start',
           'Other names',
         ],
-        routes.map((route) => routeRow(route, names, sample, rates, upstreams)),
+        shownRoutes.map((route) => routeRow(route, names, sample, rates, upstreams)),
+        models === undefined ? 'Asking …' : 'No route is like this.',
       ),
     ),
     section('The next request', explained(routes, rest[0], ask)),
   ]
 }
 
-function upstreamRow(upstream, sample, rates, traces, routes) {
-  const { name, pod, eligible, health, breaker, breaker_seconds_left, breaker_reason } = upstream
-  const rate = rates.upstreams.get(name)
-  const p95 = rate && quantile(0.95, rate)
-  const failures = traces.flatMap(({ time, attempts }) =>
-    attempts
-      .filter((one) => one.upstream === name && one.reason !== undefined)
-      .map((one) => ({ time, ...one })),
-  )
-  const last = failures.toSorted((one, other) => other.time.localeCompare(one.time))[0]
-  const users = routes.filter((route) => route.upstreams.some((one) => one.name === name))
-  return [
-    [
-      name,
-      h('br'),
-      h('span', { class: 'quiet' }, upstream.provider, sample.pods.length > 1 && ` · ${pod}`),
-    ],
-    eligible ? state('good', 'eligible') : state('bad', 'passed over'),
-    healthState(health),
-    [
-      breakerState(breaker),
-      breaker_seconds_left !== undefined && ` ${breaker_seconds_left} s more`,
-      breaker_reason !== undefined && h('div', { class: 'quiet' }, breaker_reason),
-    ],
-    number(upstream.in_flight),
-    typeof upstream.queue === 'number' ? number(upstream.queue) : 'not reported',
-    number(rate?.requests),
-    !rate || rate.requests === 0 ? '–' : percent(1 - rate.errors / rate.requests),
-    p95 === undefined ? '–' : `${seconds(quantile(0.5, rate))}, ${seconds(p95)}`,
-    number(rate?.tokens),
-    last && [
-      `${last.outcome}${last.status === undefined ? '' : ` ${last.status}`}: ${last.reason} `,
-      moment(last.time),
-    ],
-    users.map(({ name: route }) => route).join(', ') || '–',
-  ]
+function usersOf(name, routes) {
+  return routes
+    .filter((route) => route.upstreams.some((one) => one.name === name))
+    .map((route) => route.name)
 }
 
 function routeRow({ name, strategy, upstreams: candidates }, names, sample, rates, upstreams) {
@@ -126,24 +86,18 @@ function routeRow({ name, strategy, upstreams: candidates }, names, sample, rate
 
 function candidateState({ name, eligible }, upstreams) {
   if (eligible) return state('good', name)
-  const { health, breaker } = upstreams.find((one) => one.name === name) ?? {}
-  const why =
-    breaker === 'open' ? 'breaker open' : health === 'unhealthy' ? 'unhealthy' : 'full or cooling'
+  const { pods = [] } = upstreams.find((one) => one.name === name) ?? {}
+  const why = pods.some(({ breaker }) => breaker === 'open')
+    ? 'breaker open'
+    : pods.some(({ health }) => health === 'unhealthy')
+      ? 'unhealthy'
+      : 'full or cooling'
   return state('bad', `${name}: ${why}`)
 }
 
 function objectiveState({ p95_ms, target_ms, breached }) {
   const words = `${milliseconds(p95_ms ?? undefined)} of ${milliseconds(target_ms)}`
   return breached ? state('bad', `missed: ${words}`) : state('good', words)
-}
-
-export function healthState(health) {
-  if (health === 'healthy') return state('good', health)
-  return state(health === 'unhealthy' ? 'bad' : 'idle', health)
-}
-
-export function breakerState(breaker) {
-  return state(breaker === 'closed' ? 'good' : breaker === 'open' ? 'bad' : 'warn', breaker)
 }
 
 /** The verdict on the next request, as `gw explain` prints it. */

@@ -1,108 +1,171 @@
-/** Tenants: what each may use, what is left, when its budget will be spent, and which keys it has. */
+/** Tenants: what each may use and has left, which budget ends when, and which keys it has. */
 import { bodies, faults } from '../answers.js'
-import { limitsOf } from '../attention.js'
+import { budgetsOf } from '../budgets.js'
 import { h } from '../element.js'
-import { number, relative, usdOfNano } from '../format.js'
-import { bar, filter, moment, section, state, table, troubles } from '../table.js'
+import { counted, number, percent, usdOfNano } from '../format.js'
+import { bar, filter, moment, requestsWith, section, state, table, troubles } from '../table.js'
 import { joined } from '../usage-rows.js'
 
-const DAY_MS = 86_400_000
+const BUDGETS_SHOWN = 100
 
 export function tenants({ sample, rates, ask, rest, text, filtered }) {
   const name = encodeURIComponent(text)
-  // Counters are shared, or each pod's; the first says how it sees them.
   const standings = ask(`/limits?limit=100&name=${name}`, 3000)
   const usage = ask('/usage?by=tenant&hours=24', 10_000)
-  const keys = ask('/keys?limit=1000', 10_000)
+  // Counters are shared, or each pod's; the first says how it sees them.
   const { tenants: all = [], total = 0 } = bodies(standings)[0] ?? {}
   const costs = new Map(joined(usage).map(({ value, cost_nano_usd }) => [value, cost_nano_usd]))
   const chosen = rest[0] ?? all[0]?.tenant
-  const shared = sample.pods[0]?.status?.store.backend === 'memory' && sample.pods.length > 1
+  const apart = sample.pods[0]?.status?.store.backend === 'memory' && sample.pods.length > 1
+  const budgets = budgetsOf(standings)
   return [
     filter('Tenants whose name has', text, filtered),
     troubles(faults(standings)),
+    section('Budgets', budgetsTable(budgets, standings)),
     section(
-      'Limits and budgets',
+      'Limits',
       table(
-        `${all.length} of ${total} tenants${shared ? `, as pod ${sample.pods[0].name} counts them` : ''}`,
-        ['Tenant', '>Requests/s', '>Refused/s', 'Refusals by reason', 'Limits', '>Cost, 24 h'],
-        all.map((standing) => tenantRow(standing, rates, costs)),
-        'No key, rule or budget names such a tenant.',
+        `${all.length} of ${total} tenants${apart ? `, as pod ${sample.pods[0].name} counts them` : ''}`,
+        [
+          'Tenant',
+          '>Requests/s',
+          '>Refused/s',
+          'Refusals by reason',
+          'Requests left, of burst',
+          'Running, of slots',
+          'Tokens left, a minute',
+          '>Cost, 24 h',
+        ],
+        all.map((standing) => tenantRow(standing, rates, costs, chosen)),
+        standings === undefined ? 'Asking …' : 'No key, rule or budget names such a tenant.',
       ),
     ),
-    chosen !== undefined && section(`Keys of ${chosen}`, keysOf(chosen, keys)),
+    chosen !== undefined && section(`Keys of ${chosen}`, keysOf(chosen, ask)),
   ]
 }
 
-function tenantRow(standing, rates, costs) {
-  const { tenant } = standing
-  const rate = rates.tenants.get(tenant)
-  const reasons = Object.entries(rate?.reasons ?? {}).map(([reason, count]) => `${reason} ${count}`)
-  return [
-    h('a', { href: `#/tenants/${encodeURIComponent(tenant)}` }, tenant),
-    number(rate?.requests ?? 0),
-    number(rate?.errors ?? 0),
-    reasons.join(', ') || '–',
-    limitsOf(standing).map(([name, limit]) => limitLine(name, limit)),
-    usdOfNano(costs.get(tenant) ?? 0),
-  ]
-}
-
-function limitLine(name, limit) {
-  const { used, limit: most, remaining, reserved, burst } = limit
-  const words = name.replaceAll('_', ' ')
-  const share = 1 - Number(remaining) / Number(burst ?? most)
-  const held = Number(reserved) > 0 ? `, ${reserved} held` : ''
-  const what = `${words}: ${used} used of ${burst === undefined ? most : `${burst} at once, ${most} a minute`}, ${remaining} left${held}`
-  const forecast = forecastOf(limit, Date.now())
-  return h(
-    'div',
-    { class: 'limit' },
-    what,
-    bar(share, what),
-    forecast && h('div', null, state(forecast.isOver ? 'warn' : 'idle', forecast.words)),
+function budgetsTable(budgets, standings) {
+  return table(
+    budgets.length > BUDGETS_SHOWN
+      ? `${BUDGETS_SHOWN} of ${budgets.length} budgets, the most urgent first`
+      : `${counted(budgets.length, 'budget')}, the most urgent first`,
+    ['Whose', 'Budget', '>Used', '>Held', '>Cap', 'Full', 'At this pace', 'Begins anew'],
+    budgets.slice(0, BUDGETS_SHOWN).map(budgetRow),
+    standings === undefined ? 'Asking …' : 'No tenant, group or key has a budget.',
   )
 }
 
-/** At the pace of the window so far; said once a hundredth of the window is over. */
-export function forecastOf({ window, used, limit, resets_at }, now) {
-  if (window !== 'day' && window !== 'month') return undefined
-  const end = new Date(resets_at)
-  const start =
-    window === 'day'
-      ? end.getTime() - DAY_MS
-      : Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1, 1)
-  const elapsed = (now - start) / (end.getTime() - start)
-  if (Number(used) >= Number(limit))
-    return { isOver: true, words: `spent; it begins anew ${relative(resets_at, now)}` }
-  if (elapsed < 0.01 || Number(used) === 0) return undefined
-  const final = Number(used) / elapsed
-  if (final <= Number(limit))
-    return { isOver: false, words: `forecast: ${number(final)} of ${number(Number(limit))}` }
-  const spentAt = start + ((now - start) * Number(limit)) / Number(used)
+function budgetRow(budget) {
+  const { id, scope, holder, unit, show, share, used, reserved, limit, forecast } = budget
+  const kind = share >= 1 ? 'bad' : forecast?.isOver ? 'warn' : 'good'
+  const full = percent(share)
   return {
-    isOver: true,
-    words: `forecast: spent ${relative(new Date(spentAt).toISOString(), now)}, ${number(final)} by the end`,
+    key: id,
+    cells: [
+      scope === 'tenant'
+        ? ['tenant ', h('a', { href: `#/tenants/${encodeURIComponent(holder)}` }, holder)]
+        : `${scope} ${holder}`,
+      unit,
+      show(Number(used)),
+      show(Number(reserved)),
+      show(Number(limit)),
+      [state(kind, full), bar(share, `${scope} ${holder}: ${full} of ${unit}`, kind)],
+      forecast?.words ?? '–',
+      moment(budget.resets_at),
+    ],
   }
 }
 
-function keysOf(tenant, answers) {
-  const seen = new Map()
-  for (const key of bodies(answers).flatMap((body) => body.keys))
-    if (key.tenant === tenant) seen.set(key.id, key)
+function tenantRow(standing, rates, costs, chosen) {
+  const { tenant, requests_per_minute, concurrent_requests, tokens_per_minute } = standing
+  const rate = rates.tenants.get(tenant)
+  const reasons = Object.entries(rate?.reasons ?? {}).map(
+    ([reason, count]) => `${reason} ${number(count)}`,
+  )
+  return {
+    key: tenant,
+    isChosen: tenant === chosen,
+    cells: [
+      h(
+        'a',
+        {
+          href: `#/tenants/${encodeURIComponent(tenant)}`,
+          'aria-current': tenant === chosen ? 'true' : undefined,
+        },
+        tenant,
+      ),
+      number(rate?.requests ?? 0),
+      number(rate?.errors ?? 0),
+      reasons.join(', ') || '–',
+      left(
+        requests_per_minute,
+        requests_per_minute.burst,
+        `, ${number(requests_per_minute.limit)} a minute`,
+      ),
+      running(concurrent_requests),
+      tokens_per_minute && left(tokens_per_minute, tokens_per_minute.limit),
+      usdOfNano(costs.get(tenant) ?? 0),
+    ],
+  }
+}
+
+function left({ remaining }, most, more = '') {
+  const words = `${number(remaining)} of ${number(most)}${more}`
+  return [words, bar(1 - remaining / most, `${words} left`)]
+}
+
+function running({ used, limit }) {
+  const words = `${number(used)} of ${number(limit)}`
+  return [words, bar(used / limit, `${words} running`)]
+}
+
+/** Usage is kept by the hour; among the last requests the moment is known. */
+function keysOf(tenant, ask) {
+  const answers = ask(`/keys?limit=1000&tenant=${encodeURIComponent(tenant)}`, 10_000)
+  const usage = new Map(
+    joined(ask('/usage?by=key&hours=744', 10_000)).map((row) => [row.value, row]),
+  )
+  const last = new Map()
+  for (const { traces } of bodies(ask('/traces?limit=500', 2000)))
+    for (const { key, time } of traces)
+      if (key !== undefined && time > (last.get(key) ?? '')) last.set(key, time)
+  const seen = new Map(bodies(answers).flatMap(({ keys }) => keys.map((key) => [key.id, key])))
   return [
     troubles(faults(answers)),
     table(
-      `${seen.size} keys`,
-      ['Id', 'State', 'Begins with', 'Routes', 'Scopes', 'Expires'],
-      [...seen.values()].map(({ id, status, prefix, routes, scopes, expires_at }) => [
-        id,
-        state(status === 'ACTIVE' ? 'good' : 'idle', status.toLowerCase()),
-        prefix === undefined ? '–' : h('code', null, prefix, '…'),
-        (routes ?? []).join(', '),
-        (scopes ?? ['all']).join(', '),
-        expires_at ? moment(expires_at) : 'never',
-      ]),
+      counted(seen.size, 'key'),
+      [
+        'Id',
+        'State',
+        'Begins with',
+        'Routes',
+        'Scopes',
+        'Last used',
+        '>Requests, 31 d',
+        '>Cost, 31 d',
+        'Expires',
+      ],
+      [...seen.values()].map(({ id, status, prefix, routes, scopes, expires_at }) => ({
+        key: id,
+        cells: [
+          requestsWith(id),
+          state(status === 'ACTIVE' ? 'good' : 'idle', status.toLowerCase()),
+          prefix === undefined ? '–' : h('code', null, prefix, '…'),
+          (routes ?? []).join(', '),
+          (scopes ?? ['all']).join(', '),
+          lastUse(last.get(id), usage.get(id)?.last),
+          number(usage.get(id)?.requests ?? 0),
+          usdOfNano(usage.get(id)?.cost_nano_usd ?? 0),
+          expires_at ? moment(expires_at) : 'never',
+        ],
+      })),
+      answers === undefined ? 'Asking …' : 'No key names this tenant.',
     ),
   ]
+}
+
+function lastUse(exact, hour) {
+  if (exact !== undefined) return moment(exact)
+  if (hour === undefined) return 'not in 31 d'
+  return ['in the hour of ', moment(hour)]
 }

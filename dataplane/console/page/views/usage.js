@@ -1,13 +1,16 @@
 /** Usage: which tenant, key, route, model or tag used how many tokens, and what they cost. */
 import { bodies, faults } from '../answers.js'
+import { bars } from '../chart.js'
 import { h } from '../element.js'
-import { number, usdOfNano } from '../format.js'
-import { bar, choices, section, table, tile, tiles, troubles } from '../table.js'
+import { hourUtc, number, percent, usd, usdOfNano } from '../format.js'
+import { bar, choices, requestsWith, section, table, tile, tiles, troubles } from '../table.js'
 import { joined, sumOf } from '../usage-rows.js'
 
 const BY = ['tenant', 'key', 'route', 'upstream', 'model', 'tags', 'day', 'hour']
 const SPANS = { '24 h': 24, '7 d': 168, '31 d': 744 }
 const ROWS_SHOWN = 200
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 export function usage({ ask, rest, sample }) {
   const by = BY.includes(rest[0]) ? rest[0] : 'tenant'
@@ -29,8 +32,8 @@ export function usage({ ask, rest, sample }) {
     sample.pods.length > 1 ? `, ${bodies(answers).length} of ${sample.pods.length} pods` : ''
   const caption =
     first === undefined
-      ? 'Asking'
-      : `${first.from} to ${first.to}, UTC${pods}${begins !== undefined && begins > first.from ? `, counted from ${begins}` : ''}`
+      ? 'Asking …'
+      : `${hourUtc(first.from)} to ${hourUtc(first.to)} UTC${pods}${begins !== undefined && begins > first.from ? `, counted from ${hourUtc(begins)}` : ''}`
   return [
     h(
       'div',
@@ -61,9 +64,10 @@ export function usage({ ask, rest, sample }) {
         `${number(total.reasoning_tokens)} of reasoning`,
       ),
     ),
+    costsOverTime(ask, span),
     section(
       `By ${by}`,
-      amountsTable(by, caption, shown),
+      amountsTable(by, caption, shown, answers),
       rows.length > ROWS_SHOWN &&
         h(
           'p',
@@ -76,36 +80,72 @@ export function usage({ ask, rest, sample }) {
   ]
 }
 
-function amountsTable(by, caption, rows) {
-  const most = Math.max(...rows.map(({ cost_nano_usd }) => cost_nano_usd), 1)
+/** By the hour for a day, else by the day; rows leave out hours without use. */
+function costsOverTime(ask, span) {
+  const hours = SPANS[span]
+  const step = hours > 24 ? 'day' : 'hour'
+  const answers = ask(`/usage?by=${step}&hours=${hours}`, 5000)
+  const [first] = bodies(answers)
+  if (first === undefined) return undefined
+  const costs = new Map(joined(answers).map(({ value, cost_nano_usd }) => [value, cost_nano_usd]))
+  const length = step === 'day' ? 10 : 13
+  const items = []
+  for (
+    let at = Date.parse(first.from);
+    at <= Date.parse(first.to);
+    at += step === 'day' ? DAY_MS : HOUR_MS
+  ) {
+    const name = new Date(at).toISOString().slice(0, length)
+    items.push([
+      step === 'day' ? name.slice(5) : `${name.slice(11)}:00`,
+      (costs.get(name) ?? 0) / 1e9,
+    ])
+  }
+  return h('div', { class: 'charts' }, bars(`Cost by ${step}, UTC`, items, usd))
+}
+
+/** Values lead to the tenant, or to the requests that have them. */
+function linked(by, value) {
+  if (value === '') return '(none)'
+  if (by === 'tenant') return h('a', { href: `#/tenants/${encodeURIComponent(value)}` }, value)
+  if (by === 'day' || by === 'hour') return value.replace('T', ' ') + (by === 'hour' ? ':00' : '')
+  return requestsWith(value)
+}
+
+function amountsTable(by, caption, rows, answers) {
+  const whole = rows.reduce((sum, row) => sum + row.cost_nano_usd, 0)
   return table(
     caption,
     [
-      by,
+      `${by[0].toUpperCase()}${by.slice(1)}`,
       '>Requests',
       '>Errors',
-      '>Input',
+      '>Input tokens',
       '>Cached',
-      '>Output',
+      '>Output tokens',
       '>Reasoning',
       '>Estimated',
       '>Cost',
-      'Share',
+      'Share of cost',
     ],
-    rows
-      .slice(0, ROWS_SHOWN)
-      .map((row) => [
-        row.value || '(none)',
-        number(row.requests),
-        number(row.errors),
-        number(row.input_tokens),
-        number(row.cached_tokens),
-        number(row.output_tokens),
-        number(row.reasoning_tokens),
-        number(row.estimated),
-        usdOfNano(row.cost_nano_usd),
-        bar(row.cost_nano_usd / most, `${row.value}: ${usdOfNano(row.cost_nano_usd)}`, 'idle'),
-      ]),
-    'No request has used tokens in this time.',
+    rows.slice(0, ROWS_SHOWN).map((row) => {
+      const share = whole === 0 ? 0 : row.cost_nano_usd / whole
+      return {
+        key: row.value,
+        cells: [
+          linked(by, row.value),
+          number(row.requests),
+          number(row.errors),
+          number(row.input_tokens),
+          number(row.cached_tokens),
+          number(row.output_tokens),
+          number(row.reasoning_tokens),
+          number(row.estimated),
+          usdOfNano(row.cost_nano_usd),
+          [percent(share), bar(share, `${row.value}: ${percent(share)}`, 'idle')],
+        ],
+      }
+    }),
+    answers === undefined ? 'Asking …' : 'No request has used tokens in this time.',
   )
 }

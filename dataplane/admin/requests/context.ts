@@ -1,0 +1,41 @@
+/** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts only where its route keeps them. */
+import type { Gateway } from '../../gateway.ts'
+import type { Trace } from '../../telemetry/traces.ts'
+import { windowOf } from '../../tokens/quote.ts'
+
+export function contextOf(trace: Trace, gateway: Gateway) {
+  const { context, counted_tokens, counted_exact, retrieval = [], passages = [] } = trace
+  const tokens = context?.prompt ?? counted_tokens
+  const isExact = context?.exact ?? counted_exact
+  const texts = trace.texts?.read()
+  return {
+    request_id: trace.request_id,
+    route: trace.route,
+    upstream: trace.upstream,
+    status: trace.status,
+    ...(trace.code !== undefined && { code: trace.code, message: trace.message }),
+    prompt: { tokens, ...(tokens !== undefined && { counted: isExact ? 'exact' : 'estimate' }) },
+    max_tokens: trace.max_tokens,
+    // Only a search for passages notes the window; without one the present window of the route is shown.
+    window: context === undefined ? windowNow(trace.route, gateway) : context.window,
+    reserved: context?.reserved,
+    room: context?.room,
+    added: context?.added ?? 0,
+    used: {
+      prompt_tokens: trace.prompt_tokens,
+      completion_tokens: trace.completion_tokens,
+      ...(trace.usage_estimated && { estimated: true }),
+    },
+    searches: retrieval,
+    passages: passages.map((passage, at) => ({ ...passage, text: texts?.passages[at] })),
+    // Null where none are kept: the route does not ask for them, or newer ones took their place.
+    texts: texts === undefined ? null : { messages: texts.messages, left_out: texts.left_out },
+  }
+}
+
+/** The largest of the route's upstreams; null where none is known. */
+function windowNow(route: string, { active }: Gateway): number | null {
+  const windows = (active.lanes.get(route)?.targets ?? []).map(windowOf)
+  const largest = Math.max(0, ...windows)
+  return Number.isFinite(largest) && largest > 0 ? largest : null
+}

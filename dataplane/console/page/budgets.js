@@ -1,0 +1,75 @@
+/** Budgets of tenants, groups and keys from the answers of pods: what is left, and how far they will go at this pace. */
+import { bodies } from './answers.js'
+import { number, relative, usd } from './format.js'
+
+const DAY_MS = 86_400_000
+/** Earlier in a window a pace says nothing. */
+const ELAPSED_MIN = 0.01
+
+const KINDS = {
+  tokens_per_day: { unit: 'tokens a day', show: (tokens) => number(Math.round(tokens)) },
+  spend_per_month_usd: { unit: 'USD a month', show: usd },
+}
+
+/** Each budget once, the one nearest to its end first. Pods that count apart say different things: the fullest counts. */
+export function budgetsOf(standings, now = Date.now()) {
+  const found = new Map()
+  for (const { tenants } of bodies(standings)) {
+    for (const standing of tenants) {
+      for (const [name, limit] of limitsOf(standing)) {
+        const budget = budgetOf(standing.tenant, name, limit, now)
+        if (budget === undefined) continue
+        const known = found.get(budget.id)
+        const tenants = new Set([...(known?.tenants ?? []), standing.tenant])
+        const fullest = known !== undefined && known.share > budget.share ? known : budget
+        found.set(budget.id, { ...fullest, tenants })
+      }
+    }
+  }
+  return [...found.values()].toSorted((one, other) => other.urgency - one.urgency)
+}
+
+/** `name` is `tokens_per_day`, or that behind `group:research` or `key:batch`. */
+function budgetOf(tenant, name, limit, now) {
+  const [, scope, holder, kind] = /^(?:(group|key):(\S+) )?(\w+)$/.exec(name) ?? []
+  if (!Object.hasOwn(KINDS, kind ?? '')) return undefined
+  const { unit, show } = KINDS[kind]
+  const share = Number(limit.used) / Number(limit.limit)
+  const forecast = forecastOf(limit, now, show)
+  return {
+    id: `${scope ?? 'tenant'} ${holder ?? tenant} ${kind}`,
+    // One of them, if it is a group.
+    tenant,
+    scope: scope ?? 'tenant',
+    holder: holder ?? tenant,
+    unit,
+    show,
+    share,
+    forecast,
+    urgency: share + (forecast?.isOver ? 1 : 0) + (share >= 1 ? 1 : 0),
+    ...limit,
+  }
+}
+
+/** Every limit of a standing, by its name: members that have a limit and what is used of it. */
+function limitsOf(standing) {
+  const isLimit = (value) => value !== null && typeof value === 'object' && 'limit' in value
+  return Object.entries(standing).filter(([, value]) => isLimit(value))
+}
+
+/** At the pace of the window so far; said once a hundredth of the window is over. */
+export function forecastOf({ window, used, limit, resets_at }, now, show = number) {
+  if (window !== 'day' && window !== 'month') return undefined
+  const end = new Date(resets_at)
+  const start =
+    window === 'day'
+      ? end.getTime() - DAY_MS
+      : Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1, 1)
+  const elapsed = (now - start) / (end.getTime() - start)
+  if (Number(used) >= Number(limit)) return { isOver: true, words: 'spent' }
+  if (elapsed < ELAPSED_MIN || Number(used) === 0) return undefined
+  const final = Number(used) / elapsed
+  if (final <= Number(limit)) return { isOver: false, words: `${show(final)} by the end` }
+  const spentAt = start + ((now - start) * Number(limit)) / Number(used)
+  return { isOver: true, words: `spent ${relative(new Date(spentAt).toISOString(), now)}` }
+}
