@@ -40,8 +40,7 @@ test('an open breaker says why and until when, without what was sent to prove ou
     breaker_seconds_left: 18,
   })
   assert.deepEqual(breakerLines([open as never]), [
-    `breaker of a: open until ${new Date(rig.now + 18_000).toISOString().replace('.000Z', 'Z')} ` +
-      '(18 s left); last failure: server 500: no room for ***',
+    'breaker of a: open, tries again in 18 s; last failure: server 500: no room for ***',
   ])
 
   rig.pass(18)
