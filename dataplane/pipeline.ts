@@ -1,5 +1,4 @@
 /** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
-
 import type { Visit } from './apis/contract.ts'
 import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
@@ -16,7 +15,7 @@ import { type Assembled, assemble } from './stages/assemble.ts'
 import { attempt } from './stages/attempt.ts'
 import { classify } from './stages/classify.ts'
 import { cleared, type Guarded, guard } from './stages/guard.ts'
-import { match, permit } from './stages/match.ts'
+import { match, matchAhead, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { type Charge, settle } from './stages/settle.ts'
@@ -58,11 +57,12 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   let isJudged = false
   let large: Buffer | undefined
   try {
-    const received = receive(call, held, { settings, rules }, gateway)
+    const type = form && call.incoming.header('content-type')
+    const look = type === undefined ? undefined : matchAhead(type, caller, snapshot)
+    const received = receive(call, held, { settings, rules, look }, gateway)
     // Most bodies come with their head, and most are scanned at once.
     const bytes = received instanceof Promise ? await arrival(received, visit) : received
     if (held.isLarge) large = bytes
-    const type = form && call.incoming.header('content-type')
     const scan = type === undefined ? scanBody(bytes) : scanForm(bytes, type)
     const scanned = scan instanceof Promise ? await scan : scan
     const route = match(scanned.model, caller, snapshot)

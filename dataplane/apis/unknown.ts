@@ -34,6 +34,12 @@ export const UNKNOWN: Api = {
     const path = pathOf(url)
     const shown = shownPath(url).slice(0, PATH_SHOWN_MAX)
     const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
+    const isSocket = visit.call.incoming.header('upgrade')?.toLowerCase() === 'websocket'
+    if (isSocket && taken === 'POST')
+      throw new GatewayError(
+        'ERR_GW_ROUTE_NOT_FOUND',
+        `${shown} is no WebSocket here; send a POST.`,
+      )
     if (taken !== undefined) {
       throw new GatewayError(
         'ERR_GW_METHOD_NOT_ALLOWED',

@@ -1,5 +1,7 @@
 /** Multipart forms, read so strictly that no server behind can read another one: what two readers may differ about is refused. */
 
+import { atOnce } from './steps.ts'
+
 /** A part of a form; its value stands from `start` to `end` in the body. */
 export interface FormPart {
   readonly name: string
@@ -69,6 +71,28 @@ export function* readForm(bytes: Buffer, contentType: string): Generator<undefin
   const rest = bytes.subarray(at + LAST.length)
   if (rest.length > 0 && !rest.equals(LINE)) throw new FormError('Something follows the form.')
   return { boundary, parts }
+}
+
+/** The value of a part that stands whole in the beginning of a form; undefined where it does not, or the form is broken. */
+export function valueInBeginning(
+  bytes: Buffer,
+  contentType: string,
+  name: string,
+): string | undefined {
+  try {
+    const separator = `\r\n--${boundaryOf(contentType)}`
+    const end = bytes.lastIndexOf(separator)
+    if (end === -1) return undefined
+    // The parts so far are a form, once it is closed.
+    const closed = Buffer.concat([bytes.subarray(0, end), Buffer.from(`${separator}--`)])
+    const { parts } = atOnce(readForm(closed, contentType))
+    const part = parts.find((one) => one.name === name)
+    return part && closed.toString('utf8', part.start, part.end)
+  } catch (error) {
+    // The whole form is refused when it is there.
+    if (error instanceof FormError) return undefined
+    throw error
+  }
 }
 
 /** As indexOf, which takes long in a value that is made of pieces of the text. */

@@ -14,6 +14,8 @@ export interface Reading {
   readonly deadlines: Deadlines
   /** When it is too late, on the monotonic clock. */
   readonly dueAt: number
+  /** Looks at the first bytes, a few times while they come. Throws GatewayError where the rest need not come. */
+  readonly look?: ((beginning: Buffer) => void) | undefined
   /** The refusal when there is no room for more of it. */
   noRoom(obstacle: 'process' | 'tenant'): GatewayError
 }
@@ -25,12 +27,14 @@ export class BodyReader implements BodyTaker, Deadline {
   readonly whole: Promise<Buffer>
   readonly #reading: Reading
   #gathered: Gathered
+  readonly #beginning: Beginning | undefined
   #resolve: (bytes: Buffer) => void = () => {}
   #reject: (why: GatewayError) => void = () => {}
 
   constructor(reading: Reading) {
     this.#reading = reading
     this.#gathered = new Gathered(reading)
+    this.#beginning = reading.look && new Beginning(reading.look)
     this.due = reading.dueAt
     this.whole = new Promise((resolve, reject) => {
       this.#resolve = resolve
@@ -47,8 +51,10 @@ export class BodyReader implements BodyTaker, Deadline {
       return
     }
     const obstacle = held.grow(piece.length, bytesMax)
-    if (obstacle === undefined) this.#gathered.add(piece)
-    else this.#refuse(this.#reading.noRoom(obstacle))
+    const why =
+      obstacle === undefined ? this.#beginning?.add(piece) : this.#reading.noRoom(obstacle)
+    if (why === undefined) this.#gathered.add(piece)
+    else this.#refuse(why)
   }
 
   ended(): void {
@@ -73,6 +79,41 @@ export class BodyReader implements BodyTaker, Deadline {
     this.#reject(why)
   }
 }
+
+const FIRST_LOOK_BYTES = 1_024
+const BEGINNING_BYTES = 16_384
+
+/** The first bytes of a body, looked at whenever there are twice as many: pieces may be tiny. */
+class Beginning {
+  readonly #look: (beginning: Buffer) => void
+  #bytes = NOTHING
+  #length = 0
+  #nextAt = FIRST_LOOK_BYTES
+
+  constructor(look: (beginning: Buffer) => void) {
+    this.#look = look
+  }
+
+  /** The refusal, where what has come says that there will be one. */
+  add(piece: Buffer): GatewayError | undefined {
+    if (this.#nextAt > BEGINNING_BYTES) return undefined
+    if (this.#length === 0) this.#bytes = Buffer.allocUnsafe(BEGINNING_BYTES)
+    this.#length += piece.copy(this.#bytes, this.#length)
+    if (this.#length < this.#nextAt) return undefined
+    while (this.#nextAt <= this.#length) this.#nextAt *= 2
+    try {
+      this.#look(this.#bytes.subarray(0, this.#length))
+    } catch (error) {
+      if (error instanceof GatewayError) return error
+      throw error
+    } finally {
+      if (this.#nextAt > BEGINNING_BYTES) this.#bytes = NOTHING
+    }
+    return undefined
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
 
 export function tooLarge(bytesMax: number): GatewayError {
   return new GatewayError(

@@ -102,6 +102,8 @@ export interface UpstreamRequest {
   /** Lower-case names. Authentication included; `content-type` and `accept` too. */
   readonly headers: Headers
   readonly body: Buffer | string
+  /** More bytes behind it, which stand in the client's request and are not copied. */
+  readonly rest?: readonly Buffer[]
   /** Members that the wire has no place for, though nothing is lost: hints, and members of other APIs. */
   readonly leftOut?: readonly string[] | undefined
 }

@@ -2,6 +2,7 @@
 
 import { GatewayError, type Learnt } from '../base/errors.ts'
 import { shownName } from '../base/shown-text.ts'
+import { valueInBeginning } from '../body/form.ts'
 import type { Caller } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { Route, Snapshot } from '../config/snapshot.ts'
@@ -28,6 +29,14 @@ export function match(model: string, caller: Caller, names: Names): Route {
   const message = `Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, names)}`
   // The key may not use the route, so the answer names the route only if the client did.
   throw denied(message, model === route.name ? { model, route: model } : { model })
+}
+
+/** For a form whose model stands in front of its recording: what `match` throws is known before that has come. */
+export function matchAhead(contentType: string, caller: Caller, names: Names) {
+  return (beginning: Buffer): void => {
+    const model = valueInBeginning(beginning, contentType, 'model')
+    if (model !== undefined && model !== '') match(model, caller, names)
+  }
 }
 
 export function mayUse(key: KeyEntry, route: string): boolean {

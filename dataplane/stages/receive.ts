@@ -21,6 +21,8 @@ export interface Arriving extends Pick<Call, 'receivedAt'> {
 export interface BodyBounds {
   readonly settings: Pick<Section['gateway'], 'max_request_bytes' | 'request_timeout_seconds'>
   readonly rules: Pick<Rules, 'concurrentRequests'>
+  /** Looks at the first bytes of a body that takes long to come. */
+  readonly look?: ((beginning: Buffer) => void) | undefined
 }
 
 /** Throws 413 and 415: what needs no byte of the body. */
@@ -55,6 +57,7 @@ export function receive(
     bytesMax,
     held,
     deadlines,
+    look: bounds.look,
     dueAt: call.receivedAt + Math.min(BODY_MS_MAX, request_timeout_seconds * 1000),
     noRoom,
   })

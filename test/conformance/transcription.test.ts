@@ -18,11 +18,14 @@ const part = (name: string, value: string, more = '') =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
 
 /** A request for a transcription, from the texts of its form. */
-function aTranscription(texts: Readonly<Record<string, string>> = {}): TranscriptionRequest {
+function aTranscription(
+  texts: Readonly<Record<string, string>> = {},
+  sound = 'sound',
+): TranscriptionRequest {
   const all = Object.entries({ model: 'public-name', ...texts }).map(([name, text]) =>
     part(name, text),
   )
-  const file = part('file', 'sound', '; filename="a.wav"')
+  const file = part('file', sound, '; filename="a.wav"')
   const bytes = Buffer.from(`${all.join('')}${file}--${BOUNDARY}--\r\n`)
   return understand(
     scanForm(bytes, TYPE) as Scanned,
@@ -56,6 +59,20 @@ function testRequests(provider: Provider): void {
       ['model', 'prompt', 'stream', 'api_base'].map((one) => form.get(one)),
       ['upstream-model', 'Hi', 'true', null],
     )
+  })
+
+  test(`${name}: a long recording is sent from where it was received`, async () => {
+    const sound = 'x'.repeat(50_000)
+    const request = aTranscription({}, sound)
+    const encoded = pairWith(provider).encode(request, someSettings(), undefined)
+    const { body, rest = [], headers } = encoded
+    assert.equal(rest[0]?.buffer, request.bytes.buffer)
+    const all = Buffer.concat([Buffer.from(body), ...rest])
+    const form = await new Response(new Uint8Array(all), {
+      headers: { 'content-type': String(headers['content-type']) },
+    }).formData()
+    assert.equal(await (form.get('file') as File).text(), sound)
+    assert.equal(form.get('model'), 'upstream-model')
   })
 
   test(`${name}: a request for a transcription carries our credential in one header alone`, () => {

@@ -68,8 +68,11 @@ export async function startUpstream(
       if (!outgoing.writableFinished) upstream.abandoned++
     })
     try {
-      const chunks = await Array.fromAsync<Buffer>(incoming)
-      const body = JSON.parse(Buffer.concat(chunks).toString())
+      const bytes = Buffer.concat(await Array.fromAsync<Buffer>(incoming))
+      const type = incoming.headers['content-type'] ?? ''
+      const body = type.startsWith('multipart/')
+        ? await textsOf(bytes, type)
+        : JSON.parse(bytes.toString())
       const asked = { path: incoming.url ?? '', headers: incoming.headers, body }
       upstream.asked.push(asked)
       await (upstream.script.shift() ?? upstream.reply)(outgoing, asked)
@@ -83,6 +86,12 @@ export async function startUpstream(
   // A server that listens on a port has an address of this kind.
   upstream.url = `http://${host}:${(server.address() as AddressInfo).port}`
   return upstream
+}
+
+/** The texts of a form. */
+async function textsOf(bytes: Buffer<ArrayBuffer>, type: string): Promise<Fields> {
+  const form = await new Response(bytes, { headers: { 'content-type': type } }).formData()
+  return Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'))
 }
 
 /** Where connections are refused: something listened there, and is gone. */

@@ -137,6 +137,16 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
     'ERR_GW_ROUTE_NOT_FOUND',
   ],
   ['a path of every object', { path: '/__proto__', method: 'GET' }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
+  [
+    'a WebSocket',
+    {
+      path: '/v1/responses',
+      method: 'GET',
+      headers: { connection: 'upgrade', upgrade: 'websocket' },
+    },
+    404,
+    'ERR_GW_ROUTE_NOT_FOUND',
+  ],
   ['another method', { method: 'PUT' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   ['GET of a chat', { method: 'GET' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   ['POST of the models', { path: '/v1/models' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],

@@ -1,7 +1,7 @@
 /** POST /v1/audio/transcriptions through a gateway process: OpenAI's SDK in front, scripted upstreams behind. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import OpenAI, { toFile } from 'openai'
@@ -248,6 +248,23 @@ test('the model may stand behind a recording of 20 MB, and 25 MB are the most', 
   const larger = part('file', 'x'.repeat(26_400_000), '; filename="a.mp3"')
   const { status, error } = await send(form(part('model', 'ears'), larger))
   assert.deepEqual([status, error.code], [413, 'ERR_GW_REQUEST_TOO_LARGE'])
+})
+
+test('a model in front of the recording is judged before the recording has come', async () => {
+  const beginning = `${part('model', 'nothing')}${FILE.slice(0, -7)}${'x'.repeat(2_000)}`
+  const outgoing = request(front.process.url + PATH, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${front.key}`,
+      'content-type': 'multipart/form-data; boundary=own-7',
+      'content-length': 20_000_000,
+    },
+  })
+  outgoing.on('error', () => {})
+  outgoing.write(beginning)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  assert.equal(incoming.statusCode, 404)
+  outgoing.destroy()
 })
 
 test('a form that two servers could read differently is refused, and reaches no upstream', async () => {

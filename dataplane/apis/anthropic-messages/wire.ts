@@ -30,17 +30,18 @@ export const anthropicWire: ClientWire = {
   requestIdHeader: 'request-id',
   limitHeaders,
   statusOf: (error) => (BUSY.has(error.code) ? OVERLOADED : error.status),
-  refusal: envelope,
-  refusalEvent: (error, requestId) => `event: error\ndata: ${envelope(error, requestId)}\n\n`,
+  refusal: (error, requestId) => envelope(error, messageOf(error), requestId),
+  refusalEvent: (error, requestId) =>
+    `event: error\ndata: ${envelope(error, messageInStream(error), requestId)}\n\n`,
 }
 
-function envelope(error: GatewayError, requestId: string): string {
+function envelope(error: GatewayError, message: string, requestId: string): string {
   const { code, details } = error
   const { param, facts, passedOn } = details
   const shown = passedOn ? {} : { details: { error_code: code, ...(param && { param }), ...facts } }
   return JSON.stringify({
     type: 'error',
-    error: { type: typeOf(error), message: messageOf(error), ...shown },
+    error: { type: typeOf(error), message, ...shown },
     request_id: requestId,
   })
 }
@@ -57,6 +58,12 @@ function messageOf({ code, message, details }: GatewayError): string {
   if (/^prompt is too long/.test(message)) return message
   const numbers = prompt === undefined ? '' : `: ${prompt} tokens > ${window} maximum`
   return `prompt is too long${numbers}. ${message}`
+}
+
+/** Clients show the message of an event and nothing else of it. */
+function messageInStream(error: GatewayError): string {
+  const message = messageOf(error)
+  return error.code === 'ERR_GW_CONTEXT_OVERFLOW' ? message : `${error.code}: ${message}`
 }
 
 const LIMIT = /^x-ratelimit-(limit|remaining|reset)-(requests|tokens)$/

@@ -1,13 +1,21 @@
 /** Writes a client's form for an upstream: its values as they came, between heads that every server reads alike. */
 import type { Form, FormPart } from '../../body/form.ts'
+import type { UpstreamRequest } from '../contract.ts'
 
 /** Other texts by name: undefined leaves a part out; names that the form lacks are added. */
 export type FormEdits = ReadonlyMap<string, string | undefined>
 
-export function writeForm(bytes: Buffer, { boundary, parts }: Form, edits: FormEdits): Buffer {
-  const pieces: (Buffer | string)[] = []
-  const add = (part: Pick<FormPart, 'name' | 'filename' | 'type'>, value: Buffer | string) =>
-    pieces.push(headOf(boundary, part), value, '\r\n')
+export function writeForm(
+  bytes: Buffer,
+  { boundary, parts }: Form,
+  edits: FormEdits,
+): Pick<UpstreamRequest, 'rest'> & { readonly body: Buffer } {
+  const pieces = new Pieces()
+  const add = (part: Pick<FormPart, 'name' | 'filename' | 'type'>, value: Buffer | string) => {
+    pieces.add(headOf(boundary, part))
+    pieces.add(value)
+    pieces.add('\r\n')
+  }
   for (const part of parts) {
     const { name, start, end } = part
     if (!edits.has(name)) add(part, bytes.subarray(start, end))
@@ -16,10 +24,34 @@ export function writeForm(bytes: Buffer, { boundary, parts }: Form, edits: FormE
   }
   const names = new Set(parts.map(({ name }) => name))
   for (const [name, text] of edits) if (text !== undefined && !names.has(name)) add({ name }, text)
-  pieces.push(`--${boundary}--\r\n`)
-  return Buffer.concat(
-    pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)),
-  )
+  pieces.add(`--${boundary}--\r\n`)
+  const [body = Buffer.alloc(0), ...rest] = pieces.end()
+  return { body, rest }
+}
+
+/** Shorter values are copied, so that a form is few writes. */
+const COPIED_BYTES_MAX = 16_384
+
+/** The pieces of a form: a recording is sent from where it was received. */
+class Pieces {
+  readonly #all: Buffer[] = []
+  #short: Buffer[] = []
+
+  add(piece: Buffer | string): void {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    if (bytes.length <= COPIED_BYTES_MAX) this.#short.push(bytes)
+    else this.#all.push(this.#joined(), bytes)
+  }
+
+  end(): readonly Buffer[] {
+    return [...this.#all, this.#joined()]
+  }
+
+  #joined(): Buffer {
+    const joined = Buffer.concat(this.#short)
+    this.#short = []
+    return joined
+  }
 }
 
 export function formType({ boundary }: Form): string {

@@ -39,7 +39,7 @@ export function transcriptionOf(
       return {
         path: options.path?.(settings, PATH) ?? PATH,
         headers: { ...headers, ...type },
-        body: writeForm(bytes, form, editsOf(request, settings, options)),
+        ...writeForm(bytes, form, editsOf(request, settings, options)),
       }
     },
     decode(body, request) {

@@ -129,7 +129,9 @@ export function poolRequestOf(
 ): PoolRequest {
   const body = typeof upstream.body === 'string' ? Buffer.from(upstream.body) : upstream.body
   const path = settings.basePath + upstream.path
-  const signature = signatureOf({ path, headers: upstream.headers, body }, settings, gateway.clock)
+  const { rest } = upstream
+  const signed = { path, headers: upstream.headers, body, rest }
+  const signature = signatureOf(signed, settings, gateway.clock)
   return {
     path,
     headers: target.headersOf(upstream.headers),
@@ -137,16 +139,21 @@ export function poolRequestOf(
     ownHeaders:
       signature === undefined ? headers : [...headers, ...Object.entries(signature).flat()],
     body,
+    rest,
   }
 }
 
 /** undefined where the provider signs nothing. */
 export function signatureOf(
-  final: Pick<FinalRequest, 'path' | 'headers' | 'body'>,
+  {
+    rest = [],
+    ...final
+  }: Pick<FinalRequest, 'path' | 'headers' | 'body'> & Pick<PoolRequest, 'rest'>,
   settings: UpstreamSettings,
   clock: Clock,
 ): Headers | undefined {
   const { provider, origin } = settings
   if (provider.sign === undefined) return undefined
-  return provider.sign({ ...final, method: 'POST', origin, wallMs: clock.wall() }, settings)
+  const body = rest.length === 0 ? final.body : Buffer.concat([final.body, ...rest])
+  return provider.sign({ ...final, body, method: 'POST', origin, wallMs: clock.wall() }, settings)
 }

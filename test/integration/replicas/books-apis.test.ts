@@ -52,8 +52,14 @@ function orderOf({ body }: Asked) {
 }
 
 function wholeOf(asked: Asked, words: number): Fields {
-  const usage = note(asked, asked.path.endsWith('embeddings') ? 0 : words)
+  const usage = note(asked, /embeddings|rerank/.test(asked.path) ? 0 : words)
   const text = 'wW '.repeat(words)
+  if (asked.path.endsWith('rerank'))
+    return { id: 'r', model: 'm', results: [{ index: 0, relevance_score: 0.5 }], usage }
+  if (asked.path.endsWith('transcriptions')) {
+    const { prompt_tokens: input_tokens, completion_tokens: output_tokens } = usage
+    return { text, usage: { ...usage, type: 'tokens', input_tokens, output_tokens } }
+  }
   if (asked.path.endsWith('embeddings'))
     return { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [1] }], usage }
   if (asked.path.endsWith('chat/completions')) {
@@ -107,14 +113,21 @@ const second = await startUpstream((outgoing, asked) =>
   answer(outgoing, asked, 'good', orderOf(asked).words),
 )
 const receiver = await startReceiver()
+/** A runtime that can do all operations. */
+const upstream = (name: string, endpoint: string) => ({
+  name,
+  endpoint,
+  provider: 'vllm',
+  embeddings: { model: 'one' },
+})
 const folder = await mkdtemp(join(tmpdir(), 'gw-books-'))
 await longBeforeMidnight()
 const replicas = await Replicas.start(
   2,
   {
     upstreams: [
-      { name: 'first', endpoint: first.url, model: 'dear', embeddings: { model: 'one' } },
-      { name: 'second', endpoint: second.url, model: 'cheap', embeddings: { model: 'one' } },
+      { ...upstream('first', first.url), model: 'dear' },
+      { ...upstream('second', second.url), model: 'cheap' },
     ],
     routes: [
       {
@@ -150,15 +163,30 @@ const APIS: Readonly<Record<string, (prompt: string) => Fields>> = {
   '/v1/responses': (input) => ({ input, max_output_tokens: 50 }),
   '/v1/completions': (prompt) => ({ prompt, max_tokens: 50 }),
   '/v1/embeddings': (input) => ({ input }),
+  '/v1/rerank': (query) => ({ query, documents: ['one'] }),
+  '/v1/audio/transcriptions': (prompt) => ({ prompt }),
 }
+const FORM = '/v1/audio/transcriptions'
+const STREAMLESS = ['/v1/embeddings', '/v1/rerank', FORM]
 const PATHS = Object.keys(APIS)
+
+/** With a recording of a second, in front of the texts. */
+function formOf(texts: Fields): string {
+  const file = { name: 'file"; filename="a.mp3', value: 'x'.repeat(4000) }
+  const all = [file, ...Object.entries(texts).map(([name, value]) => ({ name, value }))]
+  const parts = all.map(
+    ({ name, value }) =>
+      `--edge\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  return `${parts.join('')}--edge--\r\n`
+}
 
 /** How it ended; a client that leaves does so once it has heard all words that there will be. */
 function ask(index: number): Promise<string> {
   const path = PATHS[index % PATHS.length] as string
   const fate = FATES[random(FATES.length)] as Fate
   const words = 1 + random(12)
-  const stream = path !== '/v1/embeddings' && (fate === 'left' || random(2) === 0)
+  const stream = !STREAMLESS.includes(path) && (fate === 'left' || random(2) === 0)
   const body = {
     ...APIS[path]?.(`fate-${fate}-${words}`),
     model: 'chat',
@@ -169,7 +197,10 @@ function ask(index: number): Promise<string> {
     const outgoing = request(process.url + path, {
       method: 'POST',
       agent: false,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': path === FORM ? 'multipart/form-data; boundary=edge' : 'application/json',
+      },
     })
     let leaving = false
     outgoing.on('error', (error) => (leaving ? resolve('left') : reject(error)))
@@ -187,16 +218,19 @@ function ask(index: number): Promise<string> {
         resolve(leaving ? 'left' : `${incoming.statusCode}${how}`)
       })
     })
-    outgoing.end(JSON.stringify(body))
+    outgoing.end(path === FORM ? formOf(body) : JSON.stringify(body))
   })
 }
 
 test(`${REQUESTS} requests of every API through faults and clients that leave: the difference is 0`, async (context) => {
   const ends = new Map<string, number>()
+  const served = new Set<string>()
   let begun = 0
   const client = async () => {
     while (begun < REQUESTS) {
-      const end = await ask(begun++)
+      const index = begun++
+      const end = await ask(index)
+      if (end === '200') served.add(PATHS[index % PATHS.length] as string)
       ends.set(end, (ends.get(end) ?? 0) + 1)
     }
   }
@@ -207,6 +241,7 @@ test(`${REQUESTS} requests of every API through faults and clients that leave: t
     'acme',
   )
   context.diagnostic(`${JSON.stringify(Object.fromEntries(ends))}, ${books.tokens} tokens`)
+  assert.deepEqual([...served].toSorted(), PATHS.toSorted())
   assert.equal(day.used, books.tokens)
   assert.equal(Math.round(Number(month.used) * 1e9), books.nanos)
   for (const index of [0, 1])

@@ -7,7 +7,7 @@ import { writeJoined } from '../../../http1/joined-write.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'
-import type { PoolController, PoolHandler } from './contract.ts'
+import type { PoolController, PoolHandler, PoolRequest } from './contract.ts'
 import { cut, refusedByProxy, WireError } from './wire-error.ts'
 
 /** The owner of the connections. It hears each time one gets free, and once when it is gone. */
@@ -70,7 +70,11 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   }
 
   /** `head` is everything before the body, its empty line included. */
-  send(head: string, body: Buffer, handler: PoolHandler): void {
+  send(
+    head: string,
+    { body, rest }: Pick<PoolRequest, 'body' | 'rest'>,
+    handler: PoolHandler,
+  ): void {
     this.#handler = handler
     this.#head = undefined
     this.#isWritten = false
@@ -81,6 +85,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     // Head and body in one write, whether now or at the end of the turn.
     this.#socket.cork()
     writeJoined(this.#socket, head, body)
+    if (rest !== undefined) for (const one of rest) this.#socket.write(one)
     if (this.#holds) flushAtTurnEnd(this)
     else this.flush()
   }

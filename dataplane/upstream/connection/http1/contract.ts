@@ -10,6 +10,8 @@ export interface PoolRequest {
   /** Headers of this request alone, names and values alternating. */
   readonly ownHeaders?: readonly string[]
   readonly body: Buffer
+  /** More bytes behind it, which stand elsewhere already and are not copied. */
+  readonly rest?: readonly Buffer[] | undefined
 }
 
 export interface PoolController {

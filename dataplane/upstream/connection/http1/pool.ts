@@ -143,7 +143,7 @@ export class Http1Pool implements RequestPool, Keeper {
       handler.onResponseError(undefined, error as Error)
       return
     }
-    connection.send(head, request.body, handler)
+    connection.send(head, request, handler)
   }
 
   #open(request: PoolRequest, handler: PoolHandler): void {

@@ -37,7 +37,7 @@ export class RequestHead {
   }
 
   /** Throws where a header or the path would say something else than meant. */
-  of({ path, headers, requestId, ownHeaders = NONE, body }: PoolRequest): string {
+  of({ path, headers, requestId, ownHeaders = NONE, body, rest }: PoolRequest): string {
     if (headers !== this.#headers || path !== this.#path) {
       this.#written = this.#write(path, headers)
       this.#path = path
@@ -52,7 +52,9 @@ export class RequestHead {
         throw invalid(name)
       own += `${name}: ${value}\r\n`
     }
-    return `${this.#written}${own}x-request-id: ${requestId}\r\ncontent-length: ${body.length}\r\n\r\n`
+    let length = body.length
+    if (rest !== undefined) for (const one of rest) length += one.length
+    return `${this.#written}${own}x-request-id: ${requestId}\r\ncontent-length: ${length}\r\n\r\n`
   }
 
   #write(path: string, headers: readonly string[]): string {

@@ -40,7 +40,7 @@ function asked(costMs: number) {
     onResponseEnd: () => undefined,
     onResponseError: (_, error) => assert.fail(error),
   }
-  connection.send('POST / HTTP/1.1\r\n\r\n', Buffer.alloc(0), handler)
+  connection.send('POST / HTTP/1.1\r\n\r\n', { body: Buffer.alloc(0) }, handler)
   connection.flush()
   line.emit('data', Buffer.from(HEAD))
   return { line, connection, kept, bytes: () => bytes }
