@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureGrowth } from './growth.ts'
 import { measureIdleStreams, measureRounds, type Readings } from './measure.ts'
+import { measureObservation } from './observation.ts'
 import { measureOperations } from './operations.ts'
 import { type Plan, QUICK_PLAN, WHOLE_PLAN } from './plan.ts'
 import { LOAD_CORE } from './processes.ts'
@@ -54,7 +55,8 @@ async function main(settings: Arguments): Promise<void> {
   const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
   const operations = await operationsOf(settings, programs, directory)
   const growth = await growthOf(settings, programs, directory)
-  const tables = [...[report, operations].map((one) => one?.markdown ?? ''), growth]
+  const observation = await observationOf(settings, programs, directory)
+  const tables = [...[report, operations].map((one) => one?.markdown ?? ''), growth, observation]
   const markdown = `${tables.join('\n')}\n${measureTranslation(settings.plan.rounds)}`
   console.log(markdown)
   const failures = report.failures + (operations?.failures ?? 0)
@@ -73,6 +75,15 @@ async function operationsOf(
 ): Promise<Report | undefined> {
   if (gatewayMain === undefined) return undefined
   return await measureOperations({ root, main: gatewayMain, directory, programs, plan })
+}
+
+async function observationOf(
+  { gatewayMain: main, plan }: Arguments,
+  programs: Programs,
+  directory: string,
+): Promise<string> {
+  if (main === undefined) return ''
+  return await measureObservation({ root, main, directory, programs, plan })
 }
 
 /** Ten thousand of anything take minutes to measure. */

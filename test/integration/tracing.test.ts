@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
+import { cases } from '../helpers/cases.ts'
 import {
   type Asked,
   failing,
@@ -13,6 +14,7 @@ import {
   streaming,
 } from '../helpers/fake-upstream.ts'
 import { providePrograms } from '../helpers/kubernetes/programs.ts'
+import { aRandom } from '../helpers/random.ts'
 import { type ReadSpan, readBatch } from '../helpers/telemetry/spans.ts'
 import { until } from '../helpers/until.ts'
 
@@ -222,4 +224,34 @@ test('SIGTERM: a collector that hangs keeps the process no longer than the drain
   other.process.signal('SIGTERM')
   assert.deepEqual(await other.process.exited, { code: 0, signal: null })
   assert.ok(performance.now() - begun < 30_000)
+})
+
+test('the sum over the spans of all attempts is what the rows have, through random faults', async () => {
+  collector.hangs = false
+  const other = await start({ sample_ratio: 1 })
+  const random = aRandom(4)
+  const before = collector.spans().length
+  const faults = [failing(500), failing(503), streaming({ end: 'cut' })]
+  for (let asked = 0; asked < cases(150, 1_000); asked++) {
+    const fault = faults[random(8)]
+    if (fault !== undefined) first.script.push(fault)
+    await other.ask({ stream: random(2) === 0 }).over.catch(() => undefined)
+    first.script.length = 0
+  }
+  const { rows } = await other.admin('/usage?by=upstream')
+  await other.process.stop()
+  const spans = collector.spans().slice(before)
+  const ofSpans = (name: string) =>
+    spans.reduce((sum, { attributes }) => sum + Number(attributes[name] ?? 0), 0)
+  const ofRows = (name: string) =>
+    rows.reduce((sum: number, row: Record<string, number>) => sum + (row[name] ?? 0), 0)
+  assert.ok(ofRows('estimated') > 0 && ofRows('errors') > 0)
+  for (const name of ['input_tokens', 'output_tokens'])
+    assert.equal(ofSpans(`gen_ai.usage.${name}`), ofRows(name), name)
+  assert.equal(Math.round(ofSpans('gw.cost_usd') * 1e9), ofRows('cost_nano_usd'))
+  assert.ok(
+    spans.every(
+      ({ kind, attributes }) => kind === 3 || !('gen_ai.usage.input_tokens' in attributes),
+    ),
+  )
 })
