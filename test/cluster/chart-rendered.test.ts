@@ -166,7 +166,7 @@ test('the resource types are kept by value, and left out by value', async () => 
   assert.deepEqual(await policyOf('namespaced'), [])
 })
 
-test('the operator reaches DNS, the API server and the push port of gateways, and nothing else', async () => {
+test('the operator reaches DNS, the API server, the push port of gateways and the collector that is named, and nothing else', async () => {
   const policy = (await render('everything')).find(
     ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gw',
   )
@@ -177,9 +177,15 @@ test('the operator reaches DNS, the API server and the push port of gateways, an
   assert.deepEqual(policyTypes, ['Ingress', 'Egress'])
   assert.deepEqual(
     egress.map(({ ports }) => [...new Set(ports.map(({ port }) => port))]),
-    [[53], [443, 6443], [9092]],
+    [[53], [443, 6443], [4318], [9092]],
   )
   assert.deepEqual(egress[1]?.to, [{ ipBlock: { cidr: '10.0.0.1/32' } }])
+  assert.equal(egress[2]?.to?.length, 1)
+  const plain = (await render('defaults')).find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gw',
+  )
+  const { egress: fewer } = plain!.spec as { egress: { ports: { port: number }[] }[] }
+  assert.equal(fewer.length, 3)
 })
 
 for (const helm of HELMS) {
@@ -191,6 +197,7 @@ for (const helm of HELMS) {
       'watchNamespaces={A_B}',
       'webhook.failurePolicy=Maybe',
       'webhook.port=8081',
+      'telemetry.otlpEndpoint=collector:4318',
     ]) {
       const { status, stderr } = await runHelm(helm, [
         'template',
