@@ -33,6 +33,8 @@ Usage: node operator/main.ts [options]
   --webhook-host A,B        names and addresses by which the API server reaches it
   --webhook-configuration NAME
                             the ValidatingWebhookConfiguration that receives the authority
+  --webhook-certificate FOLDER
+                            show tls.crt and tls.key of this folder, instead of the two above
   --kubeconfig FILE         where the cluster is                    (KUBECONFIG, else the pod's account)
   --context NAME            context of the kubeconfig
   --help                    this text
@@ -59,6 +61,7 @@ function readArguments(env: Environment) {
       'webhook-port': { type: 'string' },
       'webhook-host': { type: 'string' },
       'webhook-configuration': { type: 'string' },
+      'webhook-certificate': { type: 'string' },
       kubeconfig: { type: 'string' },
       context: { type: 'string' },
       help: { type: 'boolean' },
@@ -89,10 +92,23 @@ interface WebhookValues {
   readonly 'webhook-port'?: string | undefined
   readonly 'webhook-host'?: string | undefined
   readonly 'webhook-configuration'?: string | undefined
+  readonly 'webhook-certificate'?: string | undefined
 }
 
-/** All three options, or none: a webhook that the API server cannot reach or trust is worse than none. */
+/** Half of the options is refused: a webhook that the API server cannot reach or trust is worse than none. */
 function webhookOf(values: WebhookValues) {
+  const folder = values['webhook-certificate']
+  if (folder === undefined) return ownWebhookOf(values)
+  const port = values['webhook-port']
+  const others = values['webhook-host'] ?? values['webhook-configuration']
+  if (port === undefined || folder === '' || others !== undefined) {
+    const message = '--webhook-certificate goes with --webhook-port, and takes the place of'
+    throw new TypeError(`${message} --webhook-host and --webhook-configuration`)
+  }
+  return { port: wholeNumber('--webhook-port', port, 0), folder }
+}
+
+function ownWebhookOf(values: WebhookValues) {
   const hosts = listed(values['webhook-host'])
   const [port, configuration] = [values['webhook-port'], values['webhook-configuration']]
   if (port === undefined && hosts.length === 0 && configuration === undefined) return undefined
@@ -196,16 +212,16 @@ const WEBHOOK_DRAIN_MS = 5000
 /** Loaded only where it is wanted: most operators have none. */
 async function provideWebhook(
   wanted: ReturnType<typeof webhookOf>,
-  parts: Pick<AdmissionOptions, 'namespace' | 'log' | 'telemetry'>,
+  parts: Pick<AdmissionOptions, 'log' | 'telemetry'> & { readonly namespace: string },
 ): Promise<OperatorOptions['startWebhook']> {
   if (wanted === undefined) return undefined
-  const { port, hosts, configuration } = wanted
+  const { port, ...origin } = wanted
+  const { namespace, ...rest } = parts
   const { startWebhook } = await import('./admission/webhook.ts')
   const options: AdmissionOptions = {
-    ...parts,
+    ...rest,
     listen: { port, host: LISTEN_HOST },
-    hosts,
-    configuration,
+    certificates: 'folder' in origin ? origin : { ...origin, namespace },
     drainMs: WEBHOOK_DRAIN_MS,
     wallClock: Date.now,
   }

@@ -34,9 +34,16 @@ export interface KeeperTimings {
   readonly retryMs: number
 }
 
-const TIMINGS: KeeperTimings = { lookMs: 60_000, retryMs: 2000 }
+export interface CertificateSource {
+  start(): void
+  /** Whether the webhook may be asked. */
+  readonly hasLooked: boolean
+  stop(): Promise<void>
+}
 
-export class CertificateKeeper {
+export const KEEPER_TIMINGS: KeeperTimings = { lookMs: 60_000, retryMs: 2000 }
+
+export class CertificateKeeper implements CertificateSource {
   readonly #options: CertificateKeeperOptions
   #served: Certificates | undefined
   #timer: NodeJS.Timeout | undefined
@@ -70,7 +77,7 @@ export class CertificateKeeper {
       (thrown: unknown) => this.#note(thrown),
     )
     if (this.#isStopped) return
-    const { lookMs, retryMs } = this.#options.timings ?? TIMINGS
+    const { lookMs, retryMs } = this.#options.timings ?? KEEPER_TIMINGS
     const isGood = error === undefined && this.#served !== undefined
     this.#lastError = error
     this.#timer = setTimeout(() => this.start(), isGood ? lookMs : retryMs)

@@ -97,8 +97,8 @@ function validity(pem: string): { readonly from: number; readonly until: number 
 }
 
 /** When the server's certificate ends, in milliseconds since the epoch. */
-export function endOf({ leaf }: Certificates): number {
-  return validity(leaf.certificate).until
+export function endOf({ certificate }: KeyedCertificate): number {
+  return validity(certificate).until
 }
 
 /** The authorities that clients are to trust. */

@@ -1,7 +1,8 @@
-/** The admission webhook: answers what the API server asks, in every replica, with certificates that it makes itself. */
+/** The admission webhook: answers the API server in every replica, with certificates that it makes or finds mounted. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { KeyedCertificate } from '../../dataplane/base/certificate.ts'
 import { countFindings, showPath } from '../../dataplane/config/judgement/problems.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { keyOf } from '../kube/objects.ts'
@@ -9,20 +10,33 @@ import { type Log, messageOf } from '../log.ts'
 import { WEBHOOK_SECRET_NAME } from '../rbac.ts'
 import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
-import { CertificateKeeper, type KeeperTimings } from './certificate-keeper.ts'
-import { type Certificates, endOf } from './certificates.ts'
+import {
+  CertificateKeeper,
+  type CertificateSource,
+  KEEPER_TIMINGS,
+  type KeeperTimings,
+} from './certificate-keeper.ts'
+import { endOf } from './certificates.ts'
 import { judgeQuestion } from './judge.ts'
+import { MountedCertificate } from './mounted-certificate.ts'
 import { allow, answerOf, type ReviewQuestion, type ReviewVerdict, readReview } from './review.ts'
 import { createReviewServer, REVIEW_PATH, type ReviewReply } from './server.ts'
 
+/** Made here, and published; or made by others, in a mounted folder. */
+export type CertificateOrigin =
+  | {
+      /** Names and addresses under which the API server comes. */
+      readonly hosts: readonly string[]
+      /** The ValidatingWebhookConfiguration that receives the authority. */
+      readonly configuration: string
+      /** The namespace of the Secret with the certificates. */
+      readonly namespace: string
+    }
+  | { readonly folder: string }
+
 export interface AdmissionOptions {
   readonly listen: { readonly port: number; readonly host: string }
-  /** Names and addresses under which the API server comes. */
-  readonly hosts: readonly string[]
-  /** The ValidatingWebhookConfiguration that receives the authority. */
-  readonly configuration: string
-  /** The namespace of the Secret with the certificates. */
-  readonly namespace: string
+  readonly certificates: CertificateOrigin
   /** How long it goes on answering once it is asked to end: others hear of that later. */
   readonly drainMs: number
   readonly log: Log
@@ -67,9 +81,13 @@ export function startWebhook(options: AdmissionOptions, parts: WebhookParts): We
       telemetry.webhookSeconds.observe({ webhook: REVIEW_PATH }, seconds)
     },
   })
-  const keeper = keep(options, parts, (certificates) => {
-    reviews.show(certificates.leaf)
-    telemetry.webhookCertificateEnds.set(endOf(certificates) / 1000)
+  const keeper = keep(options, parts, (certificate) => {
+    reviews.show(certificate)
+    telemetry.webhookCertificateEnds.set(endOf(certificate) / 1000)
+    const until = new Date(endOf(certificate)).toISOString()
+    options.log.event('info', 'webhook_certificate', 'The webhook shows another certificate.', {
+      until,
+    })
   })
   const { server } = reviews
   const listening = once(server.listen(listen.port, listen.host), 'listening').then(
@@ -92,24 +110,23 @@ export function startWebhook(options: AdmissionOptions, parts: WebhookParts): We
 }
 
 function keep(
-  { configuration, hosts, namespace, wallClock, timings, log }: AdmissionOptions,
+  { certificates, wallClock, timings = KEEPER_TIMINGS, log }: AdmissionOptions,
   { api, isLeading }: WebhookParts,
-  show: (certificates: Certificates) => void,
-): CertificateKeeper {
+  show: (certificate: KeyedCertificate) => void,
+): CertificateSource {
+  const onError = (error: unknown) => log.event('error', 'webhook_certificate', messageOf(error))
+  if ('folder' in certificates)
+    return new MountedCertificate({ ...certificates, onChange: show, onError, timings })
+  const { namespace, ...own } = certificates
   return new CertificateKeeper({
     api,
     secret: { namespace, name: WEBHOOK_SECRET_NAME },
-    configuration,
-    hosts,
+    ...own,
     isLeading,
     wallClock,
-    onChange(certificates) {
-      show(certificates)
-      const until = new Date(endOf(certificates)).toISOString()
-      log.event('info', 'webhook_certificate', 'The webhook shows another certificate.', { until })
-    },
-    onError: (error) => log.event('error', 'webhook_certificate', messageOf(error)),
-    ...(timings && { timings }),
+    onChange: ({ leaf }) => show(leaf),
+    onError,
+    timings,
   })
 }
 

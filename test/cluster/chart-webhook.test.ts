@@ -1,5 +1,6 @@
 /** The admission webhook as the chart renders it: whole where it is on, and nothing of it where it is off. */
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { REVIEW_PATH } from '../../operator/admission/server.ts'
 import { policyRules } from '../../operator/rbac.ts'
@@ -41,9 +42,9 @@ test('the admission webhook is asked through its Service, at the port and under 
   const [{ spec } = { spec: undefined }] = podsOf(
     objects.filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'gw'),
   )
-  assert.deepEqual(spec?.containers[0]?.args, [
-    'operator',
-    '--max-concurrent-rollouts=2',
+  const args = (spec?.containers[0]?.args ?? []) as readonly string[]
+  const ours = args.filter((arg) => arg.startsWith('--webhook'))
+  assert.deepEqual(ours, [
     '--webhook-port=9444',
     `--webhook-host=${service.name}.${service.namespace}.svc`,
     `--webhook-configuration=${configuration?.metadata.name}`,
@@ -87,4 +88,82 @@ test('the notes warn of one operator without which nothing can be edited', async
     (await runHelm('helm4', ['install', 'gw', CHART, '--dry-run=client', ...on, ...flags])).stdout
   assert.match(await notesWith('--set=replicas=1'), /WARNING: webhook\.failurePolicy is Fail/)
   assert.doesNotMatch(await notesWith(), /WARNING: webhook/)
+})
+
+const on = (...values: string[]) => values.map((value) => `--set=webhook.${value}`)
+const CA = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n'
+
+async function madeWith(...flags: readonly string[]) {
+  const objects = objectsOf(
+    await renderText('defaults', 'helm', ['--set=webhook.enabled=true', ...flags]),
+  )
+  const [pod] = podsOf(
+    objects.filter(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'gw'),
+  )
+  const args = (pod?.spec.containers[0]?.args ?? []) as readonly string[]
+  const configuration = objects.find(({ kind }) => kind === 'ValidatingWebhookConfiguration')
+  const [webhook] = (configuration?.webhooks ?? []) as { clientConfig: { caBundle?: string } }[]
+  const all = (kind: string) => objects.filter((object) => object.kind === kind)
+  return { all, args, configuration, bundle: webhook?.clientConfig.caBundle, pod }
+}
+
+function isMounted({ all, args, pod }: Awaited<ReturnType<typeof madeWith>>, secret: string) {
+  assert.ok(args.includes('--webhook-certificate=/var/run/gw-webhook'))
+  assert.ok(!args.some((arg) => /--webhook-(host|configuration)/.test(arg)))
+  assert.match(JSON.stringify(pod), new RegExp(`"secretName":"${secret}"`))
+  assert.ok(!JSON.stringify(all('Role')).includes('gw-operator-webhook'))
+  assert.ok(!all('ClusterRole').some(({ metadata }) => metadata.name.endsWith('-webhook')))
+}
+
+test('cert-manager makes the certificate, with an issuer that is named or an authority of the release', async () => {
+  const made = await madeWith(...on('certificates.from=cert-manager'))
+  isMounted(made, 'gw-webhook-certificate')
+  assert.deepEqual(made.configuration?.metadata.annotations, {
+    'cert-manager.io/inject-ca-from': 'gw-system/gw-webhook-certificate',
+  })
+  assert.equal(made.bundle, undefined)
+  const own = [...made.all('Issuer'), ...made.all('Certificate')].map(
+    ({ kind, metadata }) => `${kind} ${metadata.name}`,
+  )
+  assert.deepEqual(own.toSorted(), [
+    'Certificate gw-webhook-certificate',
+    'Certificate gw-webhook-certificate-authority',
+    'Issuer gw-webhook-certificate-authority',
+    'Issuer gw-webhook-certificate-self-signed',
+  ])
+  const issuer = on('certificates.issuerRef.name=pki', 'certificates.issuerRef.kind=ClusterIssuer')
+  const named = await madeWith(...on('certificates.from=cert-manager'), ...issuer)
+  assert.deepEqual(named.all('Issuer'), [])
+  const [certificate, ...others] = named.all('Certificate')
+  assert.deepEqual(others, [])
+  assert.ok(certificate)
+  const { issuerRef, dnsNames } = certificate.spec as Record<string, unknown>
+  assert.deepEqual(issuerRef, { name: 'pki', kind: 'ClusterIssuer' })
+  assert.deepEqual(dnsNames, ['gw-webhook.gw-system.svc'])
+})
+
+test('Helm makes a certificate that its authority has signed for the name of the Service', async () => {
+  const made = await madeWith(...on('certificates.from=chart'))
+  isMounted(made, 'gw-webhook-certificate')
+  const secret = made
+    .all('Secret')
+    .find(({ metadata }) => metadata.name === 'gw-webhook-certificate')
+  const data = secret?.data as Record<string, string>
+  const [authority, leaf] = ['ca.crt', 'tls.crt'].map(
+    (name) => new X509Certificate(Buffer.from(data[name] ?? '', 'base64')),
+  )
+  assert.ok(authority !== undefined && leaf !== undefined)
+  assert.ok(leaf.verify(authority.publicKey))
+  assert.equal(leaf.checkHost('gw-webhook.gw-system.svc'), 'gw-webhook.gw-system.svc')
+  assert.equal(made.bundle, data['ca.crt'])
+})
+
+test('a Secret that is given is mounted, and wants its name and its authority', async () => {
+  const secret = on('certificates.from=secret')
+  await assert.rejects(madeWith(...secret), /webhook\.certificates\.secretName: name the Secret/)
+  const named = [...secret, ...on('certificates.secretName=mine')]
+  await assert.rejects(madeWith(...named), /caBundle: the API server must know the authority/)
+  const made = await madeWith(...named, `--set-string=webhook.certificates.caBundle=${CA}`)
+  isMounted(made, 'mine')
+  assert.equal(made.bundle, Buffer.from(CA).toString('base64'))
 })

@@ -62,9 +62,11 @@ before(async () => {
       startWebhook(
         {
           listen: { port: 0, host: '127.0.0.1' },
-          hosts: ['127.0.0.1'],
-          configuration: CONFIGURATION,
-          namespace: NAMESPACE,
+          certificates: {
+            hosts: ['127.0.0.1'],
+            configuration: CONFIGURATION,
+            namespace: NAMESPACE,
+          },
           drainMs: 0,
           log,
           telemetry,

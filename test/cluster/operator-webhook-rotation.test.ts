@@ -38,9 +38,11 @@ before(async () => {
   webhook = startWebhook(
     {
       listen: { port: 0, host: '127.0.0.1' },
-      hosts: ['127.0.0.1', 'localhost'],
-      configuration: NAME,
-      namespace: 'gw-system',
+      certificates: {
+        hosts: ['127.0.0.1', 'localhost'],
+        configuration: NAME,
+        namespace: 'gw-system',
+      },
       drainMs: 0,
       log: createLog((line) => lines.push(line), Date.now),
       telemetry: createTelemetry(),

@@ -118,6 +118,20 @@ seccompProfile:
 redis://{{ include "gw.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379
 {{- end -}}
 
+{{/* Not empty where the operator makes the certificates of its webhook. */}}
+{{- define "gw.makesCertificates" -}}
+{{- if and .Values.webhook.enabled (eq .Values.webhook.certificates.from "operator") }}yes{{ end -}}
+{{- end -}}
+
+{{/* The Secret with the certificate of the webhook, where the operator does not make it. */}}
+{{- define "gw.webhookSecret" -}}
+{{- if eq .Values.webhook.certificates.from "secret" -}}
+{{ required "webhook.certificates.secretName: name the Secret of type kubernetes.io/tls, or set webhook.certificates.from to operator" .Values.webhook.certificates.secretName }}
+{{- else -}}
+{{ include "gw.webhookService" . }}-certificate
+{{- end -}}
+{{- end -}}
+
 {{/* How the API server reaches the webhook. */}}
 {{- define "gw.webhookService" -}}
 {{ include "gw.fullname" . }}-webhook
