@@ -23,11 +23,17 @@ export const Unknown = z.object({ error: z.object({ message: z.string() }) })
 
 const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS']
 
+/** A bucket that is full again has nothing to wait for. */
+function resetText(resetsAt: string | null): string | undefined {
+  const isOver = resetsAt !== null && Date.parse(resetsAt) <= Date.now()
+  return isOver ? 'now' : relativeTime(resetsAt)
+}
+
 export function printStanding({ tenant: _, ...figures }: TenantLimits, isWide = false): void {
   const rows = Object.entries(figures).map(([name, figure]) => {
     const { window, limit, burst, used, reserved, remaining, resets_at } = Figure.parse(figure)
     const most = burst === undefined ? limit : `${limit}, ${burst} at once`
-    return [name, window, most, used, reserved, remaining, relativeTime(resets_at)]
+    return [name, window, most, used, reserved, remaining, resetText(resets_at)]
   })
   printTable(HEAD, rows, isWide)
 }

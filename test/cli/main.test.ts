@@ -86,6 +86,16 @@ test('the help comes before anything heavy is loaded', async () => {
   assert.doesNotMatch(stderr, /dataplane\/(main|config)/)
 })
 
+test('the status of a gateway on this machine comes without the packages of clusters', async () => {
+  const args = ['status', '--admin', 'http://127.0.0.1:1']
+  const { code, stderr } = await node('--import', LIST_MODULES, TOOL, ...args)
+  assert.equal(code, 2)
+  assert.match(stderr, /cli\/status\/stand-alone/)
+  const packages = stderr.match(/(?<=node_modules\/)(?!commander\/|zod\/)[^/\n]+/g)
+  assert.deepEqual(packages, null)
+  assert.doesNotMatch(stderr, /\/(operator\/(kube|workload|compile)|crds)\//)
+})
+
 /** Milliseconds of a processor that Node takes for this, at best; what a busy machine does besides does not count. */
 function costOf(...args: readonly string[]): number {
   const command = [process.execPath, ...args].map((word) => `'${word}'`).join(' ')

@@ -43,7 +43,7 @@ const limits = (...args: readonly string[]) => gw('limits', 'show', '--admin', a
 const explain = (...args: readonly string[]) => gw('explain', '--admin', adminUrl, ...args)
 
 /** Programs get the moment. */
-const FROM_NOW = /^(?:in \d+ (?:s|min|h|d)|0 s ago)/
+const FROM_NOW = /^(?:in \d+ (?:s|min|h|d)|now|0 s ago)/
 
 /** Rows of the table by their first cell, each as its cells. */
 function rowsOf(text: string): Map<string, string[]> {

@@ -46,8 +46,8 @@ export const REWRITTEN: readonly string[] = [
 ]
 
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
-  // `'told'` is a value that programs read.
-  [/\btold\b(?!')/i, 'say reports, notifies, learns or knows'],
+  // It is also a value that programs read, of `burst_is`.
+  [/(?<!burst_is +)\btold\b(?!')/i, 'say reports, notifies, learns or knows'],
   [/\bso many\b/i, 'say this many, or the number'],
   [/\bis none\b/i, 'say there is no ..., or it has no ...'],
   [

@@ -248,7 +248,7 @@ async function revokeKey(options: RevokeOptions, command: Command): Promise<void
   const { revoke: end } = await import('../../keys/changes.ts')
   const view = await end({ id, reason }, file, writtenPlace(options, command) ?? NOWHERE)
   const { fullTime } = await import('../../printing/ages.ts')
-  const print = () => printLine(`key ${id} is revoked since ${fullTime(view.revoked_at)}`)
+  const print = () => printLine(`key ${id} is revoked: ${fullTime(view.revoked_at)}`)
   await printData(output, { value: view, names: [id], print })
 }
 
