@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { EndpointsDocument } from '../../dataplane/delivery/signed.ts'
 import { aKey } from '../helpers/a-key.ts'
-import { type FakeUpstream, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { type FakeUpstream, startUpstream, streaming, whole } from '../helpers/fake-upstream.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { until } from '../helpers/until.ts'
 import {
@@ -23,12 +23,15 @@ const hosts = ['127.0.0.2', '127.0.0.3'] as const
 const port = await freePort()
 const replicas = new Map<string, FakeUpstream>()
 for (const host of hosts) replicas.set(host, await startUpstream(whole(host), { host, port }))
+/** Behind the name of a Service. */
+replicas.set('localhost', await startUpstream(whole('localhost'), { host: '127.0.0.1', port }))
 
 const { key, record } = aKey({ id: 'client' })
 const configuration = aConfiguration(
   {
     upstreams: [
       { name: 'chat', endpoint: 'http://chat.models.svc:8000', endpoints: 'pods' },
+      { name: 'named', endpoint: `http://localhost:${port}`, endpoints: 'pods' },
       {
         ...{ name: 'asleep', endpoint: 'http://asleep.models.svc:8000', endpoints: 'pods' },
         cold_start: {},
@@ -38,7 +41,7 @@ const configuration = aConfiguration(
         ...{ pool: { name: 'vllm', namespace: 'models' }, prefer_zone: true },
       },
     ],
-    routes: ['chat', 'asleep', 'pooled'].map((name) => ({
+    routes: ['chat', 'named', 'asleep', 'pooled'].map((name) => ({
       ...{ name, strategy: 'single', primary: name },
     })),
   },
@@ -159,6 +162,30 @@ test('endpoints of the own zone come first, where the operator says which that i
   assert.deepEqual(await answeredBy(6, 'pooled'), hosts)
 })
 
+test('a hundred streams finish at an endpoint that goes, and no request begins there any more', async () => {
+  const first = replicas.get(hosts[0]) ?? assert.fail('there is none')
+  const held = Promise.withResolvers<void>()
+  first.reply = streaming({ hold: held.promise })
+  await push(endpoints(chat(['a', hosts[0]]), 18))
+  const before = first.asked.length
+  const asked = Array.from({ length: 100 }, () => pod.stream({ model: 'chat' }))
+  await until('all streams are there', () => first.asked.length === before + 100)
+  await push(endpoints(chat(['b', hosts[1]]), 19))
+  assert.deepEqual(await answeredBy(10), [hosts[1]])
+  assert.equal(first.asked.length, before + 100)
+  held.resolve()
+  const heard = await Promise.all(asked)
+  const ended = heard.filter(({ text, cut }) => !cut && text.includes('[DONE]'))
+  assert.equal(ended.length, 100)
+  first.reply = whole(hosts[0])
+})
+
+test('where every listed endpoint is gone, the name of the Service is the last resort', async () => {
+  const stale = { name: 'named', endpoints: [{ id: 'gone', address: '127.0.0.9', port }] }
+  await push(endpoints([...chat(['b', hosts[1]]), stale], 20))
+  assert.deepEqual(await answeredBy(3, 'named'), ['localhost'])
+})
+
 test('gw upstream test reaches the pods of a pool, and says where there are none', async () => {
   const ask = async () => {
     const { adminUrl, adminHeaders: headers } = pod.process
@@ -168,14 +195,15 @@ test('gw upstream test reaches the pods of a pool, and says where there are none
     })
     return JSON.parse(await answer.text()).upstreams[0]
   }
+  await push(endpoints(pooled([hosts[0]], [hosts[1]]), 21))
   assert.ok((await ask()).ok)
-  await push(endpoints(pooled(), 18))
+  await push(endpoints(pooled(), 22))
   assert.match(JSON.stringify(await ask()), /the operator has sent no endpoint/)
 })
 
 test('a pod that starts again takes the mounted endpoints, without an operator', async () => {
   await pod.process.stop()
-  const document = endpoints(chat(['a', hosts[0]]), 20)
+  const document = endpoints(chat(['a', hosts[0]]), 30)
   await mountBundle(mounts, 'endpoints.json', signed(mounts, document))
   pod = await start()
   assert.deepEqual(await answeredBy(3), [hosts[0]])

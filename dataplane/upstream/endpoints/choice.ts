@@ -7,6 +7,8 @@ export interface Loaded {
   readonly zone?: string | undefined
   /** Whether the memory for conversations is as good as used up. */
   isCrammed(now: number): boolean
+  /** Own requests there. */
+  readonly inFlight: number
   /** Requests that are there, by own count and by its report. */
   load(now: number): number
 }
@@ -43,7 +45,8 @@ function leastOfRoomy<E extends Loaded>(endpoints: readonly E[], now: number): E
 
 /**
  * The first endpoint in the order of the key that is not loaded far above the mean. Each key orders the endpoints by
- * chance, but always in the same way (rendezvous hashing): without one of them, only the keys of that one move.
+ * chance, but always in the same way (rendezvous hashing): without one of them, only the keys of that one move. The own
+ * requests are bounded, too, because reports are late: until the next one, all gateways would fill the same endpoint.
  */
 export function affine<E extends Loaded>(
   endpoints: readonly E[],
@@ -51,18 +54,30 @@ export function affine<E extends Loaded>(
   now: number,
 ): E | undefined {
   let total = 0
-  for (const one of endpoints) total += one.load(now)
+  let own = 0
+  for (const one of endpoints) {
+    total += one.load(now)
+    own += one.inFlight
+  }
   const bound = Math.ceil((LOAD_BOUND * (total + 1)) / endpoints.length)
+  // One request more: with few of them a conversation stays where it is.
+  const ownBound = Math.ceil((LOAD_BOUND * (own + 1)) / endpoints.length) + 1
   let best: E | undefined
   let highest = -1
+  let spare: E | undefined
+  let highestSpare = -1
   for (const one of endpoints) {
-    if (one.load(now) >= bound) continue
+    if (one.inFlight >= ownBound) continue
     const score = mixed(key ^ one.hash)
-    if (score <= highest) continue
+    if (score > highestSpare) {
+      highestSpare = score
+      spare = one
+    }
+    if (score <= highest || one.load(now) >= bound) continue
     highest = score
     best = one
   }
-  return best ?? endpoints[0]
+  return best ?? spare
 }
 
 /** Those of the zone, while they are not loaded far above the mean of all; a request more or less says nothing. */

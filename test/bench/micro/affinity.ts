@@ -6,6 +6,7 @@ import { compare } from './runner.ts'
 const endpoints = Array.from({ length: 64 }, (_, index) => ({
   hash: mixed(hashOf(`10.0.0.${index} 8000`)),
   isCrammed: () => false,
+  inFlight: index % 3,
   load: () => index % 3,
 }))
 const text = (length: number) => 'What a long prompt this is. '.repeat(length / 28 + 1)

@@ -21,6 +21,10 @@ class Place implements Loaded {
     this.hash = mixed(hashOf(id))
   }
 
+  get inFlight(): number {
+    return this.here
+  }
+
   load(): number {
     return this.here
   }
