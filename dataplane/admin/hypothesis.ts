@@ -20,6 +20,7 @@ import type {
 } from '../inner-form.ts'
 import { unusable } from '../stages/authenticate.ts'
 import { isGenerated, promptTokensMax } from '../tokens/count.ts'
+import type { AskedOperation } from './asked-operations.ts'
 
 /** The caller and the size of the request; a missing value limits nothing. */
 export interface Hypothesis {
@@ -33,18 +34,6 @@ export interface Hypothesis {
   /** The API that is asked. */
   readonly operation: AskedOperation
 }
-
-/** APIs for clients by the names that questions use. Responses and messages are conversations. */
-export const OPERATIONS = [
-  'chat',
-  'responses',
-  'messages',
-  'completions',
-  'embeddings',
-  'rerank',
-  'transcription',
-] as const
-export type AskedOperation = (typeof OPERATIONS)[number]
 
 export function kindOf(operation: AskedOperation): Kind {
   const isConversation =

@@ -8,6 +8,7 @@ import type { Activation } from '../process/activation.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
+import { OPERATIONS } from './asked-operations.ts'
 import { explanationOf } from './explanation.ts'
 import { keysListed } from './keys-listing.ts'
 import { modelsOf } from './models.ts'
@@ -173,7 +174,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     summary:
       'What will happen to a request; `?model=NAME` for one route or alias, with the `verdict` on the next request; ' +
       '`&tenant=NAME` or `&key_hash=HEX` for whose, `&prompt_tokens=N`, `&max_tokens=N` for how large, ' +
-      '`&operation=NAME` for the API: chat, responses, messages, completions, embeddings, rerank or transcription.',
+      `\`&operation=NAME\` for the API: ${OPERATIONS.slice(0, -1).join(', ')} or ${OPERATIONS.at(-1)}.`,
     run: ({ query }, { gateway }) => explained(gateway, query),
   },
   {

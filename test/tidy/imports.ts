@@ -110,6 +110,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'operator/workload/names.ts',
       'operator/workload/rolls.ts',
       'operator/workload/route.ts',
+      'dataplane/admin/asked-operations.ts',
       'dataplane/admin/guard.ts',
       'dataplane/admin/place.ts',
       'dataplane/console/',

@@ -1,6 +1,7 @@
 /** `gw explain`: what a running gateway would do now with a request. */
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
+import { OPERATIONS } from '../../../dataplane/admin/asked-operations.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
@@ -30,15 +31,7 @@ export const explain = endUsageWith64(
     .option('--prompt-tokens <n>', 'tokens of its prompt', wholeNumber(1, TOKENS_MAX))
     .option('--max-tokens <n>', 'its `max_tokens`', wholeNumber(1, TOKENS_MAX))
     .addOption(
-      new Option('--operation <name>', 'API that is asked (default: chat)').choices([
-        'chat',
-        'responses',
-        'messages',
-        'completions',
-        'embeddings',
-        'rerank',
-        'transcription',
-      ]),
+      new Option('--operation <name>', 'API that is asked (default: chat)').choices(OPERATIONS),
     )
     .addOption(formatOption())
     .action(explainRequest),
