@@ -141,15 +141,9 @@ export const Upstream = z.strictObject({
     .describe(
       'tenant: no tenant finds prompts of another one in the prefix cache of the runtime. Absent: all tenants share it.',
     ),
-  caller_headers: z
-    .record(
-      text()
-        .max(128)
-        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header'),
-      z.enum(['tenant', 'key', 'route']),
-    )
+  caller_headers: headers()
     .optional()
-    .describe('Headers that carry the tenant, the id of the key or the route of each request.'),
+    .describe('Headers that carry the tenant, the key (its id) or the route of each request.'),
   prefer_zone: z
     .boolean()
     .optional()

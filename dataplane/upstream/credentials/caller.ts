@@ -5,7 +5,7 @@ import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
-import { textOf } from '../../json/values.ts'
+import { rowOf, textOf } from '../../json/values.ts'
 import type { UpstreamRequest } from '../../providers/contract.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
 
@@ -20,10 +20,10 @@ export function namingCaller<C extends Pick<Continued, 'headers'>>(
 ): C {
   if (wanted === undefined || caller === undefined) return ids
   const facts = { tenant: caller.tenant, key: caller.key.record.id, route }
-  const named = Object.entries(wanted).flatMap(([name, fact]) => [
-    name.toLowerCase(),
-    VISIBLE.test(facts[fact]) ? facts[fact] : encodeURIComponent(facts[fact]),
-  ])
+  const named = Object.entries(wanted).flatMap(([name, fact]) => {
+    const value = rowOf(facts, fact) ?? ''
+    return [name.toLowerCase(), VISIBLE.test(value) ? value : encodeURIComponent(value)]
+  })
   return { ...ids, headers: [...ids.headers, ...named] }
 }
 

@@ -99,6 +99,13 @@ const PROVIDERS: Row[] = [
     fix: 'Remove it; vllm use it',
   },
   {
+    name: 'a header of a caller with no fact about it',
+    yaml: upstream('provider: openai\ncaller_headers:\n  x-team: team # here'),
+    path: 'gw.upstreams[0].caller_headers.x-team',
+    says: 'no fact about a caller',
+    fix: 'tenant, key or route',
+  },
+  {
     name: 'a header of a caller that is sent already',
     yaml: upstream(
       'provider: openai\nheaders: {X-Team: a}\ncaller_headers:\n  x-team: tenant # here',

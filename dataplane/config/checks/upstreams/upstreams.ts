@@ -13,6 +13,8 @@ type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]
 /** `connect_timeout_seconds`, if it is absent. */
 const CONNECT_SECONDS_DEFAULT = 2
 
+const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const CALLER_FACTS: ReadonlySet<string> = new Set(['tenant', 'key', 'route'])
 /** Those that the gateway or the connection writes. */
 const OWN_HEADERS = [
   ...[
@@ -115,13 +117,17 @@ const callerHeadersAreFree: UpstreamCheck = ({ caller_headers, headers, provider
   const taken = new Set([...Object.keys(headers ?? {}), credentialHeader, ...OWN_HEADERS])
   const lower = new Set([...taken].map((one) => one.toLowerCase()))
   const seen = new Set<string>()
-  return Object.keys(caller_headers ?? {}).flatMap((written) => {
+  return Object.entries(caller_headers ?? {}).flatMap(([written, fact]) => {
+    const field = [...path, 'caller_headers', written]
+    const fix = 'Write a name such as x-tenant, and tenant, key or route as its value.'
+    if (!HEADER.test(written)) return [refuse(field, 'is not the name of a header', fix)]
+    if (!CALLER_FACTS.has(fact)) return [refuse(field, 'is no fact about a caller', fix)]
     const header = written.toLowerCase()
     const isFree = !lower.has(header) && !seen.has(header)
     seen.add(header)
     if (isFree) return []
     const message = 'is a header that is sent already'
-    return [refuse([...path, 'caller_headers', written], message, 'Take another name.')]
+    return [refuse(field, message, 'Take another name.')]
   })
 }
 
