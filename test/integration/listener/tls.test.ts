@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
+import { cases } from '../../helpers/cases.ts'
 import { Certificates } from '../../helpers/certificates.ts'
 import { startFront, startUpstream, streaming, whole } from '../../helpers/fake-upstream.ts'
 import { until } from '../../helpers/until.ts'
@@ -15,7 +16,7 @@ const authority = certificates.authority()
 const pairOf = (from?: string, until?: string) =>
   certificates.make({ by: authority, ...(from && { from }), ...(until && { until }) })
 const [first, second] = [pairOf(), pairOf()]
-const RENEWALS = 100
+const RENEWALS = cases(20, 100)
 const older = pairOf('190101000000Z', '390101000000Z')
 
 const mounts = await makeMounts()
@@ -28,7 +29,8 @@ const front = await startFront(
     gateway: {
       tls: { cert: '${secret:listener/tls.crt}', key: '${secret:listener/tls.key}' },
     },
-    upstreams: [{ name: 'model', endpoint: upstream.url }],
+    // One stream is silent while all pairs are renewed.
+    upstreams: [{ name: 'model', endpoint: upstream.url, idle_timeout_seconds: 600 }],
     routes: [{ name: 'chat', strategy: 'single', primary: 'model' }],
   },
   { env: { GW_SECRETS_DIR: mounts.secrets } },
@@ -51,7 +53,7 @@ test('clients are served over TLS with the certificate of the Secret, as HTTP/1.
   assert.match(front.process.output(), /Clients: https:/)
 })
 
-test('a hundred renewals under load fail no connection, and streams go on', async () => {
+test('renewals under load fail no connection, and streams go on', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   upstream.script.push(streaming({ hold: held }))
   const stream = ask(client, { model: 'chat', stream: true })
