@@ -95,7 +95,11 @@ export function bars(title, items, show) {
       [...new Set(ends)].map((index) =>
         h(
           'text',
-          { x: LEFT + (index + 0.5) * width, y: HEIGHT - 4, 'text-anchor': 'middle' },
+          {
+            x: index === items.length - 1 ? WIDTH : LEFT + (index + 0.5) * width,
+            y: HEIGHT - 4,
+            'text-anchor': index === items.length - 1 ? 'end' : 'middle',
+          },
           items[index]?.[0],
         ),
       ),

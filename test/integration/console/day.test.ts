@@ -1,0 +1,13 @@
+/** A day that a person follows in the console alone. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startBrowser } from '../../helpers/console/browser.ts'
+import { walkDay } from '../../helpers/console/day.ts'
+
+test('a new team, its first call, a 429, a 402, an outage and the bill are all read in the console', async (t) => {
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const hours: string[] = []
+  await walkDay(browser, async (hour) => void hours.push(hour))
+  assert.equal(hours.length, 9)
+})
