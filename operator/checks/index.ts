@@ -2,7 +2,7 @@
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'
-import { reachableListener, routeSpeaksTls } from './listener.ts'
+import { imageKnowsTls, reachableListener, routeSpeaksTls } from './listener.ts'
 import { nameableObjects } from './name.ts'
 import { passwordsElsewhere } from './passwords.ts'
 import { replicasHaveEffect } from './scale.ts'
@@ -14,6 +14,7 @@ const CHECKS: readonly ClusterCheck[] = [
   passwordsElsewhere,
   reachableListener,
   routeSpeaksTls,
+  imageKnowsTls,
   replicasHaveEffect,
   documentFits,
 ]

@@ -23,6 +23,18 @@ export const routeSpeaksTls: ClusterCheck = ({ gateway, gw }) => {
   return [warn(['gw', 'gateway', 'tls'], message, fix)]
 }
 
+/** Tags of releases that do not know the setting: they leave it out and serve plain HTTP. */
+const WITHOUT_TLS = /:v?(0\.\d+|1\.[0-4])\.\d+(-[^@]*)?(@|$)/
+
+/** A digest without a tag says nothing; the pods then report the setting as ignored. */
+export const imageKnowsTls: ClusterCheck = ({ gateway, gw }) => {
+  const image = valueBelow(gateway, 'spec', 'image')
+  if (gw.gateway.tls === undefined || typeof image !== 'string' || !WITHOUT_TLS.test(image))
+    return []
+  const message = `names ${image}, a release that ignores gw.gateway.tls and serves plain HTTP`
+  return [refuse(['spec', 'image'], message, 'Name a newer release, or remove gw.gateway.tls.')]
+}
+
 export const reachableListener: ClusterCheck = ({ gw }) => {
   const { listen_address, admin_port = POD_ADMIN_PORT } = gw.gateway
   const portOf = { ...gw.gateway, admin_port }

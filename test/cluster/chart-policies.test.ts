@@ -357,3 +357,29 @@ test('a type of an earlier minor release is refused, unless an annotation allows
   await cluster.kubectl(['annotate', 'crd', name, 'inference.gw/allow-downgrade=true'])
   assert.equal(await dated(`${major}.${minor - 1}.9`), 'taken')
 })
+
+test('a role writes keys and no gateway, and roles of Kubernetes gain what the release says', async () => {
+  const rbac = 'rbac.authorization.k8s.io'
+  const roles = { reader: 'view', keeper: 'gw-system-gw-key-editor', writer: 'edit' }
+  for (const [name, role] of Object.entries(roles)) {
+    await store({
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name, namespace: 'team-a' },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: role },
+      subjects: [{ apiGroup: rbac, kind: 'User', name }],
+    })
+  }
+  const may = async (user: string, verb: string, plural: string) => {
+    const asked = ['auth', 'can-i', verb, `${plural}.inference.gw`, '-n', 'team-a', `--as=${user}`]
+    // It ends with 1 where the answer is no.
+    return (await cluster.kubectl(asked).catch(() => 'no')).trim() === 'yes'
+  }
+  await until('the roles are bound', async () => await may('keeper', 'create', 'gatewaykeys'))
+  await until('edit has gained them', async () => await may('writer', 'create', 'gatewayconfigs'))
+  await until('view has gained them', async () => await may('reader', 'get', 'gatewayconfigs'))
+  for (const plural of ['gatewayconfigs', 'tenantpolicies'])
+    assert.ok(!(await may('keeper', 'create', plural)), plural)
+  assert.ok(!(await may('keeper', 'patch', 'gatewayconfigs/scale')))
+  assert.ok(!(await may('reader', 'create', 'gatewaykeys')))
+})

@@ -133,3 +133,21 @@ test('a gateway without TLS has no such condition', () => {
     false,
   )
 })
+
+test('an image of a release without TLS is refused, and one that says no release is not', () => {
+  const refusedOf = (image: string, hasTls = true) => {
+    const gateway = hasTls ? withTls(PAIR, { image }) : aGateway({ spec: { image } })
+    const { problems } = compile({ gateway, keys: [], now: 0 })
+    return problems.filter(({ severity }) => severity === 'error').map(({ path }) => path.join('.'))
+  }
+  const older = [
+    'gw:1.4.0',
+    'r:5000/gw:v1.3.2',
+    'gw:0.9.0-rc.1',
+    `gw:1.4.0@sha256:${'a'.repeat(64)}`,
+  ]
+  for (const image of older) assert.deepEqual(refusedOf(image), ['spec.image'], image)
+  const others = ['gw:1.5.0', 'gw:2.0.0', 'gw:main', 'r:5000/gw', `gw@sha256:${'1'.repeat(64)}`]
+  for (const image of others) assert.deepEqual(refusedOf(image), [], image)
+  assert.deepEqual(refusedOf('gw:1.4.0', false), [])
+})
