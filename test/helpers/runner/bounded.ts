@@ -16,14 +16,15 @@ export async function runBounded(
   args: readonly string[],
   { msMax, graceMs = 20_000 }: Bound = {},
 ): Promise<Outcome> {
-  const child = spawn(program, args, { stdio: 'inherit', detached: true })
-  const end = (signal: NodeJS.Signals) => signalGroup(child.pid, signal)
   let interruption: NodeJS.Signals | undefined
   const interrupt = (signal: NodeJS.Signals) => {
     interruption = signal
     end(signal)
   }
+  // First, because the program may run before the next line of this one does.
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  const child = spawn(program, args, { stdio: 'inherit', detached: true })
+  const end = (signal: NodeJS.Signals) => signalGroup(child.pid, signal)
   let isTooLong = false
   const timers =
     msMax === undefined
