@@ -1,24 +1,30 @@
-/** Writes the reference in cli/docs/reference.md from the commands themselves. */
+/** Writes the reference in cli/docs/reference.md from the commands, and cli/docs/json.md from the shapes of their JSON. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Argument, Command, type Option } from 'commander'
 import { addPlace } from './asking/place.ts'
 import { makeProgram } from './program.ts'
+import { shapesPage } from './shapes/page.ts'
 
-const FILE = join(import.meta.dirname, 'docs/reference.md')
 const START = '<!-- generated: commands -->'
 const END = '<!-- end -->'
 
 /** Said once, and not with every command that asks. */
 const PLACE = new Set(addPlace(new Command()).options.map(({ flags }) => flags))
 
-const text = readFileSync(FILE, 'utf8')
-const [head, rest] = text.split(START)
-const tail = rest?.split(END)[1]
-if (head === undefined || tail === undefined) throw new Error(`${FILE} has no ${START} … ${END}`)
 const sections = makeProgram('gw').commands.flatMap((command) => sectionsOf(command, 'gw'))
 const asking = ['### Choosing the gateway', tableOf(addPlace(new Command()).options)]
-writeFileSync(FILE, `${head}${START}\n\n${[...asking, ...sections].join('\n\n')}\n\n${END}${tail}`)
+put('reference.md', START, [...asking, ...sections].join('\n\n'))
+put('json.md', '<!-- generated: shapes -->', shapesPage())
+
+/** Between the marks of a page. */
+function put(page: string, start: string, made: string): void {
+  const file = join(import.meta.dirname, 'docs', page)
+  const [head, rest] = readFileSync(file, 'utf8').split(start)
+  const tail = rest?.split(END)[1]
+  if (head === undefined || tail === undefined) throw new Error(`${file} has no ${start} … ${END}`)
+  writeFileSync(file, `${head}${start}\n\n${made}\n\n${END}${tail}`)
+}
 
 function sectionsOf(command: Command, above: string): string[] {
   const path = `${above} ${command.name()}`

@@ -11,7 +11,7 @@ const GENERATORS: Readonly<Record<string, readonly string[]>> = {
   'dataplane/generate.ts': ['admin', 'api', 'attempts', 'errors', 'metrics', 'pod'].map(
     (page) => `dataplane/docs/${page}.md`,
   ),
-  'cli/generate.ts': ['cli/docs/reference.md'],
+  'cli/generate.ts': ['cli/docs/json.md', 'cli/docs/reference.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],
   'charts/generate.ts': [
     'charts/gw/docs/reference.md',

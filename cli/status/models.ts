@@ -18,7 +18,7 @@ const Model = z.looseObject({
 
 export type Model = z.output<typeof Model>
 
-const Models = z.object({ models: z.array(Model) })
+export const Models = z.object({ models: z.array(Model) })
 
 export async function askModels(place: Place): Promise<Model[]> {
   const answers = await withGateways(place, (gateways) =>

@@ -43,7 +43,7 @@ const Issuer = z.looseObject({
   reason: z.string().optional(),
 })
 
-const Status = z.looseObject({
+export const StandAloneStatus = z.looseObject({
   version: z.string(),
   state: z.string(),
   config: z.looseObject({
@@ -64,12 +64,12 @@ const Status = z.looseObject({
   issuers: z.array(Issuer).default([]),
 })
 
-type Status = z.output<typeof Status>
+type Status = z.output<typeof StandAloneStatus>
 
 export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   const { status, body } = await askAdmin(admin, '/status')
   if (status !== 200) throw new Error(`The gateway at ${admin} answered with ${status}.`)
-  const seen = Status.parse(body)
+  const seen = StandAloneStatus.parse(body)
   const { state, config, upstreams, store, guardrails, classifiers, objectives } = seen
   return {
     ready: state === 'serving' && config.last_reload.result === 'success',

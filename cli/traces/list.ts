@@ -8,7 +8,7 @@ import { printLine } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
 import { TraceAnswer } from './tree.ts'
 
-const Listing = z.object({ traces: z.array(TraceAnswer) })
+export const Listing = z.object({ traces: z.array(TraceAnswer) })
 
 /** Newest first. */
 export async function askTraces(place: Place, limit: number): Promise<TraceAnswer[]> {

@@ -5,7 +5,7 @@ import type { Format } from '../printing/formats.ts'
 import { printLine } from '../printing/output.ts'
 import { tryOut } from './trial.ts'
 
-const Answer = z.looseObject({
+export const GuardrailTrial = z.looseObject({
   name: z.string(),
   side: z.string(),
   ok: z.boolean(),
@@ -17,7 +17,7 @@ const Answer = z.looseObject({
   reason: z.string().optional(),
   failure: z.string().optional(),
 })
-type Answer = z.output<typeof Answer>
+type Answer = z.output<typeof GuardrailTrial>
 
 const TIMEOUT_MS = 600_000
 
@@ -34,7 +34,7 @@ export async function testGuardrail({ policy, input, side, output }: GuardrailTe
     path: `/guardrails/test?policy=${encodeURIComponent(policy)}`,
     asking: { method: 'POST', body, timeoutMs: TIMEOUT_MS } as const,
     output,
-    read: (answered: unknown) => Answer.parse(answered),
+    read: (answered: unknown) => GuardrailTrial.parse(answered),
     isGood: ({ ok }: Answer) => ok,
     namesOf: ({ name }: Answer) => [name],
     print: (answer: Answer) => linesOf(answer).forEach(printLine),

@@ -15,7 +15,7 @@ const Attempt = z.looseObject({
   reason: z.string().optional(),
 })
 
-const RouteResult = z.looseObject({
+export const RouteResult = z.looseObject({
   route: z.string(),
   ok: z.boolean(),
   status: z.number(),

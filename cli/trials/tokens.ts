@@ -6,7 +6,7 @@ import { printLine } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
 import { tryOut } from './trial.ts'
 
-const Answer = z.looseObject({
+export const TokensTrial = z.looseObject({
   upstream: z.string(),
   ok: z.boolean(),
   exact: z.boolean(),
@@ -17,7 +17,7 @@ const Answer = z.looseObject({
   samples: z.array(z.object({ sample: z.number(), counted: z.number(), upstream: z.number() })),
   failures: z.array(z.string()),
 })
-type Answer = z.output<typeof Answer>
+type Answer = z.output<typeof TokensTrial>
 
 /** The prompts are asked one after the other. */
 const TIMEOUT_MS = 600_000
@@ -34,7 +34,7 @@ export async function verifyTokens({ upstream, sample, output }: TokensVerificat
     asking: { method: 'POST', timeoutMs: TIMEOUT_MS } as const,
     what: 'tokens are counted',
     output,
-    read: (answered: unknown) => Answer.parse(answered),
+    read: (answered: unknown) => TokensTrial.parse(answered),
     isGood: ({ ok }: Answer) => ok,
     namesOf: (answer: Answer) => [answer.upstream],
     print,

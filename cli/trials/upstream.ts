@@ -29,7 +29,7 @@ const Test = z.looseObject({
 
 type Test = z.output<typeof Test>
 
-const Answer = z.object({ upstreams: z.array(Test) })
+export const UpstreamsTrial = z.object({ upstreams: z.array(Test) })
 
 /** Upstreams are asked in turns, each with its own time. */
 const TIMEOUT_MS = 600_000
@@ -47,7 +47,7 @@ export async function testUpstreams({ name, verbose, output }: UpstreamTest, pla
     asking: { method: 'POST', timeoutMs: TIMEOUT_MS } as const,
     what: 'upstreams are tested',
     output,
-    read: (answered: unknown) => Answer.parse(answered).upstreams,
+    read: (answered: unknown) => UpstreamsTrial.parse(answered).upstreams,
     isGood: (tests: readonly Test[]) => tests.every(({ ok }) => ok),
     namesOf: (tests: readonly Test[]) => tests.map((one) => one.name),
     print: verbose ? printAll : printSummary,

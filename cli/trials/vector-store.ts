@@ -5,7 +5,7 @@ import type { Format } from '../printing/formats.ts'
 import { printLine } from '../printing/output.ts'
 import { tryOut } from './trial.ts'
 
-const Answer = z.looseObject({
+export const VectorTrial = z.looseObject({
   name: z.string(),
   provider: z.string(),
   collection: z.string(),
@@ -26,7 +26,7 @@ const Answer = z.looseObject({
   without_text: z.number().default(0),
   failure: z.string().optional(),
 })
-type Answer = z.output<typeof Answer>
+type Answer = z.output<typeof VectorTrial>
 
 const TIMEOUT_MS = 150_000
 
@@ -43,7 +43,7 @@ export async function testVectorStore({ store, query, tenant, output }: VectorTe
     path: `/vector-stores/test?store=${encodeURIComponent(store)}`,
     asking: { method: 'POST', body, timeoutMs: TIMEOUT_MS } as const,
     output,
-    read: (answered: unknown) => Answer.parse(answered),
+    read: (answered: unknown) => VectorTrial.parse(answered),
     isGood: ({ ok }: Answer) => ok,
     namesOf: ({ passages }: Answer) => passages.map(({ id }) => id),
     print: (answer: Answer) => linesOf(answer, tenant).forEach(printLine),

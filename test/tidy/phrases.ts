@@ -47,7 +47,7 @@ export const REWRITTEN: readonly string[] = [
 
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   // It is also a value that programs read, of `burst_is`.
-  [/(?<!burst_is +)\btold\b(?!')/i, 'say reports, notifies, learns or knows'],
+  [/(?<!burst_is +)\btold\b(?!['`])/i, 'say reports, notifies, learns or knows'],
   [/\bso many\b/i, 'say this many, or the number'],
   [/\bis none\b/i, 'say there is no ..., or it has no ...'],
   [

@@ -1,0 +1,73 @@
+/** The JSON that each command prints, for its page and for the tests that read real output. */
+import { z } from 'zod'
+import { GatewayStatus } from '../../crds/gateway-config.ts'
+import { KeyView } from '../keys/view.ts'
+import { ExplainAnswer } from '../printing/explanation.ts'
+import { TenantLimits } from '../printing/limits-table.ts'
+import { Models } from '../status/models.ts'
+import { StandAloneStatus } from '../status/stand-alone.ts'
+import { Listing } from '../traces/list.ts'
+import { TraceAnswer } from '../traces/tree.ts'
+import { ContextAnswer } from '../trials/context-answer.ts'
+import { GuardrailTrial } from '../trials/guardrail.ts'
+import { RouteResult } from '../trials/route.ts'
+import { TokensTrial } from '../trials/tokens.ts'
+import { UpstreamsTrial } from '../trials/upstream.ts'
+import { VectorTrial } from '../trials/vector-store.ts'
+import { UsageAnswer } from '../usage/table.ts'
+import * as documents from './documents.ts'
+
+const ClusterStatus = z.looseObject({
+  name: z.string(),
+  namespace: z.string(),
+  generation: z.number(),
+  ...GatewayStatus.shape,
+  stores: z
+    .array(z.looseObject({ pod: z.string(), state: z.string(), failOpen: z.boolean() }))
+    .describe('whether the shared store answers each pod'),
+})
+
+type Variants = Readonly<Record<string, z.ZodType>>
+
+/** By the words of the command; several where the question decides. */
+export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
+  'config validate': documents.Validated,
+  'config show': documents.Configuration,
+  diff: documents.Differences,
+  apply: { 'on this machine': documents.AppliedHere, 'in a cluster': documents.AppliedInCluster },
+  expose: documents.Manifests,
+  status: {
+    'on this machine': StandAloneStatus,
+    'in a cluster': ClusterStatus,
+    'of several gateways': documents.GatewayList,
+  },
+  wait: documents.Waited,
+  models: Models,
+  top: documents.Busy,
+  logs: { 'of each line': documents.LogLine },
+  'keys create': documents.NewKey,
+  'keys list': z.looseObject({ keys: z.array(KeyView) }),
+  'keys inspect': { 'of one key': KeyView, 'of several keys': z.array(KeyView) },
+  'keys test': documents.KeyVerdict,
+  'keys revoke': KeyView,
+  'keys rotate': { 'of a key': documents.NewKey, 'of a key in a Secret': documents.KeyInSecret },
+  'auth test': documents.Authorized,
+  'limits show': TenantLimits,
+  'limits test': documents.LimitsHeld,
+  usage: UsageAnswer,
+  explain: ExplainAnswer,
+  'trace get': TraceAnswer,
+  'trace list': Listing,
+  'context inspect': ContextAnswer,
+  'upstream test': UpstreamsTrial,
+  'vector test': VectorTrial,
+  'guardrail test': GuardrailTrial,
+  'tokens verify': TokensTrial,
+  'gateway test': z.looseObject({ routes: z.array(RouteResult) }),
+  simulate: documents.SimulatorFacts,
+  version: documents.Versions,
+}
+
+export function variantsOf(shape: z.ZodType | Variants): readonly [name: string, z.ZodType][] {
+  return shape instanceof z.ZodType ? [['', shape]] : Object.entries(shape)
+}
