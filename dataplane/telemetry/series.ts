@@ -11,8 +11,8 @@ export const BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ]
 
-/** Families with more series are not rendered in the same turn as others, so that requests are not kept waiting for all. */
-const LARGE = 1_000
+/** The number of series that are read in one turn of the event loop, so that requests are not kept waiting for all. */
+const READ_IN_A_TURN = 500
 
 let turns: Promise<void> = Promise.resolve()
 
@@ -107,10 +107,12 @@ export class Numbers extends Family<Cell> {
 
   async get(): Promise<MetricObjectWithValues<MetricValue<string>>> {
     await this.collect?.()
-    if (this.size > LARGE) await turnOfItsOwn()
+    if (this.size > READ_IN_A_TURN) await turnOfItsOwn()
     const values = []
-    for (const [labels, cell] of this.entries())
+    for (const [labels, cell] of this.entries()) {
       values.push({ labels, value: cell.value / this.#parts })
+      if (values.length % READ_IN_A_TURN === 0) await turnOfItsOwn()
+    }
     // prom-client types `type` as an enum that its code never compares by identity.
     return { name: this.name, help: this.help, type: this.type, aggregator: 'sum', values } as never
   }

@@ -1,5 +1,11 @@
 /** `/metrics` in the format that the reader asks for: text, or OpenMetrics, which alone has exemplars. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { type OpenMetricsContentType, Registry } from 'prom-client'
+
+/** The number of series that are written in one turn of the event loop, between which requests are served. */
+const SERIES_IN_A_TURN = 500
+/** A family begins with its help and its type. */
+const HEAD_LINES = /^(?:#.*\n){2}/
 
 export interface Exposition {
   readonly type: string
@@ -10,6 +16,13 @@ export interface Exposition {
 interface Read {
   readonly name: string
   readonly type: string
+  readonly values: readonly unknown[]
+}
+
+interface Family {
+  get(): Promise<Read>
+  /** Some of prom-client's have a shorter way. */
+  getForPromString?(): Promise<Read>
 }
 
 export class Expositions {
@@ -18,14 +31,13 @@ export class Expositions {
 
   constructor(registry: Registry) {
     this.#text = registry
-    const open = new Registry<OpenMetricsContentType>()
-    open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+    const open = openRegistry()
     // prom-client adds _total by itself there, and takes it from the names of what it is given: each format has its own.
     for (const family of registry.getMetricsAsArray())
       open.registerMetric({
         name: family.name,
         async get() {
-          const read = await (family as unknown as { get(): Promise<Read> }).get()
+          const read = await (family as unknown as Family).get()
           if (read.type !== 'counter') return read
           return { ...read, name: read.name.replace(/_total$/, '') }
         },
@@ -36,6 +48,35 @@ export class Expositions {
   async render(accept: string | undefined): Promise<Exposition> {
     const isOpen = accept?.includes('application/openmetrics-text') === true
     const registry = isOpen ? this.#openMetrics : this.#text
-    return { type: registry.contentType, text: await registry.metrics() }
+    const { contentType: type } = registry
+    const families = registry.getMetricsAsArray() as unknown as readonly Family[]
+    // All at once, because some of them wait for the same answer of the store.
+    const reads = await Promise.all(
+      families.map((family) => family.getForPromString?.() ?? family.get()),
+    )
+    const texts: string[] = []
+    for (const read of reads) texts.push(await written(read, isOpen))
+    return { type, text: isOpen ? `${texts.join('\n')}\n# EOF\n` : `${texts.join('\n\n')}\n` }
   }
+}
+
+/** One family, as prom-client writes it. */
+async function written(read: Read, isOpen: boolean): Promise<string> {
+  const { name, values } = read
+  const parts: string[] = []
+  for (let from = 0; from === 0 || from < values.length; from += SERIES_IN_A_TURN) {
+    if (from > 0) await turn()
+    const part = { ...read, values: values.slice(from, from + SERIES_IN_A_TURN) }
+    const registry = isOpen ? openRegistry() : new Registry()
+    registry.registerMetric({ name, get: async () => part } as never)
+    const text = await registry.getSingleMetricAsString(name)
+    parts.push(from === 0 ? text : text.replace(HEAD_LINES, ''))
+  }
+  return parts.join('\n')
+}
+
+function openRegistry(): Registry<OpenMetricsContentType> {
+  const open = new Registry<OpenMetricsContentType>()
+  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  return open
 }

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMetrics, createRegistry } from '../../../dataplane/telemetry/metrics.ts'
+import { Expositions } from '../../../dataplane/telemetry/otlp/exposition.ts'
+
+const OPEN = 'application/openmetrics-text; version=1.0.0'
+const TENANTS = 2_001
+
+/** What the process says of itself changes between two readings. */
+function own(text: string): string {
+  return text
+    .split('\n')
+    .filter((line) => /gw_/.test(line))
+    .join('\n')
+}
+
+function manyTenants() {
+  const metrics = createMetrics()
+  for (let tenant = 0; tenant < TENANTS; tenant++)
+    metrics.tokens.at(`t${tenant}`, 'prompt').value = 7
+  metrics.duration.at('route', 'upstream', 'chat').observe(0.2)
+  return createRegistry(metrics)
+}
+
+test('a family that is written in parts has its help once and every series once', async () => {
+  const registry = manyTenants()
+  const { text } = await new Expositions(registry).render(undefined)
+  assert.equal(own(text), own(await registry.metrics()))
+})
+
+test('OpenMetrics has the same series, and an end', async () => {
+  const { text, type } = await new Expositions(manyTenants()).render(OPEN)
+  assert.match(type, /^application\/openmetrics-text/)
+  assert.equal(text.match(/^gw_tokens_total\{/gm)?.length, TENANTS)
+  assert.equal(text.match(/^# TYPE gw_tokens /gm)?.length, 1)
+  assert.ok(text.endsWith('\n# EOF\n'))
+})
+
+test('others have their turn while a large family is written', async () => {
+  let isOver = false
+  let turns = 0
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  await new Expositions(manyTenants()).render(undefined)
+  isOver = true
+  assert.ok(turns > TENANTS / 500, `${turns} turns`)
+})
