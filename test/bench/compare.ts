@@ -1,9 +1,10 @@
 /**
  * Two trees beside each other, in turns: processor time of a governed request, p99 at 1,000/s and memory.
- * `node test/bench/compare.ts OTHER_TREE [ROUNDS]`; the other tree is measured as "before". Medians stand with their middle half.
+ * `node test/bench/compare.ts OTHER_TREE [ROUNDS] [FLAGS ...]`; the other tree is measured as "before", and flags of Node go to
+ * this one alone (`compare.ts . 5 --max-semi-space-size=8`). Medians stand with their middle half.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from '../helpers/free-port.ts'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
@@ -27,11 +28,14 @@ interface Figures {
   readonly loadedMiB: number
 }
 
-const [other, rounds = '5'] = process.argv.slice(2)
+const [other, rounds = '5', ...flags] = process.argv.slice(2)
 if (other === undefined) {
-  console.error('Name the other tree: node test/bench/compare.ts ../other [ROUNDS]')
+  console.error('Name the other tree: node test/bench/compare.ts ../other [ROUNDS] [FLAGS ...]')
   process.exit(64)
 }
+// A gateway that is given flags does not start anew, so both get what that would have given them.
+process.env.MALLOC_ARENA_MAX ??= '1'
+process.env.NODE_COMPILE_CACHE ??= join(homedir(), '.cache/gw/compiled')
 const directory = mkdtempSync(join(tmpdir(), 'gw-compare-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const programs = compilePrograms(import.meta.dirname)
@@ -90,6 +94,7 @@ async function measure(tree: string, name: string): Promise<Figures> {
     metricsPort: await freePort(),
     adminPort: await freePort(),
     settings: governed(),
+    flags: name.startsWith('now') ? flags : [],
   })
   try {
     return await load(gateway, port)

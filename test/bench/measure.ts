@@ -28,7 +28,7 @@ interface Consumption {
 export async function measureRounds(rig: Rig, load: string, plan: Plan): Promise<Readings> {
   const readings = new Map<string, Reading[]>()
   await sleep(IDLE_MS)
-  for (const target of rig.targets) readings.set(target.name, [readIdleMemory(target)])
+  for (const target of rig.targets) readings.set(target.name, [readIdle(target)])
   for (const target of rig.targets) await warmUp(target, load, plan)
   for (let round = 0; round < plan.rounds; round++) {
     for (const measure of [measureClosedLoop, measureOpenLoop, measureStreams]) {
@@ -42,8 +42,9 @@ export async function measureRounds(rig: Rig, load: string, plan: Plan): Promise
   return readings
 }
 
-function readIdleMemory(target: Target): Reading {
-  return target.pid === undefined ? {} : { idleBytes: readResidentBytes(target.pid) }
+function readIdle({ pid, startMs }: Target): Reading {
+  if (pid === undefined) return {}
+  return { idleBytes: readResidentBytes(pid), ...(startMs !== undefined && { startMs }) }
 }
 
 /** Compilers and pools are brought to the state in which a process spends its life. */

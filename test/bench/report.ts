@@ -111,6 +111,7 @@ function rows(plan: Plan): Row[] {
     },
     { label: 'stream events/s', name: 'eventsPerSecond', digits: 0 },
     { label: 'CPU µs per stream event', name: 'cpuUsPerEvent', digits: 1 },
+    { label: 'start to ready, ms', name: 'startMs', digits: 0 },
     { label: 'RSS MiB before any request', name: 'idleBytes', ...memory },
     { label: 'RSS MiB under load, highest', name: 'loadBytes', ...memory },
     { label: `RSS MiB with ${idle}`, name: 'streamsBytes', ...memory },

@@ -28,6 +28,7 @@ export interface Target {
   readonly streamPort: number
   /** Whose processor time and memory count; the upstream by itself has none to measure. */
   readonly pid: number | undefined
+  readonly startMs?: number
   /** Whose time counts by itself. */
   readonly store?: BenchRedis | undefined
 }
@@ -85,7 +86,8 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
     })
     processes.push(gateway)
     const store = name.includes('Redis') ? redis : undefined
-    targets.push({ name, port: gatewayPort, streamPort: gatewayPort, pid: gateway.pid, store })
+    const { pid, startMs } = gateway
+    targets.push({ name, port: gatewayPort, streamPort: gatewayPort, pid, startMs, store })
   }
   return targets
 }

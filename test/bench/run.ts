@@ -18,7 +18,7 @@ import { measureTranslation } from './translation.ts'
 
 /** nginx reserves memory for each connection it may have: each stream counts twice, with spare. */
 const NGINX_CONNECTIONS = 1_024
-const NGINX_IDLE_CONNECTIONS = 12_000
+const NGINX_IDLE_CONNECTIONS = 19_900
 
 const OPTIONS = {
   quick: { type: 'boolean', default: false },
