@@ -230,6 +230,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   // An empty one is for the rule to refuse, which says why.
   'upstreams[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
   'upstreams[].headers': { maxProperties: 64 },
+  'upstreams[].caller_headers': { maxProperties: 64 },
   'upstreams[].tokenizer': rules(tokenizer),
   routes: listMap('name'),
   'routes[]': rules(...routeRules),
