@@ -16,11 +16,13 @@ interface Schema {
 const schema: Schema = JSON.parse(readChart('values.schema.json'))
 const values = readValues(readChart('values.yaml'))
 
+/** Their parts are those of Kubernetes and of cert-manager. */
+const OF_OTHERS: readonly unknown[] = ['resources', 'issuerRef']
+
 function known(node: Schema, path: readonly string[] = []): string[] {
   const name = node.$ref?.split('/').at(-1)
   const target = name === undefined ? node : (schema.definitions?.[name] ?? node)
-  // The parts of resources are Kubernetes' own.
-  if (target.properties === undefined || name === 'resources') return [path.join('.')]
+  if (target.properties === undefined || OF_OTHERS.includes(name)) return [path.join('.')]
   return Object.entries(target.properties).flatMap(([key, child]) => known(child, [...path, key]))
 }
 
