@@ -82,7 +82,7 @@ test('gw keys rotate has both keys work until the former one ends, then 401', as
   const { code, stdout, stderr } = await rotate('--grace', '10s')
   assert.equal(code, 0, stderr)
   const [, end = ''] =
-    /^The Secret gw-key-made has the new key; .* until (\S+)\.$/m.exec(stdout) ?? []
+    /^The Secret gw-key-made has the new key; .* ends in .* \((\S+)\)\.$/m.exec(stdout) ?? []
   const { key } = await secretOf('made')
   assert.notEqual(key, former)
   await untilAnswers(key, 200)
