@@ -106,7 +106,7 @@ function steady(text: string): string {
     .replaceAll(/\d{1,2} \w{3} \d{4}, TIME UTC/g, 'MOMENT')
     .replaceAll(today, 'TODAY')
     .replaceAll(today.slice(5), 'TODAY')
-    .replaceAll(/TODAY TIME/g, 'HOUR')
+    .replaceAll(/TODAY TIME|TODAYT\d\d/g, 'HOUR')
     .replaceAll(/\b(\d+ (s|min|h|d) ago|now)\b/g, 'AGO')
     .replaceAll(/\bin \d+ (s|min|h|d)\b/g, 'SOON')
     .replaceAll(/~?\$[\d.,]+K? a day/g, 'PACE a day')
