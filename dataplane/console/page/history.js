@@ -9,6 +9,7 @@ export const GAP_MS = 3500
 
 export class History {
   #samples = []
+  /** One that has a time alone is a gap: no gateway said what it did. */
   points = []
   rates = ratesOf(undefined, { pods: [] })
 
@@ -25,17 +26,16 @@ export class History {
       sample,
     )
     const { total } = this.rates
-    if (!total.isKnown) return
-    const point = {
-      at: new Date(sample.at).getTime(),
-      requests: total.requests,
-      errors: total.errors,
-      tokens: total.tokens,
-      p50: quantile(0.5, total),
-      p95: quantile(0.95, total),
-    }
+    if (!total.isKnown && this.points.length === 0) return
+    const at = new Date(sample.at).getTime()
+    const point = total.isKnown ? pointOf(at, total) : { at }
     this.points = [...this.points.slice(1 - POINTS_MAX), point]
   }
+}
+
+function pointOf(at, total) {
+  const { requests, errors, tokens } = total
+  return { at, requests, errors, tokens, p50: quantile(0.5, total), p95: quantile(0.95, total) }
 }
 
 /** The pod in the earliest sample from which it ran on to this one: no gap between, and not begun anew. */
