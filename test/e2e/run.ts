@@ -24,6 +24,7 @@ const FILES = [
   'egress',
   'rollout',
   'scale',
+  'endpoints',
   'limits',
   'faults',
   'changes',

@@ -1,5 +1,6 @@
-/** Runs in a pod: a model server whose answer is the credential that it was sent. */
+/** Runs in a pod: a model server whose answer is the credential that it was sent, or with the argument `host` its pod. */
 import { createServer } from 'node:http'
+import { hostname } from 'node:os'
 
 createServer((request, response) => {
   request.resume()
@@ -8,7 +9,8 @@ createServer((request, response) => {
     response.end('{"object":"list","data":[]}')
     return
   }
-  const content = request.headers.authorization ?? 'none'
+  const credential = request.headers.authorization ?? 'none'
+  const content = process.argv[2] === 'host' ? hostname() : credential
   const message = { role: 'assistant', content }
   response.end(
     JSON.stringify({
