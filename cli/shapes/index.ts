@@ -4,6 +4,7 @@ import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { KeyView } from '../keys/view.ts'
 import { ExplainAnswer } from '../printing/explanation.ts'
 import { TenantLimits } from '../printing/limits-table.ts'
+import { ENDPOINTS } from '../printing/upstreams-text.ts'
 import { Models } from '../status/models.ts'
 import { StandAloneStatus } from '../status/stand-alone.ts'
 import { Listing } from '../traces/list.ts'
@@ -25,6 +26,9 @@ const ClusterStatus = z.looseObject({
   stores: z
     .array(z.looseObject({ pod: z.string(), state: z.string(), failOpen: z.boolean() }))
     .describe('whether the shared store answers each pod'),
+  upstreams: z
+    .array(z.looseObject({ name: z.string(), ...ENDPOINTS }))
+    .describe('the endpoints of upstreams that have several, over all pods'),
 })
 
 type Variants = Readonly<Record<string, z.ZodType>>

@@ -7,7 +7,9 @@ import { relativeTime } from '../printing/ages.ts'
 import { conditionState, paint, state as stateCell, yesOrNo } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
 import { printFacts, printTable } from '../printing/table.ts'
-import { storesOf } from './pod-stores.ts'
+import { endpointLines } from '../printing/upstreams-text.ts'
+import { askPods, storesOf } from './pod-answers.ts'
+import { endpointsOf } from './pod-endpoints.ts'
 import type { Seen } from './seen.ts'
 
 const HASH_LENGTH = 12
@@ -27,15 +29,19 @@ async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
   const gateway = await findGateway(access)
   const { name, namespace, generation = 0 } = gateway.metadata
   const { status, isReady } = standOf(gateway)
-  const stores = await storesOf(access, gateway, place)
+  const answers = await askPods(access, gateway, place)
+  const stores = storesOf(gateway, answers)
+  const upstreams = endpointsOf(answers)
   const refusing = stores.filter(({ state, failOpen }) => state === 'away' && !failOpen)
   return {
     ready: isReady && refusing.length === 0,
-    value: { name, namespace, generation, ...status, stores },
+    value: { name, namespace, generation, ...status, stores, upstreams },
     essence: { generation, status, stores },
     names: [nameOf(gateway)],
     print(isWide) {
       print(gateway, status, isWide)
+      const lines = endpointLines(upstreams)
+      if (lines.length > 0) printLine(['', ...lines].join('\n'))
       for (const { pod, failOpen } of stores.filter(({ state }) => state === 'away')) {
         const meanwhile = failOpen ? 'it admits its own share' : 'it answers 503'
         printLine(`\n${paint('store:', 'red', process.stdout)} away from pod ${pod}; ${meanwhile}`)

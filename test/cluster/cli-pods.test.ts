@@ -24,6 +24,13 @@ before(async () => {
   node = await startForwardingNode(rig)
   const upstreams = [
     { name: 'local', provider: 'vllm', endpoint: 'http://127.0.0.1:1', model: 'm' },
+    {
+      name: 'copies',
+      provider: 'vllm',
+      endpoint: 'http://localhost:1',
+      endpoints: 'dns',
+      model: 'm',
+    },
   ]
   await rig.apply(aGateway({ gw: { upstreams, api_keys: [record], aliases: { old: 'chat' } } }))
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
@@ -51,6 +58,11 @@ test('trace get finds the pod that decided a request', async () => {
   }
   const unknown = await ask('trace', 'get', 'none-1')
   assert.equal(unknown.code, 1)
+})
+
+test('status shows the endpoints of an upstream, over all pods', async () => {
+  const { stdout } = await ask('status', '--gateway', 'production')
+  assert.match(stdout, /^endpoints of copies: 1\n {2}127\.0\.0\.1:1 {2}\w+/m)
 })
 
 test('the console shows every pod through a port-forward, and ends with Ctrl-C', async () => {

@@ -1,0 +1,63 @@
+/** Answers of the pods of a gateway about themselves: the status of the object is some seconds old. */
+import { valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../../operator/kube/objects.ts'
+import { withGateways } from '../asking/asked-gateways.ts'
+import type { ClusterAccess } from '../asking/cluster-access.ts'
+import type { InCluster } from '../asking/place.ts'
+
+export interface PodAnswer {
+  readonly pod: string
+  /** The answer to `GET /status`. */
+  readonly body: unknown
+}
+
+export interface PodStore {
+  readonly pod: string
+  readonly state: string
+  readonly failOpen: boolean
+}
+
+const ASK_MS = 3000
+
+/** Those that answer; none where pods have nothing to add, or may not be asked. */
+export async function askPods(
+  { namespace }: ClusterAccess,
+  gateway: KubeObject,
+  place: InCluster,
+): Promise<PodAnswer[]> {
+  if (!sharesStore(gateway) && !hasEndpoints(gateway)) return []
+  const { name } = gateway.metadata
+  const exact = { ...place, namespace: gateway.metadata.namespace ?? namespace, gateway: name }
+  try {
+    return await withGateways(exact, async (gateways) => {
+      const asked = gateways.map(async ({ name: pod, ask }) => {
+        const { body } = await ask('/status', { timeoutMs: ASK_MS })
+        return { pod, body }
+      })
+      const answers = await Promise.allSettled(asked)
+      return answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Whether the shared store answers each pod. */
+export function storesOf(gateway: KubeObject, answers: readonly PodAnswer[]): PodStore[] {
+  if (!sharesStore(gateway)) return []
+  return answers.map(({ pod, body }) => {
+    const store = valueBelow(body, 'store')
+    const state = String(valueBelow(store, 'state') ?? 'up')
+    return { pod, state, failOpen: valueBelow(store, 'fail_open') === true }
+  })
+}
+
+function sharesStore(gateway: KubeObject): boolean {
+  return valueBelow(gateway, 'gw', 'rate_limits', 'backend') === 'redis'
+}
+
+function hasEndpoints(gateway: KubeObject): boolean {
+  const upstreams = valueBelow(gateway, 'gw', 'upstreams')
+  if (!Array.isArray(upstreams)) return false
+  return upstreams.some((one) => valueBelow(one, 'endpoints') || valueBelow(one, 'cold_start'))
+}
