@@ -131,7 +131,8 @@ test('an address that dies under load costs no request, and its upstream stays i
   const held = Promise.withResolvers<void>()
   first.server.reply = behind(held.promise, whole(first.host))
   const asked = Array.from({ length: 30 }, () => front.chat({ model: 'mortal' }))
-  await until('some wait at the one that dies', () => first.server.asked.length > 3)
+  // The others answer at once, so on a busy machine hardly more than one comes to it.
+  await until('one waits at the one that dies', () => first.server.asked.length > 0)
   await first.server.close()
   const later = Array.from({ length: 30 }, () => front.chat({ model: 'mortal' }))
   const heard = await Promise.all([...asked, ...later])
