@@ -4,45 +4,25 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { openCluster } from '../../operator/kube/cluster.ts'
-import { createLog } from '../../operator/log.ts'
-import { type Operator, startOperator } from '../../operator/program.ts'
-import { createTelemetry } from '../../operator/telemetry.ts'
 import { until } from '../helpers/until.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { LOCAL_PODS } from './local-pods.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { statusOf } from './operator-process.ts'
 import { aGateway } from './operator-rig.ts'
+import { type OperatorWithin, startOperatorWithin } from './operator-within.ts'
 
 const GATEWAY = '/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/production'
 const DEPLOYMENT = '/apis/apps/v1/namespaces/ai/deployments/production'
 const AUTOSCALER = '/apis/autoscaling/v2/namespaces/ai/horizontalpodautoscalers/production'
 
 let cluster: ControlPlane
-let operator: Operator
+let within: OperatorWithin
 
 before(async () => {
-  cluster = await startControlPlane()
-  await cluster.installDefinitions()
-  for (const name of ['ai', 'models', 'gw-system'])
-    await cluster.kubectl(['create', 'namespace', name])
-  operator = startOperator({
-    cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
-    namespace: 'gw-system',
-    watchNamespaces: [],
-    identity: 'test',
-    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
-    rolloutsMax: 1,
-    network: LOCAL_PODS,
-    log: createLog(() => undefined, Date.now),
-    telemetry: createTelemetry(),
-  })
+  within = await startOperatorWithin({}, ['models'])
+  cluster = within.cluster
 })
 
-after(async () => {
-  await operator?.stop()
-  await cluster?.stop()
-})
+after(() => within?.stop())
 
 async function apply(document: object): Promise<void> {
   const stdin = JSON.stringify(document)

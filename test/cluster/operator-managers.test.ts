@@ -2,42 +2,23 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
-import { openCluster } from '../../operator/kube/cluster.ts'
-import { createLog } from '../../operator/log.ts'
-import { type Operator, startOperator } from '../../operator/program.ts'
-import { createTelemetry } from '../../operator/telemetry.ts'
 import { until } from '../helpers/until.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { LOCAL_PODS } from './local-pods.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { statusOf } from './operator-process.ts'
 import { aGateway } from './operator-rig.ts'
+import { type OperatorWithin, startOperatorWithin } from './operator-within.ts'
 
 const GATEWAY = '/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/production'
 
 let cluster: ControlPlane
-let operator: Operator
+let within: OperatorWithin
 
 before(async () => {
-  cluster = await startControlPlane()
-  await cluster.installDefinitions()
-  for (const name of ['ai', 'gw-system']) await cluster.kubectl(['create', 'namespace', name])
-  operator = startOperator({
-    cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
-    namespace: 'gw-system',
-    watchNamespaces: [],
-    identity: 'test',
-    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
-    rolloutsMax: 1,
-    network: LOCAL_PODS,
-    log: createLog(() => undefined, Date.now),
-    telemetry: createTelemetry(),
-  })
+  within = await startOperatorWithin()
+  cluster = within.cluster
 })
 
-after(async () => {
-  await operator?.stop()
-  await cluster?.stop()
-})
+after(() => within?.stop())
 
 /** Without force: a conflict of two pipelines is an error. */
 const as = (manager: string, verb: 'apply' | 'diff', document: object) =>

@@ -5,16 +5,12 @@ import type { Envelope } from '../../dataplane/delivery/signed.ts'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { isStatus } from '../../operator/kube/api-error.ts'
-import { openCluster } from '../../operator/kube/cluster.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
-import { createLog } from '../../operator/log.ts'
-import { type Operator, startOperator } from '../../operator/program.ts'
-import { createTelemetry } from '../../operator/telemetry.ts'
 import { until } from '../helpers/until.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { LOCAL_PODS } from './local-pods.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { statusOf, untilCondition } from './operator-process.ts'
 import { aGateway } from './operator-rig.ts'
+import { type OperatorWithin, startOperatorWithin } from './operator-within.ts'
 import { type ProcessKubelet, startProcessKubelet } from './process-kubelet.ts'
 
 const POOLS = '/apis/inference.networking.k8s.io/v1/namespaces/team-a/inferencepools'
@@ -33,40 +29,23 @@ const asking = (name = 'vllm') =>
   })
 
 let cluster: ControlPlane
-let operator: Operator
+let within: OperatorWithin
 let kubelet: ProcessKubelet
 /** Another controller. */
 let writer: ApiClient
 
 before(async () => {
-  cluster = await startControlPlane()
-  await cluster.installDefinitions()
-  for (const name of ['ai', 'gw-system', 'team-a'])
-    await cluster.kubectl(['create', 'namespace', name])
-  const access = await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig })
-  writer = new ApiClient({ cluster: access })
-  operator = startOperator({
-    cluster: access,
-    namespace: 'gw-system',
-    watchNamespaces: [],
-    identity: 'test',
-    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
-    rolloutsMax: 1,
-    mayPool: true,
-    network: LOCAL_PODS,
-    log: createLog(() => undefined, Date.now),
-    telemetry: createTelemetry(),
-    timings: { discoveryMs: 500 },
-  })
+  within = await startOperatorWithin({ mayPool: true, timings: { discoveryMs: 500 } }, ['team-a'])
+  cluster = within.cluster
+  writer = new ApiClient({ cluster: within.access })
   kubelet = await startProcessKubelet(cluster)
   await apply(asking())
 })
 
 after(async () => {
-  await operator?.stop()
   await writer?.close()
   await kubelet?.stop()
-  await cluster?.stop()
+  await within?.stop()
 })
 
 async function apply(...documents: readonly object[]): Promise<void> {

@@ -3,16 +3,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { openCluster } from '../../operator/kube/cluster.ts'
-import { createLog } from '../../operator/log.ts'
-import { type Operator, startOperator } from '../../operator/program.ts'
-import { createTelemetry } from '../../operator/telemetry.ts'
 import { gw } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
-import { type ControlPlane, startControlPlane } from './control-plane.ts'
-import { LOCAL_PODS } from './local-pods.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway } from './operator-rig.ts'
+import { type OperatorWithin, startOperatorWithin } from './operator-within.ts'
 
 const route = {
   parentRefs: [{ name: 'public', namespace: 'edge', sectionName: 'https' }],
@@ -22,31 +18,14 @@ const ROUTE = '/apis/gateway.networking.k8s.io/v1/namespaces/ai/httproutes/produ
 const DEPLOYMENT = '/apis/apps/v1/namespaces/ai/deployments/production'
 
 let cluster: ControlPlane
-let operator: Operator
+let within: OperatorWithin
 
 before(async () => {
-  cluster = await startControlPlane()
-  await cluster.installDefinitions()
-  for (const name of ['ai', 'gw-system']) await cluster.kubectl(['create', 'namespace', name])
-  operator = startOperator({
-    cluster: await openCluster({ env: process.env, kubeconfig: cluster.kubeconfig }),
-    namespace: 'gw-system',
-    watchNamespaces: [],
-    identity: 'test',
-    release: { image: 'gw:test', version: 'test', operatorNamespace: 'gw-system' },
-    rolloutsMax: 1,
-    mayRoute: true,
-    network: LOCAL_PODS,
-    log: createLog(() => undefined, Date.now),
-    telemetry: createTelemetry(),
-    timings: { discoveryMs: 500 },
-  })
+  within = await startOperatorWithin({ mayRoute: true, timings: { discoveryMs: 500 } })
+  cluster = within.cluster
 })
 
-after(async () => {
-  await operator?.stop()
-  await cluster?.stop()
-})
+after(() => within?.stop())
 
 async function apply(document: object): Promise<void> {
   const stdin = JSON.stringify(document)
