@@ -1,6 +1,7 @@
 /** Issuers of tokens: where their keys are, and which tenant and routes a token stands for; the same of certificates. */
-import { refuse } from '../../judgement/problems.ts'
-import { at, type Check, listed } from '../contract.ts'
+import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
+import type { Section } from '../../schema/index.ts'
+import { at, type Check, type CheckContext, listed } from '../contract.ts'
 import { unknownName } from '../names.ts'
 
 const PLACES = ['url', 'file', 'keys', 'kubernetes'] as const
@@ -28,31 +29,33 @@ const tenantHasOnePlace: Check = ({ auth }) =>
     return []
   })
 
-const issuerRoutesExist: Check = ({ auth, routes }, { suggestions }) => {
-  const known = new Set(routes.map(({ name }) => name))
-  return auth.jwt.flatMap(({ routes: names = [], routes_from: from }, index) => {
+const issuerRoutesExist: Check = (section, context) => {
+  const unknownAt = unknownRoutes(section, context)
+  return section.auth.jwt.flatMap(({ routes = [], routes_from: from }, index) => {
     const path = at('auth', 'jwt', index)
     const mapped = Object.entries(from?.map ?? {}).flatMap(([value, list]) =>
-      list.map((name, entry) => ({ name, place: ['routes_from', 'map', value, entry] })),
+      unknownAt([...path, 'routes_from', 'map', value], list),
     )
-    const all = [...names.map((name, entry) => ({ name, place: ['routes', entry] })), ...mapped]
-    const unknown = all.flatMap(({ name, place }) =>
-      name === '*' ? [] : unknownName(name, [...path, ...place], 'route', { known, suggestions }),
-    )
-    if (from === undefined || names.length === 0) return unknown
+    const unknown = [...unknownAt([...path, 'routes'], routes), ...mapped]
+    if (from === undefined || routes.length === 0) return unknown
     const message = 'cannot take effect: routes names them already'
     return [refuse([...path, 'routes_from'], message, 'Keep routes:, or routes_from:.'), ...unknown]
   })
 }
 
-const certificateRoutesExist: Check = ({ auth, routes }, { suggestions }) => {
-  const known = new Set(routes.map(({ name }) => name))
-  return auth.certificates.flatMap(({ routes: names = [] }, index) =>
-    names.flatMap((name, entry) => {
-      const path = at('auth', 'certificates', index, 'routes', entry)
-      return name === '*' ? [] : unknownName(name, path, 'route', { known, suggestions })
-    }),
+const certificateRoutesExist: Check = (section, context) => {
+  const unknownAt = unknownRoutes(section, context)
+  return section.auth.certificates.flatMap(({ routes = [] }, index) =>
+    unknownAt(at('auth', 'certificates', index, 'routes'), routes),
   )
+}
+
+function unknownRoutes({ routes }: Section, { suggestions }: CheckContext) {
+  const known = new Set(routes.map(({ name }) => name))
+  return (path: Path, names: readonly string[]): Finding[] =>
+    names.flatMap((name, entry) =>
+      name === '*' ? [] : unknownName(name, [...path, entry], 'route', { known, suggestions }),
+    )
 }
 
 const certificatesAreAskedFor: Check = ({ auth, gateway }) => {
