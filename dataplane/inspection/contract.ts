@@ -1,4 +1,4 @@
-/** What may stand between the reader of an answer and its writer, and hold, change or end it. */
+/** An inspector stands between the reader of an answer and its writer, and may hold, change or end it. */
 import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
 import type {
   AnswerOrigin,
@@ -41,7 +41,7 @@ export interface Inspection {
   readonly passed: Promise<Passed>
 }
 
-/** What the client sees of inspected events. */
+/** The part of inspected events that the client sees. */
 export interface Released {
   readonly text: string
   /** Whether it holds content. */

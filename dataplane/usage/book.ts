@@ -1,4 +1,4 @@
-/** Who used how much, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
+/** Usage, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
 import type { Amounts, Row } from '../store/usage-row.ts'
 import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
 
@@ -14,7 +14,7 @@ const OTHER = 'other'
 type Models = ReadonlyMap<string, { readonly model: string }>
 
 export class UsageBook {
-  /** Rows that have changed since somebody wrote them down; absent where they are not. */
+  /** Rows that have changed since they were last written down; absent where they never are. */
   changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
   readonly #onFolded: (reason: 'tags' | 'key') => void

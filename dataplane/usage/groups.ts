@@ -6,8 +6,8 @@ import type { Zone } from './zone.ts'
 const TAG = 'tag:'
 const BY_MAX = 8
 const DAY_LENGTH = '2026-11-22'.length
-/** Of charges that no row has. */
-const NOBODY = '(unattributed)'
+/** Stands for the tenant or key of charges that no row has. */
+const UNATTRIBUTED = '(unattributed)'
 
 export interface ReportRow extends Amounts {
   /** The values that the row is for, by the names that were asked for. */
@@ -54,11 +54,11 @@ export class Groups {
     if (group.last === undefined || last > group.last) group.last = last
   }
 
-  /** As a row of nobody, so that the sum is what was charged. */
+  /** Adds a row without a name, so that the sum is what was charged. */
   addMissing({ tenant, cost_nano_usd }: Unattributed): void {
     if (cost_nano_usd === 0) return
     const isNamed = this.#by.length > 1
-    const values = this.#by.map((name) => (name === 'tenant' && isNamed ? tenant : NOBODY))
+    const values = this.#by.map((name) => (name === 'tenant' && isNamed ? tenant : UNATTRIBUTED))
     this.#plus(values, { ...NOTHING, cost_nano_usd })
   }
 
@@ -99,7 +99,7 @@ function columnOf(name: string, { tags, upstreams }: ColumnFacts): Column | stri
   const column = ROW_NAMES.find((one) => one === name)
   if (column !== undefined && column !== 'tags') return (row) => row[column]
   if (name === 'hour') return ({ hour }, zone) => zone.localOf(hour)
-  // Of rows for whole days the hour is a day.
+  // In rows for whole days the hour is a day.
   if (name === 'day')
     return ({ hour }, zone) => (hour.length === 10 ? hour : zone.localOf(hour).slice(0, 10))
   if (name === 'provider') return ({ upstream }) => upstreams.get(upstream)?.provider.name ?? ''

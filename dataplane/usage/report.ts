@@ -38,7 +38,7 @@ export interface Asked extends AskedPeriod {
 export interface UsageSources extends ColumnFacts {
   readonly book: Pick<UsageBook, 'between' | 'since'>
   readonly kept: KeptUsage
-  /** What budgets were charged in the time; absent where nothing is compared with it. */
+  /** The charges of budgets in the time; absent where nothing is compared with them. */
   readonly charged?: (span: Span) => Promise<readonly Charged[]>
   /** Resolves once every replica that lives has written what it had counted when this was called. */
   readonly written?: () => Promise<void>
@@ -139,7 +139,7 @@ async function collect(
       return { from: shared.from, since: shared.since, kept_in: kept.in }
     }
   } catch {
-    // What came before the store went away counts in the book again.
+    // The sums from before the store went away count in the book again.
     sums.clear()
   }
   await sums.add(book.between(span.from, span.to))

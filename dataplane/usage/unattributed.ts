@@ -14,9 +14,9 @@ const TENANTS_MAX = 200
 export interface Unattributed {
   readonly tenant: string
   readonly window: 'day' | 'month'
-  /** Of the day. */
+  /** Those of the day. */
   readonly tokens: number
-  /** Of the month. */
+  /** That of the month. */
   readonly cost_nano_usd: number
 }
 

@@ -118,7 +118,7 @@ export class EventFile implements Deadline {
     this.#isTorn = false
   }
 
-  /** The file of that name, also after somebody has moved or removed the one that was written. */
+  /** The file of that name, also after the one that was written has been moved or removed. */
   async #opened(): Promise<{ file: FileHandle; size: number }> {
     const { path } = this.#options
     if (this.#file !== undefined) {

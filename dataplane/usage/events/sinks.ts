@@ -16,7 +16,7 @@ import { writeRecord } from './log-record.ts'
 
 const WEBHOOK_EVENTS = 100
 const RECORDS = 512
-/** Of a batch that a receiver could not take now. */
+/** The answers to a batch that a receiver could not take now. */
 const WEBHOOK_AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
 export type EventGateway = Pick<
@@ -149,7 +149,7 @@ class Opened {
   }
 }
 
-/** Of the body as it is sent, so that a receiver knows who sent it. */
+/** Signs the body as it is sent, so that a receiver knows the sender. */
 export function signatureOf(body: Uint8Array, key: string): string {
   return `sha256=${createHmac('sha256', key).update(body).digest('hex')}`
 }
