@@ -45,7 +45,7 @@ test('who is interrupted passes that on and ends by it', async () => {
   await until('so has what it ran', () => !isAlive(Number(readFileSync(file, 'utf8'))))
 })
 
-/** One that has ended, and that nobody has asked for its end yet, counts as gone. */
+/** A process that has ended counts as gone, even if its parent has not collected its exit yet. */
 function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))

@@ -1,4 +1,4 @@
-/** What a newcomer meets first: the README's commands exist, and make says how to mend what a bare machine lacks. */
+/** The first steps of a newcomer: the README's commands exist, and make says how to mend what a bare machine lacks. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,11 +1,11 @@
-/** A release is not built on whatever a tag leads to that day. */
+/** A release is not built on the image that a tag happens to name that day. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { baseFault, PINNED } from './helpers/image/pinned-base.ts'
 
-test('a release wants a base with a digest, or somebody who asks for a tag', () => {
+test('a release wants a base with a digest, or an explicit request for a tag', () => {
   const pinned = `registry.example/node:26-slim@sha256:${'a'.repeat(64)}`
   assert.equal(baseFault({ release: true, base: pinned }), undefined)
   assert.equal(baseFault({ release: true }), undefined)

@@ -8,15 +8,15 @@ import { type Outcome, runBounded } from './helpers/runner/bounded.ts'
 interface Tier {
   readonly name: string
   readonly script: string
-  /** What it cannot do without, as a command that fails where it is missing, and the Debian packages that bring it. */
+  /** Its requirements, each as a command that fails where it is missing, with the Debian packages that bring it. */
   readonly needs: Readonly<Record<string, string>>
-  /** Of a tier that takes long: what runs here. All of it is asked for by the name of its script. */
+  /** The part of a long tier that runs here. The name of its script runs all of it. */
   readonly heart?: Heart
 }
 
 interface Heart {
   readonly files: readonly string[]
-  /** What it takes from nothing, several times over: longer than that it hangs. */
+  /** Several times the duration of a run from nothing: a longer run hangs. */
   readonly minutesMax: number
   /** A command that fails where no package could help, and prints why. */
   readonly possible?: string
@@ -62,7 +62,7 @@ const TIERS: readonly Tier[] = [
       'mmdebstrap --version': 'mmdebstrap',
       '[ -e /usr/bin/chromium-headless-shell ] || [ -e /usr/bin/chromium ]':
         'chromium-headless-shell',
-      // What the model server is linked with; elsewhere than on Linux its package brings it.
+      // The model server is linked with it; elsewhere than on Linux its package brings it.
       '[ "$(uname)" != Linux ] || /sbin/ldconfig -p | grep -q libgomp.so.1': 'libgomp1',
     },
   },
@@ -146,10 +146,10 @@ async function judge({ name, script, needs, heart }: Tier) {
   const startedAt = performance.now()
   const outcome = await runs(script, heart)
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
-  return { said: `${TOLD[outcome]} after ${minutes} min`, isFailure: outcome !== 'passed' }
+  return { said: `${VERDICTS[outcome]} after ${minutes} min`, isFailure: outcome !== 'passed' }
 }
 
-const TOLD: Readonly<Record<Outcome, string>> = {
+const VERDICTS: Readonly<Record<Outcome, string>> = {
   passed: 'passed',
   failed: 'FAILED',
   'took too long': 'FAILED, it was ended because it hung,',
@@ -170,7 +170,7 @@ function succeeds(command: string): boolean {
   return spawnSync(command, { shell: true, stdio: 'ignore' }).status === 0
 }
 
-/** What it prints where it fails. */
+/** The output of a command that fails. */
 function reasonAgainst(command: string): string | undefined {
   const { status, stdout, stderr } = spawnSync(command, { shell: true, encoding: 'utf8' })
   if (status === 0) return undefined

@@ -16,7 +16,7 @@ function head(key: string | undefined, framing: string): string {
   return [
     'POST /v1/chat/completions HTTP/1.1',
     'Host: bench',
-    `Authorization: Bearer ${key ?? 'nobody'}`,
+    `Authorization: Bearer ${key ?? 'ghost'}`,
     'Content-Type: application/json',
     framing,
     '',
@@ -76,7 +76,7 @@ async function write(socket: Socket, pieces: readonly (string | Buffer)[]): Prom
 
 /** How it sends, on how many connections. */
 const WAYS: Readonly<Record<Attack, () => [Sends, number]>> = {
-  'nobody attacks': () => [async () => {}, 0],
+  'no attack': () => [async () => {}, 0],
   'bodies of 4 MiB in chunks of one byte': () => [sendsBytes(keys.plain, 4 * MEBIBYTE), 2],
   'the same by a key without the route': () => [sendsBytes(keys.routeless, 4 * MEBIBYTE), 2],
   'the same with a header that only the other reader takes': () => [
@@ -88,7 +88,7 @@ const WAYS: Readonly<Record<Attack, () => [Sends, number]>> = {
   'a key without the route sends lists of 8 MiB': () => [sends(keys.routeless, lists('chat')), 2],
   'a key without the route sends texts of 8 MiB': () => [sends(keys.routeless, text('chat')), 2],
   'a key without scope sends lists of 8 MiB': () => [sends(keys.scopeless, lists('chat')), 2],
-  'nobody knows the key, lists of 8 MiB': () => [sends('nobody', lists('chat')), 2],
+  'unknown key, lists of 8 MiB': () => [sends('ghost', lists('chat')), 2],
   '24 unfinished bodies of 8 MiB, two slots': () => [sendsMost(keys.two), 24],
   'upstream: an event of 1 MiB in chunks of one byte': () => [asks('event', true), 2],
   'upstream: a whole answer of 30 MiB of lists': () => [asks('list', false), 2],

@@ -1,4 +1,4 @@
-/** What other clients feel while one caller or one upstream attacks: requests/s, p99 and the gateway's memory, as a table. */
+/** Measures other clients while one caller or one upstream attacks: requests/s, p99 and the gateway's memory, as a table. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -22,7 +22,7 @@ interface Figures {
   readonly p50: number
   readonly p99: number
   readonly failed: number
-  /** Of the gateway, milliseconds for each request. */
+  /** Milliseconds of the gateway for each request. */
   readonly processorMs: number
 }
 
@@ -108,7 +108,7 @@ function middle(numbers: readonly number[]): number {
   return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
 }
 
-/** What all threads of it have used. */
+/** The processor time that all its threads have used. */
 function processorMs(pid: number): number {
   const place = `/proc/${pid}/stat`
   if (!existsSync(place)) return Number.NaN

@@ -1,4 +1,4 @@
-/** What a running process consumed, from /proc: processor time to the nanosecond, and memory. */
+/** The consumption of a running process, from /proc: processor time to the nanosecond, and memory. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const SAMPLE_MS = 100

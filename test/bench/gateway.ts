@@ -18,7 +18,7 @@ export const PLENTY = {
   concurrent_requests: 1_000_000,
 }
 
-/** Each entry is a column of the table. What its function returns joins the `gw` section of the
+/** Each entry is a column of the table. The result of its function joins the `gw` section of the
     configuration, so that limits and budgets can be measured beside the bare gateway. */
 export const VARIANTS: Readonly<Record<string, (redis: BenchRedis) => object>> = {
   gw: () => ({ rate_limits: { default: PLENTY } }),
@@ -45,7 +45,7 @@ export function governed() {
   }
 }
 
-/** Over all replicas. What a busy machine delays is waited for, since a refusal would end the run. */
+/** Over all replicas. The gateway waits out delays of a busy machine, since a refusal would end the run. */
 function shared(url: string) {
   return {
     rate_limits: { default: PLENTY, backend: 'redis', redis: { url, timeout_ms: 5_000 } },

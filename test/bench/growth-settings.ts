@@ -40,7 +40,7 @@ function names(count: number, last: string): string[] {
   return Array.from({ length: count }, (_, index) => (index === count - 1 ? last : `n${index}`))
 }
 
-/** Probes are rare: they are work of every upstream, whoever sends requests. */
+/** Probes are rare: they are work for every upstream, even without requests. */
 function upstream(name: string, port: number) {
   return {
     name,

@@ -1,4 +1,4 @@
-/** What a request, the memory, a reload and a scrape cost with 10 to 10,000 tenants and keys, and 1,000 routes and upstreams. */
+/** Measures a request, the memory, a reload and a scrape with 10 to 10,000 tenants and keys, and 1,000 routes and upstreams. */
 import { readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -22,7 +22,7 @@ export interface LoadOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What is asked, beside chat completions. */
+/** The other requests, beside chat completions. */
 export interface LoadedOperation {
   readonly path: string
   /** The route. */

@@ -1,4 +1,4 @@
-/** What it costs a request that a collector gets traces, metrics and logs, and that its usage is told as events. */
+/** Measures a request whose traces, metrics and logs go to a collector, and whose usage is sent as events. */
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -81,7 +81,7 @@ export async function measureObservation(place: Place): Promise<string> {
   }
 }
 
-/** Takes everything and reads nothing: its own work is none of the gateway's. */
+/** Takes everything and reads nothing: its work does not count as the gateway's. */
 async function startCollector() {
   const server = createServer((incoming, outgoing) => {
     incoming.resume().on('end', () => outgoing.end())

@@ -189,7 +189,7 @@ function markdown(readings: ReadonlyMap<string, readonly Reading[]>): string {
     `1 KB requests, median of ${ROUNDS} rounds with the lowest and the highest. A dash: it fails there, or is too slow.`,
     '',
     'gw has key, rate, concurrency, both budgets, metrics, traces and the access log on. Envoy governed has key, route by',
-    'model, rate, token count of whole answers and a JSON log. Of the others it is said what they check.',
+    'model, rate, token count of whole answers and a JSON log. The table says what the others check.',
     '',
     ...describeMachine(root).map((line) => `- ${line}`),
     '',

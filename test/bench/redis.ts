@@ -6,7 +6,7 @@ import { Certificates } from '../helpers/certificates.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { LOAD_CORE, type Process, startProcess, untilAccepting } from './processes.ts'
 
-/** Its certificate is that of its own authority. */
+/** Its certificate comes from its own authority. */
 export interface BenchRedis extends Process {
   readonly urls: Readonly<Record<'tcp' | 'tls' | 'socket', string>>
   readonly caFile: string

@@ -1,4 +1,4 @@
-/** What stands while a measurement runs: the upstream, nginx, the gateways in front of it, and the store of one. */
+/** The processes of a measurement: the upstream, nginx, the gateways in front of it, and the store of one. */
 import { join } from 'node:path'
 import { freePort } from '../helpers/free-port.ts'
 import { startGateway, VARIANTS } from './gateway.ts'
@@ -12,7 +12,7 @@ export interface RigOptions {
   /** The gateway's entry file, or undefined to measure nginx alone. */
   readonly gatewayMain: string | undefined
   readonly upstreamProgram: string
-  /** A folder of its own for configurations and logs; must exist. */
+  /** A separate folder for configurations and logs; must exist. */
   readonly directory: string
   readonly eventsPerStream: number
   readonly eventIntervalMs: number
@@ -26,10 +26,10 @@ export interface Target {
   readonly name: string
   readonly port: number
   readonly streamPort: number
-  /** Whose processor time and memory count; the upstream by itself has none to measure. */
+  /** The process whose time and memory count; the upstream by itself has none to measure. */
   readonly pid: number | undefined
   readonly startMs?: number
-  /** Whose time counts by itself. */
+  /** The store, whose time counts separately. */
   readonly store?: BenchRedis | undefined
 }
 

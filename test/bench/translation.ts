@@ -1,4 +1,4 @@
-/** What a request and an event of a stream cost where they are translated, beside bytes that pass: files of `micro/`. */
+/** Measures translated requests and stream events, beside bytes that pass untouched: files of `micro/`. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { table } from './report.ts'

@@ -11,7 +11,7 @@ const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 const examples = readdirSync(join(CHART, 'examples')).filter((name) => name.endsWith('.yaml'))
 const kindOf = (file: string) => parse(readChart(`examples/${file}`)).kind
 
-/** What a file alone cannot know: keys that are resources, and what is only there where the gateway runs. */
+/** Facts that a file alone cannot show: keys that are resources, and things that exist only where the gateway runs. */
 const EXPECTED =
   /is not set here|leads nowhere here|there are no API keys|no key belongs to tenant "research"/
 

@@ -1,4 +1,4 @@
-/** What the pod of `helm test` runs. */
+/** The request that the pod of `helm test` sends. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

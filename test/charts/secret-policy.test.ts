@@ -1,4 +1,4 @@
-/** What the chart's policy asks about is what the operator mounts: both read one table of spellings. */
+/** The chart's policy asks about exactly what the operator mounts: both read one table of spellings. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ const SPELLINGS = [
 ]
 
 for (const text of SPELLINGS) {
-  test(`whatever is mounted for ${JSON.stringify(text)} is asked about`, () => {
+  test(`everything mounted for ${JSON.stringify(text)} is asked about`, () => {
     const asked = askedAbout(text)
     for (const secret of mounted(text)) assert.ok(asked.includes(secret), secret)
   })

@@ -56,7 +56,7 @@ test('the schema knows every value, and none that is not there', () => {
   )
 })
 
-test('a comment on several lines is one sentence, and one about a section is none of its first value', () => {
+test('a comment on several lines is one sentence, and a comment about a section does not belong to its first value', () => {
   const text = '# About all.\n\n# -- One\n# line.\na: 1\nb:\n  # -- Two.\n  c: {}\nd: 3\n'
   assert.deepEqual(readValues(text), [
     { path: 'a', initial: 1, meaning: 'One line.' },

@@ -1,4 +1,4 @@
-/** A simulator of its own for a test, with the official SDK and a plain client to talk to it. */
+/** A separate simulator for a test, with the official SDK and a plain client to talk to it. */
 import type { TestContext } from 'node:test'
 import OpenAI from 'openai'
 import { type SimulatorOptions, startSimulator } from '../../cli/simulator/simulator.ts'

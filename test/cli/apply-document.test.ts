@@ -56,7 +56,7 @@ test('what is no document, and what a cluster cannot use, is refused', () => {
   assert.doesNotMatch(errors.join(), /hidden-literal/)
 })
 
-test('that there are no keys in it is not said: they may be resources of their own', () => {
+test('a file without keys gets no remark: its keys may be separate resources', () => {
   const document = { ...gateway, gw: { ...Object(gateway.gw), api_keys: [] } }
   const { problems } = judge({ name: 'gw.yaml', text: stringify(document) }, target)
   assert.deepEqual(

@@ -138,12 +138,12 @@ test('as it says, the next save of the file of the start replaces what was appli
 test('a file with mistakes is refused by line', async () => {
   const before = await hashNow()
   const file = await edited((section) => {
-    routeOf(section).primary = 'nobody'
+    routeOf(section).primary = 'ghost'
   })
   for (const command of [['apply'], ['apply', '--reload'], ['diff']]) {
     const { code, stderr } = await gw(...command, '-f', file, ...admin)
     assert.equal(code, 1)
-    assert.match(stderr, new RegExp(`^${file}:\\d+:\\d+: error: .*nobody`, 'm'))
+    assert.match(stderr, new RegExp(`^${file}:\\d+:\\d+: error: .*ghost`, 'm'))
   }
   assert.equal(await hashNow(), before)
 })
@@ -172,8 +172,8 @@ test('what cannot be read or asked is 2, and asking two at once is 64', async ()
   const missing = await gw('apply', '-f', join(folder, 'none.yaml'), ...admin)
   assert.equal(missing.code, 2)
   assert.match(missing.stderr, /cannot read .*none\.yaml/)
-  const nobody = await gw('diff', '-f', configFile, '--admin', await refusingUrl())
-  assert.equal(nobody.code, 2)
+  const unanswered = await gw('diff', '-f', configFile, '--admin', await refusingUrl())
+  assert.equal(unanswered.code, 2)
   const both = await gw('apply', '-f', configFile, ...admin, '-n', 'ai')
   assert.equal(both.code, 64)
   assert.match(both.stderr, /--admin is of a stand-alone gateway and --namespace of a cluster/)

@@ -130,8 +130,8 @@ test('upstream test reaches upstreams as the gateway does, and says why one fail
   )
   assert.doesNotMatch(stdout, /upstream-credential/)
   assert.equal((await ask('upstream', 'test', '--name', 'one')).code, 0)
-  const unknown = await ask('upstream', 'test', '--name', 'nobody')
-  assert.deepEqual([unknown.code, unknown.stderr], [1, 'error: There is no upstream "nobody".\n'])
+  const unknown = await ask('upstream', 'test', '--name', 'ghost')
+  assert.deepEqual([unknown.code, unknown.stderr], [1, 'error: There is no upstream "ghost".\n'])
 })
 
 test('tests of upstreams count for no tenant, and the metrics know nothing of them', async () => {
@@ -263,9 +263,9 @@ test('limits test at a URL takes the burst from the gateway that --admin names, 
   const alone = await test()
   assert.match(alone.stdout, /^burst +15$/m)
   assert.match(alone.stdout, /^assumed: a burst of 15, a quarter of the limit.*give --admin/m)
-  const told = await test('--admin', adminUrl)
-  assert.match(told.stdout, /^burst +2$/m)
-  assert.doesNotMatch(told.stdout, /^assumed/m)
+  const known = await test('--admin', adminUrl)
+  assert.match(known.stdout, /^burst +2$/m)
+  assert.doesNotMatch(known.stdout, /^assumed/m)
   const json = JSON.parse((await test('--admin', adminUrl, '-o', 'json')).stdout)
   assert.deepEqual([json.burst, json.burst_is], [2, 'told'])
 })

@@ -9,7 +9,7 @@ import { gw } from '../helpers/gw-here.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const { stdout: script } = await gw('completion', 'bash')
 
-/** What is offered for the last of the words. */
+/** The offers for the last word. */
 function offered(...words: readonly string[]): string[] {
   const list = ['gw', ...words].map((word) => `'${word}'`).join(' ')
   const ask = `${script}\nCOMP_WORDS=(${list}); COMP_CWORD=${words.length}; _gw; printf '%s\\n' "\${COMPREPLY[@]}"`
@@ -26,7 +26,7 @@ test('bash offers the commands, their commands and their options', () => {
   assert.deepEqual(offered('status', '--wa'), ['--watch'])
 })
 
-test('bash offers the words of a choice, files after --file, and nothing where nobody can know', () => {
+test('bash offers the words of a choice, files after --file, and nothing where no list exists', () => {
   assert.deepEqual(offered('status', '-o', ''), ['table', 'wide', 'json', 'yaml', 'name'])
   assert.deepEqual(offered('apply', '--file', 'package-lo'), ['package-lock.json'])
   assert.deepEqual(offered('keys', 'revoke', '--id', ''), [])

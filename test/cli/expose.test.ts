@@ -38,7 +38,7 @@ test('what would cut a stream, or repeat a request, is switched off', () => {
     assert.match(textOf(front), /"timeouts":\{"request":"0s","backendRequest":"0s"\}/, front)
   }
   assert.match(textOf('istio'), /"retries":\{"attempts":0\}/)
-  // Absent is none.
+  // An absent timeout means no limit.
   assert.doesNotMatch(textOf('istio'), /"timeout"/)
   assert.match(textOf('istio'), /"idleTimeout":"60s"/)
   assert.match(textOf('envoy-gateway'), /"connectionIdleTimeout":"60s"/)

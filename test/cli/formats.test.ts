@@ -57,7 +57,7 @@ for (const [milliseconds, text] of spans) {
   })
 }
 
-test('a time is told from now, in both directions', () => {
+test('a time is shown relative to now, in both directions', () => {
   assert.equal(relativeTime('2026-11-23T11:59:48Z', NOW), '12 s ago')
   assert.equal(relativeTime('2026-11-23T15:00:00Z', NOW), 'in 3 h')
   assert.equal(relativeTime('2026-11-23T12:00:00.400Z', NOW), '0 s ago')

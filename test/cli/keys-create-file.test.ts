@@ -39,7 +39,7 @@ const LAYOUTS = [
   ],
   ['a list at the end without a newline', `${HEAD}  api_keys:\n    - id: old\n      tenant: acme`],
   ['no list', `${HEAD}  aliases: { a: b } # names\n  rate_limits: {}\n# the end\n`],
-  ['a list of its own', `# keys\n- id: old # Ada's\n  tenant: acme\n`],
+  ['a separate list', `# keys\n- id: old # Ada's\n  tenant: acme\n`],
   ['a list under api_keys', `api_keys:\n  - id: old\n`],
 ] as const
 

@@ -1,4 +1,4 @@
-/** `gw keys` on a file: what is told, what is changed, and that the rest of the file stays. */
+/** `gw keys` on a file: its output, its edits, and that the rest of the file stays. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -75,7 +75,7 @@ const questions = [
   [['--id', 'first', '--scope', 'models:list'], 0, /200/],
   [['--id', 'first', '--route', 'code'], 1, /403, it may not use route "code"/],
   [['--id', 'gone', '--route', 'chat'], 1, /401, key gone is REVOKED/],
-  [['--id', 'nobody'], 1, /401, no key has the id "nobody"/],
+  [['--id', 'ghost'], 1, /401, no key has the id "ghost"/],
 ] as const
 
 for (const [args, expected, said] of questions) {
@@ -167,7 +167,7 @@ test('a file without keys, and a key that is not in it, are said to be so', asyn
   const none = await gw('keys', 'list', '-f', file)
   assert.equal(none.code, 2)
   assert.match(none.stderr, /holds no keys/)
-  const unknown = await gw('keys', 'revoke', '--id', 'nobody', '-f', await keysFile())
+  const unknown = await gw('keys', 'revoke', '--id', 'ghost', '-f', await keysFile())
   assert.equal(unknown.code, 1)
-  assert.match(unknown.stderr, /There is no key "nobody"/)
+  assert.match(unknown.stderr, /There is no key "ghost"/)
 })

@@ -20,7 +20,7 @@ const LIST_MODULES = `data:text/javascript,${encodeURIComponent(`
   })
 `)}`
 
-/** Stands for whatever may go wrong: a package that cannot be loaded. */
+/** Stands for any failure: a package that cannot be loaded. */
 const WITHOUT_YAML = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({
@@ -48,7 +48,7 @@ const misuses = [
   ['a value of the wrong kind', ['simulate', '--port', 'x'], /whole number from 0 to 65535/],
   ['an unknown format', ['simulate', '-o', 'xml'], /table, wide, json, yaml, name/],
   [
-    'a key that nobody can look up',
+    'a key that cannot be looked up',
     ['limits', 'test', '--tenant', 'a', '--rate', '60', '--duration', '1s'],
     /a key of tenant "a" in GW_KEY/,
   ],
@@ -115,7 +115,7 @@ test('the help costs less than 150 ms, or on a slow machine less than eight empt
   assert.ok(help < Math.max(150, 8 * empty), `${help} ms, and ${empty} ms for nothing`)
 })
 
-test('an error that nobody foresaw is one sentence and ends with 2', async () => {
+test('an unexpected error is one sentence and ends with 2', async () => {
   const command = ['keys', 'create', '--tenant', 'a', '--routes', 'b']
   const { code, stderr } = await node('--import', WITHOUT_YAML, TOOL, ...command)
   assert.deepEqual({ code, stderr }, { code: 2, stderr: 'error: it is gone for good\n' })

@@ -20,7 +20,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'gw-old-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Says that it is an old Node, whatever Node runs the test. */
+/** Claims to be an old Node, regardless of the Node that runs the test. */
 const OLD = join(folder, 'old.mjs')
 writeFileSync(
   OLD,

@@ -1,4 +1,4 @@
-/** Whom a command asks when little is said. */
+/** The gateway that a command asks when few options are given. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
@@ -79,7 +79,7 @@ test('several gateways of this machine are listed, and one is asked for', async 
   })
 })
 
-test('a socket that nobody answers on is no gateway, and neither is one in a folder of everybody', async () => {
+test('a socket without a listener is no gateway, and neither is one in a folder that everyone may write to', async () => {
   const one = await aSocket(8080)
   await writeFile(join(runtime, 'unused'), '')
   await rename(join(runtime, 'unused'), one.slice('unix:'.length))

@@ -1,4 +1,4 @@
-/** What commands print as JSON has the shapes of cli/docs/json.md, and every command with data stands there. */
+/** JSON output has the shapes of cli/docs/json.md, and that page lists every command with data. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

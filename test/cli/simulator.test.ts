@@ -100,7 +100,7 @@ test('several choices differ and are counted together, streamed or not', async (
   )
 })
 
-test('models and tokens are told as vLLM tells them', async (t) => {
+test('models and tokens are reported as vLLM reports them', async (t) => {
   const { client, post } = await aSimulator(t, { model: 'llama' })
   const models = await Array.fromAsync(client.models.list())
   assert.partialDeepStrictEqual(models, [{ id: 'llama', object: 'model', max_model_len: 131_072 }])

@@ -38,8 +38,8 @@ test('status --watch shows it again when it has changed, and ends as Ctrl-C ends
   const ended = once(child, 'close')
   await until('the first status', () => output().includes('last reload'))
   const text = await readFile(configFile, 'utf8')
-  await writeFile(configFile, text.replace('primary: up', 'primary: nobody'))
-  await until('the refusal is shown', () => /failure, \d+ s ago.*nobody/s.test(output()))
+  await writeFile(configFile, text.replace('primary: up', 'primary: ghost'))
+  await until('the refusal is shown', () => /failure, \d+ s ago.*ghost/s.test(output()))
   child.kill('SIGINT')
   const [code] = await ended
   assert.equal(code, 130)
@@ -51,7 +51,7 @@ test('status --watch shows it again when it has changed, and ends as Ctrl-C ends
   )
 })
 
-test('version tells of the tool and of the gateway, and of the tool alone where nobody answers', async () => {
+test('version shows the tool and the gateway, and the tool alone where no gateway answers', async () => {
   const { stdout } = await gw('version', '--admin', adminUrl, '-o', 'json')
   const gateways = [{ name: adminUrl, version: VERSION }]
   assert.deepEqual(JSON.parse(stdout), { client: VERSION, gateways })

@@ -98,7 +98,7 @@ test('a cost that the listed prices do not explain is divided all the same, to t
   }
 })
 
-test('an hour is its own period, and a name that looks like a formula is none', () => {
+test('an hour is its own period, and a name that looks like a formula stays a text', () => {
   const by = { day: undefined, hour: '2026-12-31T23', tenant: '=cmd()', route: 'a,"b' }
   const [line] = linesOf(focusOf(aReport([{ ...USED, by }])))
   assert.deepEqual(

@@ -23,7 +23,7 @@ async function commandOf({ runtime, driver, group = '', api }: Row, args: string
   return { program: process.execPath, args: [join(folder, driver), args, api, group], folder }
 }
 
-/** What it printed last, by case. */
+/** Its last output, by case. */
 async function seenBy(row: Row, args: unknown): Promise<Partial<Record<Case, Seen>>> {
   const { program, args: words, folder } = await commandOf(row, JSON.stringify(args))
   const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', GW_CLIENTS: folder ?? '' }

@@ -1,16 +1,16 @@
-/** Reads from the API server without a process of its own for each question. */
+/** Reads from the API server without a separate process for each question. */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 
-/** Of a user with a certificate. */
+/** The kubeconfig of a user with a certificate. */
 export interface Access {
   readonly ca: Buffer
   readonly cert: Buffer
   readonly key: Buffer
 }
 
-/** On a connection of its own: servers that are stopped on purpose leave dead ones behind. */
+/** On a separate connection: servers that are stopped on purpose leave dead ones behind. */
 export async function get(
   address: string,
   access: Access,
@@ -23,7 +23,7 @@ export async function get(
   return { status: answer.statusCode ?? 0, text: pieces.join('') }
 }
 
-/** What is there as JSON; undefined where there is nothing. */
+/** The object there, as JSON; undefined without one. */
 export async function readAt(address: string, access: Access): Promise<unknown> {
   const { status, text } = await get(address, access)
   if (status === 404) return undefined

@@ -1,4 +1,4 @@
-/** What the chart ships for kustomize, tried with the kustomize of kubectl. */
+/** The chart's files for kustomize, tried with the kustomize of kubectl. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'

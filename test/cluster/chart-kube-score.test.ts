@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { renderText } from '../helpers/kubernetes/chart.ts'
 import { providePrograms } from '../helpers/kubernetes/programs.ts'
 
-/** What is decided otherwise, and why. */
+/** The rules that the chart breaks on purpose, and why. */
 const IGNORED = [
   // A value; Always asks the registry at each start, and a cluster whose registry is away could start nothing.
   '--ignore-test=container-image-pull-policy',

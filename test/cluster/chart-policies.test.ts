@@ -129,7 +129,7 @@ test('the API server finds every expression of the policies sound', async () => 
   }
 })
 
-test('an author writes where they may, and no file of a pod, in whatever node it stands', async () => {
+test('an author writes where they may, and no file of a pod, in any node of the document', async () => {
   await write(naming('own', 'mine'), author)
   assert.match(await refusalOf(write(naming('own', 'mine', 'team-a'), author)), /forbidden/i)
   const path = '${file:/var/run/secrets/gw/theirs/key}'
@@ -312,7 +312,7 @@ test('of pods the operator changes annotations where they are a gateway’s, and
     spec: { containers: [{ name: 'gateway', image: 'gw:1' }] },
   })
   await store(aPod('ours', { 'app.kubernetes.io/managed-by': 'gw-operator' }))
-  await store(aPod('theirs', { 'app.kubernetes.io/managed-by': 'somebody' }))
+  await store(aPod('theirs', { 'app.kubernetes.io/managed-by': 'another' }))
   const change = async (name: string, metadata: object, more: object = {}) => {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'ai', ...metadata } }
     return await asOperator({ ...pod, ...more })

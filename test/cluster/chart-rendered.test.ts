@@ -28,7 +28,7 @@ const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 const BARE = ['bare']
 
 for (const helm of HELMS) {
-  test(`${helm} finds nothing to complain of in the chart, whatever the values`, async () => {
+  test(`${helm} finds nothing to complain of in the chart, with any values`, async () => {
     test('every image of the chart comes from the registry that global.imageRegistry names', async () => {
       const values = [
         '--set',
@@ -117,7 +117,7 @@ test('the operator gets the rights of its table: over the cluster, or in the nam
   for (const { rules } of roles) assert.deepEqual(rules, policyRules('watched'))
 })
 
-test('the operator is told its namespaces, the image of the pods, and how many may roll', async () => {
+test('the operator gets its namespaces, the image of the pods, and how many may roll', async () => {
   const operatorOf = async (set: string) => {
     const found = podsOf(await render(set)).find(
       ({ spec }) => spec.containers[0]?.name === 'operator',
@@ -138,7 +138,7 @@ test('the operator is told its namespaces, the image of the pods, and how many m
   const full = await operatorOf('everything')
   assert.match(full.image, /^registry\.example\/gw@sha256:1{64}$/)
   assert.equal(full.variables.GW_DATA_PLANE_IMAGE, 'registry.example/gw-data:1')
-  // What there is above that is of the webhook.
+  // Any further arguments belong to the webhook.
   const args = full.args as readonly string[]
   assert.deepEqual(args.slice(0, 2), ['operator', '--max-concurrent-rollouts=2'])
 })

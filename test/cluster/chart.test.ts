@@ -28,7 +28,7 @@ const NAMESPACE = 'gw-system'
 const RESTRICTED = ['enforce', 'warn'].map(
   (mode) => `pod-security.kubernetes.io/${mode}=restricted`,
 )
-/** Of the Prometheus operator: what of them the chart uses is checked by nobody but its reader. */
+/** Resources of the Prometheus operator: no API server here checks their fields. */
 const FOREIGN = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']
 
 let cluster: ControlPlane
@@ -220,7 +220,7 @@ test('the API server takes every object of every set of values, and Pod Security
     const { status, stderr } = await dryRun(text)
     assert.equal(status, 0, `${set}:\n${stderr}`)
     assert.doesNotMatch(stderr, /would violate PodSecurity|Warning:/, set)
-    // Of a Deployment Pod Security only warns; a pod it refuses.
+    // Pod Security only warns about a Deployment; it refuses a pod.
     for (const { owner, labels, spec } of podsOf(objectsOf(text))) {
       // Its account is made by an object that a dry run does not keep.
       const { serviceAccountName: _, priorityClassName: __, ...bare } = spec
@@ -343,7 +343,7 @@ test('an author may name the Secrets that they may read, and no other, wherever 
   )
 })
 
-test('an editor may not send the credential of somebody else to another address', async () => {
+test('an editor may not send the credential of another author to another address', async () => {
   const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
     stdin: JSON.stringify(naming('shared', 'theirs')),

@@ -123,11 +123,11 @@ test('diff shows what would change, with the values of credentials hidden, and s
 
 test('a file that the operator would refuse is not sent', async () => {
   const { generation } = (await liveGateway()).metadata
-  const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nobody'] }]
+  const routes = [{ name: 'chat', strategy: 'single', upstreams: ['ghost'] }]
   const file = await written({ routes })
   const { code, stderr } = await gw('apply', '-f', file, ...cluster)
   assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`^${file}:\\d+:\\d+: error: gw\\.routes\\[0\\].*nobody`, 'm'))
+  assert.match(stderr, new RegExp(`^${file}:\\d+:\\d+: error: gw\\.routes\\[0\\].*ghost`, 'm'))
   assert.match(stderr, /nothing was sent/)
   assert.equal((await liveGateway()).metadata.generation, generation)
 })
@@ -142,7 +142,7 @@ test('status shows conditions and what each pod enforces', async () => {
     assert.match(stdout, new RegExp(`^${name} +yes +Programmed +${activeHash?.slice(0, 12)}`, 'm'))
 })
 
-test('a field that somebody else has set is a conflict until it is taken over', async () => {
+test('a field that another manager has set is a conflict until it is taken over', async () => {
   const patch = JSON.stringify({ gw: { rate_limits: { default: { burst: 33 } } } })
   await rig.cluster.kubectl(['patch', 'gwc', 'production', '-n', 'ai', '--type=merge', '-p', patch])
   const file = await written({ rate_limits: limits(50) })
@@ -171,7 +171,7 @@ test('the drain timeout goes to the pods when they are made anew, and only then'
   for (const name of await podNames()) assert.ok(!before.includes(name), name)
 })
 
-test('with --wait=false nobody waits', async () => {
+test('with --wait=false the tool does not wait', async () => {
   const file = await written({ rate_limits: limits(53) }, { env: [{ name: 'A', value: 'b' }] })
   const { code, stdout, stderr } = await gw('apply', '-f', file, '--wait=false', ...cluster)
   assert.equal(code, 0, stderr)

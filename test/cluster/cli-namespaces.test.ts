@@ -24,7 +24,7 @@ after(() => control?.stop())
 
 const onGateway = () => [...cluster, '-n', 'ai', '--gateway', 'production']
 
-test('a key is made in a namespace of its own for the gateway of another one', async () => {
+test('a key is made in one namespace for the gateway of another one', async () => {
   const made = await gw(
     ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'robot'],
     ...['--tenant', 'research', '--routes', 'chat', ...cluster],

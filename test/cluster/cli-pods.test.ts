@@ -178,17 +178,17 @@ test('limits test goes to the client port of a pod, or where it is told', async 
   assert.deepEqual([sent, admitted + rate_limited, held], [10, 10, true])
   const [{ url } = { url: '' }] = rig.kubelet.pods()
   const balanced = ['--via-load-balancer', '--url', url]
-  const told = await ask('limits', 'test', ...args, ...balanced, '--key', key, '-o', 'json')
-  assert.equal(told.code, 0, told.stderr)
+  const known = await ask('limits', 'test', ...args, ...balanced, '--key', key, '-o', 'json')
+  assert.equal(known.code, 0, known.stderr)
   const unreachable = await ask('limits', 'test', ...args, '--via-load-balancer', '--key', key)
   assert.equal(unreachable.code, 2)
   assert.match(unreachable.stderr, /Nothing answers at .*Check --url/)
 })
 
 test('a gateway that is not there is a no, and not a failure to ask', async () => {
-  const { code, stderr } = await ask('status', '--gateway', 'nobody')
+  const { code, stderr } = await ask('status', '--gateway', 'ghost')
   assert.equal(code, 1)
-  assert.match(stderr, /^error: There is no GatewayConfig "nobody" in namespace "ai"\.$/m)
+  assert.match(stderr, /^error: There is no GatewayConfig "ghost" in namespace "ai"\.$/m)
 })
 
 test('without the permission it is said which one is needed', async () => {

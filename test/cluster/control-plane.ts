@@ -1,4 +1,4 @@
-/** A real API server with etcd and the controllers, on ports and in a folder of its own. */
+/** A real API server with etcd and the controllers, on separate ports and in a separate folder. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,11 +29,11 @@ const CONTROLLERS_OFF = [
 export interface ControlPlane {
   /** Origin of the API server. */
   readonly url: string
-  /** Of a user who may do everything. */
+  /** The kubeconfig of a user who may do everything. */
   readonly kubeconfig: string
   readonly folder: string
   readonly kubectl: Kubectl
-  /** What the API server has at this path; undefined where there is nothing. For what is asked again and again: a kubectl costs a process. */
+  /** The object that the API server has at this path; undefined without one. For repeated questions: a kubectl costs a process. */
   read(path: string): Promise<unknown>
   readonly etcd: Daemon
   readonly controllers: Daemon
@@ -57,7 +57,7 @@ const GATEWAY_API = join(import.meta.dirname, '../fixtures/kubernetes/gateway-ap
 const INFERENCE_POOLS = join(import.meta.dirname, '../fixtures/kubernetes/inference-pools.json')
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
 
-/** A port that was free a moment ago may be somebody else's by now; then all of it is started once more, on others. */
+/** Another process may have taken a port that was free a moment ago; then all of it is started once more, on others. */
 const STARTS_MAX = 3
 
 export async function startControlPlane(): Promise<ControlPlane> {
@@ -263,7 +263,7 @@ export async function untilEstablished(kubectl: Kubectl): Promise<void> {
       status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True'),
     )
     if (ready.length < DEFINED.length) return false
-    // What is established is served a moment later.
+    // An established resource is served a moment later.
     return await kubectl(['get', 'gwc,gwk', '-A']).then(
       () => true,
       () => false,

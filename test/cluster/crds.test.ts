@@ -33,7 +33,7 @@ async function apply(document: unknown, ...flags: readonly string[]): Promise<st
   return await cluster.kubectl(['apply', '-f', '-', ...flags], { stdin: JSON.stringify(document) })
 }
 
-/** As one of several writers, each of whom owns the fields that it sends. */
+/** As one of several writers, each of which owns the fields that it sends. */
 async function applyAs(manager: string, document: unknown, ...flags: string[]): Promise<string> {
   return await apply(document, '--server-side', `--field-manager=${manager}`, ...flags)
 }
@@ -149,7 +149,7 @@ test('an edit of gw or spec moves the generation; a status does not', async () =
   assert.equal((await get('gwc', 'generations')).metadata.generation, 3)
 })
 
-test('kubectl scale works, also where nobody wrote replicas', async () => {
+test('kubectl scale works, also where no author wrote replicas', async () => {
   await apply(aGatewayConfig('scaled'))
   await writeStatus('gwc', 'scaled', { replicas: 1, selector: 'gateway=scaled' })
   await cluster.kubectl(['scale', 'gwc/scaled', '--current-replicas=1', '--replicas=3'])
@@ -309,8 +309,8 @@ test('a service account may do what its rules say, and nothing else', async () =
   assert.equal(await cluster.kubectl(['get', 'gwk', '-n', 'team'], { kubeconfig }), '')
   const refused = await refusalOf(cluster.kubectl(['get', 'gwc', '-n', 'team'], { kubeconfig }))
   assert.match(refused, /system:serviceaccount:team:reader.*cannot list/)
-  const nobody = await cluster.user('jane', ['team-readers'])
-  const said = await refusalOf(cluster.kubectl(['get', 'gwk'], { kubeconfig: nobody }))
+  const outsider = await cluster.user('jane', ['team-readers'])
+  const said = await refusalOf(cluster.kubectl(['get', 'gwk'], { kubeconfig: outsider }))
   assert.match(said, /User "jane" cannot list/)
 })
 

@@ -24,7 +24,7 @@ export function startDaemon(path: string, args: readonly string[], folder: strin
   const output = openSync(log, 'a')
   const child = spawn(path, args, { cwd: folder, stdio: ['ignore', output, output] })
   const closed = once(child, 'close')
-  // A program that cannot be started ends with an error; whoever waits for it sees that it is over.
+  // A program that cannot be started ends with an error; a caller that waits for it sees that it is over.
   child.on('error', () => undefined)
   closed.catch(() => undefined)
   const kill = () => child.kill('SIGKILL')

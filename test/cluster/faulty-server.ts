@@ -9,13 +9,13 @@ import type { ControlPlane } from './control-plane.ts'
 
 /**
  * silent: watches, those under way too, stay open and say nothing any more, not even their end.
- * expired: every watch is told that its version is too old, as an answer or as an event.
+ * expired: every watch hears that its version is too old, as an answer or as an event.
  * broken: answers are cut in the middle, refused with 429 or 500, or lost after the request was carried out.
  */
 export type Fault = 'silent' | 'expired' | 'broken'
 
 export interface FaultyServer {
-  /** Of a user who may do everything, by way of this server. */
+  /** The kubeconfig of a user who may do everything, by way of this server. */
   readonly kubeconfig: string
   fault: Fault | undefined
   /** Times of the lists of each kind, in milliseconds; the further pages of a list are the same list. */
@@ -88,7 +88,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
     }
     const onward = ask(url, { agent, method, headers: { ...headers, host: url.host } })
     onward.on('response', (answer) => {
-      // It was carried out, and nobody learns of it.
+      // It was carried out, and the client does not learn of it.
       if (fault === 'broken' && isWrite && count % 4 === 0) return void request.socket.destroy()
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       if (isWatch) response.flushHeaders()
@@ -154,8 +154,8 @@ async function writeKubeconfig(folder: string, port: number): Promise<string> {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'faulty', cluster: { server: `http://127.0.0.1:${port}` } }],
-    users: [{ name: 'nobody', user: {} }],
-    contexts: [{ name: 'faulty', context: { cluster: 'faulty', user: 'nobody' } }],
+    users: [{ name: 'ghost', user: {} }],
+    contexts: [{ name: 'faulty', context: { cluster: 'faulty', user: 'ghost' } }],
     'current-context': 'faulty',
   }
   await writeFile(path, JSON.stringify(content), { mode: 0o600 })

@@ -1,4 +1,4 @@
-/** What the tests of this tier measure against what the operator promises, gathered for one table. */
+/** Gathers the measurements of this tier against the operator's promises, for one table. */
 import { appendRow, type Promises, tableOf } from '../helpers/results.ts'
 
 /** The promises, in the order of the table. */
@@ -56,8 +56,8 @@ export function milliseconds(value: number): string {
 }
 
 /**
- * What a test allows where so much is promised. The promise is judged where it is measured at length; a run in passing
- * shares its machine with whatever else runs there, and judges that nothing is broken.
+ * The bound of a test for a promise of this much. The promise is judged where it is measured at length; a run in passing
+ * shares its machine with other programs, and judges that nothing is broken.
  */
 export function allowed(promised: number): number {
   return process.env.GW_LONG === '1' ? promised : 3 * promised

@@ -1,4 +1,4 @@
-/** Hundreds of pods in one process: they take documents and say so, and serve nobody. */
+/** Hundreds of pods in one process: they take documents and say so, and serve no clients. */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -29,12 +29,12 @@ interface HollowPod {
   readonly records: Map<string, KeyRecord>
 }
 
-/** From now on, pods of gateways that nobody runs seem to run. */
+/** From now on, pods of gateways without a process seem to run. */
 export async function startHollowPods(kubeconfig: string): Promise<HollowPods> {
   const api = new ApiClient({ cluster: await openCluster({ env: process.env, kubeconfig }) })
   const pods = new Map<string, HollowPod>()
   const server = createServer((request, response) => {
-    // Each pod has an address of its own in 127/8.
+    // Each pod has a separate address in 127/8.
     const address = request.socket.localAddress ?? ''
     const pod = pods.get(address) ?? { configuration: {}, keys: NO_KEYS, records: new Map() }
     pods.set(address, pod)

@@ -58,7 +58,7 @@ test('with an autoscaler kubectl scale changes no pod, and the gateway says so',
   assert.equal(await replicasOf(DEPLOYMENT), before)
 })
 
-test('an autoscaler is written once, whatever else is edited, and takes pods away calmly', async () => {
+test('an autoscaler is written once, regardless of other edits, and takes pods away calmly', async () => {
   const versionOf = async () =>
     valueBelow(await cluster.read(AUTOSCALER), 'metadata', 'resourceVersion')
   const first = await versionOf()

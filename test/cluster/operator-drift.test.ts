@@ -1,4 +1,4 @@
-/** What people do to the objects of a gateway with kubectl, and what the operator says of a roll that gets nowhere. */
+/** Edits to the objects of a gateway with kubectl, and the operator's report of a roll that gets nowhere. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ApiClient } from '../../operator/kube/api.ts'
@@ -78,7 +78,7 @@ test('what is set by hand while no operator runs is put back by the next one', a
   assert.equal((await statusOf(rig.cluster, 'production')).activeHash, before.activeHash)
 })
 
-test('a label in the selector, a container, a variable and a volume that somebody adds are taken away', async () => {
+test('a label in the selector, a container, a variable and a volume that a user adds are taken away', async () => {
   await patch('service/production', { spec: { selector: { by: 'hand' } } })
   await untilPath('service/production', '{.spec.selector.by}', '')
   const spec = {

@@ -1,4 +1,4 @@
-/** What an edit of a gateway does to its pods, and what its status says of it. */
+/** The effect of an edit of a gateway on its pods and its status. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -152,8 +152,8 @@ test('what was changed by hand is put right again, and an identity that a cloud 
   )
   assert.equal(metadata.annotations['inference.gw/applied-generation'], `${metadata.generation}`)
   const account = ['get', 'serviceaccount', 'production', '-n', 'ai', '-o', 'json']
-  const { metadata: told } = JSON.parse(await kubectl(account))
-  assert.equal(told.annotations?.[role.split('=')[0] ?? ''], role.split('=')[1])
+  const { metadata: stored } = JSON.parse(await kubectl(account))
+  assert.equal(stored.annotations?.[role.split('=')[0] ?? ''], role.split('=')[1])
 })
 
 test('a paused gateway is left alone until it goes on', async () => {
@@ -167,7 +167,7 @@ test('a paused gateway is left alone until it goes on', async () => {
   assert.notEqual(status.activeHash, activeHash)
 })
 
-test('an object of somebody else with our name is named and left alone', async () => {
+test('a foreign object with our name is named and left alone', async () => {
   const { kubectl } = rig.cluster
   await kubectl(['create', 'service', 'clusterip', 'other', '--tcp=80', '-n', 'ai'])
   const document = aGateway({ gw: { api_keys: [record] } })

@@ -9,7 +9,7 @@ import { conditionIn, startOperatorProcess, statusOf, untilCondition } from './o
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
 
 const CONVERGED_MS_MAX = allowed(30_000)
-/** Longer than the lease, so that nobody leads any more; five minutes where there is time. */
+/** Longer than the lease, so that no operator leads any more; five minutes where there is time. */
 const AWAY_MS = process.env.GW_LONG === '1' ? 300_000 : 20_000
 
 let rig: OperatorRig
@@ -91,7 +91,7 @@ test('of two operators at once one writes, and the other takes over', async (t) 
   await assertConverged()
 })
 
-test('an operator that is stopped for a while does not write when it wakes up as somebody else leads', async () => {
+test('an operator that is stopped for a while does not write when it wakes up while another one leads', async () => {
   const sleeper = rig.operator
   const second = await startOperatorProcess(rig.cluster)
   sleeper.child.kill('SIGSTOP')
@@ -129,7 +129,7 @@ test(`with the API server away for ${AWAY_MS / 1000} s the pods serve, and an ed
   await assertConverged()
 })
 
-test('documents of its own that somebody changed or deleted are written again, above every sequence', async () => {
+test('documents of the operator are written again after a user changed or deleted them, above every sequence', async () => {
   const { kubectl } = rig.cluster
   const before = (await statusOf(rig.cluster, 'production')).activeSequence ?? 0
   const data = JSON.stringify({ data: { 'config.json': '{"document":"x"}' } })

@@ -60,7 +60,7 @@ test('deleting the gateway removes all that was made for it, and nothing else', 
   const made = await everything()
   assert.ok(made.length > FOREIGN.length + 8, made.join())
   await kubectl(['delete', 'gwc', 'production', '-n', 'ai'])
-  // What the cluster itself puts into a namespace, and what somebody else made, stays.
+  // Objects of the cluster itself and of other users stay in the namespace.
   const left = [...FOREIGN, ...OF_EVERY_NAMESPACE, 'gatewaykey.inference.gw/kept'].sort()
   await until('only what is of others is left', async () => {
     return JSON.stringify(await everything()) === JSON.stringify(left)

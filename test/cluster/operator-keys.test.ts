@@ -170,18 +170,18 @@ test('a key without its gateway waits for it', async () => {
   assert.match(message, /GatewayConfig later/)
 })
 
-test('a key whose only route does not exist is taken, not ready, and told of in an event', async () => {
+test('a key whose only route does not exist is accepted, not ready, and reported in an event', async () => {
   await rig.apply(aGatewayKey('astray', { hash: newKey('astray').hash, routes: ['nowhere'] }))
   const { kubectl } = rig.cluster
   await kubectl(['wait', '--for=condition=Accepted', 'gwk/astray', '-n', 'ai', '--timeout=120s'])
   const path = '{.status.conditions[?(@.type=="Ready")].reason}'
   const reason = await kubectl(['get', 'gwk', 'astray', '-n', 'ai', '-o', `jsonpath=${path}`])
   assert.equal(reason, 'RouteNotFound')
-  const told = ['events.events.k8s.io', '-n', 'ai', '-o']
+  const listing = ['events.events.k8s.io', '-n', 'ai', '-o']
   const columns =
     'jsonpath={range .items[*]}{.regarding.kind} {.regarding.name} {.type} {.reason}{"\\n"}{end}'
   await until('the event is there', async () => {
-    const said = await kubectl(['get', ...told, columns])
+    const said = await kubectl(['get', ...listing, columns])
     return said.includes('GatewayKey astray Warning RouteNotFound')
   })
 })

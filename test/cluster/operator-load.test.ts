@@ -29,7 +29,7 @@ let reflector: Reflector
 const store = new ObjectStore()
 const { key, record } = aKey({ id: 'first' })
 
-/** What the clients are served by; limits would refuse them. */
+/** The gateway that serves the clients; limits would refuse them. */
 function gw() {
   const upstreams = [{ name: 'local', provider: 'vllm', endpoint: upstream.url, model: 'm' }]
   const limits = { requests_per_minute: 1_000_000, concurrent_requests: 1000 }

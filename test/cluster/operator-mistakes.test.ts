@@ -21,7 +21,7 @@ let hash: string | undefined
 let podNames: readonly string[]
 const times: number[] = []
 
-/** A resource of its own: keys of the document are the one part of a bad edit that counts. */
+/** A separate resource: keys of the document are the one part of a bad edit that counts. */
 const { key, record } = aKey({ id: 'first' })
 const valid = aGateway()
 
@@ -54,7 +54,7 @@ async function isAsItWas(): Promise<void> {
 
 test(`${REFUSED_AT_APPLY.length} mistakes are refused at apply with the field, and the pods stay as they are`, async () => {
   for (const mistake of REFUSED_AT_APPLY) {
-    // In which words is another test's; a server-side apply has some of its own.
+    // Another test checks the words; a server-side apply adds some.
     assert.match(await refusalOf(rig.apply(bad(mistake))), /\b(gw|spec)\b/, mistake.name)
   }
   await isAsItWas()

@@ -109,7 +109,7 @@ const said = (entry: unknown, type: string) => {
   return `${valueBelow(found, 'status')} ${valueBelow(found, 'reason')}`
 }
 
-/** Replaces the status, as another controller does: by version, and again where somebody was faster. */
+/** Replaces the status, as another controller does: by version, and again where another writer was faster. */
 async function writeParents(name: string, change: (parents: readonly unknown[]) => object) {
   const place = { namespace: 'team-a', name }
   for (;;) {
@@ -207,7 +207,7 @@ test('our entry comes among the parents and goes, and fifty other writers lose n
   await until('it is back', async () => (await parentsOf()).some(isOurs))
 })
 
-/** As the API server gives back what nobody else has touched. */
+/** As the API server returns an object that no other client has touched. */
 async function stored(parents: readonly object[]): Promise<readonly unknown[]> {
   await apply(aPool('quiet'))
   await writeParents('quiet', () => parents)

@@ -83,10 +83,10 @@ export async function stopOperators(): Promise<void> {
   await Promise.all([...started].map((operator) => operator.stop('SIGKILL')))
 }
 
-/** What a cluster waits before it starts a container again that has ended. */
+/** The time that a cluster waits before it restarts a container. */
 const RESTART_MS = 10_000
 
-/** From now on the operator that is held there is started again when it has ended, until this is told to leave off. */
+/** From now on the operator that is held there is started again when it has ended, until the returned function is called. */
 export function supervise(
   holder: { operator: OperatorProcess },
   startAgain: () => Promise<OperatorProcess>,

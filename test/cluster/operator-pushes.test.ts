@@ -1,4 +1,4 @@
-/** What somebody who can reach the push port of a running pod sends to it: refused, and the pod stays as it was. */
+/** A stranger who can reach the push port of a running pod gets refusals, and the pod stays as it was. */
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ import { statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
 let rig: OperatorRig
-/** What the operator signed: of the generation before, and of this one. */
+/** The operator's signed documents: of the generation before, and of this one. */
 let older: Envelope
 let newest: Envelope
 let signingKey: KeyObject

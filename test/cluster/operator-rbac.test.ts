@@ -1,4 +1,4 @@
-/** What the operator may do is what it asks for: it runs with its own rights alone, and every right is used. */
+/** The operator's rights are those that it uses: it runs with its own rights alone, and every right is used. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startWebhook } from '../../operator/admission/webhook.ts'
@@ -40,7 +40,7 @@ before(async () => {
   await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
   const own = [...rulesOf('own'), ...rulesOf('webhook-own')]
   const kubeconfig = await cluster.serviceAccount({ ...account, rules: own })
-  // Where nobody listens: that it is told whom to trust is all that is asked here.
+  // No server listens there: the test only asks whether the authority is published.
   const configuration = await configurationOf(CONFIGURATION, 9, 'Ignore')
   await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(configuration) })
   const log = createLog((line) => lines.push(line), Date.now)
@@ -127,7 +127,7 @@ function granted(): string[] {
       return verbs.map((verb) => nameOf({ verb, group, resource, namespace: undefined }))
     },
   )
-  // A verb on two objects of their own names is one.
+  // A verb on two objects with separate names counts once.
   return [...new Set(verbs)]
 }
 
@@ -167,7 +167,7 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   await until('the policy is judged', () => asked.has(JUDGED), 60)
   await until('routes are watched', () => asked.has(ROUTES_WATCHED), 60)
   await until('it stands among the parents of the pool', () => asked.has(ENTERED), 60)
-  await until('it says whom to trust', () => asked.has(PUBLISHED), 60)
+  await until('it publishes its authority', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
   recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)
   assert.deepEqual(

@@ -24,7 +24,7 @@ export interface OperatorRig {
   answersTo(key: string): Promise<number[]>
   /** From now on documents for this pod go to that address. */
   redirect(pod: string, address: string): Promise<void>
-  /** From now on an operator that has ended is started again, as a cluster does, until this is told to leave off. */
+  /** From now on an operator that has ended is started again, as a cluster does, until the returned function is called. */
   keepOperatorRunning(): () => Promise<void>
   stop(): Promise<void>
 }
@@ -58,7 +58,7 @@ export async function startOperatorRig(options: RigOptions = {}): Promise<Operat
     const startAgain = () => startOperatorProcess({ kubeconfig: seen, args, isAwaited: false })
     return assemble({ cluster, kubelet, operator }, { stop, startAgain })
   } catch (error) {
-    // Whoever asked for it gets nothing that could be stopped, and what runs would keep the test from ending.
+    // The caller gets nothing that it could stop, and the running processes would keep the test from ending.
     await stop()
     throw error
   }
@@ -92,7 +92,7 @@ function assemble(
   return rig
 }
 
-/** With a connection of its own: one that the pod closes as it is used would say nothing about the key. */
+/** With a separate connection: one that the pod closes as it is used would say nothing about the key. */
 async function statusOfModels(url: string, key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` }
   const asked = request(`${url}/v1/models`, { headers, agent: false, timeout: 10_000 }).end()
@@ -128,7 +128,7 @@ export function aGatewayKey(name: string, spec: Fields, namespace = 'ai') {
   }
 }
 
-/** A pod that is none: it answers as it is told to, or never. */
+/** A false pod: it answers as the test says, or never. */
 export async function startFakePod(answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await until('the fake pod listens', () => server.address() !== null)

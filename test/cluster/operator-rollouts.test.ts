@@ -82,7 +82,7 @@ test('after an upgrade of the operator one gateway rolls at a time, and each kee
   assert.deepEqual(seen, { rolling: 1, available: 1 })
 })
 
-test('what a user edits rolls at once, whoever else rolls', async () => {
+test('an edit of a user rolls at once, even while others roll', async () => {
   seen.rolling = 0
   const documents = NAMES.map((name) => ({
     ...aGateway({ spec: { replicas: 1, env: [{ name: 'A', value: 'b' }] } }),

@@ -1,4 +1,4 @@
-/** The key that signs documents is replaced in a running cluster: in two steps, and nobody notices. */
+/** The key that signs documents is replaced in a running cluster: in two steps, and no client notices. */
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { after, before, test } from 'node:test'

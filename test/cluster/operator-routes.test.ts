@@ -32,7 +32,7 @@ async function apply(document: object): Promise<void> {
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
 }
 
-/** What the controller of a Gateway would write. */
+/** The status that the controller of a Gateway would write. */
 async function answer(status: 'True' | 'False', reason: string): Promise<void> {
   const now = new Date().toISOString().replace(/\.\d+/, '')
   const parents = [
@@ -99,7 +99,7 @@ test('the condition follows the controller of the Gateway, and the address with 
   assert.equal(status.address, 'https://models.example.com')
 })
 
-test('a route that somebody changed is put right', async () => {
+test('a route that a user changed is put right', async () => {
   const patch = JSON.stringify({ spec: { hostnames: ['other.example.com'] } })
   await cluster.kubectl([
     'patch',

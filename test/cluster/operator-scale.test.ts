@@ -69,7 +69,7 @@ async function makeMany(
   let next = 0
   const lane = async () => {
     while (next < count) {
-      const object = make(next++) as KubeObject // What tests make is whole enough to be stored.
+      const object = make(next++) as KubeObject // An object of a test is whole enough to be stored.
       await api.create(RESOURCES[kind], object, 'test')
     }
   }

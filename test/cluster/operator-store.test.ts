@@ -68,7 +68,7 @@ for (const [how, lose, restore] of [
   })
 }
 
-test('the tool asks the pods, whatever the status says', async () => {
+test('the tool asks the pods, regardless of the status', async () => {
   await rig.operator.stop()
   redis.signal('SIGSTOP')
   const args = ['status', '--kubeconfig', rig.cluster.kubeconfig, '-n', 'ai']

@@ -1,4 +1,4 @@
-/** A pod that somebody else made, and that wears the label of a gateway: it is sent nothing, and nothing that it says counts. */
+/** A pod of another owner that wears the label of a gateway: it is sent nothing, and nothing that it says counts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'

@@ -61,7 +61,7 @@ test('a policy above the ceiling is bounded, said, and in the document of the po
   await untilCondition(rig.cluster, 'production', ['Programmed', 'True'], 60)
 })
 
-test('a second policy for the tenant is in conflict, and one without a grant is not told why', async () => {
+test('a second policy for the tenant is in conflict, and one without a grant does not learn why', async () => {
   await rig.apply(aPolicy('second', { limits: { requests_per_minute: 5 } }))
   await rig.apply(aPolicy('foreign', { tenant: 'other' }))
   await rig.apply(aPolicy('nowhere', { gateway: 'ai/unknown' }))

@@ -63,7 +63,7 @@ after(async () => {
   await cluster?.stop()
 })
 
-/** What the API server is told to trust. */
+/** The authority that the API server trusts. */
 async function published(): Promise<string[]> {
   const configuration = await api.get(RESOURCES.webhookConfigurations, { name: NAME })
   const [first] = (configuration?.webhooks ?? []) as unknown[]
@@ -93,7 +93,7 @@ async function signedBy(): Promise<number> {
   return authorities.findIndex((authority) => leaf.verify(authority.publicKey))
 }
 
-/** Of an edit with a mistake that only the webhook finds, so that whether it was asked is seen in the answer. */
+/** The answer to an edit with a mistake that only the webhook finds, so that the answer shows whether it was asked. */
 async function edit(): Promise<void> {
   const bad = aGateway({ gw: { aliases: { a: 'nowhere' } } })
   const asked = api.apply(RESOURCES.gatewayConfigs, bad, { manager: 'test', dryRun: true })
@@ -106,7 +106,7 @@ const isJudged = () =>
     () => false,
   )
 
-/** Edits one after the other until it is told to leave off; returns how many there were. */
+/** Edits one after the other until the test stops it; returns the number of edits. */
 function editOn(): () => Promise<number> {
   let isOver = false
   let edits = 0
@@ -125,7 +125,7 @@ function editOn(): () => Promise<number> {
 test('authority and certificate are replaced one after the other, and no edit is refused meanwhile', async () => {
   await until('an authority is published', async () => (await published()).length === 1)
   const [first] = await published()
-  // What was made 300 days ago is over by now; the authority is not.
+  // A certificate of 300 days ago is over by now; the authority is not.
   clock = Date.now() - 29 * DAY_MS
   await until('an edit is judged', isJudged)
   assert.deepEqual(await published(), [first])
@@ -156,7 +156,7 @@ test('authority and certificate are replaced one after the other, and no edit is
   )
 })
 
-test('whoever empties the Secret gets new certificates, which are published at once', async () => {
+test('an emptied Secret gets new certificates, which are published at once', async () => {
   const [old] = await published()
   const patch = JSON.stringify([{ op: 'remove', path: '/data' }])
   await cluster.kubectl([

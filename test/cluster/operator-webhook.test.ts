@@ -34,7 +34,7 @@ before(async () => {
       ...['--webhook-configuration', NAME],
     ],
   })
-  // Stored while nobody asks.
+  // Stored while no webhook is asked.
   await rig.apply({ ...bad, metadata: { ...bad.metadata, name: 'old' } })
   await apply(await configurationOf(NAME, webhookPortIn(rig.operator.output()), 'Fail'))
   await untilJudged()
@@ -48,7 +48,7 @@ async function apply(...documents: readonly object[]): Promise<string> {
   return await rig.cluster.kubectl(args, { stdin })
 }
 
-/** What was written about the webhook counts at the API server a moment later. */
+/** The API server follows a change of the webhook's configuration a moment later. */
 async function untilJudged(): Promise<void> {
   const probe = ['apply', '--server-side', '--dry-run=server', '-f', '-']
   const stdin = JSON.stringify(bad)

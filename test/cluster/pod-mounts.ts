@@ -7,7 +7,7 @@ import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import type { ObjectStore } from '../../operator/kube/store.ts'
 
-/** What pods may be given: watched, as a kubelet does, and not asked for again and again. */
+/** The files that pods may get: watched, as a kubelet does, and not polled. */
 export interface Mountable {
   readonly configMaps: ObjectStore
   readonly secrets: ObjectStore
@@ -78,7 +78,7 @@ function filesOf({ object, items }: Source): [string, Buffer][] {
   })
 }
 
-/** Of a Secret everything is encoded; of a ConfigMap only what is binary. */
+/** A Secret encodes everything; a ConfigMap only binary data. */
 function contentsOf(object: KubeObject | undefined): [string, Buffer][] {
   const isSecret = typeof valueBelow(object, 'type') === 'string'
   const entriesOf = (member: string, encoding: BufferEncoding) =>

@@ -45,13 +45,13 @@ export interface ProcessKubelet {
 export interface KubeletOptions {
   readonly kubeconfig: string
   readonly env?: Readonly<Record<string, string>>
-  /** What is registered instead of the push port of the process, for pods that misbehave. */
+  /** The port that is registered instead of the push port of the process, for pods that misbehave. */
   readonly pushAddress?: (pod: KubeObject, address: string) => string
-  /** Pods whose image begins so are never started, as if nobody had pushed it. */
+  /** Pods whose image has this prefix are never started, as if the image did not exist. */
   readonly missingImages?: string
 }
 
-/** From now on, pods of gateways that nobody runs are run here. */
+/** From now on, pods of gateways without another runner are run here. */
 export async function startProcessKubelet(options: KubeletOptions): Promise<ProcessKubelet> {
   const cluster = await openCluster({ env: process.env, kubeconfig: options.kubeconfig })
   const api = new ApiClient({ cluster })
@@ -138,7 +138,7 @@ interface Node {
   readonly mountable: Mountable
 }
 
-/** A port that was free a moment ago may be somebody else's by now; then the program is started again, on others. */
+/** Another process may have taken a port that was free a moment ago; then the program is started again, on others. */
 const STARTS_MAX = 3
 
 async function run(
@@ -162,7 +162,7 @@ async function run(
   try {
     await register(api, object, options.pushAddress?.(object, addressOf(pod)) ?? addressOf(pod))
   } catch (error) {
-    // It was deleted meanwhile, and nobody else will end what was started for it.
+    // It was deleted meanwhile, and no one else will end its process.
     await end(pod)
     throw error
   }

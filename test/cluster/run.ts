@@ -17,7 +17,7 @@ async function main(): Promise<number> {
   writeFileSync(rows, '')
   const given = process.argv.slice(2)
   const files = given.length === 0 ? ['test/cluster/**/*.test.ts'] : given
-  // What a test that failed has left running must not keep its file from ending.
+  // Leftovers of a failed test must not keep its file from ending.
   const flags = ['--test-concurrency=1', '--test-force-exit', `--test-timeout=${TEST_MS_MAX}`]
   const status = runTests([...flags, ...files], { ...process.env, [RESULTS_FILE]: rows })
   process.stdout.write(`\n${figuresTable(rows)}\n`)

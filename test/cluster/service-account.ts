@@ -6,7 +6,7 @@ import { until } from '../helpers/until.ts'
 export interface ServiceAccount {
   readonly namespace: string
   readonly name: string
-  /** Of a Role in its namespace, or of a ClusterRole. */
+  /** The rules of a Role in its namespace, or of a ClusterRole. */
   readonly rules: readonly Readonly<Record<string, readonly string[]>>[]
   readonly clusterWide?: boolean
 }
@@ -40,7 +40,7 @@ export async function makeServiceAccount(
   return (await kubectl(['create', 'token', name, '-n', namespace, '--duration=24h'])).trim()
 }
 
-/** What was bound counts a moment later. */
+/** A new binding counts a moment later. */
 async function untilGranted(kubectl: Kubectl, { namespace, name, rules }: ServiceAccount) {
   const [{ apiGroups = [], resources = [], verbs = [], resourceNames = [] } = {}] = rules
   const [kind = '', subresource] = (resources[0] ?? '').split('/')

@@ -1,4 +1,4 @@
-/** What each provider can do, found out by asking it: the rows of the table in dataplane/providers/README.md. */
+/** Asks each provider what it can do: the rows of the table in dataplane/providers/README.md. */
 import type { ChatEvent } from '../../dataplane/inner-form.ts'
 import type { Provider } from '../../dataplane/providers/contract.ts'
 import { PROVIDER_FACTS, PROVIDERS } from '../../dataplane/providers/index.ts'

@@ -1,4 +1,4 @@
-/** What every provider with legacy completions must do; a new one is tested as soon as its entry has the operation. */
+/** The duties of every provider with legacy completions; a new one is tested as soon as its entry has the operation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiCompletionsDialect } from '../../dataplane/apis/openai-completions/dialect.ts'
@@ -143,7 +143,7 @@ function assertFailure(meanings: readonly WireMeaning[], { failure, finish }: Co
   )
 }
 
-/** What the client reads, up to a failure. */
+/** The events that the client reads, up to a failure. */
 function textOf(events: readonly { data: string }[], meanings: readonly WireMeaning[]): string {
   const failed = meanings.findIndex(({ failure }) => failure)
   const read = failed === -1 ? meanings : meanings.slice(0, failed)

@@ -1,4 +1,4 @@
-/** What every provider with embeddings must do; a new one is tested as soon as its registry entry has the operation. */
+/** The duties of every provider with embeddings; a new one is tested as soon as its registry entry has the operation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'
@@ -110,7 +110,7 @@ function testAnswers(provider: Provider): void {
     )
   })
 
-  test(`${name}: a client reads vectors as it asked for them, whatever the upstream sends`, () => {
+  test(`${name}: a client reads vectors in the form that it asked for, regardless of the form that the upstream sends`, () => {
     for (const { case: title, client, upstream, inner } of cases()) {
       if (inner === undefined) continue
       for (const format of ['float', 'base64', undefined]) {

@@ -1,4 +1,4 @@
-/** What every provider must do; a new one is tested as soon as it is in the registry. */
+/** The duties of every provider; a new one is tested as soon as it is in the registry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
@@ -303,7 +303,7 @@ function isUnderstood(body: Chunk): boolean {
   )
 }
 
-/** What clients of any other wire are answered from. */
+/** The inner form, from which clients of any other wire are answered. */
 function testInner(provider: Provider, stream: string): void {
   test(`${provider.name}: the inner form of ${stream}.sse`, () => {
     const expected = readCases<StreamCase>(provider.name, `chat/${stream}.json`)
@@ -425,7 +425,7 @@ function sent(events: readonly WireEvent[], meanings: readonly WireMeaning[]): C
   return texts.filter(isChunk).map(parse)
 }
 
-/** What an answer says, without what only its own wire has. */
+/** An answer without the parts that only its own wire has. */
 function saidIn({ id, model, choices }: Chunk): object {
   const said = choices.map(({ message, finish_reason: finish }: Chunk) => {
     const { content, refusal, reasoning_content: reasoning, tool_calls: calls } = message

@@ -1,4 +1,4 @@
-/** What every provider with rerank must do; a new one is tested as soon as its registry entry has the operation. */
+/** The duties of every provider with rerank; a new one is tested as soon as its registry entry has the operation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'

@@ -1,4 +1,4 @@
-/** What every provider with transcriptions must do; a new one is tested as soon as its registry entry has the operation. */
+/** The duties of every provider with transcriptions; a new one is tested as soon as its registry entry has the operation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { transcriptionDialect } from '../../dataplane/apis/transcription/dialect.ts'

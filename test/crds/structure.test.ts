@@ -1,4 +1,4 @@
-/** What an API server demands of a schema, checked without one. */
+/** The rules that an API server has for schemas, checked without one. */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -108,7 +108,7 @@ function* walk(node: unknown, path: string): Generator<Node> {
   yield* walk(node.additionalProperties, `${path}.*`)
 }
 
-/** Of an enumeration, or of the rule that stands in its place where a reference may be written. */
+/** The values of an enumeration, or of the rule in its place where a reference is allowed. */
 function choicesOf(node: Tree): readonly unknown[] {
   if (Array.isArray(node.enum)) return node.enum
   const rules = node['x-kubernetes-validations']

@@ -1,4 +1,4 @@
-/** Who may ask the admin API for what. */
+/** The rights of callers at the admin API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { adminRefusal } from '../../dataplane/admin/guard.ts'

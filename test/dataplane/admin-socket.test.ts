@@ -62,7 +62,7 @@ test('a folder that others may write to, a link and a file are refused and stay 
   assert.equal(modeOf(open), 0o770)
 })
 
-test('a socket that nobody answers on is removed, one that answers is left', async () => {
+test('a socket without a listener is removed, one that answers is left', async () => {
   const path = join(home, 'x.sock')
   // Its process ends without removing it.
   const listen = `net.createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`

@@ -8,7 +8,7 @@ import { aClock } from '../helpers/clock.ts'
 export class Heard implements Outgoing {
   /** One entry a call, the bytes of a piece as text. */
   readonly calls: string[] = []
-  /** Of the whole answer or of the stream, by name. */
+  /** The headers of the whole answer or of the stream, by name. */
   head: Readonly<Record<string, string>> = {}
   status = 0
   body = ''

@@ -1,4 +1,4 @@
-/** A gateway of real parts on a clock that the test turns: a store in memory, a log in a list, upstreams that nobody asks. */
+/** A gateway of real parts on a clock that the test turns: a store in memory, a log in a list, upstreams that get no requests. */
 import { Embeddings } from '../../dataplane/auxiliaries/embeddings.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { Roster } from '../../dataplane/base/roster.ts'
@@ -28,7 +28,7 @@ export interface Assembled {
   readonly gateway: Gateway
   readonly targets: Targets
   readonly clock: TurnedClock
-  /** What the log has, line by line. */
+  /** The log, line by line. */
   readonly lines: Readonly<Record<string, unknown>>[]
 }
 

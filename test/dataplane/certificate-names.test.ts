@@ -49,7 +49,7 @@ const FOUND: readonly [readonly string[], string | undefined][] = [
 ]
 
 for (const [presented, tenant] of FOUND) {
-  test(`[${presented}] stands for ${tenant ?? 'nobody'}`, () => {
+  test(`[${presented}] stands for ${tenant ?? 'no tenant'}`, () => {
     const caller = names.callerOf({ names: presented, until: 5 })
     assert.equal(caller?.record.tenant, tenant)
     assert.equal(caller?.expiresAt ?? 5, 5)

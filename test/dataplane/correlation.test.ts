@@ -81,7 +81,7 @@ test('a trace goes on with its id and flags, and with a span of this request', (
   }
 })
 
-test('the API of a company is not shown the trace; one with an endpoint of your own is', () => {
+test('the API of a company is not shown the trace; your own endpoint of that API is', () => {
   const hosted = { provider: { hosted: true }, section: {} }
   const asked = { traceparent: PARENT, tracestate: 'a=b', 'x-request-id': 'id' }
   assert.deepEqual(sent(asked, 'tag-1', hosted), { 'x-client-request-id': 'id' })
@@ -171,7 +171,7 @@ for (const tracestate of BAD_STATES) {
   })
 }
 
-test('whatever is sent, what goes on is short visible ASCII', () => {
+test('any input is passed on as short visible ASCII', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(PARENT, 'a=b', 'id'))
   fc.assert(
     fc.property(text, text, text, (id, traceparent, tracestate) => {

@@ -20,7 +20,7 @@ function held(): number {
 
 for (const [how, expected] of [
   ['of a length that is known', 4 * MEBIBYTE],
-  ['of a length that nobody told', undefined],
+  ['of an unknown length', undefined],
 ] as const) {
   test(`4 MiB in pieces of one byte, ${how}, take no more than twice their bytes`, () => {
     const before = held()
@@ -48,14 +48,14 @@ test('a length that is promised takes no memory before its bytes come', () => {
   assert.equal(waiting.length, 100)
 })
 
-test('what was sent is what is there, however it is cut and whatever length was told', () => {
+test('the gathered bytes are the sent bytes, for every cut and every announced length', () => {
   const sizes = fc.array(fc.oneof(fc.nat(3), fc.nat(5000), fc.nat(200_000)), { maxLength: 12 })
   fc.assert(
     fc.property(
       sizes,
       fc.constantFrom('true', 'none', 'less', 'more'),
       fc.boolean(),
-      (lengths, told, ownsPieces) => {
+      (lengths, lie, ownsPieces) => {
         const pieces = lengths.map((length, at) => Buffer.alloc(length, at + 1))
         const all = Buffer.concat(pieces)
         const lies = {
@@ -64,7 +64,7 @@ test('what was sent is what is there, however it is cut and whatever length was 
           less: all.length >> 1,
           more: all.length * 2,
         }
-        const gathered = new Gathered({ expected: lies[told], ownsPieces })
+        const gathered = new Gathered({ expected: lies[lie], ownsPieces })
         for (const piece of pieces) gathered.add(piece)
         assert.equal(gathered.length, all.length)
         assert.ok(gathered.take().equals(all))

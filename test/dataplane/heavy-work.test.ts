@@ -29,7 +29,7 @@ test('a turn never comes at once, and turns come in the order in which they were
   assert.deepEqual(seen, [1, 2, 3])
 })
 
-test('between two turns whatever is ready is done', async () => {
+test('everything that is ready runs between two turns', async () => {
   const seen: string[] = []
   awaitTurn({
     takeTurn() {
@@ -49,7 +49,7 @@ test('who has spent much must ask for a turn', async () => {
   assert.equal(mustRest(), false)
 })
 
-/** What ten turns of five milliseconds take. */
+/** The time that ten turns of five milliseconds take. */
 async function tenTurns(): Promise<number> {
   const began = performance.now()
   for (let count = 0; count < 10; count++) await turn(5)
@@ -62,7 +62,7 @@ test('what was spent is followed by many times as long for others, while there a
   const busyMs = await tenTurns()
   clearInterval(others)
   assert.ok(busyMs > 10 * 5 * 5, `${busyMs} ms`)
-  // It takes a moment until nobody is seen.
+  // It takes a moment until no other work is seen.
   let quietMs = await tenTurns()
   while (quietMs > busyMs / 3) quietMs = await tenTurns()
 })

@@ -1,4 +1,4 @@
-/** What of JSON is worth parsing, decided without a parser. */
+/** Decides without a parser which JSON is worth parsing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Bounds, isWithinBounds } from '../../dataplane/json/bounds.ts'

@@ -292,7 +292,7 @@ test('depth and number of members are bounded, exactly', () => {
   assert.throws(() => scanMembers(wide(257)), /more than 256 members/)
 })
 
-test('the number of values is bounded, exactly, whatever they are and wherever they stand', () => {
+test('the number of values is bounded, exactly, for all kinds of values in all places', () => {
   // The object, the list, and what is in it.
   const listed = (value: string, count: number) =>
     Buffer.from(`{"x":[ ${Array.from({ length: count }, () => value).join(' , ')} ]}`)
@@ -319,15 +319,15 @@ test('a reading that stops anywhere finds what one in a single go finds', () => 
   )
 })
 
-test('what is longer than a piece is told, and nothing else', () => {
+test('texts longer than a piece are reported, and nothing else', () => {
   const text = 'x'.repeat(PIECE_BYTES)
   const value = JSON.stringify({ short: [1, 'y'], long: [text, { text }] })
   const body = `{"a":${value},"b":"${text}"}`
   const scan = new MembersScan(Buffer.from(body))
   scan.run(body.length)
-  const told = [...scan.long].map(([start, end]) => body.slice(start, end))
+  const reported = [...scan.long].map(([start, end]) => body.slice(start, end))
   assert.deepEqual(
-    told.toSorted(),
+    reported.toSorted(),
     [
       `"${text}"`,
       `"${text}"`,

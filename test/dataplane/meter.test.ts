@@ -42,7 +42,7 @@ test('an attempt that failed before it said anything costs nothing', () => {
   )
 })
 
-test('what was seen of a stream that never told its usage is counted, and said to be estimated', () => {
+test('a stream that never reported its usage is counted by its events, and marked as estimated', () => {
   const meter = new Meter()
   meter.begin('one', 'm').contentEvents = 3
   const [charge] = meter.charges(request)

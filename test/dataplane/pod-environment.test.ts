@@ -1,4 +1,4 @@
-/** What a host decides in a pod, where nobody has decided otherwise. */
+/** The host's defaults in a pod, where no variable says otherwise. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentOf } from '../../dataplane/pod/run-pod.ts'

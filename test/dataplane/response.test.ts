@@ -92,9 +92,9 @@ test('a refusal is an answer while nothing was sent, with the headers that its d
   assert.deepEqual([heard.head['retry-after'], heard.head['x-should-retry']], ['3', 'false'])
   assert.equal(JSON.parse(heard.body).error.request_id, 'r-1')
 
-  const { response: keyless, heard: told } = anAnswer()
+  const { response: keyless, heard: keylessHeard } = anAnswer()
   keyless.refuse(new GatewayError('ERR_GW_AUTH_INVALID_KEY', 'No key.'))
-  assert.equal(told.head['www-authenticate'], 'Bearer')
+  assert.equal(keylessHeard.head['www-authenticate'], 'Bearer')
   const { response: wrong, heard: allowed } = anAnswer()
   wrong.refuse(new GatewayError('ERR_GW_METHOD_NOT_ALLOWED', 'GET it.', { allow: 'GET' }))
   assert.equal(allowed.head.allow, 'GET')

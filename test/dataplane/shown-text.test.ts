@@ -1,4 +1,4 @@
-/** What logs, traces and answers show of what clients wrote. */
+/** How logs, traces and answers show texts of clients. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { maskKeys, shownFailure, shownName, shownPath } from '../../dataplane/base/shown-text.ts'

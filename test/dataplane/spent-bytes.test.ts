@@ -1,4 +1,4 @@
-/** Memory is given back only where nobody else has a part in it. */
+/** Memory is given back only where no other buffer shares it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { giveBack } from '../../dataplane/base/spent-bytes.ts'

@@ -1,4 +1,4 @@
-/** The program starts itself anew with what keeps it small, once, and with whatever it was given. */
+/** The program starts itself anew with what keeps it small, once, and with every argument that it was given. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +45,7 @@ test('it is the same process with the same arguments, and takes less memory', as
   assert.equal(cache, join(folder, '.cache/gw/compiled'))
 })
 
-test('what somebody sets by hand counts', async () => {
+test('a value that a person sets by hand counts', async () => {
   const flags = ['--max-semi-space-size=16']
   const { execArgv, arenas, cache } = await run(flags, {
     MALLOC_ARENA_MAX: '3',

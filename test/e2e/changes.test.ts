@@ -1,8 +1,8 @@
-/** What people change while requests run, rightly or by mistake, and what comes of it. */
+/** Changes while requests run, right or mistaken, and their effect. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
-import { type Load, type LoadReport, startLoad, told } from './load.ts'
+import { describe, type Load, type LoadReport, startLoad } from './load.ts'
 import { gateway, gatewayKey, tellingUpstream } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
@@ -82,7 +82,7 @@ test('a new value of a Secret is used without a restart, and no request is lost'
   show('secret', `0 of ${report.begun - start.begun} lost; in use after ${seconds.toFixed(0)} s`)
 })
 
-test('a pod begins with the last good documents where somebody spoiled the newest, and they are made good', async () => {
+test('a pod begins with the last good documents where a user spoiled the newest, and they are made good', async () => {
   await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw', '--replicas=0'])
   await world.kubectl(['-n', SYSTEM, 'wait', '--for=delete', 'pod', '-l', OPERATORS])
   const spoiled = JSON.stringify({ data: { 'config.json': '{"document":"spoiled"}' } })
@@ -129,6 +129,6 @@ async function podNames(): Promise<string> {
 
 async function noneLost(): Promise<LoadReport> {
   const report = await load.report()
-  assert.equal(report.lost, 0, told(report))
+  assert.equal(report.lost, 0, describe(report))
   return report
 }

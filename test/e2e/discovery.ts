@@ -1,6 +1,6 @@
 /**
- * What a Prometheus that asks Kubernetes would find there, with the labels that it would give it. Debian's is built without
- * that: it is told.
+ * The targets that a Prometheus with Kubernetes discovery would find, with its labels. Debian's is built without
+ * that: it gets them in a file.
  */
 import type { World } from './world.ts'
 

@@ -1,15 +1,15 @@
-/** With the NetworkPolicies enforced everything works, and nobody reaches what is no business of theirs. */
+/** With the NetworkPolicies enforced everything works, and no pod reaches an address that it does not need. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import { enforcePolicies, liftPolicies } from './node/policies.ts'
 import { clientPod, gateway, gatewayKey } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
 import { gatewayReady, openWorld, prepare, redisValues, SECONDS_MAX, type World } from './world.ts'
 
-/** The one has counters of its own; the other shares them, and says where its pods may connect to. */
+/** The one has separate counters; the other shares them, and says where its pods may connect to. */
 const [ALONE, SHARING] = ['closed', 'closed-redis']
 const OPERATOR = 'app.kubernetes.io/component=operator'
 const CLIENT = 'visitor'
@@ -110,7 +110,7 @@ test('with the policies enforced requests are answered, counters shared and chan
     const load = await startLoad(world, 'visitor-load', { url, key, rate: 20, streams: 2 })
     await load.reaches(100, SECONDS_MAX)
     const report = await load.stop()
-    assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, told(report))
+    assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, describe(report))
   }
   await world.apply(sharing(60_001))
   await gatewayReady(world, SHARING)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import { clientPod, gateway, gatewayKey, server, simulator } from './objects.ts'
 import { SPACE } from './spaces.ts'
 import { show } from './table.ts'
@@ -84,7 +84,7 @@ async function spreadOver(model: string): Promise<number> {
   const load = await startLoad(world, `load-${model}`, { url, key, model, rate: 40 })
   await load.reaches(REQUESTS, SECONDS_MAX)
   const report = await load.stop()
-  assert.equal(report.lost, 0, told(report))
+  assert.equal(report.lost, 0, describe(report))
   const done = [...(await workOf(pods))].map(([pod, work]) => work - (before.get(pod) ?? 0))
   return Math.max(...done) / (done.reduce((sum, one) => sum + one, 0) / done.length)
 }
@@ -116,7 +116,7 @@ test('a server that is killed under load costs no request, and one that is added
   const report = await load.stop()
   const figures = `${report.lost} of ${report.begun} lost; the added one used after ${seconds.toFixed(1)} s`
   show('replicas', figures)
-  assert.equal(report.lost, 0, told(report))
+  assert.equal(report.lost, 0, describe(report))
 })
 
 test('the turns of a conversation meet at one server, whichever pod of the gateway has them', async () => {

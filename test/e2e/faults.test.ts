@@ -1,9 +1,9 @@
-/** What breaks around a gateway, one thing after the other, under load: it goes on serving, says so, and heals. */
+/** Parts around a gateway break under load, one after the other: it goes on serving, reports it, and heals. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../helpers/until.ts'
-import { type Load, type LoadReport, startLoad, told } from './load.ts'
+import { describe, type Load, type LoadReport, startLoad } from './load.ts'
 import { containerProcess } from './node/containers.ts'
 import { killDaemon, killQuietly, restartDaemon } from './node/daemons.ts'
 import { untilApiServerReady } from './node/node.ts'
@@ -54,7 +54,7 @@ function aGateway(limit: number): object {
 
 test('of a pod that is killed only its own requests fail', async () => {
   const quiet = await moreRequests(500)
-  assert.equal(quiet.lost + quiet.streams.cut, 0, told(quiet))
+  assert.equal(quiet.lost + quiet.streams.cut, 0, describe(quiet))
   const [pod = ''] = await podsOf(SPACE, `inference.gw/gateway=${NAME}`)
   const killedAt = Date.now()
   await killPod(pod)
@@ -62,11 +62,11 @@ test('of a pod that is killed only its own requests fail', async () => {
   await gatewayReady(world, NAME)
   const report = await moreRequests(500)
   const settled = await moreRequests(500)
-  // Nobody answered them: a refusal would have come from a pod that lives.
+  // They got no answer: a refusal would have come from a pod that lives.
   const answered = report.failures.filter(({ what }) => /^(status )?\d{3} /.test(what))
-  assert.deepEqual(answered, [], told(report))
-  assert.equal(settled.lost - report.lost, 0, told(settled))
-  assert.ok(settled.streams.cut <= STREAMS, told(settled))
+  assert.deepEqual(answered, [], describe(report))
+  assert.equal(settled.lost - report.lost, 0, describe(settled))
+  assert.ok(settled.streams.cut <= STREAMS, describe(settled))
   const last = Math.max(...report.failures.map(({ at }) => Date.parse(at) - killedAt), 0)
   show(
     'pod_killed',
@@ -123,9 +123,9 @@ async function moreRequests(count: number): Promise<LoadReport> {
 }
 
 function nothingNew(start: LoadReport, end: LoadReport): void {
-  assert.equal(end.lost - start.lost, 0, told(end))
-  assert.equal(end.streams.cut - start.streams.cut, 0, told(end))
-  assert.equal(end.streams.refused - start.streams.refused, 0, told(end))
+  assert.equal(end.lost - start.lost, 0, describe(end))
+  assert.equal(end.streams.cut - start.streams.cut, 0, describe(end))
+  assert.equal(end.streams.refused - start.streams.refused, 0, describe(end))
 }
 
 async function podsOf(namespace: string, selector: string): Promise<string[]> {

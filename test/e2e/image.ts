@@ -11,10 +11,10 @@ import { run } from './node/system.ts'
 const REDIS_IMAGE = 'localhost/gw-test/redis:1'
 const PROMETHEUS_IMAGE = 'localhost/gw-test/prometheus:1'
 const BASE = 'localhost/gw-test/base:1'
-/** Where the chart looks for it if it is told nothing. */
+/** The place where the chart looks for it by default. */
 const IMAGE = `localhost/gw:${VERSION}`
 
-/** What the chart of `former` was made from, in a tree that has its history. */
+/** The source of the chart of `former`, in a tree that has its history. */
 const FORMER_IMAGE = 'localhost/gw-test/former:1'
 const FORMER_COMMIT = join(import.meta.dirname, 'former/commit')
 

@@ -1,4 +1,4 @@
-/** What the documents say about installing is done word by word, and ends with an answer. */
+/** The installation follows the documents word by word, and ends with an answer. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /** Replicas share their counters through a Redis in the cluster: together they admit what one would. */
 import assert from 'node:assert/strict'
 import { afterEach, before, test } from 'node:test'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE } from './spaces.ts'
 import { show } from './table.ts'
@@ -36,11 +36,11 @@ test('three replicas at five times the rate admit the rate and the burst, once',
   const report = await load.stop()
   const { 200: admitted = 0, 429: refused = 0, ...others } = report.statuses
   const most = BURST + RATE * report.seconds + 1
-  assert.deepEqual(others, {}, told(report))
-  assert.ok(admitted <= most, told(report))
-  // What a busy machine delays is not refused, only later.
-  assert.ok(admitted >= 0.8 * RATE * report.seconds, told(report))
-  assert.equal(Object.keys(report.pods).length, 3, told(report))
+  assert.deepEqual(others, {}, describe(report))
+  assert.ok(admitted <= most, describe(report))
+  // A request that a busy machine delays is late, and not refused.
+  assert.ok(admitted >= 0.8 * RATE * report.seconds, describe(report))
+  assert.equal(Object.keys(report.pods).length, 3, describe(report))
   show('limits', `${admitted} of at most ${Math.floor(most)} admitted, ${refused} refused`)
 })
 
@@ -60,19 +60,19 @@ test('three replicas spend one budget, and at most one request too much', async 
   }
   report = await load.stop()
   const largest = Math.ceil(report.tokens / Math.max(report.answered, 1)) + 8
-  assert.ok((report.statuses[402] ?? 0) > 0, told(report))
-  assert.ok(report.tokens <= CAP + largest, told(report))
-  assert.ok(report.tokens >= CAP * 0.95, told(report))
-  assert.equal(Object.keys(report.pods).length, 3, told(report))
+  assert.ok((report.statuses[402] ?? 0) > 0, describe(report))
+  assert.ok(report.tokens <= CAP + largest, describe(report))
+  assert.ok(report.tokens >= CAP * 0.95, describe(report))
+  assert.equal(Object.keys(report.pods).length, 3, describe(report))
   const known = ['200', '402', '429']
   assert.ok(
     Object.keys(report.statuses).every((status) => known.includes(status)),
-    told(report),
+    describe(report),
   )
   show('budgets', `${report.tokens} of ${CAP} tokens used, then 402`)
 })
 
-/** Gateways that share a Redis count together, unless their keys have names of their own. */
+/** Gateways that share a Redis count together, unless their keys have separate names. */
 function redisOf(name: string): object {
   return { url: '${secret:gw-redis/url}', timeout_ms: 2000, key_prefix: name }
 }

@@ -72,7 +72,7 @@ export async function startLoad(world: World, name: string, options: LoadOptions
         const report = await ask('report')
         if (report.answered + report.lost >= count) return report
         if (performance.now() > deadline) {
-          throw new Error(`Not within ${secondsMax} s: ${count} requests.\n${told(report)}`)
+          throw new Error(`Not within ${secondsMax} s: ${count} requests.\n${describe(report)}`)
         }
         await new Promise((resolve) => setTimeout(resolve, 1000))
       }
@@ -88,7 +88,7 @@ export async function startLoad(world: World, name: string, options: LoadOptions
 const FAILURES_TOLD = 8
 
 /** For the message of an assertion. */
-export function told(report: LoadReport): string {
+export function describe(report: LoadReport): string {
   const failures = report.failures.slice(0, FAILURES_TOLD)
   return JSON.stringify({ ...report, failures }, null, 1)
 }

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { readChart, renderText } from '../helpers/kubernetes/chart.ts'
 import { until } from '../helpers/until.ts'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import type { Monitor } from './monitors.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { type Prometheus, startPrometheus } from './prometheus.ts'
@@ -17,7 +17,7 @@ const NAME = 'watched'
 const REPLICAS = 2
 const OPERATORS = 2
 const REQUESTS = 500
-/** Read by nobody but Prometheus, as the documents of the chart say it. */
+/** Only Prometheus reads them, as the documents of the chart say. */
 const READERS = [
   { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': MONITORING } } },
 ]
@@ -41,7 +41,7 @@ after(async () => {
   await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', NAME, '--ignore-not-found'])
 })
 
-/** What the chart makes for the operator of Prometheus; read every second, so that nobody waits. */
+/** The chart's objects for the operator of Prometheus; scraped every second, so that the test does not wait. */
 async function watching(image: string) {
   const flags = MONITORS.map((name) => `metrics.${name}.enabled=true`)
   for (const name of ['serviceMonitor', 'podMonitor']) flags.push(`metrics.${name}.interval=1s`)
@@ -76,7 +76,7 @@ test('what Prometheus counts is what was sent', async () => {
   const load = await startLoad(world, 'watched-load', { url, key, rate: 50 })
   await load.reaches(REQUESTS, SECONDS_MAX)
   const { begun, answered, ...report } = await load.stop()
-  assert.equal(answered, begun, told({ begun, answered, ...report }))
+  assert.equal(answered, begun, describe({ begun, answered, ...report }))
   const counted = async () =>
     Number((await query(`sum(gw_requests_total{gateway="${NAME}"})`))[0]?.value[1] ?? 0)
   await until('all are counted', async () => (await counted()) >= begun, SECONDS_MAX)
@@ -137,7 +137,7 @@ test('promtool finds nothing wrong with what the operator and a pod of a gateway
   }
 })
 
-test('nobody else may read the metrics where the readers are named', async () => {
+test('no other pod may read the metrics where the readers are named', async () => {
   for (const [namespace, name, port] of [
     [SYSTEM, 'gw', 8081],
     [SPACE, NAME, 9090],

@@ -1,4 +1,4 @@
-/** What the Prometheus operator makes of a ServiceMonitor and a PodMonitor, for a Prometheus without that operator. */
+/** Does the work of the Prometheus operator for a ServiceMonitor and a PodMonitor, for a Prometheus without that operator. */
 import { type Discovered, labelName, type Target } from './discovery.ts'
 
 interface Relabeling {

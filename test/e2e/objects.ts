@@ -1,4 +1,4 @@
-/** What the tests put into the cluster: model servers, gateways in front of them, keys, and pods of clients. */
+/** Objects that the tests put into the cluster: model servers, gateways in front of them, keys, and pods of clients. */
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { SPACE } from './spaces.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What the namespace asks of every pod. */
+/** The settings that the namespace demands of every pod. */
 export const POD_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
@@ -166,7 +166,7 @@ export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {
 
 /** A new key of a tenant, and the object that makes it known. */
 export function gatewayKey(gatewayName: string, tenant: string) {
-  // The hash of a key never changes: each run makes one of its own.
+  // The hash of a key never changes: each run makes a new one.
   const name = `${gatewayName}-${tenant}-${randomInt(1_000_000)}`
   const { key, record } = aKey({ id: name })
   const object = {

@@ -1,7 +1,7 @@
 /** Pods are replaced while requests and streams run, and no client notices. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE } from './spaces.ts'
 import { show } from './table.ts'
@@ -33,7 +33,7 @@ test('a rolling update under load loses no request and cuts no stream', async ()
     streams: STREAMS,
   })
   const quiet = await load.reaches(REQUESTS / 5, 300)
-  assert.equal(quiet.lost + quiet.streams.cut + quiet.streams.refused, 0, told(quiet))
+  assert.equal(quiet.lost + quiet.streams.cut + quiet.streams.refused, 0, describe(quiet))
   const podsBefore = await podsOf()
   const podAnnotations = { 'example.com/rolled': 'once' }
   await world.apply(gateway(NAME, { spec: { ...spec, podAnnotations } }))
@@ -42,9 +42,9 @@ test('a rolling update under load loses no request and cuts no stream', async ()
   await load.reaches(REQUESTS, 600)
   const report = await load.stop()
   assert.ok(report.begun >= REQUESTS)
-  assert.equal(report.lost, 0, told(report))
-  assert.equal(report.streams.cut + report.streams.refused, 0, told(report))
-  assert.ok(report.streams.longest < DRAIN_SECONDS, told(report))
+  assert.equal(report.lost, 0, describe(report))
+  assert.equal(report.streams.cut + report.streams.refused, 0, describe(report))
+  assert.ok(report.streams.longest < DRAIN_SECONDS, describe(report))
   const { streams, milliseconds } = report
   show(
     'rollout',

@@ -84,7 +84,7 @@ function testNode(): number {
   return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
 }
 
-/** The tests delete these namespaces: in a cluster of somebody else nobody may have made them before. */
+/** The tests delete these namespaces: in a foreign cluster they must not exist before. */
 async function refuseWhereOthersAre(kubeconfig: string): Promise<void> {
   const { kubectl = '' } = await providePrograms(['kubectl'])
   const get = ['get', 'namespace', SPACE, SYSTEM, MONITORING, '--ignore-not-found', '-o', 'name']
@@ -95,7 +95,7 @@ async function refuseWhereOthersAre(kubeconfig: string): Promise<void> {
   )
 }
 
-/** One at a time and in this order, whatever becomes of each. */
+/** One at a time and in this order, even after a failure. */
 function runTests(
   files: readonly string[],
   table: string,
@@ -104,7 +104,7 @@ function runTests(
 ): number {
   const env = { ...process.env, [TABLE_FILE]: table }
   const passes = (file: string) => {
-    // What a test that failed has left open must not keep its file from ending.
+    // Leftovers of a failed test must not keep its file from ending.
     const args = [...before, '--test', '--test-force-exit', `--test-timeout=${FILE_MS_MAX}`, file]
     return spawnSync(program, args, { stdio: 'inherit', env }).status === 0
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
-import { type Load, type LoadReport, startLoad, told } from './load.ts'
+import { describe, type Load, type LoadReport, startLoad } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE } from './spaces.ts'
 import { show } from './table.ts'
@@ -37,7 +37,7 @@ test('from one replica to five and back no request is lost, and each of the five
   const after = await load.report()
   await load.reaches(after.begun + 500, 300)
   const report = await load.stop()
-  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, told(report))
+  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, describe(report))
   const least = Math.min(...shares)
   show(
     'scale',
@@ -86,7 +86,7 @@ async function podsLeft(replicas: number): Promise<void> {
   await until(`there are ${replicas} pods`, isSo, SECONDS_MAX)
 }
 
-/** Of the requests of a while; waits until connections have been renewed often enough that each replica has some. */
+/** The replicas that answered the requests of a while; waits until connections have been renewed often enough that each replica has some. */
 async function sharesOf(load: Load): Promise<number[]> {
   let shares: number[] = []
   let former: LoadReport = await load.report()

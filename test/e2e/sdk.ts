@@ -6,7 +6,7 @@ import { SPACE } from './spaces.ts'
 import { ROOT, SECONDS_MAX, type World } from './world.ts'
 
 export interface SdkRequest {
-  /** Of the gateway, with the version of the API. */
+  /** The gateway's URL, with the version of the API. */
   readonly baseUrl: string
   readonly key: string
   readonly model: string

@@ -1,4 +1,4 @@
-/** What the end-to-end tests show against what is promised, gathered for one table. */
+/** Gathers the results of the end-to-end tests against the promises, for one table. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { aligned } from '../helpers/results.ts'
 
@@ -59,7 +59,7 @@ export function show(id: PromiseId, shown: string): void {
   if (file !== undefined) appendFileSync(file, `${JSON.stringify({ id, shown })}\n`)
 }
 
-/** What was not shown says so. */
+/** A promise without a result says so. */
 export function resultTable(file: string): string {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   const rows: { id: string; shown: string }[] = text

@@ -1,7 +1,7 @@
 /** The release goes while gateways serve: they stay as they are, and of the release only the definitions. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
@@ -32,7 +32,7 @@ test('after an uninstall gateways serve on, and only the definitions stay', asyn
   await world.helm('uninstall', 'gw', '-n', SYSTEM, '--wait')
   await load.reaches((await load.report()).begun + 500, SECONDS_MAX)
   const report = await load.stop()
-  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, told(report))
+  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, describe(report))
   const left = await ofRelease()
   assert.ok(
     left.every((name) => name.startsWith('customresourcedefinition')),
@@ -46,14 +46,14 @@ test('after an uninstall gateways serve on, and only the definitions stay', asyn
   )
 })
 
-/** What is left in the operator's namespace, whoever made it. */
+/** The objects left in the operator's namespace, of any maker. */
 async function besideTheRelease(): Promise<string[]> {
   const get = ['get', 'secrets,configmaps,leases,deployments,pods', '-o', 'name']
   const names = (await world.kubectl(['-n', SYSTEM, ...get])).trim().split('\n')
   return names.filter((name) => name !== 'configmap/kube-root-ca.crt' && name !== '')
 }
 
-/** Whatever carries the labels of the release, of every kind that the cluster knows. */
+/** Every object with the labels of the release, of every kind that the cluster knows. */
 async function ofRelease(): Promise<string[]> {
   const listed = async (namespaced: boolean) => {
     const ask = ['api-resources', '--verbs=list,delete', '-o', 'name', `--namespaced=${namespaced}`]

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { startLoad, told } from './load.ts'
+import { describe, startLoad } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
 import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
@@ -25,7 +25,7 @@ const FORMER = join(import.meta.dirname, 'former')
 const [CHART = ''] = readdirSync(FORMER).filter((file) => file.endsWith('.tgz'))
 /** Built from the same day; absent where the history is not here: then today's runs under the chart of then. */
 const { E2E_FORMER_IMAGE: FORMER_IMAGE } = process.env
-/** What a former release let the operator make for itself: no later release removes it. */
+/** The objects that a former release let the operator make for itself: no later release removes them. */
 const OWN = ['secret/gw-operator-signing', 'lease/gw-operator']
 let world: World
 
@@ -66,7 +66,7 @@ test('a release of an earlier chart is upgraded without a lost request', async (
   await gatewayReady(world, NAME)
   await load.reaches((await load.report()).begun + 500, SECONDS_MAX)
   const report = await load.stop()
-  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, told(report))
+  assert.equal(report.lost + report.streams.cut + report.streams.refused, 0, describe(report))
   const [release] = JSON.parse(await world.helm('list', '-n', SYSTEM, '-o', 'json'))
   const present = await chartsOfDefinitions()
   assert.deepEqual(present, [release.chart])

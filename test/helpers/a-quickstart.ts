@@ -1,4 +1,4 @@
-/** `make run` as a process of its own, and its printed blocks pasted into a shell, as a reader would. */
+/** `make run` as a separate process, and its printed blocks pasted into a shell, as a reader would. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ const FLAGS = ['port', 'metrics-port', 'simulator-port']
 export interface Quickstart {
   readonly printed: string
   readonly logFile: string
-  /** What it said on standard error until now. */
+  /** Its standard error so far. */
   readonly said: () => string
   /** Resolves with the exit code and the signal. */
   readonly interrupt: () => Promise<unknown[]>

@@ -1,6 +1,6 @@
 /** The attacks by name, as the table shows them. */
 export const ATTACKS = [
-  'nobody attacks',
+  'no attack',
   'bodies of 4 MiB in chunks of one byte',
   'the same by a key without the route',
   'the same with a header that only the other reader takes',
@@ -9,7 +9,7 @@ export const ATTACKS = [
   'a key without the route sends lists of 8 MiB',
   'a key without the route sends texts of 8 MiB',
   'a key without scope sends lists of 8 MiB',
-  'nobody knows the key, lists of 8 MiB',
+  'unknown key, lists of 8 MiB',
   '24 unfinished bodies of 8 MiB, two slots',
   'upstream: an event of 1 MiB in chunks of one byte',
   'upstream: a whole answer of 30 MiB of lists',
@@ -18,7 +18,7 @@ export const ATTACKS = [
 
 export type Attack = (typeof ATTACKS)[number]
 
-/** What the attacking thread is given. */
+/** The data that the attacking thread gets. */
 export interface Orders {
   readonly attack: Attack
   readonly url: string

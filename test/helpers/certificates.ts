@@ -1,4 +1,4 @@
-/** Certificates for tests, made by openssl in a folder of their own; none is trusted by anybody. */
+/** Certificates for tests, made by openssl in a separate folder; no machine trusts them. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -26,11 +26,11 @@ export interface FakeUpstream {
   readonly url: string
   /** Every POST that arrived whole. */
   readonly asked: Asked[]
-  /** What comes first, each once. */
+  /** The first answers, each once. */
   readonly script: Reply[]
-  /** What comes when the script is over. */
+  /** The answer after the end of the script. */
   reply: Reply
-  /** What probes are told. */
+  /** The answer to probes. */
   healthy: boolean
   probes: number
   /** Answers whose connection closed before they were complete. */
@@ -77,7 +77,7 @@ export async function startUpstream(
       upstream.asked.push(asked)
       await (upstream.script.shift() ?? upstream.reply)(outgoing, asked)
     } catch {
-      // The gateway left in the middle of its request; nobody reads an answer.
+      // The gateway left in the middle of its request; no reader is left for an answer.
       outgoing.destroy()
     }
   }
@@ -206,7 +206,7 @@ export class Front {
     this.key = key
   }
 
-  /** A chat completion, on a connection of its own; what is not given has a valid default. */
+  /** A chat completion, on a separate connection; members have valid defaults. */
   ask(fields: Fields = {}, headers: Record<string, string> = {}): Asking {
     const outgoing = request(`${this.process.url}/v1/chat/completions`, {
       method: 'POST',
@@ -229,7 +229,7 @@ export class Front {
       const { statusCode: status = 0, headers } = incoming
       return { status, headers, text, cut: !incoming.complete }
     })
-    // Who is not interested in an end need not wait for it.
+    // A caller that does not need the end need not wait for it.
     over.catch(() => {})
     outgoing.end(JSON.stringify({ ...QUESTION, ...fields }))
     return { head, over, text: () => text, leave: () => void outgoing.destroy() }
@@ -287,7 +287,7 @@ export function aDocument(gw: Fields) {
 }
 
 /**
- * A hosted one, so that nobody probes it, with chat completions alone; its breaker stays closed, because tests let
+ * A hosted one, so that the gateway does not probe it, with chat completions alone; its breaker stays closed, because tests let
  * upstreams fail.
  */
 export function anUpstream(fields: Fields): Fields {
@@ -301,7 +301,7 @@ export function anUpstream(fields: Fields): Fields {
   }
 }
 
-/** What the events of a stream hold; `[DONE]` is itself. */
+/** The contents of the events of a stream; `[DONE]` stays itself. */
 export function eventsOf({ text }: { readonly text: string }) {
   const lines = text.split('\n').filter((line) => line.startsWith('data: '))
   return lines.map((line) => (line === 'data: [DONE]' ? '[DONE]' : JSON.parse(line.slice(6))))

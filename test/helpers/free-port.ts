@@ -8,7 +8,7 @@ const PORTS = { first: 12_000, blocks: 200, inBlock: 100 }
 let block: Promise<number> | undefined
 let given = 0
 
-/** A port that nobody listens on, and that no other test is given before somebody does. */
+/** A port without a listener, and that no other test gets before it has one. */
 export async function freePort(): Promise<number> {
   block ??= takeBlock()
   const first = await block

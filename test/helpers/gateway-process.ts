@@ -1,4 +1,4 @@
-/** The real gateway as a child process on ports of its own. */
+/** The real gateway as a child process on separate ports. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -91,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   }
 }
 
-/** What the gateway with this port wants at its admin port, if it has one. */
+/** The token that the gateway with this port wants at its admin port, if it has one. */
 async function adminHeaders(listenPort: number): Promise<Record<string, string>> {
   const file = tokenIn(adminFolder(process.env) ?? '', listenPort)
   const token = await readFile(file, 'utf8').catch(() => undefined)

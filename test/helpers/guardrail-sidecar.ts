@@ -1,4 +1,4 @@
-/** A guardrail sidecar on a real socket: it blocks and masks words, in both protocols, or misbehaves as it is told to. */
+/** A guardrail sidecar on a real socket: it blocks and masks words, in both protocols, or misbehaves as the test says. */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -18,7 +18,7 @@ interface Run {
 const current = new AsyncLocalStorage<Run>()
 let last: Promise<unknown> = Promise.resolve()
 
-// As in a process of its own, no command finds a connection that an earlier one left and the gateway is about to close.
+// As in a separate process, no command finds a connection that an earlier one left and the gateway is about to close.
 setGlobalDispatcher(new Agent({ pipelining: 0 }))
 catchOutput('stdout')
 catchOutput('stderr')

@@ -1,5 +1,5 @@
 /**
- * A real redis-server as a child process of the test. It listens on a unix socket in a folder of its own and, where asked,
+ * A real redis-server as a child process of the test. It listens on a unix socket in a separate folder and, where asked,
  * on a free port, with TLS or without.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
@@ -45,7 +45,7 @@ export interface RedisServer {
   /** SIGSTOP freezes it, SIGCONT lets it go on, SIGKILL is a crash. */
   signal(name: NodeJS.Signals): void
   readonly exited: Promise<void>
-  /** Asks it by hand, on a connection of its own without TLS: `ask('CONFIG', 'SET', 'maxmemory', '1')`. */
+  /** Asks it by hand, on a separate connection without TLS: `ask('CONFIG', 'SET', 'maxmemory', '1')`. */
   ask(...words: readonly string[]): Promise<string>
   /** Starts a new process on the same socket, port and folder, after the old one has ended. */
   restart(): Promise<RedisServer>

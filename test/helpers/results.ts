@@ -1,4 +1,4 @@
-/** What the tests measure against the bounds that the gateway promises, gathered for one table. */
+/** Gathers the measurements of the tests against the bounds that the gateway promises, for one table. */
 import { appendFileSync, readFileSync } from 'node:fs'
 
 /** The promises, in the order of the table. */

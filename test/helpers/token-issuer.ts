@@ -1,4 +1,4 @@
-/** An issuer of tokens with keys of its own, and its key set. */
+/** An issuer of tokens with its own keys, and its key set. */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 export const ISSUER = 'https://issuer.test'

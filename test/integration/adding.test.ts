@@ -1,4 +1,4 @@
-/** What it takes to add a provider and an API: a folder, one line in an index, and nothing else. */
+/** Adding a provider and an API takes a folder, one line in an index, and nothing else. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -82,7 +82,7 @@ test('a name that is taken or no name is refused', () => {
   }
 })
 
-/** Who does not sign what arrives is a stranger. */
+/** Refuses requests whose signature does not match the bytes that arrive. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = Buffer.concat(await request.toArray())
   const { 'x-toy-signature': signature, 'x-toy-moment': moment, authorization } = request.headers
@@ -132,7 +132,7 @@ test('binary frames and a signature over the final path are served as chat compl
   assert.equal((await front.trace(stream)).attempts[0].outcome, 'ok')
 })
 
-test('an API of its own is served, traced, charged and limited', async () => {
+test('a new API is served, traced, charged and limited', async () => {
   const ask = (input: unknown) =>
     fetch(`${front.process.url}/v1/places`, {
       method: 'POST',
@@ -155,7 +155,7 @@ test('an API of its own is served, traced, charged and limited', async () => {
   let spent = 5 + 2 + 5 + 2 + 7
   const wrong = await ask(7)
   assert.match(await wrong.text(), /\\"input\\" must be a text/)
-  // What is left of the budget admits it, and what it used spends the rest.
+  // The rest of the budget admits the request, and its usage spends that rest.
   while ((await ask('one')).status === 200) spent += 7
   assert.ok(spent >= 300 - 7 && spent < 300 + 7, `${spent} of 300`)
   const refused = await ask('one')

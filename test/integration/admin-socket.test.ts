@@ -1,4 +1,4 @@
-/** Who reaches a gateway that stands alone: its listeners by default, its admin socket, and its token on TCP. */
+/** Access to a gateway that stands alone: its listeners by default, its admin socket, and its token on TCP. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -40,7 +40,7 @@ const portOf = ({ process }: Front) => Number(new URL(process.url).port)
 const socket = `unix:${socketIn(folder, portOf(front))}`
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test('by default nobody else on the network is let in, and the log says where it listens', async () => {
+test('by default no other host on the network is let in, and the log says where it listens', async () => {
   const others = Object.values(networkInterfaces()).flat()
   const address = others.find((each) => each?.family === 'IPv4' && !each.internal)?.address
   for (const url of [front.process.url, front.process.metricsUrl]) {

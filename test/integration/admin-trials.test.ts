@@ -1,4 +1,4 @@
-/** What the admin API says before it changes something, of keys, and of trials; and who may not start them. */
+/** The admin API's previews of changes, its keys and its trials; and the callers that may not start trials. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -19,7 +19,7 @@ const { adminUrl, adminHeaders } = front.process
 async function send(method: string, path: string, init: RequestInit = {}) {
   const headers = new Headers({ ...adminHeaders, ...Object(init.headers) })
   const answer = await fetch(adminUrl + path, { ...init, headers, method })
-  // The body is whatever the gateway says; the assertions look.
+  // The body stays unparsed by type; the assertions look at it.
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 

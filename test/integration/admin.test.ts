@@ -39,11 +39,11 @@ async function get(address: string, headers: Readonly<Record<string, string>> = 
 async function put(body: string, type?: string) {
   const headers = { ...adminHeaders, ...(type !== undefined && { 'content-type': type }) }
   const answer = await fetch(`${adminUrl}/config`, { method: 'PUT', body, headers })
-  // The body is whatever the gateway says; the assertions look.
+  // The body stays unparsed by type; the assertions look at it.
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
-test('what cannot be read is told as every other error, and a name may be as long as names are', async () => {
+test('an unreadable body is reported as every other error, and a name may have the full length of names', async () => {
   for (const path of ['/limits/%zz', `/limits/${'x'.repeat(2000)}`]) {
     const { status, text } = await get(adminUrl + path)
     assert.equal(status, 400, path)
@@ -156,7 +156,7 @@ test('what /config prints can be put back', async () => {
   assert.equal((await front.chat()).status, 200)
 })
 
-test('PUT /config takes JSON and YAML, whatever their type is said to be', async () => {
+test('PUT /config takes JSON and YAML, under any content type', async () => {
   const document = await front.admin('/config')
   for (const upstream of document.gw.upstreams) delete upstream.headers
   for (const type of [undefined, 'application/json', 'application/yaml', 'text/plain']) {
@@ -169,10 +169,10 @@ test('PUT /config takes JSON and YAML, whatever their type is said to be', async
 test('PUT /config answers 422 with every problem, and changes nothing', async () => {
   const before = await front.admin('/status')
   const document = await front.admin('/config')
-  document.gw.routes[0].primary = 'nobody'
+  document.gw.routes[0].primary = 'ghost'
   document.gw.routes[1].strategy = 'sinlge'
   for (const [body, problems] of [
-    [JSON.stringify(document, null, 1), [/nobody/, /sinlge.*single/s]],
+    [JSON.stringify(document, null, 1), [/ghost/, /sinlge.*single/s]],
     ['gw: [', [/./]],
     ['', [/./]],
   ] as const) {

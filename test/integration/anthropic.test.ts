@@ -108,15 +108,15 @@ test('tools go there and their results too, as the fixture says', async () => {
 for (const name of ['stream', 'parallel', 'thinking', 'refusal']) {
   test(`the stream "${name}" arrives as chunks, with usage and an end`, async () => {
     messages.reply = telling(name)
-    const told = readCases<StreamCase>('anthropic', `chat/${name}.json`)
+    const recorded = readCases<StreamCase>('anthropic', `chat/${name}.json`)
     const stream = client.chat.completions.stream({
       ...question,
       stream_options: { include_usage: true },
     })
     const { choices, usage } = await stream.finalChatCompletion()
     const [choice] = choices
-    assert.equal(choice?.message.content ?? '', told.text)
-    assert.equal(choice?.finish_reason, told.finish)
+    assert.equal(choice?.message.content ?? '', recorded.text)
+    assert.equal(choice?.finish_reason, recorded.finish)
     const calls = choice?.message.tool_calls ?? []
     assert.deepEqual(
       calls.map(
@@ -126,10 +126,10 @@ for (const name of ['stream', 'parallel', 'thinking', 'refusal']) {
             arguments: call.function.arguments,
           },
       ),
-      told.tools ?? [],
+      recorded.tools ?? [],
     )
-    assert.equal(usage?.prompt_tokens, told.usage?.promptTokens)
-    assert.equal(usage?.completion_tokens, told.usage?.completionTokens)
+    assert.equal(usage?.prompt_tokens, recorded.usage?.promptTokens)
+    assert.equal(usage?.completion_tokens, recorded.usage?.completionTokens)
   })
 }
 
@@ -199,13 +199,13 @@ for (const [name, status, code] of [
   ['parameter', 400, null],
   ['size', 413, null],
 ] as const) {
-  test(`"${name}" alone is told as ${status}`, async () => {
+  test(`"${name}" alone is answered with ${status}`, async () => {
     messages.reply = refusing(name)
     const error = await client.chat.completions.create(question).catch((thrown: unknown) => thrown)
     assert.ok(error instanceof OpenAI.APIError)
     assert.equal(error.status, status)
     assert.equal(error.code, code)
-    // A limit on spending and a mistake of the client do not pass by themselves, and the SDK is told not to try again.
+    // A limit on spending and a mistake of the client do not pass by themselves, and a header asks the SDK not to try again.
     const isFinal = name === 'spend' || status < 429
     assert.equal(error.headers?.get('x-should-retry'), isFinal ? 'false' : null)
   })

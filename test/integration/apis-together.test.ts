@@ -1,4 +1,4 @@
-/** What holds for all APIs of one gateway alike: one key, one rate, one budget, one list of models, one way to refuse. */
+/** All APIs of one gateway share one key, one rate, one budget, one list of models, one way to refuse. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -180,7 +180,7 @@ test('a member that decides may stand there once, in its own spelling', async ()
   assert.equal(upstream.asked.length, 0)
 })
 
-test('a compressed request is not unpacked, whatever it would become', async () => {
+test('a compressed request is not unpacked, regardless of its content', async () => {
   const bomb = Buffer.alloc(64 * 1024 * 1024, 'a')
   for (const path of PATHS) {
     for (const [encoding, body] of [

@@ -1,4 +1,4 @@
-/** Answers made to exhaust whoever reads them: each ends as a failure, with bounded memory. */
+/** Answers made to exhaust their reader: each ends as a failure, with bounded memory. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'

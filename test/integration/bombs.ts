@@ -1,4 +1,4 @@
-/** Answers made to exhaust whoever reads them, and what has to become of each. */
+/** Answers made to exhaust their reader, and the expected end of each. */
 import type { Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { encoded, OK } from './compressed-answers.ts'

@@ -57,7 +57,7 @@ function alert(tenant: string, threshold: number, used: number, limit: number) {
   }
 }
 
-test('each threshold is told once, with the request that reaches it', async () => {
+test('each threshold is reported once, with the request that reaches it', async () => {
   const front = gateway.as('acme')
   for (let asked = 0; asked < 10; asked++) await front.chat()
   const expected = [
@@ -119,7 +119,7 @@ test('many that end at once tell a threshold once', async () => {
   assert.equal(posted('storm').length, 1)
 })
 
-test('a receiver that fails is asked again, with the same body, and nobody waits for it', async () => {
+test('a receiver that fails is asked again, with the same body, and no request waits for it', async () => {
   receiver.script.push(failing(503))
   const front = gateway.as('later')
   assert.equal((await front.chat()).status, 200)

@@ -52,7 +52,7 @@ beforeEach(() => {
   upstream.asked.length = 0
 })
 
-/** What the upstream was told of limits, and what the client was. */
+/** The limits that the upstream received, and those that the client saw. */
 function limitsOf(heard: Heard) {
   assert.equal(heard.status, 200, heard.text)
   const { max_tokens, max_completion_tokens } = upstream.asked.at(-1)?.body ?? {}
@@ -65,12 +65,12 @@ function limitsOf(heard: Heard) {
 }
 
 function injected(heard: Heard): number {
-  const { said, ...told } = limitsOf(heard)
-  assert.deepEqual(Object.values(told), [said], 'one limit is sent upstream, and said')
+  const { said, ...received } = limitsOf(heard)
+  assert.deepEqual(Object.values(received), [said], 'one limit is sent upstream, and said')
   return said as number
 }
 
-/** What one request of the tenant has reserved while it runs. */
+/** The reservation of one request of the tenant while it runs. */
 async function reservedBy(
   tenant: string,
   wanted: Readonly<Record<string, unknown>>,
@@ -115,7 +115,7 @@ test('16,384 tokens are reserved where neither client nor route names a limit', 
   assert.equal(await reservedBy('rich', {}), promptOf({}) + 16_384)
 })
 
-test('so many are reserved for each of several choices', async () => {
+test('each of several choices gets a full reservation', async () => {
   assert.equal(await reservedBy('rich', { n: 3 }), promptOf({ n: 3 }) + 3 * 16_384)
 })
 
@@ -204,7 +204,7 @@ test('several choices are checked against the window by max_tokens, as one is', 
   }
 })
 
-test('a limit that no client asked for sends nobody past an upstream that has room for the prompt', async () => {
+test('a limit that no client asked for sends no request past an upstream that has room for the prompt', async () => {
   for (const tenant of ['rich', 'free']) {
     const heard = await gateway.as(tenant).chat({ model: 'either' })
     assert.equal(heard.headers['x-gw-upstream'], 'small')

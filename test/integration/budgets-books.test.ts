@@ -25,7 +25,7 @@ const PRICES = [
   { model: 'cheap', input: 1, output: 2 },
 ]
 
-/** What a request must be charged, by what the upstreams wrote. */
+/** The charge that a request must get, by the upstreams' own records. */
 const books = { tokens: 0, nanos: 0, estimated: 0 }
 const random = aRandom(SEED)
 const kinds = new Map<string, number>()
@@ -45,7 +45,7 @@ function reported(asked: Asked) {
 
 const sized = /size-(\d+)/
 
-/** Not reported: a quarter of the request's bytes, which the client told in it, and a token for each event. */
+/** Not reported: a quarter of the request's bytes, whose number the client wrote into it, and a token for each event. */
 function estimated(asked: Asked, events: number): void {
   const bytes = Number(sized.exec(JSON.stringify(asked.body.messages))?.[1])
   note(asked, Math.ceil(bytes / 4), events)

@@ -19,10 +19,10 @@ import {
   assertLimited,
   assertSpent,
   keysOf,
+  limitHeaders,
   PRICES,
   standing,
   startLimited,
-  told,
   untilIdle,
   windowEnds,
 } from './limits/limited-gateway.ts'
@@ -68,7 +68,7 @@ test('402 comes once what is settled has reached the cap of tokens, and says unt
   const front = gateway.as('tokens')
   assert.equal((await front.chat()).status, 200)
   // One token is left: settled is below the cap, so one more is admitted, and that is the overshoot.
-  assert.equal(told(await front.chat())['budget-tokens-remaining'], '1')
+  assert.equal(limitHeaders(await front.chat())['budget-tokens-remaining'], '1')
   const asked = upstream.asked.length
   const refused = await front.chat()
   const error = assertSpent(refused, 'budget_tokens')
@@ -138,7 +138,7 @@ for (const [tenant, limitedBy] of [
   })
 }
 
-/** Uses up to all that it was asked for, after a moment of its own. */
+/** Uses a part or all of the requested tokens, after a random moment. */
 function worker(random: (bound: number) => number, used: (tokens: number) => void): Reply {
   return async (outgoing, asked: Asked) => {
     const completion = 1 + random(Number(asked.body.max_tokens))
@@ -149,7 +149,7 @@ function worker(random: (bound: number) => number, used: (tokens: number) => voi
   }
 }
 
-/** Keeps so many requests in flight until the budget is spent; a promised one is asked for again when one has ended. */
+/** Keeps this many requests in flight until the budget is spent; a promised one is asked for again when one has ended. */
 async function storm(front: Front, inFlight: number, random: (bound: number) => number) {
   const statuses = { 200: 0, 402: 0, 429: 0 }
   let ended = Promise.withResolvers<void>()
@@ -174,7 +174,7 @@ async function storm(front: Front, inFlight: number, random: (bound: number) => 
   }
   const clients = Array.from({ length: inFlight }, client)
   await Promise.race(clients)
-  // Who waits for an end that comes no more is told of the spent budget.
+  // A client that waits for an end that never comes sees the spent budget.
   ended.resolve()
   await Promise.all(clients)
   return statuses

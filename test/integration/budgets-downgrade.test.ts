@@ -7,10 +7,10 @@ import {
   ANSWER_TOKENS,
   assertSpent,
   keysOf,
+  limitHeaders,
   PRICES,
   standing,
   startLimited,
-  told,
 } from './limits/limited-gateway.ts'
 
 const [dear, cheap] = await Promise.all([startUpstream(), startUpstream()])
@@ -62,7 +62,7 @@ test('a spent tenant is served by the downgrade route, which its key need not be
   assert.equal(answer.status, 200)
   assert.equal(answer.headers['x-gw-route'], 'cheap')
   assert.equal(answer.headers['x-gw-upstream'], 'cheap')
-  assert.equal(told(answer)['budget-spend-remaining-usd'], '0')
+  assert.equal(limitHeaders(answer)['budget-spend-remaining-usd'], '0')
   assert.deepEqual([dear.asked.length, cheap.asked.length], [1, 1])
   assert.equal(cheap.asked[0]?.body.model, 'small')
   const series = await front.series()
@@ -102,7 +102,7 @@ test('before the budget is spent nothing is downgraded', async () => {
   assert.equal(heard.headers['x-gw-route'], 'chat')
 })
 
-test('a spent tenant whose prompt does not fit the downgrade route is told 402', async () => {
+test('a spent tenant whose prompt does not fit the downgrade route gets 402', async () => {
   const front = gateway.as('late')
   await front.chat()
   assertSpent(await front.chat({ ...LONG, max_tokens: 5 }), 'budget_tokens')

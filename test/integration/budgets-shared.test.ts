@@ -9,9 +9,9 @@ import {
   ANSWER_TOKENS,
   assertSpent,
   limitedDocument,
+  limitHeaders,
   PRICES,
   standing,
-  told,
   windowEnds,
 } from './limits/limited-gateway.ts'
 
@@ -66,7 +66,7 @@ test('tenants of a group use up one budget together, and the refusal names it', 
   const second = await as('b').chat()
   assert.equal(second.status, 200)
   assert.equal(
-    told(second)['budget-tokens-remaining'],
+    limitHeaders(second)['budget-tokens-remaining'],
     String(ANSWER_TOKENS),
     'the least that is left',
   )
@@ -90,7 +90,7 @@ test('the budget of a key leaves the other keys of its tenant alone', async () =
   assert.deepEqual([error.budget, error.budget_name], ['key', 'e-dear'])
   const other = await as('e-plain').chat()
   assert.equal(other.status, 200)
-  assert.equal(told(other)['budget-tokens-remaining'], String(500 - ANSWER_TOKENS))
+  assert.equal(limitHeaders(other)['budget-tokens-remaining'], String(500 - ANSWER_TOKENS))
 })
 
 test('a spent budget of a key that downgrades leads to its route', async () => {
@@ -100,7 +100,7 @@ test('a spent budget of a key that downgrades leads to its route', async () => {
 })
 
 test('each tenant without a budget has the one for each', async () => {
-  const own = told(await as('own').chat())
+  const own = limitHeaders(await as('own').chat())
   assert.equal(own['budget-tokens-remaining'], undefined)
   assert.notEqual(own['budget-spend-remaining-usd'], undefined)
   const { tokens_per_day } = await standing(as('c'), 'c')

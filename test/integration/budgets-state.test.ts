@@ -1,4 +1,4 @@
-/** What a gateway with a state_dir knows after its end: all of it after SIGTERM, nearly all after kill -9. */
+/** A gateway with a state_dir keeps all its state over SIGTERM, and nearly all over kill -9. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -66,7 +66,7 @@ async function used(front: Front, tenant: string): Promise<number> {
   return (await standing(front, tenant)).tokens_per_day.used
 }
 
-test('SIGTERM loses nothing: caps, windows and told alerts are there at the next start', async () => {
+test('SIGTERM loses nothing: caps, windows and sent alerts are there at the next start', async () => {
   const stateDir = join(folder, 'term')
   const first = await start(stateDir)
   const front = first.as('acme')
@@ -82,7 +82,7 @@ test('SIGTERM loses nothing: caps, windows and told alerts are there at the next
   const alerts = [...(await again.series()).keys()].filter((name) =>
     name.startsWith('gw_budget_alerts_total{'),
   )
-  assert.deepEqual(alerts, [], 'no threshold is told twice')
+  assert.deepEqual(alerts, [], 'no threshold is reported twice')
   await end(second, 'SIGTERM')
 })
 

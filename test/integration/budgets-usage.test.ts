@@ -1,4 +1,4 @@
-/** What a request is charged: what upstreams reported, each at its own price, or an estimate that is marked as one. */
+/** The charge of a request: the usage that upstreams reported, each at its own price, or an estimate that is marked as one. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -55,7 +55,7 @@ async function used() {
   return { tokens: day.used as number, nanos: Math.round(Number(month.used) * 1e9) }
 }
 
-/** What one request was charged, and how it went. */
+/** The charge of one request, and its result. */
 async function charged(ask: () => Promise<Heard>) {
   const before = await used()
   const heard = await ask()
@@ -114,7 +114,7 @@ test('a stream is charged what it reports, though the client did not ask for usa
   assert.doesNotMatch(heard.text, /"usage":\{/)
 })
 
-test('cached and reasoning tokens have prices of their own, and count once', async () => {
+test('cached and reasoning tokens have separate prices, and count once', async () => {
   first.script.push(
     whole('thought', {
       prompt_tokens: 100,
@@ -146,8 +146,8 @@ test('a request that no upstream answers costs nothing', async () => {
 test("an attempt that reported usage before it failed is charged at its own model's price", async () => {
   // Some runtimes tell the usage of the prompt at once.
   const before = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })
-  const told = streaming({ words: [], before, finish: false, done: false, end: 'cut' })
-  first.script.push(told, told)
+  const cut = streaming({ words: [], before, finish: false, done: false, end: 'cut' })
+  first.script.push(cut, cut)
   second.script.push(streaming({ words: ['from ', 'second'] }))
   const { heard, tokens, nanos } = await charged(() => front.stream())
   assert.equal(wordsOf(heard), 'from second')

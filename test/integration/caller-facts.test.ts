@@ -56,7 +56,7 @@ test("a client's words for the scheduler never reach the upstream; ours name its
     assert.equal(headers[name], undefined, name)
 })
 
-test('no tenant shares a salt with another one, whatever it sends', async () => {
+test('no tenant shares a salt with another one, for any input', async () => {
   const red = await saltOf('red')
   assert.match(String(red), /^[\w-]{43}$/)
   assert.equal(await saltOf('red', { stream: false }), red)

@@ -138,7 +138,7 @@ test('the SDK reads a stream, with usage only where it asked for it', async () =
   assert.equal(await spent(), before + 10)
 })
 
-test('a runtime with an API of its own completes texts too', async () => {
+test('a runtime with a native API completes texts too', async () => {
   const asked = { model: 'lines', prompt: 'Hi', max_tokens: 9 }
   const whole = await client.completions.create(asked)
   assert.deepEqual([whole.choices[0]?.text, whole.usage?.total_tokens], ['Hello.', 5])

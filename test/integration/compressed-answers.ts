@@ -1,4 +1,4 @@
-/** Answers that are compressed though nobody asked for it. */
+/** Answers that are compressed without a request for it. */
 import {
   brotliCompressSync,
   deflateRawSync,

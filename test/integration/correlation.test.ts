@@ -87,7 +87,7 @@ for (const name of [
   'apim-request-id',
   'x-amzn-requestid',
 ]) {
-  test(`an upstream's ${name} is told to the client, of failures and streams too`, async () => {
+  test(`an upstream's ${name} reaches the client, with failures and streams too`, async () => {
     for (const [status, stream] of [
       [200, false],
       [200, true],
@@ -142,7 +142,7 @@ test('ids of a request that is refused are logged', async () => {
   })
 })
 
-test("an id that stands twice is none, on a connection that began as the own reader's", async () => {
+test("an id that stands twice is ignored, on a connection that began with the gateway's own reader", async () => {
   const socket = open(front, chatBytes())
   assert.ok(await socket.until(() => socket.answers.length === 1))
   front.upstream.asked.length = 0

@@ -1,6 +1,6 @@
 /**
  * An upstream that is dead under load hears hardly more than it would without retries, its
- * breaker opens soon, nobody notices, and when it is healed one probe at a time finds that out.
+ * breaker opens soon, no client notices, and when it is healed one probe at a time finds that out.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -32,7 +32,7 @@ const DEATHS: readonly { readonly name: string; readonly deed: Deed }[] = [
   { name: 'silence', deed: { does: 'silence' } },
 ]
 
-/** Requests at the rate for so long, or until told; what became of each. */
+/** Sends requests at the rate for this long, or until `enough`; returns the result of each. */
 async function load(rig: DeadRig, route: string, seconds: number, enough = () => false) {
   const calls: Promise<Seen>[] = []
   const began = performance.now()
@@ -101,7 +101,7 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
       const began = performance.now()
       const opened = until('the breaker opens', () => isOpen(rig)).then(() => performance.now())
       const spared = opened.then(async () => {
-        // Also those that the gateway has sent and that nobody has taken yet.
+        // Requests that are sent and not yet accepted count too.
         await until('those before it are over', async () => {
           const sent = (await rig.gauges()).sum('gw_upstream_in_flight', 'upstream="primary"')
           return sent + primary.inFlight === 0
@@ -126,7 +126,7 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
       const closed = until(
         'the breaker closes',
         async () => {
-          // Up to the last look at which it was open, nobody but probes may have been there.
+          // Up to the last look at which it was open, only probes may have been there.
           const { inFlightMax: seen } = primary
           if (!(await isOpen(rig))) return true
           inFlightMax = seen
@@ -164,7 +164,7 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
   })
 })
 
-/** What the first few that got no answer got instead. */
+/** The results of the first few requests without an answer. */
 function unanswered(all: readonly Seen[]): unknown[] {
   const others = all.filter(({ ending }) => ending !== 'answered')
   return others.slice(0, 3).map(({ ending, status, code }) => ({ ending, status, code }))

@@ -17,7 +17,7 @@ export interface EgressOptions {
 export interface Answered {
   readonly status: number
   readonly text: string
-  /** Of the error, if it is one. */
+  /** The code of the error, if the answer is one. */
   readonly code: string | undefined
   readonly message: string
 }
@@ -37,7 +37,7 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
           provider: 'openai',
           model: 'served',
           api_key: '${env:UPSTREAM_KEY}',
-          // What is slow here is the machine; a test of a clock sets its own.
+          // The machine may be slow here; a test of a clock sets its own.
           timeout_seconds: 60,
           connect_timeout_seconds: 60,
           circuit_breaker: { failure_threshold: 1000 },
@@ -67,7 +67,7 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
     const { code, message = '' } = response.ok ? {} : JSON.parse(text).error
     return { status: response.status, text, code, message }
   }
-  /** What is heard of a stream until its end, or until it is cut. */
+  /** The text of a stream until its end, or until it is cut. */
   async function hear(model: string): Promise<string> {
     const response = await send(model, { stream: true })
     const decoder = new TextDecoder()
@@ -86,11 +86,11 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
     return JSON.parse(await response.text()).traces[0]
   }
   const lastAttempt = async () => (await lastTrace()).attempts.at(-1)
-  /** What the last request's last attempt came to: `ok`, or the class of its failure. */
+  /** The result of the last request's last attempt: `ok`, or the class of its failure. */
   const lastOutcome = async (): Promise<string> => (await lastAttempt()).outcome
   /** Why it failed, with the addresses and codes that clients do not read. */
   const lastReason = async (): Promise<string> => (await lastAttempt()).reason ?? ''
-  /** What the trace says of the refusal itself. */
+  /** The refusal itself, as the trace has it. */
   const lastMessage = async (): Promise<string> => (await lastTrace()).message ?? ''
   return { ...gateway, ask, hear, lastOutcome, lastReason, lastMessage }
 }

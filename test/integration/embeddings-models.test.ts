@@ -61,7 +61,7 @@ async function embed(model: string) {
   }
 }
 
-test('a request fails over among upstreams of one model, by whatever name, and to no other', async () => {
+test('a request fails over among upstreams of one model, under any name, and to no other', async () => {
   upstream.script.push(failing(500), failing(500))
   const { status, upstream: served, headers } = await embed('chain')
   assert.deepEqual([status, served], [200, 'renamed'])

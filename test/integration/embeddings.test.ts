@@ -209,9 +209,9 @@ test('the tokens of the inputs are charged and traced, estimated where the upstr
   const spent = 'gw_budget_tokens_used{tenant="acme",window="day"}'
   const [tokens, budget] = [await front.value(series), await front.value(spent)]
   upstream.script.push(embedding('float', null))
-  const told = await post({ input: ['12345678', '1234'] })
-  assert.deepEqual(told.json.usage, { prompt_tokens: 3, total_tokens: 3 })
-  const trace = await front.admin(`/traces/${told.headers.get('x-request-id')}`)
+  const counted = await post({ input: ['12345678', '1234'] })
+  assert.deepEqual(counted.json.usage, { prompt_tokens: 3, total_tokens: 3 })
+  const trace = await front.admin(`/traces/${counted.headers.get('x-request-id')}`)
   assert.deepEqual(
     [trace.path, trace.prompt_tokens, trace.completion_tokens, trace.usage_estimated],
     ['/v1/embeddings', 3, 0, true],

@@ -42,7 +42,7 @@ interface Replica {
 const even = await startReplicas(['127.0.0.2', '127.0.0.3', '127.0.0.4'])
 const mortal = await startReplicas(['127.0.0.5', '127.0.0.6', '127.0.0.7'])
 const keen = await startReplicas(['127.0.0.8', '127.0.0.9', '127.0.0.10', '127.0.0.11'])
-const nobody = await freePort()
+const closedPort = await freePort()
 const addressesOf = (replicas: readonly Replica[]) => replicas.map(({ host }) => host)
 say('even.test', addressesOf(even))
 say('mortal.test', addressesOf(mortal))
@@ -61,7 +61,7 @@ const front = await startFront(
       upstream('even', even[0]?.port ?? 0),
       upstream('mortal', mortal[0]?.port ?? 0, { circuit_breaker: { failure_threshold: 2 } }),
       upstream('keen', keen[0]?.port ?? 0, { balance: 'affinity' }),
-      upstream('dead', nobody),
+      upstream('dead', closedPort),
     ],
     routes: [
       ...['even', 'mortal', 'keen'].map((name) => ({ name, strategy: 'single', primary: name })),

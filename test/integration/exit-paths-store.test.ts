@@ -18,7 +18,7 @@ const RULES: Rules = {
   budget: undefined,
 }
 
-/** Answers in a later turn, an admission as it is told to. */
+/** Answers in a later turn, an admission as the test says. */
 class Distant implements Store {
   answer: (admit: () => Promise<AdmitResult>) => Promise<AdmitResult> = async (admit) => {
     await turn()

@@ -18,7 +18,7 @@ const SIMULATED = cases(8000, 20_000)
 const ABORTS = cases(2000, 20_000)
 const AT_ONCE = 50
 const SEED = 20_261_121
-/** What the JIT and the trace ring may still grow by once both are warm. */
+/** The growth that the JIT and the trace ring may still have once both are warm. */
 const HEAP_GROWTH_MAX = 2_000_000
 const ROUNDS_MAX = 3
 

@@ -107,7 +107,7 @@ const { process } = gateway.as('free')
 interface Case {
   readonly key?: string
   readonly route?: string
-  /** Tokens of the prompt and of the answer that the tool is told of, and what the request has for them. */
+  /** Tokens of the prompt and of the answer that the tool gets, and the request's members for them. */
   readonly prompt?: number
   readonly most?: number
   readonly fields?: Readonly<Record<string, unknown>>
@@ -141,15 +141,15 @@ async function confirmed(one: Case, status: number, code: string) {
   assert.deepEqual([verdict.status, verdict.code], [status, code])
   assert.equal(heard.status, status, heard.text)
   assert.equal(errorOf(heard).code, code)
-  const told = heard.headers['retry-after']
-  if (told === undefined) assert.equal(verdict.retry_after_seconds, null)
+  const retryAfter = heard.headers['retry-after']
+  if (retryAfter === undefined) assert.equal(verdict.retry_after_seconds, null)
   // A second may begin between the two.
-  else assert.ok(Math.abs(verdict.retry_after_seconds - Number(told)) <= 2, `${told}`)
+  else assert.ok(Math.abs(verdict.retry_after_seconds - Number(retryAfter)) <= 2, `${retryAfter}`)
   assert.match(line, new RegExp(`^now: ${status}( for \\d+ s more)?, ${code}: `))
   return { verdict, line, heard }
 }
 
-/** What the tool tells of a request that is over. */
+/** The tool's explanation of a request that is over. */
 async function treeOf({ headers }: Heard): Promise<string> {
   const id = String(headers['x-request-id'])
   return (await gw('trace', 'get', id, '--admin', process.adminUrl)).stdout
@@ -215,7 +215,7 @@ for (const [name, status, code] of [
   })
 }
 
-test('a key that nobody knows: 401, also for a model that is not there', async () => {
+test('an unknown key: 401, also for a model that is not there', async () => {
   await confirmed({ key: 'gw_test_nobody_x' }, 401, 'ERR_GW_AUTH_INVALID_KEY')
   await confirmed({ key: 'gw_test_nobody_x', route: 'nothing' }, 401, 'ERR_GW_AUTH_INVALID_KEY')
 })
@@ -306,7 +306,7 @@ test('a queue that is full: 503', async () => {
   })
 })
 
-test('programs are told the same as JSON', async () => {
+test('programs get the same as JSON', async () => {
   const asked = ['--admin', process.adminUrl, '--route', 'nothing', '-o', 'json']
   const { code, stdout } = await gw('explain', ...asked)
   assert.equal(code, 1)

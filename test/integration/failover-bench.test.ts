@@ -20,7 +20,7 @@ import { type Score, score, table, tally } from './faults/scorecard.ts'
 interface Case {
   readonly fault: Fault
   readonly stream: boolean
-  /** Of its route; the upstreams are named after it. */
+  /** The name of its route; the upstreams are named after it. */
   readonly name: string
 }
 
@@ -43,7 +43,7 @@ let scores: Score[]
 before(async () => {
   provider = await startFaultyProvider()
   gateway = await startGateway({ env: { BENCH_KEY: 'upstream-key' }, config: configOf(provider) })
-  // Each case has a route and upstreams of its own, so that none waits for another's clocks.
+  // Each case has a separate route and upstreams, so that none waits for another's clocks.
   scores = await Promise.all(CASES.map(run))
 })
 
@@ -88,7 +88,7 @@ async function run({ fault, stream, name }: Case): Promise<Score> {
   return score(fault, stream, view)
 }
 
-/** The primary refuses for so many requests and is healthy from then on; requests come until it is used again. */
+/** The primary refuses this many requests and is healthy from then on; requests come until it is used again. */
 async function runFlap(call: () => Promise<Seen>, name: string) {
   const primary = provider.service(name)
   let upAt = Number.POSITIVE_INFINITY

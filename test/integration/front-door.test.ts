@@ -1,4 +1,4 @@
-/** What a client meets before any upstream does: the order of refusals, and their form. */
+/** The checks before any upstream is asked: the order of refusals, and their form. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { CHAT_BODY, startFront } from './hostile/front.ts'
@@ -158,7 +158,7 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
     401,
     'ERR_GW_AUTH_INVALID_KEY',
   ],
-  ['a model that is none', { path: '/v1/models/x', method: 'GET' }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
+  ['an unknown model', { path: '/v1/models/x', method: 'GET' }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
   [
     'a model of every object',
     { path: '/v1/models/constructor', method: 'GET' },
@@ -194,7 +194,7 @@ for (const [what, sent, status, code] of REFUSALS) {
   })
 }
 
-test('a bad key hears the same whatever is wrong with it', async () => {
+test('a bad key gets one answer, for every fault', async () => {
   const texts = ['Bearer x', 'Bearer gw_test_client_x', 'Bearer gw_live_x'].map(messageFor)
   assert.equal(new Set(await Promise.all(texts)).size, 1)
 })
@@ -205,11 +205,11 @@ async function messageFor(authorization: string | undefined): Promise<string> {
   return JSON.parse(text).error.message
 }
 
-test('whoever sends no key hears that none has arrived, which an intermediary may be the cause of', async () => {
+test('a client without a key hears that none has arrived, which an intermediary may have caused', async () => {
   assert.match(await messageFor(undefined), /^No API key has arrived\. .*on the way/)
 })
 
-test('whoever sends a key without "Bearer" hears how it must be written, and nothing of it is repeated', async () => {
+test('a client that sends a key without "Bearer" hears how it must be written, and nothing of it is repeated', async () => {
   const { key } = front
   for (const authorization of [
     'Basic dXNlcjpwYXNz',
@@ -267,7 +267,7 @@ const SECRETS = {
   'x-ms-token-aad-id-token': 'eyJ0eXAiOiJKV1QifQ.payload.signature',
   'proxy-authorization': 'Basic dXNlcjpwYXNzd29yZA==',
   cookie: 'session=0123456789abcdef',
-  'x-unknown': 'a value that nobody knows',
+  'x-unknown': 'an unknown value',
 }
 
 test('an echo shows values of harmless headers only, of others how long they are and how they begin', async () => {

@@ -23,7 +23,7 @@ import { until } from '../helpers/until.ts'
 import { startNginx } from './nginx.ts'
 
 const IS_LONG = process.env.GW_LONG === '1'
-/** Of nginx between two reads, of the gateway between two heartbeats, and how long the model says nothing. */
+/** The time of nginx between two reads, of the gateway between two heartbeats, and of the model's silence. */
 const READ_SECONDS = IS_LONG ? 60 : 4
 const BEAT_SECONDS = IS_LONG ? 15 : 1
 const SILENCE_SECONDS = IS_LONG ? 600 : 7

@@ -1,4 +1,4 @@
-/** A request means the same whoever reads it: the gateway's own reader of plain requests, or Node's, which has all others. */
+/** A request means the same to both readers: the gateway's own, for plain requests, and Node's, for all others. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ const front = await startFront({
 })
 after(() => front.stop())
 
-/** No path of its own, so that from here on the connection is Node's. */
+/** An unknown path, so that from here on the connection is Node's. */
 const TURN = 'GET /healthz?turn HTTP/1.1\r\nHost: gateway.test\r\n\r\n'
 /** Its answer ends what is heard of the request ahead of it. */
 const LAST = 'GET /readyz?last HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n'
@@ -50,7 +50,7 @@ const REQUESTS: Readonly<Record<string, string>> = {
   ready: get('/readyz'),
 }
 
-/** Of answers that are otherwise equal: ids, moments, how long. */
+/** Masks ids, moments and durations of answers that are otherwise equal. */
 function masked(heard: string): string {
   return heard
     .replaceAll(/[0-9a-f]{12}-[0-9a-z]+/g, '<id>')
@@ -125,7 +125,7 @@ test('a request that was changed at random is answered alike', async () => {
           const place = put.endsWith('\r\n') ? lineStart(text, at) : at % text.length
           return text.slice(0, place) + put + text.slice(place + gone)
         }, given)
-        // What is not whole would be waited for; what follows completes or breaks it, on either way alike.
+        // The gateway would wait for the rest of a part; the bytes below complete or break it, on either way alike.
         const tail = `${'\r\n'.repeat(2)}0\r\n\r\n${' '.repeat(LIMIT)}\r\n\r\n`
         const [own, others] = [await answersTo(bytes + tail), await answersTo(bytes + tail, TURN)]
         assert.deepEqual(own, others)

@@ -116,7 +116,7 @@ async function breakOff(bytes: string, way: 'leave' | 'reset' | 'sendEnd'): Prom
   assert.ok(finals(socket).length <= 1)
 }
 
-test('the gateway has lived through all of it without a mistake of its own', async () => {
+test('the gateway has lived through all of it without an internal error', async () => {
   await until('nothing is in flight', async () => (await inFlight()) === 0)
   assert.doesNotMatch(front.gateway.output(), /internal_error|Unhandled|Uncaught|MaxListeners/)
   await stillServes()
@@ -124,6 +124,6 @@ test('the gateway has lived through all of it without a mistake of its own', asy
 
 async function inFlight(): Promise<number> {
   const status = await (await fetch(`${front.gateway.adminUrl}/status`)).json()
-  // The admin API has no type of its own outside of the gateway.
+  // The admin API has no type outside of the gateway.
   return (status as { requests_in_flight: number }).requests_in_flight
 }

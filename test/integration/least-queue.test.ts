@@ -11,7 +11,7 @@ const AT_ONCE = 2
 const OTHERS = 5
 
 const quick = await startModelServer({ parallel: 2 })
-// Room for all of them at once: whom it would let wait, it might let wait for ever.
+// Room for all of them at once: a request that has to wait might wait for ever.
 const slow = await startModelServer({ parallel: OTHERS + AT_ONCE, slowLayers: 2 })
 const upstreams = Object.entries({ quick, slow }).map(([name, { url }]) => ({
   name,

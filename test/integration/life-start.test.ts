@@ -1,4 +1,4 @@
-/** The start of the process: one sentence and exit code 1 where it cannot, and mistakes nobody may read. */
+/** The start of the process: one sentence and exit code 1 where it cannot, and mistakes that no output may show. */
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'

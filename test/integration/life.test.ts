@@ -152,7 +152,7 @@ test('when the drain timeout has passed, what is left gets an honest end', async
       [503, 'ERR_GW_OVERLOADED'],
     ],
   )
-  // What was seen of the stream is counted, though nobody told its usage.
+  // The events of the stream are counted, though its usage was not reported.
   assert.ok(front.logged('request').some((line) => line.usage_estimated))
 })
 
@@ -180,7 +180,7 @@ test('a retry that was waited for is not sent once the request was refused', asy
     outgoing.writeHead(503, { 'retry-after': '2' }).end()
   }
   let asking = front.ask()
-  // Who looks too late finds it repeated already, and asks anew.
+  // A look that comes too late finds it repeated already, and the test asks anew.
   for (let asked = 1; !(await waitsForRetry(front, asked)); asked++) {
     assert.ok(asked < 4, 'this machine is too slow to see it wait')
     await asking.over
@@ -226,12 +226,12 @@ test('an idle gateway ends at once, and SIGINT is as good', async () => {
   const began = performance.now()
   front.process.signal('SIGINT')
   assert.deepEqual(await front.process.exited, { code: 0, signal: null })
-  // What waits for the idle one waits for its 75 s, and what waits for a drain for its 30.
+  // A wait for the idle connection would take 75 s, and a wait for a drain 30.
   assert.ok(performance.now() - began < 20_000)
   assert.ok(await idle.closes())
 })
 
-test('a gateway that nobody has called ends long before its drain delay', async () => {
+test('a gateway without a call ends long before its drain delay', async () => {
   const front = await start({ GW_DRAIN_DELAY_SECONDS: '300' })
   assert.equal((await fetch(`${front.process.url}/readyz`)).status, 200)
   front.process.signal('SIGTERM')

@@ -8,7 +8,7 @@ import { refusingUrl, startUpstream } from '../helpers/fake-upstream.ts'
 import { gw } from '../helpers/gw-here.ts'
 import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
-// What the machines cost is told of the running hour.
+// The cost of the machines is that of the running hour.
 const leftOfHour = 3_600_000 - (Date.now() % 3_600_000)
 if (leftOfHour < 60_000) await delay(leftOfHour + 1000)
 
@@ -78,7 +78,7 @@ test('gw limits show prints every figure with its window and its reset', async (
   assert.ok(Number(cost) > 0, 'ten dollars a second, all of them used by this tenant')
 })
 
-test('gw limits show of a tenant that nobody knows is 1, and shows no limits', async () => {
+test('gw limits show of an unknown tenant is 1, and shows no limits', async () => {
   for (const output of ['table', 'json']) {
     const { code, stdout, stderr } = await limits('--tenant', 'typo', '-o', output)
     assert.deepEqual([code, stdout], [1, ''])
@@ -121,7 +121,7 @@ const refused: Readonly<Record<string, readonly [given: string, said: RegExp]>> 
     /key plain of tenant plain: 403, it may not use route "chat"/,
   ],
   'a revoked key': [revoked.key, /key old of tenant acme: 401, key old is revoked/],
-  'a key that nobody knows': ['gw_test_nobody_x', /key: 401, unknown key/],
+  'an unknown key': ['gw_test_nobody_x', /key: 401, unknown key/],
 }
 
 for (const [what, [given, said]] of Object.entries(refused)) {
@@ -132,7 +132,7 @@ for (const [what, [given, said]] of Object.entries(refused)) {
   })
 }
 
-test('gw explain of a tenant tells its limits, and of an unknown route that there is none', async () => {
+test('gw explain shows the limits of a tenant, and says that an unknown route does not exist', async () => {
   const { stdout } = await explain('--route', 'chat', '--tenant', 'acme', '-o', 'json')
   const explanation = JSON.parse(stdout)
   assert.equal(explanation.limits.tokens_per_day.used, 10)
@@ -142,10 +142,10 @@ test('gw explain of a tenant tells its limits, and of an unknown route that ther
   assert.equal(unknown.stderr, 'error: There is no route or alias "nothing".\n')
 })
 
-test('a gateway that cannot be asked is 2, a URL that is none is 64', async () => {
-  const nobody = await gw('limits', 'show', '--tenant', 'a', '--admin', await refusingUrl())
-  assert.equal(nobody.code, 2)
-  assert.match(nobody.stderr, /^error: No gateway answers at .*ECONNREFUSED.*--admin URL/)
+test('a gateway that cannot be asked is 2, an invalid URL is 64', async () => {
+  const unanswered = await gw('limits', 'show', '--tenant', 'a', '--admin', await refusingUrl())
+  assert.equal(unanswered.code, 2)
+  assert.match(unanswered.stderr, /^error: No gateway answers at .*ECONNREFUSED.*--admin URL/)
   const other = await gw('limits', 'show', '--tenant', 'a', '--admin', upstream.url)
   assert.equal(other.code, 2)
   assert.match(other.stderr, /is not a gateway/)

@@ -66,7 +66,7 @@ async function running(): Promise<number> {
   return (await standing(front, 'acme')).concurrent_requests.used
 }
 
-/** Fills every slot with requests that nobody answers yet, and returns what frees them. */
+/** Fills every slot with requests that get no answer yet, and returns the function that frees them. */
 async function fill(): Promise<() => Promise<void>> {
   const { promise, resolve } = Promise.withResolvers<void>()
   upstream.script.push(...Array.from({ length: SLOTS }, () => afterwards(promise, streaming())))
@@ -107,7 +107,7 @@ async function heardSomething(asking: Asking): Promise<void> {
   await until('the first word is heard', () => asking.text().includes('hel'))
 }
 
-/** What a prompt counts where nobody told its usage: a token for each four bytes of the request. */
+/** The tokens of a prompt without reported usage: one for each four bytes of the request. */
 const PROMPT_TOKENS = promptTokens()
 
 function promptTokens(fields: object = {}): number {

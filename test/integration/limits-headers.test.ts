@@ -12,9 +12,15 @@ import {
   whole,
 } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
-import { assertLimited, keysOf, PRICES, startLimited, told } from './limits/limited-gateway.ts'
+import {
+  assertLimited,
+  keysOf,
+  limitHeaders,
+  PRICES,
+  startLimited,
+} from './limits/limited-gateway.ts'
 
-/** Requests that fit the bucket of a tenant without a rule of its own. */
+/** Requests that fit the bucket of a tenant without a separate rule. */
 const CAPACITY = 100
 
 const upstream = await startUpstream()
@@ -77,9 +83,9 @@ async function send(tenant: string, sent: Sent = {}): Promise<Heard> {
   return { status: answer.status, headers: Object.fromEntries(answer.headers), text, cut: false }
 }
 
-/** Exactly so many requests, tokens and dollars; the reset by what has leaked since, which is less than a minute. */
+/** Exactly these requests, tokens and dollars; the reset by what has leaked since, which is less than a minute. */
 function assertTold(answer: Heard, remaining: number, tokens?: string, usd?: string): void {
-  const { 'ratelimit-reset': reset, ...others } = told(answer)
+  const { 'ratelimit-reset': reset, ...others } = limitHeaders(answer)
   assert.deepEqual(others, {
     'ratelimit-limit': '1',
     'ratelimit-remaining': String(remaining),
@@ -104,14 +110,14 @@ test('an answer tells what is left with its own request charged and not yet bill
 })
 
 const MISTAKES: readonly [what: string, status: number, sent: Sent][] = [
-  ['JSON that is none', 400, { body: '{' }],
+  ['invalid JSON', 400, { body: '{' }],
   ['a question without messages', 400, { body: '{"model":"chat"}' }],
   ['an unknown route', 404, { body: QUESTION.replace('chat', 'nowhere') }],
   ['a body that is too large', 413, { body: QUESTION.replace('hi', 'x'.repeat(3000)) }],
   ['a body of another type', 415, { type: 'text/plain' }],
   ['the list of models', 200, { path: '/v1/models' }],
   ['one model', 200, { path: '/v1/models/chat' }],
-  ['a model that is none', 404, { path: '/v1/models/nowhere' }],
+  ['an unknown model', 404, { path: '/v1/models/nowhere' }],
   ['the headers as received', 200, { path: '/v1/debug/echo-headers' }],
 ]
 
@@ -150,7 +156,7 @@ test('all are on 429 of the gateway', async () => {
   await send('full')
   const answer = await send('full')
   assert.equal(answer.status, 429)
-  assert.deepEqual(told(answer), {
+  assert.deepEqual(limitHeaders(answer), {
     'ratelimit-limit': '1',
     'ratelimit-remaining': '0',
     'ratelimit-reset': answer.headers['retry-after'],
@@ -164,14 +170,14 @@ test('all five are on 402, and no remainder is below zero', async () => {
   assertTold(answer, 99, '0', '0')
 })
 
-test('budgets are told only to a tenant that has them', async () => {
+test('only a tenant with budgets sees them', async () => {
   assertTold(await send('rated'), 99)
   assertTold(await send('daily'), 99, '500')
   assertTold(await send('monthly'), 99, undefined, '12.5')
   assertTold(await send('monthly'), 98, undefined, '12.49987')
 })
 
-test('401 tells nothing, whoever the key belonged to', async () => {
+test('401 tells nothing, for any former owner of the key', async () => {
   for (const key of ['unknown', revoked.key, expired.key]) {
     for (const sent of [
       { key },
@@ -180,7 +186,7 @@ test('401 tells nothing, whoever the key belonged to', async () => {
     ]) {
       const answer = await send('acme', sent)
       assert.equal(answer.status, 401)
-      assert.deepEqual(told(answer), {})
+      assert.deepEqual(limitHeaders(answer), {})
     }
   }
 })
@@ -193,7 +199,7 @@ test('a file without limits has the default ones, and tells how its tenants stan
   })
   const { promise: release, resolve } = Promise.withResolvers<void>()
   try {
-    const { 'ratelimit-reset': _, ...others } = told(await front.chat())
+    const { 'ratelimit-reset': _, ...others } = limitHeaders(await front.chat())
     assert.deepEqual(others, { 'ratelimit-limit': '120', 'ratelimit-remaining': '29' })
     upstream.script.push(...Array.from({ length: 16 }, () => afterwards(release, whole())))
     const running = Array.from({ length: 16 }, () => front.chat())

@@ -14,9 +14,9 @@ import {
   ANSWER_TOKENS,
   assertLimited,
   keysOf,
+  limitHeaders,
   standing,
   startLimited,
-  told,
 } from './limits/limited-gateway.ts'
 
 const SLOW = { requests_per_minute: 1, concurrent_requests: 4 }
@@ -57,12 +57,12 @@ const gateway = await startLimited(
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
-test('a burst is admitted, the next is told what is reached, and a refusal charges nothing', async () => {
+test('a burst is admitted, the next request hears which limit it reached, and a refusal charges nothing', async () => {
   const front = gateway.as('burst')
   for (const remaining of [2, 1, 0]) {
     const answer = await front.chat()
     assert.equal(answer.status, 200)
-    assert.equal(told(answer)['ratelimit-remaining'], String(remaining))
+    assert.equal(limitHeaders(answer)['ratelimit-remaining'], String(remaining))
   }
   let before = Number.POSITIVE_INFINITY
   for (let refusals = 0; refusals < 20; refusals++) {
@@ -73,7 +73,7 @@ test('a burst is admitted, the next is told what is reached, and a refusal charg
       [error.limited_by, error.limit, error.burst, error.used],
       ['requests_per_minute', 1, 3, 3],
     )
-    const reset = Number(told(answer)['ratelimit-reset'])
+    const reset = Number(limitHeaders(answer)['ratelimit-reset'])
     // The bucket is full again two requests later than there is room for one.
     assert.equal(reset - Number(answer.headers['retry-after']), 120)
     assert.ok(Math.abs((Date.parse(error.resets_at) - Date.now()) / 1000 - reset) < 30)
@@ -84,7 +84,7 @@ test('a burst is admitted, the next is told what is reached, and a refusal charg
 })
 
 test('tenants do not share a bucket', async () => {
-  assert.equal(told(await gateway.as('quiet').chat())['ratelimit-remaining'], '2')
+  assert.equal(limitHeaders(await gateway.as('quiet').chat())['ratelimit-remaining'], '2')
 })
 
 test('who waits as long as Retry-After says is admitted, who waits a second less is not', async () => {
@@ -169,10 +169,10 @@ test('a request that one limit refuses moves no other', async () => {
   const running = await askedOf(() => front.chat())
   const refused = await front.chat()
   assertLimited(refused, 'concurrency')
-  assert.equal(told(refused)['ratelimit-remaining'], '1')
+  assert.equal(limitHeaders(refused)['ratelimit-remaining'], '1')
   resolve()
   await running.answer
-  assert.equal(told(await front.chat())['ratelimit-remaining'], '0')
+  assert.equal(limitHeaders(await front.chat())['ratelimit-remaining'], '0')
 })
 
 /** Resolves with a request that is running, once the upstream has it. */

@@ -1,4 +1,4 @@
-/** What operators are shown of limits and budgets: GET /limits/{tenant}, gauges, and the explanation of a file. */
+/** Operators see limits and budgets: GET /limits/{tenant}, gauges, and the explanation of a file. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What agents and SDKs of Anthropic's API rely on in POST /v1/messages in front of other models. */
+/** Agents and SDKs of Anthropic's API rely on this in POST /v1/messages in front of other models. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'

@@ -516,7 +516,7 @@ for (const [method, path, status] of [
   ['DELETE', '/v1/messages/count_tokens', 405],
   ['POST', '/v1/messages/batches', 404],
 ] as const) {
-  test(`${method} ${path} is refused in Anthropic's envelope, whatever headers the client sends`, async () => {
+  test(`${method} ${path} is refused in Anthropic's envelope, for any headers of the client`, async () => {
     const answer = await fetch(baseURL + path, { method, headers: { 'x-api-key': mine.key } })
     assert.equal(answer.status, status)
     assert.equal(answer.headers.get('request-id'), answer.headers.get('x-request-id'))

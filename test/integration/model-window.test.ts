@@ -1,4 +1,4 @@
-/** A context window that nobody wrote down: the runtime is asked, and of hosted models it is known. */
+/** A context window that no configuration has: the gateway asks the runtime, and knows it for hosted models. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,15 +11,15 @@ import { until } from '../helpers/until.ts'
 
 const CREDENTIAL = 'upstream-credential'
 const runtime = await startSimulator({ apiKey: CREDENTIAL })
-/** Answers GET and POST by path, as runtimes with ways of their own to tell it do. */
+/** Answers GET and POST by path, as runtimes with native ways to report it do. */
 const native = createServer((incoming, outgoing) => {
-  const told: Record<string, unknown> = {
+  const answers: Record<string, unknown> = {
     '/v1/models': { data: [{ id: 'm.gguf', meta: { n_ctx: 3000, n_ctx_train: 100_000 } }] },
     '/ollama/api/ps': { models: [] },
     '/ollama/api/show': { parameters: 'num_ctx 2000' },
   }
   incoming.resume()
-  outgoing.end(JSON.stringify(told[incoming.url ?? ''] ?? {}))
+  outgoing.end(JSON.stringify(answers[incoming.url ?? ''] ?? {}))
 }).listen(0, '127.0.0.1')
 await once(native, 'listening')
 const nativeUrl = `http://127.0.0.1:${(native.address() as AddressInfo).port}`
@@ -48,7 +48,7 @@ after(async () => {
 
 test("the window that the runtime's list of models tells is the one that is checked", async () => {
   const ask = () => front.chat({ model: 'runtime', max_tokens: 200_000 })
-  await until('the runtime has told it', async () => (await ask()).status === 400)
+  await until('the runtime has reported it', async () => (await ask()).status === 400)
   const heard = await ask()
   const { code, context_window } = errorOf(heard)
   assert.deepEqual([code, context_window], ['ERR_GW_CONTEXT_OVERFLOW', 131_072])
@@ -61,13 +61,13 @@ for (const [model, tokens] of [
 ] as const) {
   test(`the window that ${model} serves is the one that is checked`, async () => {
     const ask = () => front.chat({ model, max_tokens: 50_000 })
-    await until('the runtime has told it', async () => (await ask()).status === 400)
+    await until('the runtime has reported it', async () => (await ask()).status === 400)
     const { code, context_window } = errorOf(await ask())
     assert.deepEqual([code, context_window], ['ERR_GW_CONTEXT_OVERFLOW', tokens])
   })
 }
 
-test('a window that is written counts, whatever the runtime tells', async () => {
+test('a window that is written counts, regardless of the report of the runtime', async () => {
   const heard = await front.chat({ model: 'written', max_tokens: 2000 })
   assert.equal(heard.status, 400)
   assert.equal(errorOf(heard).context_window, 1000)
@@ -101,7 +101,7 @@ test('of a list the entry of the model counts, else the only one, and only whole
     [{ data: 'text' }, undefined],
     [null, undefined],
   ]
-  for (const [told, expected] of rows) {
-    assert.equal(windowIn(told, 'm'), expected, JSON.stringify(told))
+  for (const [answers, expected] of rows) {
+    assert.equal(windowIn(answers, 'm'), expected, JSON.stringify(answers))
   }
 })

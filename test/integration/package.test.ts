@@ -19,7 +19,7 @@ import { node } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Of the tree, so that no other test meets the compiled files while npm packs. */
+/** Copied out of the tree, so that no other test meets the compiled files while npm packs. */
 const COPIED = [
   'package.json',
   'tsconfig.json',

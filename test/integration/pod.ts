@@ -198,7 +198,7 @@ export interface PodOptions {
   readonly key?: string
   /** Over what the operator sets; undefined leaves a name out. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** What it has become when the start is over. */
+  /** The state in which the start is over. */
   readonly until?: 'ready' | 'waiting'
   /** The folders stay when the process is over. */
   readonly keeps?: boolean
@@ -262,7 +262,7 @@ export async function startPod(options: PodOptions): Promise<PodProcess> {
   return new PodProcess(front, mounts, `http://127.0.0.1:${push}`)
 }
 
-/** 0 where nobody answers. */
+/** 0 without an answer. */
 export async function statusOf(address: string): Promise<number> {
   const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
   await response?.body?.cancel()

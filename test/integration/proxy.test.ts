@@ -1,4 +1,4 @@
-/** Upstreams through an egress proxy: which ones, in which form, and who is told the proxy's credential. */
+/** Upstreams through an egress proxy: which ones, in which form, and which host gets the proxy's credential. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -127,7 +127,7 @@ test('a proxy that is not there is a failed connection', async () => {
   }
 })
 
-test('a proxy with the certificate of another is told nothing', async () => {
+test('a proxy with the certificate of another gets nothing', async () => {
   for (const name of ['plain', 'secure']) {
     const answer = await throughMisnamed.ask(name)
     assert.equal(answer.code, 'ERR_GW_UPSTREAM_TLS_VERIFY')

@@ -33,7 +33,7 @@ function aDocument(route: string, sequence: number, more = {}) {
   return aConfiguration(gw, { sequence, generation: sequence })
 }
 
-const invalid = (sequence: number) => aDocument('broken', sequence, { aliases: { a: 'nobody' } })
+const invalid = (sequence: number) => aDocument('broken', sequence, { aliases: { a: 'ghost' } })
 
 async function mountsWithKeys(): Promise<Mounts> {
   const mounts = await makeMounts()
@@ -82,7 +82,7 @@ test('it starts with what is desired, and follows the mounted file', async () =>
 
 const useless: Readonly<Record<string, (mounts: Mounts) => Promise<unknown>>> = {
   'is invalid': (mounts) => mountBundle(mounts, 'config.json', signed(mounts, invalid(7))),
-  'is signed by nobody who is trusted': (mounts) =>
+  'is not signed by a trusted key': (mounts) =>
     mountBundle(mounts, 'config.json', sign(aDocument('broken', 7), aSigner().privateKey)),
   'is cut off': (mounts) => mountBundle(mounts, 'config.json', '{"document":"{'),
   'is not there': () => Promise.resolve(),
@@ -101,7 +101,7 @@ for (const [what, spoil] of Object.entries(useless)) {
       if (what === 'is invalid') {
         assert.equal(configuration.lastError.sequence, 7)
         assert.equal(configuration.lastError.problems[0].pointer, '/gw/aliases/a')
-        // What is desired has been seen: nothing between the two is taken any more.
+        // The desired number has been seen: nothing between the two is accepted any more.
         assert.equal((await pod.push(aDocument('between', 6))).status, 409)
       }
       if (what === 'is cut off') assert.match(configuration.mountFault, /config\.json/)

@@ -76,11 +76,11 @@ test('a pushed configuration is enforced when the answer comes', async () => {
   assert.deepEqual(body, { ...numbers, ignored: [], unresolved: [], waitsForStart: [] })
   assert.ok(await serves('other'))
   assert.ok(!(await serves('chat')))
-  const told = await pod.status()
-  assert.equal(told.ready, true)
-  assert.equal(told.pod, 'production-1')
-  assert.partialDeepStrictEqual(told.configuration, { ...numbers, origin: 'push' })
-  assert.equal(told.configuration.documentHash, signed(mounts, document).sha256)
+  const reported = await pod.status()
+  assert.equal(reported.ready, true)
+  assert.equal(reported.pod, 'production-1')
+  assert.partialDeepStrictEqual(reported.configuration, { ...numbers, origin: 'push' })
+  assert.equal(reported.configuration.documentHash, signed(mounts, document).sha256)
 })
 
 test('the hash of the configuration is not moved by a new signature, sequence or generation', async () => {
@@ -173,7 +173,7 @@ test('an older document is refused, and the one in force may come again', async 
 test('an invalid configuration is answered with every problem and its fix', async () => {
   const bad = {
     upstreams: [{ name: 'fake', endpoint: upstream.url, timeout_seconds: 'soon' }],
-    routes: [{ name: 'other', strategy: 'single', primary: 'nobody' }],
+    routes: [{ name: 'other', strategy: 'single', primary: 'ghost' }],
   }
   const { status, body } = await pod.push(aConfiguration(bad, { sequence: sequence + 1 }))
   assert.equal(status, 422)
@@ -185,7 +185,7 @@ test('an invalid configuration is answered with every problem and its fix', asyn
   assert.equal(configuration.lastError.sequence, sequence + 1)
   assert.deepEqual(configuration.lastError.problems, body.problems)
   await isKept('invalid')
-  // What was refused is no reason to go back behind it.
+  // A refused document is no reason to go back to an earlier sequence.
   const between = await pod.push(withRoute('other', { sequence: sequence + 1 }))
   refusedWith(between, 409, 'sequence_conflict')
   sequence += 2
@@ -193,7 +193,7 @@ test('an invalid configuration is answered with every problem and its fix', asyn
   assert.equal((await pod.status()).configuration.lastError, undefined)
 })
 
-test('fields of a newer operator are told of and change nothing', async () => {
+test('fields of a newer operator are reported and change nothing', async () => {
   sequence += 1
   const more = {
     from_the_future: { depth: 1 },
@@ -264,7 +264,7 @@ test('half a body is cut off and changes nothing, and so is one whose sender lef
   await isKept('half')
 })
 
-test("unproven bodies that do not end stand in nobody's way", async () => {
+test('unproven bodies that do not end hold up no other request', async () => {
   const { hostname, port } = new URL(pod.pushUrl)
   const halves = Array.from({ length: 16 }, () => {
     const half = connect({ host: hostname, port: Number(port) }).on('error', () => {})

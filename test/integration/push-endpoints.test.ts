@@ -163,7 +163,7 @@ test('endpoints of the own zone come first, where the operator says which that i
 })
 
 test('a hundred streams finish at an endpoint that goes, and no request begins there any more', async () => {
-  const first = replicas.get(hosts[0]) ?? assert.fail('there is none')
+  const first = replicas.get(hosts[0]) ?? assert.fail('no replica has this host')
   const held = Promise.withResolvers<void>()
   first.reply = streaming({ hold: held.promise })
   await push(endpoints(chat(['a', hosts[0]]), 18))

@@ -1,4 +1,4 @@
-/** Keys pushed to a real pod: they hold from the next request on, whatever state the configuration is in. */
+/** Keys pushed to a real pod: they hold from the next request on, in every state of the configuration. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { keysHashOf, legacyHashOf, recordDigest } from '../../dataplane/delivery/signed.ts'
@@ -28,7 +28,7 @@ const gw = {
   upstreams: [{ name: 'fake', endpoint: upstream.url }],
   routes: [{ name: 'chat', strategy: 'single', primary: 'fake' }],
 }
-const broken = { ...gw, routes: [{ name: 'chat', strategy: 'single', primary: 'nobody' }] }
+const broken = { ...gw, routes: [{ name: 'chat', strategy: 'single', primary: 'ghost' }] }
 await mountBundle(
   mounts,
   'config.json',

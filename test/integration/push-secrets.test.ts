@@ -107,7 +107,7 @@ test('a secret that goes takes its upstream out, and one that cannot be used as 
   await rm(join(mounts.secrets, 'later'), { recursive: true })
   await until('it is out', async () => (await ask('secret')) === 503)
   await mountSecret(mounts, 'later', { key: `${CANARY}\nsecond line` })
-  await until('it is told why', async () => {
+  await until('the reason is reported', async () => {
     const [only] = (await pod.status()).unresolved
     return /line break/.test(only?.why)
   })

@@ -6,7 +6,7 @@ import { ANSWER } from './egress-gateway.ts'
 
 export interface RawServer {
   readonly port: number
-  /** What arrived as application data, joined. */
+  /** The application data that arrived, joined. */
   received(): string
   /** Connections that were made, whether or not anything came over them. */
   readonly connections: () => number

@@ -1,4 +1,4 @@
-/** What is known of upstreams outlives a new configuration that does not speak of them. */
+/** The gateway's knowledge of upstreams outlives a new configuration that does not touch them. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'

@@ -182,21 +182,21 @@ test('a retry or a body that ends late still reaches the upstream that was remov
   assert.equal(fresh.asked.length, 0)
 })
 
-test('a bad file changes nothing and is told of everywhere', async () => {
+test('a bad file changes nothing and is reported everywhere', async () => {
   const { config } = await front.admin('/status')
-  const bad = written(() => ({ routes: [{ name: 'chat', strategy: 'single', primary: 'nobody' }] }))
+  const bad = written(() => ({ routes: [{ name: 'chat', strategy: 'single', primary: 'ghost' }] }))
   for (const text of [bad, 'gw: [', '']) {
     await reloaded(() => writeFile(configFile, text), 'failure')
     assert.equal((await front.chat()).status, 200)
   }
   await reloaded(() => writeFile(configFile, bad), 'failure')
   const logged = () => front.logged('config_reload').at(-1)
-  await until('it is logged', () => /nobody/.test(String(logged()?.errors)))
+  await until('it is logged', () => /ghost/.test(String(logged()?.errors)))
   assert.partialDeepStrictEqual(logged(), { level: 'error', result: 'failure' })
   const status = await front.admin('/status')
   assert.equal(status.config.hash, config.hash)
   assert.equal(status.config.last_reload.result, 'failure')
-  assert.match(String(status.config.last_reload.errors), /nobody/)
+  assert.match(String(status.config.last_reload.errors), /ghost/)
   assert.ok(Date.parse(status.config.last_reload.at) > Date.parse(config.last_reload.at))
 })
 

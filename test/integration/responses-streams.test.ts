@@ -1,4 +1,4 @@
-/** What strict readers, agents and clients that leave may rely on in POST /v1/responses. */
+/** Strict readers, agents and clients that leave may rely on this in POST /v1/responses. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
@@ -74,7 +74,7 @@ async function bodyOf(answer: Response): Promise<any> {
   return await answer.json()
 }
 
-/** What the published types demand of each event besides its type and number. */
+/** The members that the published types demand of each event besides its type and number. */
 const DEMANDED: Readonly<Record<string, readonly string[]>> = {
   'response.created': ['response'],
   'response.in_progress': ['response'],
@@ -233,7 +233,7 @@ test('a client that closes behind the last event has left nothing, and one amid 
   assert.deepEqual([trace.status, trace.completion_tokens], [499, 1])
 })
 
-test('every way to a stored response is the same 404, whoever asks', async () => {
+test('every way to a stored response is the same 404, for every caller', async () => {
   const seen = new Set<string>()
   for (const [method, path] of [
     ['GET', 'resp_1'],

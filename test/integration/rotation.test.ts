@@ -1,4 +1,4 @@
-/** Credentials in files: one that is replaced is used from the next request on, and nobody has to say so. */
+/** Credentials in files: one that is replaced is used from the next request on, and no reload is needed. */
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What becomes of an upstream's refusal: which go on to the fallback, and what the client is told in the end. */
+/** Refusals of an upstream: which go on to the fallback, and what the client gets in the end. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -61,7 +61,7 @@ interface Row {
   readonly hasty?: true
   /** Whether the fallback is tried. */
   readonly spills: boolean
-  /** What the client is told where there is none. */
+  /** The client's answer without a fallback. */
   readonly status: number
   readonly error: Readonly<Record<string, unknown>>
   readonly headers?: Readonly<Record<string, string | undefined>>
@@ -81,7 +81,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     status: 400,
     error: { message: 'Said 400.', ...own },
   },
-  'a request that cannot be processed, told by FastAPI': {
+  'a request that cannot be processed, in the words of FastAPI': {
     says: (outgoing) => {
       const body = { detail: [{ loc: ['body', 'messages', 0], msg: 'is odd' }] }
       outgoing.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -112,7 +112,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
       code: 'model_not_found',
     },
   },
-  'a timeout of its own': {
+  'a timeout at the upstream': {
     says: failing(408),
     spills: true,
     status: 408,
@@ -174,7 +174,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     status: 502,
     error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 503 },
   },
-  'a gateway timeout of its own': {
+  'a gateway timeout at the upstream': {
     says: failing(504),
     spills: true,
     status: 502,
@@ -220,20 +220,20 @@ const REFUSALS: Readonly<Record<string, Row>> = {
 for (const [what, { says, hasty, spills, status, error, headers = {} }] of Object.entries(
   REFUSALS,
 )) {
-  test(`${what} alone is told as ${status}`, async () => {
+  test(`${what} alone is answered with ${status}`, async () => {
     first.script.push(says)
     const heard = await front.chat({ model: hasty ? 'hasty' : 'chat' })
     assert.equal(heard.status, status, heard.text)
-    const told = errorOf(heard)
-    assert.partialDeepStrictEqual(told, error)
+    const answered = errorOf(heard)
+    assert.partialDeepStrictEqual(answered, error)
     for (const [name, value] of Object.entries(headers)) assert.equal(heard.headers[name], value)
     assert.doesNotMatch(heard.text, /upstream-credential/)
     assert.equal(heard.headers['x-gw-upstream'], hasty ? 'hasty' : 'first')
-    // What the upstream says of a client's mistake has OpenAI's members; ours has the request's id beside them.
+    // An upstream's error about a client's mistake has OpenAI's members; ours has the request's id beside them.
     const members = ['code', 'message', 'param', 'type']
-    const isOurs = String(told.code).startsWith('ERR_GW_')
-    if (isOurs) assert.equal(told.request_id, heard.headers['x-request-id'])
-    else assert.deepEqual(Object.keys(told).toSorted(), members)
+    const isOurs = String(answered.code).startsWith('ERR_GW_')
+    if (isOurs) assert.equal(answered.request_id, heard.headers['x-request-id'])
+    else assert.deepEqual(Object.keys(answered).toSorted(), members)
   })
 
   test(`${what} ${spills ? 'goes on to' : 'does not reach'} the fallback`, async () => {

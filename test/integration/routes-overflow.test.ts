@@ -22,7 +22,7 @@ const COMBINATIONS = [...Array(8).keys(), undefined].map((bits) => ({
   written: bits !== undefined,
 }))
 
-/** What is wrong with a primary, whether that spills, how it is counted, and what is told if it does not. */
+/** The fault of a primary, whether it spills, how it is counted, and the answer if it does not. */
 const TROUBLES = {
   failing: {
     by: 'on_upstream_error',

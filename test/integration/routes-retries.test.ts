@@ -128,7 +128,7 @@ test('silence is a 504 after the time of the upstream, and is not repeated there
     assert.match(errorOf(result).message, /"slow".*within 1 s/)
     assert.equal(slow.asked.length, 1)
     assert.ok(milliseconds > 995 && milliseconds < 20_000, `${milliseconds} ms`)
-    await until('it is told that nobody waits', () => slow.abandoned >= 1)
+    await until('the upstream sees that the gateway left', () => slow.abandoned >= 1)
   }
 })
 
@@ -159,11 +159,11 @@ test('when the time of the route is up no fallback is asked, and none is blamed'
 
 const prompt = (characters: number) => [{ role: 'user', content: 'x'.repeat(characters) }]
 
-test('what is too long for every window is refused with the numbers, and nobody is asked', async () => {
+test('what is too long for every window is refused with the numbers, and no upstream is asked', async () => {
   const heard = await front.chat({ model: 'windows', messages: prompt(4000), max_tokens: 5 })
   assert.equal(heard.status, 400)
-  const { prompt_tokens, max_tokens, context_window, ...told } = errorOf(heard)
-  assert.partialDeepStrictEqual(told, {
+  const { prompt_tokens, max_tokens, context_window, ...shown } = errorOf(heard)
+  assert.partialDeepStrictEqual(shown, {
     code: 'ERR_GW_CONTEXT_OVERFLOW',
     param: 'messages',
     type: 'invalid_request_error',
@@ -171,7 +171,7 @@ test('what is too long for every window is refused with the numbers, and nobody 
   assert.deepEqual([max_tokens, context_window], [5, 1000])
   assert.ok(prompt_tokens >= 1000 && prompt_tokens < 1100)
   for (const number of [prompt_tokens, max_tokens, context_window])
-    assert.match(told.message, new RegExp(`\\b${number}\\b`))
+    assert.match(shown.message, new RegExp(`\\b${number}\\b`))
   assert.equal(small.asked.length + large.asked.length, 0)
 })
 

@@ -51,7 +51,7 @@ after(() =>
   Promise.all([front.process.stop(), ...Object.values(upstreams).map((one) => one.close())]),
 )
 
-/** How many of so many requests went to each upstream. */
+/** The number of these requests that went to each upstream. */
 async function spread({ model, requests }: { model: string; requests: number }, lanes = 1) {
   const counts: Partial<Record<string, number>> = {}
   const turns = Array.from({ length: lanes }, async () => {

@@ -102,7 +102,7 @@ for (const [what, ending] of Object.entries({
   'an end without a finish': { finish: false, done: false },
   'an error event': { end: 'error' },
 } as const)) {
-  test(`${what} behind content is an error event and a cut, and nobody else is asked`, async () => {
+  test(`${what} behind content is an error event and a cut, and no other upstream is asked`, async () => {
     const moment = Promise.withResolvers<void>()
     first.reply = streaming({ hold: moment.promise, ...ending })
     const asking = front.ask({ model: 'pair', stream: true })

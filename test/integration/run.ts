@@ -19,7 +19,7 @@ function main(): number {
   writeFileSync(rows, '')
   // One file after the other where figures are kept: they share the machine with nothing else.
   const args = keeps ? ['--test-concurrency=1', ...measuringFiles()] : [TESTS]
-  // What is kept is measured for as long as the promises say: the whole takes about ten minutes.
+  // Kept results are measured for as long as the promises say: the whole takes about ten minutes.
   const { GW_LONG = keeps ? '1' : '' } = process.env
   const env = { ...process.env, GW_LONG, [RESULTS_FILE]: rows }
   const status = runTests(args, env)

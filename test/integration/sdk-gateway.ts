@@ -1,4 +1,4 @@
-/** What the SDKs are tried on: a gateway in front of two real model servers, and a key for all of it and one for a part. */
+/** The SDKs are tried on a gateway in front of two real model servers, and a key for all of it and one for a part. */
 import { aKey } from '../helpers/a-key.ts'
 import { startGateway } from '../helpers/gateway-process.ts'
 import { startModelServer } from '../helpers/model/model-server.ts'

@@ -13,7 +13,7 @@ import {
 import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 
-/** Texts about rain are hard here, whatever their words look like. */
+/** Texts about rain are hard here, regardless of their words. */
 const vectors: Reply = (outgoing, { body }: Asked) => {
   const embedding = /rain/.test(String(body.input)) ? [0, 1] : [1, 0]
   const data = [{ object: 'embedding', index: 0, embedding }]

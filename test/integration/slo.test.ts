@@ -1,4 +1,4 @@
-/** The objective for the time to first token: missed, told of everywhere, met again; and requests go on as before. */
+/** The objective for the time to first token: missed, reported everywhere, met again; and requests go on as before. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -47,12 +47,12 @@ async function ask(model: string, stream: boolean): Promise<void> {
 
 test('slow first tokens are a breach: log, metric, status and one webhook, and no request fails', async () => {
   await ask('patient', true)
-  // A machine that is slow itself may need more than one window for so many streams.
+  // A machine that is slow itself may need more than one window for this many streams.
   await until('it is told', async () => {
     await ask('chat', true)
     return front.logged('slo').length > 0
   })
-  const [line] = await told(1)
+  const [line] = await breachLines(1)
   assert.partialDeepStrictEqual(line, {
     level: 'warn',
     type: 'ttft_slo_breach',
@@ -72,7 +72,7 @@ test('slow first tokens are a breach: log, metric, status and one webhook, and n
 })
 
 test('when the slow ones have left the window the objective is met again', async () => {
-  const [, line] = await told(2)
+  const [, line] = await breachLines(2)
   assert.partialDeepStrictEqual(line, { level: 'info', type: 'ttft_slo_recovery', route: 'chat' })
   assert.equal((await objective('chat')).breached, false)
   assert.equal(await front.value('gw_ttft_slo_breached{route="chat"}'), 0)
@@ -84,7 +84,7 @@ test('answers that are no streams have no first token', async () => {
   assert.equal((await objective('chat')).samples, 0)
 })
 
-async function told(count: number) {
+async function breachLines(count: number) {
   await until(`${count} log lines`, () => front.logged('slo').length >= count, 120)
   return front.logged('slo')
 }

@@ -1,5 +1,5 @@
 /**
- * Clients that read slowly while upstreams send fast. What waits for them is bounded, others do
+ * Clients that read slowly while upstreams send fast. The bytes that wait for them are bounded, others do
  * not feel them, and those that read nothing at all are cut.
  */
 import assert from 'node:assert/strict'
@@ -22,22 +22,22 @@ const AT_ONCE = 50
 const BYTES_A_SECOND = 1024
 const SECONDS = 16
 const STALL_MS = 30_000
-/** What one slow reader may cost: what undici, the response and its socket hold, and the collector has not had. */
+/** The memory that one slow reader may cost: in undici, the response and its socket, and not yet collected. */
 const BYTES_EACH_MAX = 1024 * 1024
-/** What a gateway under load takes besides, however many read slowly. */
+/** The other memory of a gateway under load, with any number of slow readers. */
 const BYTES_BESIDES_MAX = 96 * 2 ** 20
-/** What memory may still grow by while they all wait: a few young generations; an upstream that is not held back sends more in a second. */
+/** The growth of memory while they all wait: a few young generations; an upstream that is not held back sends more in a second. */
 const GROWTH_WAITING_MAX = 256 * 2 ** 20
 const NORMAL_CALLS = 300
 
 /**
- * Over loopback a kernel tells the other side of no less room than this. Who takes less in thirty seconds seems to take
+ * Over loopback a kernel announces no less room than this. A client that takes less in thirty seconds seems to take
  * nothing and is cut, and a busy machine needs longer than that for this test.
  */
 const GULP_BYTES = 80 * 1024
 const GULP_MS = 10_000
 
-/** Reads so many bytes each second, in one piece, and a gulp now and then, not all of them at the same time. */
+/** Reads this many bytes each second, in one piece, and a gulp now and then, not all of them at the same time. */
 class SlowReader {
   static #made = 0
   bytes = 0
@@ -84,7 +84,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
   before(async () => {
     rig = await startRig({
       upstreams: {
-        // Slow readers are no fault of an upstream: its clock must not run while nobody listens.
+        // Slow readers are no fault of an upstream: its clock must not run while no client reads.
         flood: {
           idle_timeout_seconds: 10,
           // The whole answer has no end: on a busy machine this test lasts for minutes, and its clock would cut them.

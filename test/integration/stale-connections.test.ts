@@ -1,4 +1,4 @@
-/** A kept connection that the upstream closes just as a request is sent on it costs nobody an answer. */
+/** A kept connection that the upstream closes just as a request is sent on it costs no client an answer. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -32,7 +32,7 @@ function givingUp(how: Reply): Reply {
   }
 }
 
-/** The first request is answered; all others, whatever they come on, are treated so. */
+/** The first request is answered; all others, on any connection, are treated so. */
 function oncePerServer(how: Reply): Reply {
   let isFirst = true
   return (socket) => {
@@ -95,7 +95,7 @@ async function metrics(): Promise<string> {
 }
 
 for (const name of ['closes', 'resets', 'closes_tls', 'drops_tls'] as const) {
-  test(`${name}: the request is sent once more, on a new connection, and nobody notices`, async () => {
+  test(`${name}: the request is sent once more, on a new connection, and no client notices`, async () => {
     assert.equal((await gateway.ask(name)).status, 200)
     assert.equal((await gateway.ask(name)).status, 200)
     assert.equal(requestsAt(name), 3)

@@ -34,7 +34,7 @@ function parseExposition(text: string): Map<string, Family> {
     if (line === '') continue
     const [hash, keyword, name = '', type = ''] = line.split(' ')
     if (hash === '#' && keyword === 'HELP') {
-      assert.ok(!families.has(name), `${name} is told of twice`)
+      assert.ok(!families.has(name), `${name} is exposed twice`)
       current = name
     } else if (hash === '#') {
       assert.equal(keyword, 'TYPE', line)

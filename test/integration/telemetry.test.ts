@@ -1,4 +1,4 @@
-/** What a scripted mix of requests leaves in the log and in the metrics. */
+/** The log and the metrics after a scripted mix of requests. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -52,7 +52,7 @@ async function mix(): Promise<void> {
   heard.spilled = await front.chat({ model: 'pair' })
   // A success, so that the breaker begins to count anew.
   heard.calm = await front.chat()
-  heard.nobody = await front.ask({}, { authorization: 'Bearer wrong' }).over
+  heard.stranger = await front.ask({}, { authorization: 'Bearer wrong' }).over
   heard.nowhere = await front.chat({ model: 'client-chosen-name' })
   const moment = Promise.withResolvers<void>()
   one.script.push(streaming({ hold: moment.promise, end: 'cut' }))
@@ -98,18 +98,18 @@ test('every request is one line of JSON with what is known of it', async () => {
   await until('all are logged', () => lines().length === REQUESTS)
   const lineOf = (name: string) =>
     lines().find((line) => line.request_id === heard[name]?.headers['x-request-id'])
-  const whoever = { tenant: 'acme', key: 'client', method: 'POST', path: '/v1/chat/completions' }
-  const told = { prompt_tokens: 7, completion_tokens: 3 }
-  const chat = { ...whoever, model: 'chat', route: 'chat', upstream: 'one', attempts: 1 }
+  const caller = { tenant: 'acme', key: 'client', method: 'POST', path: '/v1/chat/completions' }
+  const tokens = { prompt_tokens: 7, completion_tokens: 3 }
+  const chat = { ...caller, model: 'chat', route: 'chat', upstream: 'one', attempts: 1 }
   assert.partialDeepStrictEqual(lineOf('whole'), {
     ...chat,
-    ...told,
+    ...tokens,
     status: 200,
     stream: false,
     level: 'info',
   })
   assert.partialDeepStrictEqual(lineOf('alias'), { ...chat, model: 'gpt-4o' })
-  assert.partialDeepStrictEqual(lineOf('stream'), { ...chat, ...told, status: 200, stream: true })
+  assert.partialDeepStrictEqual(lineOf('stream'), { ...chat, ...tokens, status: 200, stream: true })
   assert.partialDeepStrictEqual(lineOf('refused'), {
     ...chat,
     status: 400,
@@ -130,7 +130,7 @@ test('every request is one line of JSON with what is known of it', async () => {
     usage_estimated: true,
   })
   assert.partialDeepStrictEqual(lineOf('nowhere'), {
-    ...whoever,
+    ...caller,
     model: 'client-chosen-name',
     route: 'none',
     upstream: 'none',
@@ -143,7 +143,7 @@ test('every request is one line of JSON with what is known of it', async () => {
     level: 'error',
     upstream: 'none',
   })
-  assert.ok(!('tenant' in (lineOf('nobody') ?? {})))
+  assert.ok(!('tenant' in (lineOf('stranger') ?? {})))
   const left = lines().filter(
     ({ status, code }) => status === 499 && code === 'ERR_GW_STREAM_ABORTED',
   )
@@ -209,7 +209,7 @@ test('the metrics tell the same', async () => {
   }
   const found = Object.fromEntries(Object.keys(expected).map((name) => [name, values.get(name)]))
   assert.deepEqual(found, expected)
-  // Two streams told no usage; what was seen of them is counted.
+  // Two streams reported no usage; their events are counted.
   assert.ok(
     values.get('gw_tokens_total{route="chat",upstream="one",kind="completion"}')! >= 6 * 3 + 2,
   )

@@ -1,4 +1,4 @@
-/** Upstreams over TLS: whom the gateway trusts, and that others are sent nothing. */
+/** Upstreams over TLS: the gateway sends nothing to those that it does not trust. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createSecureContext, type TlsOptions } from 'node:tls'
@@ -93,7 +93,7 @@ for (const [upstream, reason] of REFUSED) {
     assert.match(await gateway.lastReason(), reason)
     assert.doesNotMatch(answer.message, RUNTIME)
     assert.equal(servers.good.received() + servers.version_2.received(), before)
-    // What a server that speaks no TLS receives is a ClientHello.
+    // A server that speaks no TLS receives a ClientHello.
     assert.ok(!server?.received().includes('HTTP'))
     if (upstream !== 'plain') assert.equal(server?.received() ?? '', '')
   })

@@ -10,7 +10,7 @@ import { gw } from '../helpers/gw-here.ts'
 import { startModelServer } from '../helpers/model/model-server.ts'
 
 /** Counts as OpenAI says that its models do: three tokens around a message, three before the answer, one for the role. */
-const told = await startUpstream((outgoing, { body }) => {
+const reporting = await startUpstream((outgoing, { body }) => {
   const [message] = body.messages as { content: string }[]
   const prompt_tokens = countTokens(message?.content ?? '') + 3 + 3 + 1
   const usage = { prompt_tokens, completion_tokens: 1, total_tokens: prompt_tokens + 1 }
@@ -30,36 +30,45 @@ const llama = { provider: 'llamacpp', endpoint: real.url, model: 'tiny' }
 const endpoint = `http://127.0.0.1:${(doubling.address() as AddressInfo).port}`
 const front = await startFront({
   upstreams: [
-    { name: 'told', endpoint: told.url, tokenizer: { encoding: 'o200k_base' } },
+    { name: 'reporting', endpoint: reporting.url, tokenizer: { encoding: 'o200k_base' } },
     { name: 'silent', endpoint: silent.url },
     { name: 'doubling', provider: 'vllm', endpoint },
     { name: 'real', ...llama },
     { name: 'file', ...llama, tokenizer: { file: real.tokenizerFile } },
     { name: 'runtime', ...llama, tokenizer: { upstream: true } },
   ],
-  routes: ['told', 'silent', 'doubling', 'real', 'file', 'runtime'].map((name) => ({
+  routes: ['reporting', 'silent', 'doubling', 'real', 'file', 'runtime'].map((name) => ({
     name,
     strategy: 'single',
     primary: name,
   })),
 })
 after(() =>
-  Promise.all([front.process.stop(), told.close(), silent.close(), real.stop(), doubling.close()]),
+  Promise.all([
+    front.process.stop(),
+    reporting.close(),
+    silent.close(),
+    real.stop(),
+    doubling.close(),
+  ]),
 )
 
 const verify = (upstream: string, ...more: string[]) =>
   gw('tokens', 'verify', '--admin', front.process.adminUrl, '--upstream', upstream, ...more)
 
 test('an exact count agrees with the usage that the upstream reports', async () => {
-  const { code, stdout } = await verify('told', '--sample', '12')
+  const { code, stdout } = await verify('reporting', '--sample', '12')
   assert.match(
     stdout,
-    /told: 0\.00 % off, within 0\.50 %; the gateway's count is exact by o200k_base, the upstream's its usage/,
+    /reporting: 0\.00 % off, within 0\.50 %; the gateway's count is exact by o200k_base, the upstream's its usage/,
   )
   assert.equal(code, 0)
-  assert.equal(told.asked.length, 12)
-  assert.equal(told.asked[0]?.body.max_tokens ?? told.asked[0]?.body.max_completion_tokens, 1)
-  assert.equal(await front.value('gw_tokenizer_drift_ratio{upstream="told"}'), 0)
+  assert.equal(reporting.asked.length, 12)
+  assert.equal(
+    reporting.asked[0]?.body.max_tokens ?? reporting.asked[0]?.body.max_completion_tokens,
+    1,
+  )
+  assert.equal(await front.value('gw_tokenizer_drift_ratio{upstream="reporting"}'), 0)
 })
 
 test('an estimate that is off ends with 1, beside the tokenizer of the runtime', async () => {
@@ -102,5 +111,5 @@ test('an upstream that reports nothing, and one that is not there, end with 1', 
   assert.equal(nothing.code, 1)
   assert.match(nothing.stdout, /its answer has no usage\nsilent: nothing could be compared/)
   assert.equal((await verify('nowhere')).code, 1)
-  assert.equal((await verify('told', '--sample', 'all')).code, 64)
+  assert.equal((await verify('reporting', '--sample', 'all')).code, 64)
 })

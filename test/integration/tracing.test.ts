@@ -181,7 +181,7 @@ test('neither content nor credentials are in what is sent', async () => {
     assert.ok(!sent.includes(secret), secret)
 })
 
-test('of traces that nobody sampled the failed ones come, and upstreams learn that they are not sampled', async () => {
+test('failed traces outside of the sample come, and upstreams learn that they are not sampled', async () => {
   const before = collector.spans().length
   const asked = second.asked.length
   assert.equal((await front.chat()).status, 200)

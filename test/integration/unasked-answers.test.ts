@@ -1,4 +1,4 @@
-/** An upstream that answers once too often on a busy connection: nobody gets the answer to another's question. */
+/** An upstream that answers once too often on a busy connection: no client gets the answer to another's question. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -84,7 +84,7 @@ after(async () => {
   runtime.close()
 })
 
-test('whoever asks on a connection with an answer too many gets their own answer, on another connection', async () => {
+test('a request on a connection with an answer too many gets its own answer, on another connection', async () => {
   const words = Array.from({ length: 8 }, (_, index) => `question ${index}`)
   for (const content of words) {
     const heard = await front.chat({ messages: [{ role: 'user', content }] })

@@ -1,4 +1,4 @@
-/** What clients read of an upstream that cannot be used: its name and what happened, never an address or a code of the runtime. */
+/** Clients read the name of an upstream that cannot be used, and what happened, never an address or a code of the runtime. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'

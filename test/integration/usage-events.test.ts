@@ -37,7 +37,7 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('an attempt is told to every sink, signed, and counted', async () => {
+test('an attempt is sent to every sink, signed, and counted', async () => {
   const ids = new Set<string>()
   for (let request = 0; request < 4; request++) {
     const { headers } = await front.ask({}, { 'x-gw-tags': 'team=blue' }).over

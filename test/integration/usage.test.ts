@@ -45,10 +45,10 @@ after(async () => {
   await Promise.all(upstreams.map((upstream) => upstream.close()))
 })
 
-/** What an upstream has said that it used. */
-let told = 0
+/** The usage that an upstream has reported. */
+let reported = 0
 const tells = (upstream: FakeUpstream, stream: boolean) => {
-  told += USAGE.total_tokens
+  reported += USAGE.total_tokens
   upstream.script.push(stream ? streaming() : whole())
 }
 
@@ -74,7 +74,7 @@ test('rows add up to what the budget was charged, to the nano-dollar, through fa
     rows.reduce((all: number, row: Record<string, number>) => all + (row[name] ?? 0), 0)
   const used = sum('input_tokens') + sum('output_tokens')
   assert.deepEqual([sum('requests'), sum('errors'), sum('estimated')], [25, 1, 1])
-  const estimated = used - told
+  const estimated = used - reported
   assert.ok(estimated > 0 && estimated < 50, String(estimated))
   const tokens = await front.value('gw_budget_tokens_used{tenant="acme",window="day"}')
   const spend = await front.value('gw_budget_spend_usd{tenant="acme",window="month"}')

@@ -82,7 +82,7 @@ export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
 function assertKnown(type: string, reason: string): void {
   const reasons: Readonly<Record<string, readonly string[]>> = CONDITIONS
   const known = type === 'Ready' ? Object.values(reasons).flat() : (reasons[type] ?? [])
-  assert.ok(known.includes(reason), `${type} has the reason ${reason}, which nobody is told of`)
+  assert.ok(known.includes(reason), `${type} has the reason ${reason}, which no document explains`)
 }
 
 export function conditionOf(status: GatewayStatus, type: string) {

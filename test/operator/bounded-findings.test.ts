@@ -1,4 +1,4 @@
-/** A document with thousands of mistakes costs what its length says, and is told of in a few lines. */
+/** A document with thousands of mistakes costs what its length says, and is reported in a few lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../dataplane/config/judgement/judge.ts'
@@ -49,7 +49,7 @@ test('thousands of unknown names are compared a thousand times at most', () => {
   assert.equal(suggestions.comparisons, COMPARISONS_MAX)
 })
 
-test('the first hundred mistakes are told of, and how many more there are', () => {
+test('the first hundred mistakes are reported, and the number of the others', () => {
   const { problems, configuration } = compiled(withUnknownNames())
   assert.equal(configuration, undefined)
   assert.equal(problems.length, 102)

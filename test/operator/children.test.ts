@@ -1,4 +1,4 @@
-/** Objects of a gateway that somebody changed, or that the API server refuses. */
+/** Objects of a gateway that another client changed, or that the API server refuses. */
 
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
@@ -22,9 +22,9 @@ interface Asked {
 
 let api: ScriptedApi
 let asked: Asked[]
-/** What is refused, by the end of its path. */
+/** The refused objects, by the end of their path. */
 let refused: string | undefined
-/** What is answered to a write, where it is not what was sent. */
+/** The answer to a write, where it differs from what was sent. */
 let answer: (body: unknown) => unknown
 
 beforeEach(async () => {
@@ -86,7 +86,7 @@ function serviceAt(settings: WorkloadSettings, port: number): KubeObject {
 
 const names = () => asked.map(({ what }) => what)
 
-test('a port that somebody wrote over ours is replaced before ours is applied', async () => {
+test('a port that another client wrote over ours is replaced before ours is applied', async () => {
   const settings = settingsOf(aGateway())
   await reconcilerOf(serviceAt(settings, 81)).reconcile(settings, {})
   const services = asked.filter(({ what }) => what.includes('services/'))
@@ -107,13 +107,13 @@ test('a port that somebody wrote over ours is replaced before ours is applied', 
   })
 })
 
-test('a Service that nobody touched is applied at once', async () => {
+test('a Service that no other client touched is applied at once', async () => {
   const settings = settingsOf(aGateway())
   await reconcilerOf(serviceAt(settings, 80)).reconcile(settings, {})
   assert.ok(!names().some((what) => what.startsWith('merge')))
 })
 
-test('an object that is refused takes no other with it, and is told of', async () => {
+test('an object that is refused takes no other with it, and is reported', async () => {
   refused = '/services/'
   const settings = settingsOf(aGateway())
   await assert.rejects(reconcilerOf().reconcile(settings, {}), /services\/production: 422/)

@@ -71,7 +71,7 @@ test('another context is another namespace, and one that is not there is named',
   )
 })
 
-test('a kubeconfig that is not there is named, and so is what to set where there is none', async () => {
+test('a kubeconfig that is not there is named, and so is the variable to set without one', async () => {
   await assert.rejects(
     openCluster({ env: {}, kubeconfig: '/nonexistent/config' }),
     /the kubeconfig \/nonexistent\/config cannot be used: ENOENT/,

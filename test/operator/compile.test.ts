@@ -175,7 +175,7 @@ const REFUSED: readonly (readonly [
     /^spec\.nodeSelector\.disk: "very fast!" must be at most 63 letters/,
   ],
   [
-    'a block of addresses that is none',
+    'an invalid block of addresses',
     { spec: { networkPolicy: { clients: [{ ipBlock: { cidr: 'nonsense' } }] } } },
     /^spec\.networkPolicy\.clients\[0\]\.ipBlock\.cidr: "nonsense" must be a block of addresses/,
   ],
@@ -192,7 +192,7 @@ for (const [what, resource, says] of REFUSED) {
   })
 }
 
-test('keys count whatever is wrong with the configuration', () => {
+test('keys count even if the configuration is wrong', () => {
   const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }]
   const result = compiled(aGateway({ gw: { api_keys, routes: [] } }), [aGatewayKey('a')])
   assert.equal(result.configuration, undefined)
@@ -268,7 +268,7 @@ test('a key for a route that is not there counts, and says which', () => {
   assert.equal(compiled(aGateway(), [key]).keys.length, 1)
 })
 
-test('a key that nobody could use is not valid, and takes no other with it', () => {
+test('a key that no client could use is not valid, and takes no other with it', () => {
   const result = compiled(aGateway(), [aGatewayKey('bad', { hash: 'sha256:zz' }), aGatewayKey('a')])
   assert.equal(verdict(result, 'ai/bad').reason, 'InvalidSpec')
   assert.match(result.verdicts.get('ai/bad')?.message ?? '', /^spec\.hash: /)
@@ -293,7 +293,7 @@ for (const mistake of [...LEFT_TO_THE_OPERATOR, ...REFUSED_AT_APPLY]) {
   })
 }
 
-test('a tenant whose keys are GatewayKeys has keys; one without any is told of', () => {
+test('a tenant whose keys are GatewayKeys has keys; one without any is reported', () => {
   const api_keys = [{ id: 'a', tenant: 'acme', hash: aHash('a'), routes: ['*'] }]
   const budgets = [{ tenant: 'research', tokens_per_day: 5 }]
   const gateway = aGateway({ gw: { api_keys, budgets } })

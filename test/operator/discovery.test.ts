@@ -1,4 +1,4 @@
-/** What a cluster serves is looked at again, and stays known while nobody answers. */
+/** The operator looks again at what a cluster serves, and remembers it while the cluster does not answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Discovery } from '../../operator/discovery.ts'

@@ -1,4 +1,4 @@
-/** What pipelines make of a status: the scripts for Argo CD, and the rules of kstatus, which Flux and Helm go by. */
+/** How pipelines read a status: the scripts for Argo CD, and the rules of kstatus, which Flux and Helm follow. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What is said of a key: whether its gateway takes it, and whether a client can call with it. */
+/** The conditions of a key: whether its gateway takes it, and whether a client can call with it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileKeys } from '../../operator/compile/compile-keys.ts'

@@ -1,4 +1,4 @@
-/** Two never write at a time: told by a lease that behaves like that of a real API server. */
+/** Two operators never write at a time: shown with a lease that behaves like that of a real API server. */
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { ApiError } from '../../operator/kube/api-error.ts'
@@ -47,13 +47,13 @@ function aStore() {
 
 const started: LeaderLease[] = []
 
-/** Whatever became of the test: a lease that nobody stops keeps the process alive. */
+/** After every outcome of a test: a lease that is not stopped keeps the process alive. */
 afterEach(async () => {
   for (const lease of started.splice(0)) await lease.release().catch(() => undefined)
 })
 
 function aLease(store: ReturnType<typeof aStore>, identity: string, onGained = () => {}) {
-  const told: string[] = []
+  const changes: string[] = []
   const lease = new LeaderLease({
     api: store.api,
     namespace: 'gw-system',
@@ -62,21 +62,21 @@ function aLease(store: ReturnType<typeof aStore>, identity: string, onGained = (
     random: Math.random,
     wallClock: Date.now,
     onGained() {
-      told.push('gained')
+      changes.push('gained')
       onGained()
     },
-    onLost: () => told.push('lost'),
+    onLost: () => changes.push('lost'),
     timings: TIMINGS,
   })
   started.push(lease)
   lease.start()
-  return { lease, told }
+  return { lease, changes }
 }
 
 test('of two that start at once one leads', async () => {
   const store = aStore()
   const leases = [aLease(store, 'one'), aLease(store, 'two')]
-  await until('somebody leads', () => leases.some(({ lease }) => lease.mayWrite))
+  await until('one leads', () => leases.some(({ lease }) => lease.mayWrite))
   const leaders = leases.filter(({ lease }) => lease.mayWrite)
   assert.equal(leaders.length, 1)
   for (const { lease } of leases) await lease.release()
@@ -104,11 +104,11 @@ test('a leader that cannot renew stops writing before another one begins, and ne
   })
   store.faults.isAway = true
   await until('one has stopped', () => !one.lease.mayWrite)
-  await until('one says so', () => one.told.includes('lost'))
+  await until('one says so', () => one.changes.includes('lost'))
   await until('two leads', () => two.lease.mayWrite)
   assert.equal(both, false)
   store.faults.isAway = false
-  assert.deepEqual(one.told, ['gained', 'lost'])
+  assert.deepEqual(one.changes, ['gained', 'lost'])
   assert.equal(one.lease.mayWrite, false)
   await two.lease.release()
 })

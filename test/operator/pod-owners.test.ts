@@ -36,7 +36,7 @@ function owners() {
   return { asked, owners: new PodOwners(api) }
 }
 
-test('only pods of a ReplicaSet of its own Deployment are a gateway’s', async () => {
+test('only pods of a ReplicaSet of its Deployment belong to the gateway', async () => {
   const pods = [
     anObject('mine', 'p-1', [owner('ReplicaSet', 'ours', 's-1')]),
     anObject('labelled', 'p-2', []),
@@ -68,12 +68,12 @@ test('a pod is believed a million numbers ahead, and no more', () => {
   assert.ok(isBelievable(1_000_007, 7))
   assert.ok(!isBelievable(1_000_008, 7))
   assert.ok(!isBelievable(Number.MAX_SAFE_INTEGER, 7))
-  // What was stored is lost, and the pods know better.
+  // The stored number is lost, and the pods know better.
   assert.ok(isBelievable(5_000_000, 1))
   assert.ok(!isBelievable(Number.MAX_SAFE_INTEGER, 1))
 })
 
-test('a stored number that nobody can have counted to begins anew', () => {
+test('a stored number that no count can have reached begins anew', () => {
   assert.equal(nextSequence(undefined, 0), 1)
   assert.equal(nextSequence(7, 9), 10)
   assert.equal(nextSequence(Number.MAX_SAFE_INTEGER, 4), 5)

@@ -46,7 +46,7 @@ const shown = (...pods: readonly KubeObject[]) =>
     ({ id, address, port, zone = '' }) => `${id} at ${address}:${port} ${zone}`,
   )
 
-test('each port of each ready pod is an endpoint of its own', () => {
+test('each port of each ready pod is a separate endpoint', () => {
   const pods = [aPod('b', { ip: 'fd00::2' }), aPod('a', { zone: 'west' })]
   assert.deepEqual(shown(...pods), [
     'a 8000 at 10.0.0.1:8000 west',
@@ -63,7 +63,7 @@ const idle: Readonly<Record<string, State>> = {
   'has no address yet': { ip: '' },
 }
 for (const [what, state] of Object.entries(idle)) {
-  test(`a pod that ${what} is none`, () => assert.deepEqual(shown(aPod('a', state)), []))
+  test(`a pod that ${what} is no endpoint`, () => assert.deepEqual(shown(aPod('a', state)), []))
 }
 
 test('its pods have all of its labels, in its own namespace', () => {

@@ -1,4 +1,4 @@
-/** Whatever happens to lists and watches, the store ends up as the API server is. */
+/** The store ends up as the API server is, after every fault of lists and watches. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { ApiClient } from '../../operator/kube/api.ts'
@@ -157,7 +157,7 @@ test('a watch that falls silent is given up and followed by another', async () =
   api.script.push(says(''))
   start({ watchSeconds: 1, silenceMs: 200 })
   await untilWatches(2)
-  // It ends after a second; what came between two watches would be heard by nobody.
+  // It ends after a second; an event between two watches would be missed.
   await until('a later one delivers', () => {
     api.send('ADDED', anObject('a', '101'))
     return versionOf('a') === '101'

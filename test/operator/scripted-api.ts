@@ -8,10 +8,10 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
 
 export interface ScriptedApi {
   readonly origin: string
-  /** Of every page of a list, in milliseconds. */
+  /** The delay of every page of a list, in milliseconds. */
   readonly lists: number[]
   readonly watches: { readonly at: number; readonly version: string }[]
-  /** What lists show, and the version that they give. */
+  /** The objects that lists show, and the version that they give. */
   objects: KubeObject[]
   version: string
   /** Answers the next watches, one each; afterwards watches stay open and silent. */

@@ -62,7 +62,7 @@ test('the empty Secret of a release is filled once, and read from then on', asyn
   api.outage = async (request, response) => {
     if (request.method !== 'GET') {
       writes.push(`${request.method} ${request.url?.split('?')[0]}`)
-      stored = (await json(request)) as KubeObject // What the client sends is an object.
+      stored = (await json(request)) as KubeObject // The client sends an object.
     }
     response.end(JSON.stringify(stored))
   }

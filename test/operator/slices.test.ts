@@ -35,7 +35,7 @@ test('a pod in two slices, or with addresses of two families, is one endpoint', 
   assert.deepEqual(shown(six, four, four), ['a 8000 at 10.0.0.1:8000'])
 })
 
-test('an endpoint without a pod goes by its address, and a name is none', () => {
+test('an endpoint without a pod goes by its address, and a name is not an address', () => {
   const slice = aSlice([{ addresses: ['10.0.0.1'] }, { addresses: ['model.example.com'] }, {}])
   assert.deepEqual(shown(slice), ['10.0.0.1 8000 at 10.0.0.1:8000'])
 })

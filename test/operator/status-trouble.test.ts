@@ -1,4 +1,4 @@
-/** A status that is not ready says what to do, in the words of whoever stands in the way. */
+/** A status that is not ready says what to do, in the words of the program that stands in the way. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RESOURCES } from '../../operator/kube/objects.ts'
@@ -8,7 +8,7 @@ import { aPod, conditionOf, deployment, says, statusOf } from './a-status.ts'
 /** As the operator keeps pods. */
 const trimPod = trimOf(RESOURCES.pods)
 
-test('a reference outside of upstreams that leads nowhere is told, with the Secret to create', () => {
+test('a reference outside of upstreams that leads nowhere is reported, with the Secret to create', () => {
   const problem = {
     pointer: '/gw/rate_limits/redis/url',
     message: '${secret:gw-redis/url} cannot be resolved: no file',
@@ -27,7 +27,7 @@ test('a reference outside of upstreams that leads nowhere is told, with the Secr
   assert.equal(says(status, 'Programmed'), 'False Rejected')
 })
 
-test('a variable that is not set is told with the place where to set it', () => {
+test('a variable that is not set is reported with the place where to set it', () => {
   const unresolved = [{ upstream: 'hosted', reference: '${env:KEY}', why: 'it is not set' }]
   const { message } = conditionOf(
     statusOf({ pods: [aPod('a', undefined, { unresolved })] }),
@@ -104,7 +104,7 @@ for (const [what, podStatus, words] of TROUBLES) {
   })
 }
 
-test('pods that Kubernetes refuses to make are told of with its words', () => {
+test('pods that Kubernetes refuses to make are reported with its words', () => {
   const conditions = [
     { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: small, requested: pods=1' },
   ]

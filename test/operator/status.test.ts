@@ -1,4 +1,4 @@
-/** What a status says, from facts alone. */
+/** A status, computed from facts alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
@@ -87,7 +87,7 @@ test('what waits for new pods is said', () => {
   assert.match(conditionOf(status, 'Degraded').message, /gw\.rate_limits\.redis/)
 })
 
-test('a new pod that nobody has asked yet does not take the condition away', () => {
+test('a new pod that was not asked yet does not take the condition away', () => {
   const fresh = { ...aPod('c', { state: 'pending' }), report: undefined }
   const pods = [aPod('a'), fresh]
   assert.equal(says(statusOf({ before: statusOf(), pods }), 'Programmed'), 'True Programmed')
@@ -99,7 +99,7 @@ test('the same configuration under another number is the same configuration', ()
   assert.equal(says(statusOf({ pods: [aPod('a', pending)] }), 'Programmed'), 'True Programmed')
 })
 
-test('of a generation that came while it was paused nobody says that it is enforced', () => {
+test('a generation that came during a pause is not called enforced', () => {
   const gateway = aGateway({ spec: { paused: true }, metadata: { generation: 4 } })
   const status = statusOf({ gateway, isPaused: true, compiled: undefined, before: statusOf() })
   assert.equal(says(status, 'Programmed'), 'Unknown Paused')
@@ -127,7 +127,7 @@ test('references that lead nowhere, and fields that pods do not know, are told',
   assert.equal(says(ignored, 'Degraded'), 'True FieldsIgnored')
 })
 
-test('pods that are missing, on their way or not ours to make are told apart', () => {
+test('the status distinguishes pods that are missing, starting, or not ours to make', () => {
   const at = (availableReplicas: number, updatedReplicas: number) => ({
     ...deployment,
     status: { ...deployment.status, availableReplicas, updatedReplicas },

@@ -14,7 +14,7 @@ function aGateway(name: string, ready: string | undefined, ...states: readonly s
   }
 }
 
-test('gateways are counted by whether they are ready, pods by their state, and nobody is told as none', () => {
+test('gateways are counted by whether they are ready, pods by their state, and an empty count is reported as 0', () => {
   const tally = tallyOf([
     aGateway('one', 'True', 'Programmed', 'Programmed'),
     aGateway('two', 'False', 'Rejected', 'Programmed'),

@@ -30,7 +30,7 @@ function parsed(pem = ''): X509Certificate {
   return new X509Certificate(pem)
 }
 
-test('whoever trusts the authority trusts the server under each of its names, and under no other', async () => {
+test('a client that trusts the authority trusts the server under each of its names, and under no other', async () => {
   const now = Date.now()
   const { authorities, leaf } = renewed(undefined, { ...trusted, now })
   const server = createServer({ cert: leaf.certificate, key: leaf.key }).listen(0, '127.0.0.1')
@@ -82,7 +82,7 @@ test('for two years a client that knew the bundle a day ago trusts what it is sh
   let known: readonly string[] = []
   let changes = 0
   for (let now = START; now < START + DAYS * DAY_MS; now += DAY_MS) {
-    // What is published is what the round before has made.
+    // The published bundle is that of the round before.
     const published = known
     const next = renewed(current, {
       hosts: HOSTS,
@@ -115,7 +115,7 @@ test('nothing is made while nothing has to be', () => {
   assert.notEqual(next.leaf.certificate, made.leaf.certificate)
 })
 
-test('nothing is shown of an authority that nobody has been told of, as long as there is anything else', () => {
+test('the server shows no certificate of an unpublished authority, as long as it has another', () => {
   const made = renewed(undefined, trusted)
   const late = START + 276 * DAY_MS
   const old = { ...made, leaf: renewed(made, { ...trusted, now: START + 274 * DAY_MS }).leaf }
@@ -124,9 +124,9 @@ test('nothing is shown of an authority that nobody has been told of, as long as 
   assert.equal(two.leaf, old.leaf)
   const untold = { ...trusted, isTrusted: () => false }
   assert.equal(renewed(two, { ...untold, now: late + 20 * DAY_MS }), two)
-  // Told of, but only just.
+  // Published, but only just.
   assert.equal(renewed(two, { ...trusted, now: late + 60_000 }), two)
-  // What is over is no good to anybody.
+  // An expired certificate helps no client.
   const over = renewed(two, { ...untold, now: late + 40 * DAY_MS })
   assert.ok(parsed(over.leaf.certificate).verify(parsed(over.authorities[0]).publicKey))
 })

@@ -1,4 +1,4 @@
-/** Who makes the webhook's certificates, where they are kept, and who is told. */
+/** The keeper makes the webhook's certificates, stores them, and publishes their authority. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ const SECRET = '/api/v1/namespaces/gw-system/secrets/gw-operator-webhook'
 const CONFIGURATION =
   '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gw-system-gw'
 
-/** A cluster of these two objects, on a server of its own. */
+/** A cluster of these two objects, on a separate server. */
 async function aCluster() {
   const api = await startScriptedApi()
   const metadata = { name: 'gw-system-gw', uid: 'uid-1' }
@@ -91,7 +91,7 @@ async function aKeeper(options: { isLeading?: boolean } = {}) {
   return { keeper, state, shown, errors, clock, stop }
 }
 
-test('the leader fills the empty Secret of the release, and says to every webhook whom to trust, and nothing else', async () => {
+test('the leader fills the empty Secret of the release, and publishes its authority to every webhook, and nothing else', async () => {
   const { keeper, state, shown, errors, stop } = await aKeeper()
   try {
     keeper.start()
@@ -175,7 +175,7 @@ test('time alone renews them: first the certificate, then the authority, both of
   }
 })
 
-test('a bundle that somebody has changed is put back', async () => {
+test('a bundle that another client has changed is put back', async () => {
   const { keeper, state, stop } = await aKeeper()
   try {
     keeper.start()
@@ -193,7 +193,7 @@ test('a bundle that somebody has changed is put back', async () => {
   }
 })
 
-test('a configuration that is not there is named once, and told as soon as it is', async () => {
+test('a missing configuration is named once, and gets the bundle as soon as it exists', async () => {
   const { keeper, state, shown, errors, stop } = await aKeeper()
   const { configuration } = state
   state.configuration = undefined
@@ -204,7 +204,7 @@ test('a configuration that is not there is named once, and told as soon as it is
       errors[0] ?? '',
       /there is no ValidatingWebhookConfiguration gw-system-gw.*make it/,
     )
-    // It serves all the same: somebody may call it by a configuration of their own.
+    // It serves all the same: a user may call it by another configuration.
     assert.equal(shown.length, 1)
     const { reads } = state
     await until('it has looked again', () => state.reads > reads + 6)

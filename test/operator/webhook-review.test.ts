@@ -1,4 +1,4 @@
-/** What the admission webhook says to one question. */
+/** The answer of the admission webhook to one question. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judgeQuestion, type Known } from '../../operator/admission/judge.ts'
@@ -34,7 +34,7 @@ async function judged(
   const kind = String(object.kind)
   const question = { uid: 'review-1', kind, isDryRun: false, object, before }
   const verdict = await judgeQuestion(question, known)
-  // What is answered is JSON, as the API server gets it.
+  // The answer is JSON, as the API server gets it.
   const { response } = JSON.parse(JSON.stringify(answerOf(question, verdict)))
   return { ...verdict, response }
 }
@@ -107,7 +107,7 @@ test('what may come later is let through: a Secret, an environment variable', as
   assert.equal((await judged(gateway)).response.allowed, true)
 })
 
-test('a key is refused for what is wrong in itself, with the names of its own fields', async () => {
+test('a key is refused for its own mistakes, with the names of the fields of a GatewayKey', async () => {
   const key = aGatewayKey('one', { hash: 'md5:1', expiresAt: 'soon', revoked: { at: 'now' } })
   const { errors, response } = await judged(key)
   assert.deepEqual(

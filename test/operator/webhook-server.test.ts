@@ -1,4 +1,4 @@
-/** The webhook's server: what it answers to whom, its bounds, and how its certificate is replaced while it runs. */
+/** The webhook's server: its answers, its bounds, and how its certificate is replaced while it runs. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -56,7 +56,7 @@ interface Asked {
 async function ask({ body = '{}', path = '/validate', method = 'POST', ...rest }: Asked) {
   const headers = { 'content-type': 'application/json', ...rest.headers }
   const asked = request({ host: '127.0.0.1', agent: false, ...rest, path, method, headers })
-  // What was not read may be cut off; the answer has come all the same.
+  // The unread rest may be cut off; the answer has come all the same.
   asked.on('error', () => undefined)
   asked.end(body)
   const [answer]: readonly IncomingMessage[] = await once(asked, 'response')
@@ -128,7 +128,7 @@ test('who sends slowly is cut off, and others are answered meanwhile', async () 
   }
 })
 
-test('another certificate is shown to whoever comes next, and open connections go on', async () => {
+test('new connections see another certificate, and open connections go on', async () => {
   const server = await aServer()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const first = { ...server, agent }
@@ -149,7 +149,7 @@ test('another certificate is shown to whoever comes next, and open connections g
   }
 })
 
-test('while it is leaving, it answers, and sends whoever asks elsewhere for the next time', async () => {
+test('while it is leaving, it answers, and closes its connections, so that clients go elsewhere next time', async () => {
   const server = await aServer()
   const agent = new Agent({ keepAlive: true })
   try {
@@ -163,7 +163,7 @@ test('while it is leaving, it answers, and sends whoever asks elsewhere for the 
   }
 })
 
-test('what speaks no TLS, or trusts nobody, ends nothing', async () => {
+test('a client that speaks no TLS, or trusts no authority, ends nothing', async () => {
   const server = await aServer()
   try {
     const plain = await fetch(`http://127.0.0.1:${server.port}/validate`).catch(() => undefined)

@@ -1,4 +1,4 @@
-/** What the objects of a gateway look like, and what does and does not roll its pods. */
+/** The objects of a gateway, and which changes roll its pods. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
@@ -67,7 +67,7 @@ test('a Secret that is no longer needed stays mounted until something else rolls
   assert.equal(rolls(withSecrets('one'), withSecrets('one', 'two')), true)
 })
 
-test('replicas are left to whatever scales', () => {
+test('replicas are left to the autoscaler', () => {
   const replicasOf = (spec: object) =>
     (
       desiredDeployment(settingsOf(aGateway({ spec: { ...spec } })), undefined).spec as {
@@ -132,7 +132,7 @@ test('only the operator may open the push port', () => {
   )
 })
 
-test('what the API server adds is no difference, what somebody changed is', () => {
+test('additions of the API server are no difference, changes by another client are', () => {
   assert.ok(covers({ a: 1, b: [{ c: 2, d: 3 }] }, { b: [{ c: 2 }] }))
   assert.ok(!covers({ b: [{ c: 3 }] }, { b: [{ c: 2 }] }))
   assert.ok(!covers({ b: [{ c: 2 }, {}] }, { b: [{ c: 2 }] }))

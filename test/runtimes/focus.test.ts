@@ -32,7 +32,7 @@ test('the validator finds no fault but that an invoice cannot be known', async (
     rows: [
       { by: BY, ...USED, cost_nano_usd: LISTED },
       { by: { ...BY, tenant: '=cmd()', model: 'a,"b"\nc', tags: '' }, ...SEARCHED },
-      // Of a model without a price today.
+      // The row of a model without a price today.
       { by: { ...BY, day: '2026-11-30', model: 'old' }, ...USED, cost_nano_usd: 123_456_789 },
     ],
   }

@@ -46,7 +46,7 @@ test('a call of a tool has its arguments, and its result is answered in words', 
   assert.equal(answered.choices[0]?.message.content?.trim(), SCRIPTED_TEXT)
 })
 
-test('a limit of -1 or 0 tokens is none', async () => {
+test('a limit of -1 or 0 tokens counts as absent', async () => {
   for (const max_tokens of [-1, 0]) {
     const asked = { model: 'ollama', messages: [question], max_tokens }
     const { choices } = await client.chat.completions.create(asked)
@@ -54,7 +54,7 @@ test('a limit of -1 or 0 tokens is none', async () => {
   }
 })
 
-test('a prompt that Ollama would cut to its window is refused, whoever finds out', async () => {
+test('a prompt that Ollama would cut to its window is refused, by the gateway or by Ollama', async () => {
   const content = 'hello '.repeat(9000)
   for (const stream of [false, true]) {
     const heard = await front.ask({

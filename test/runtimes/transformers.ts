@@ -23,7 +23,7 @@ const PACKAGES = [
   'base-files',
 ]
 const LIBRARIES = '/usr/lib/x86_64-linux-gnu'
-/** What it mounts goes with it. */
+/** Its mounts go with it. */
 const SERVE = `mount --bind /proc "$1/proc" && mkdir -p "$1/mnt" && mount --bind "$2" "$1/mnt" && exec chroot "$1" /usr/bin/env -i \
 PATH=/usr/bin:/bin HOME=/tmp HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 LD_LIBRARY_PATH=${LIBRARIES}/blas:${LIBRARIES}/lapack \
 transformers serve --host 127.0.0.1 --port "$3" --device cpu --dtype float32 /mnt/tiny`

@@ -16,7 +16,7 @@ const front = await startFront({
       model: 'tiny',
       health_check: { interval_seconds: 1 },
     },
-    // Its metrics have a port of their own.
+    // Its metrics have a separate port.
     {
       name: 'gauges',
       provider: 'triton',

@@ -1,13 +1,13 @@
-/** What the simulation asks of a store under test. */
+/** The contract between the simulation and a store under test. */
 import type { Clock } from '../../dataplane/base/clock.ts'
 import type { Store } from '../../dataplane/store/contract.ts'
 import type { Wire } from './network.ts'
 import type { VirtualTime } from './time.ts'
 
-/** What the store has really done, whatever its callers hear of it. */
+/** The store's real decisions, regardless of the replies that its callers get. */
 export interface Witness {
   admitted(id: string): void
-  /** Of a request that it still knew; tokens. */
+  /** The tokens of a request that it still knew. */
   renewed(id: string, used: number): void
   settled(id: string): void
   /** The same in an account that is not the tenant's. */

@@ -1,5 +1,5 @@
 /**
- * Several gateways, their shared store and what befalls them, in virtual time. `GW_SEEDS=1-100000` runs so many, and
+ * Several gateways, their shared store and what befalls them, in virtual time. `GW_SEEDS=1-100000` runs those, and
  * `GW_SEEDS=17` one, with all that happened in it.
  */
 import { after, test } from 'node:test'

@@ -13,7 +13,7 @@ export interface History {
   readonly plan: Plan
   readonly lives: readonly Life[]
   readonly problems: readonly string[]
-  /** What happened, for those who look into a problem. */
+  /** The events, for the reader who looks into a problem. */
   readonly diary: readonly string[]
 }
 
@@ -134,9 +134,9 @@ class World {
         return { tenant, gateway: name, figures: await store.read(tenant, everything) }
       }),
     )
-    const told = Promise.all(asked)
+    const results = Promise.all(asked)
     await this.#time.runTo(this.#time.now + 1000)
-    return await told
+    return await results
   }
 
   async #flush(): Promise<void> {
@@ -147,7 +147,7 @@ class World {
     const note = (id: string, deed: (life: Life, at: number) => Deed) => {
       const life = this.#lives.get(id)
       if (life === undefined) {
-        this.#problems.push(`the store was asked for ${id}, which nobody has`)
+        this.#problems.push(`the store was asked for ${id}, which no client sent`)
         return
       }
       const done = deed(life, this.#wall())

@@ -15,7 +15,7 @@ export class Life {
   runsFrom = 0
   /** Its gateway crashed before it was over. */
   isForgotten = false
-  /** What its settlement says. */
+  /** The amounts of its settlement. */
   used = 0
   /** The store was asked, and its answer has not come. */
   isUnanswered = false
@@ -25,7 +25,7 @@ export class Life {
   settledAt: number | undefined
   /** When it did so last in an account that is not the tenant's. */
   settledLastAt: number | undefined
-  /** What the store heard in the last beat that came in time. */
+  /** The amount in the last heartbeat that came in time. */
   beaten = 0
 
   constructor(id: string, plan: PlannedRequest, rules: Rules, askedAt: number) {
@@ -42,28 +42,28 @@ export class Life {
     return Math.floor(usage * share)
   }
 
-  /** Whether its gateway was told that it may run. */
+  /** Whether its gateway learned that it may run. */
   get isAdmitted(): boolean {
     return this.state === 'running' || this.state === 'ended' || this.state === 'crashed'
   }
 
-  /** Whether its gateway let it run without the store, whatever that has decided. */
+  /** Whether its gateway let it run without the store, regardless of the store's decision. */
   get isLocal(): boolean {
     return this.isAdmitted && (this.isUnanswered || this.admittedAt === undefined)
   }
 
-  /** What the store must have charged: all, or what it knew when nobody could tell it more. */
+  /** The charge that the store must have made: all, or the last amount that it could know. */
   get charged(): number {
     return this.settledAt === undefined ? this.beaten : this.used
   }
 
-  /** The sums of a gateway that crashed may have told it although its own settlement never arrived. */
+  /** A crashed gateway's sums may have reached the store although the settlement never arrived. */
   get chargedMost(): number {
     return this.state === 'ended' ? Math.max(this.used, this.beaten) : this.charged
   }
 
   /**
-   * The same of an account that is not the tenant's: its calls get lost apart from those of the tenant's. Of a gateway that
+   * The same of an account that is not the tenant's: its calls get lost apart from those of the tenant's. From a gateway that
    * crashed it may have heard anything that was used.
    */
   get chargedBeside(): { readonly least: number; readonly most: number; readonly excess: number } {
@@ -76,7 +76,7 @@ export class Life {
     return { least, most, excess: isLate ? this.used : excess }
   }
 
-  /** What was charged although the store had not kept room for it: after its hold had expired, or without a hold. */
+  /** The charge for which the store had kept no room: after the hold had expired, or without a hold. */
   get excess(): number {
     if (this.isLocal || this.admittedAt === undefined) return this.charged
     const heardAt = this.renewedAt ?? this.admittedAt

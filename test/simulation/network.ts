@@ -5,7 +5,7 @@ import type { VirtualTime } from './time.ts'
 /** Whole numbers from 0 to below the bound. */
 export type Draw = (bound: number) => number
 
-/** Of a thousand calls, how many fare so. */
+/** The number of calls in a thousand with each fate. */
 export interface Weather {
   readonly requestsLost: number
   readonly repliesLost: number
@@ -38,7 +38,7 @@ export class Network {
 export class Wire {
   /** Until then it cannot connect. */
   cutUntil = 0
-  /** Nobody hears the replies of one that has crashed. */
+  /** A crashed gateway hears no replies. */
   isDead = false
   readonly #network: Network
 

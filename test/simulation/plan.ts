@@ -1,4 +1,4 @@
-/** What happens in one history, all of it drawn from its seed. */
+/** The events of one history, all of them drawn from its seed. */
 import type { BudgetRule, Rules, ScopedBudget } from '../../dataplane/store/contract.ts'
 import { aRandom } from '../helpers/random.ts'
 import { CALM, type Draw, type Weather } from './network.ts'
@@ -8,7 +8,7 @@ export interface PlannedRequest {
   readonly tenant: string
   /** Which of the gateways is asked. */
   readonly gateway: number
-  /** Tokens reserved, and those that are used if nobody leaves. */
+  /** Tokens reserved, and those that are used if no client leaves. */
   readonly estimate: number
   readonly usage: number
   readonly durationMs: number
@@ -35,7 +35,7 @@ export interface Plan {
   readonly shared: BudgetRule | undefined
   readonly ofKey: BudgetRule | undefined
   readonly weather: Weather
-  /** What is declared for the time without the store. */
+  /** The declared behaviour for the time without the store. */
   readonly failOpen: boolean
   readonly requests: readonly PlannedRequest[]
   readonly mishaps: readonly Mishap[]
@@ -188,7 +188,7 @@ function hammering(draw: Draw, gateways: number): PlannedRequest[] {
   }))
 }
 
-/** Many at once that use all they reserve, so that whoever only looks at what is settled lets all of them through. */
+/** Many at once that use all they reserve, so that a store that looks at settled amounts alone lets all of them through. */
 function stampede(draw: Draw, gateways: number): PlannedRequest[] {
   const from = draw(ACTIVE_MS)
   return Array.from({ length: 40 }, () => {

@@ -1,4 +1,4 @@
-/** What has to hold of every history, whatever befell it. */
+/** The promises that hold in every history. */
 import { dayOf, monthOf } from '../../dataplane/budgets/windows.ts'
 import {
   type BudgetRule,
@@ -10,7 +10,7 @@ import { type Life, NANOS_PER_TOKEN } from './life.ts'
 import { DEADLINE_MS } from './network.ts'
 import { HISTORY_MS, type Plan } from './plan.ts'
 
-/** What the store did, in its order and by its clock. */
+/** The decisions of the store, in its order and by its clock. */
 export type Deed =
   | { readonly what: 'admitted' | 'settled'; readonly life: Life; readonly at: number }
   | { readonly what: 'renewed'; readonly life: Life; readonly at: number; readonly used: number }
@@ -130,7 +130,7 @@ interface Counter extends Pick<Figures, 'tokens' | 'spend'> {
   readonly gateway: string
   readonly lives: readonly Life[]
   readonly caps: readonly (BudgetRule | undefined)[]
-  /** What the store may have charged for a request, and the part that it had kept no room for. */
+  /** The charge that the store may have made for a request, and the part that it had kept no room for. */
   readonly chargeOf: (life: Life) => Life['chargedBeside']
 }
 
@@ -158,7 +158,7 @@ function countersOf({ tenant, gateway, figures }: Standing, past: Past): Counter
   ]
 }
 
-/** What is settled is what was used, and no budget is passed by more than one request. */
+/** The settled amount is the used one, and no budget is passed by more than one request. */
 function booksOf(one: Standing, past: Past): string[] {
   return countersOf(one, past).flatMap((counter) => bookOf(counter, past))
 }
@@ -221,7 +221,7 @@ function mayCount(life: Life, kind: Kind, past: Past): boolean {
 }
 
 /**
- * What a store has lost comes back from those that told it. What only a gateway knew that has crashed may be lost with it,
+ * A store's loss comes back from the gateways that had reported it. A sum that only a crashed gateway knew may be lost with it,
  * as far as no other has heard of the sum.
  */
 function isSure(life: Life, kind: Kind, past: Past): boolean {

@@ -1,5 +1,5 @@
 /**
- * The store that replicas share as a gateway runs it: its scripts in a real Redis that is told the virtual time, the wrapper
+ * The store that replicas share as a gateway runs it: its scripts in a real Redis that gets the virtual time, the wrapper
  * for outages around it, and the rules of the breaker. Only the connection is simulated.
  */
 
@@ -194,7 +194,7 @@ class VirtualLink implements Link {
     return this.#breaker.isOpen
   }
 
-  /** Nobody is asked before the first probe was good. */
+  /** No call goes out before the first probe was good. */
   start(): void {
     this.#world.time.at(this.#world.time.now, () => void this.#probe())
   }

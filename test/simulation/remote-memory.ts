@@ -51,7 +51,7 @@ class RemoteStore implements Store {
         return result
       })
     } catch (error) {
-      // It may have been admitted all the same, and nobody will use that.
+      // It may have been admitted all the same, and no client will use that.
       void this.settle({
         tenant,
         id,

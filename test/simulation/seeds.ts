@@ -7,13 +7,13 @@ import { planOf } from './plan.ts'
 /** While one waits for the store, others go on. */
 const AT_ONCE = 16
 
-/** Histories whose problems are told; one mistake breaks thousands. */
+/** Histories whose problems are printed; one mistake breaks thousands. */
 const TOLD_MAX = 3
 
 export interface Seeds {
   readonly first: number
   readonly last: number
-  /** What is not begun by then is left for another run. */
+  /** Histories that have not begun by then are left for another run. */
   readonly secondsMax: number
 }
 
@@ -61,9 +61,9 @@ export async function runSeeds(
   return { histories, requests, aborts, byState, failed }
 }
 
-/** Fails with what is needed to see it again; a single seed is told with all that happened. */
+/** Fails with what is needed to see it again; a single seed is printed with all its events. */
 export function assertKept({ failed, histories }: Sum, file: string): void {
-  const told = failed
+  const descriptions = failed
     .toSorted((one, other) => one.plan.seed - other.plan.seed)
     .slice(0, TOLD_MAX)
     .map(({ plan, problems, diary }) => {
@@ -71,5 +71,9 @@ export function assertKept({ failed, histories }: Sum, file: string): void {
       const again = `GW_SEEDS=${plan.seed} node --test ${file}`
       return [`seed ${plan.seed}, again with: ${again}`, ...whole, ...problems].join('\n  ')
     })
-  assert.equal(failed.length, 0, `${failed.length} of ${histories} failed\n${told.join('\n')}`)
+  assert.equal(
+    failed.length,
+    0,
+    `${failed.length} of ${histories} failed\n${descriptions.join('\n')}`,
+  )
 }

@@ -76,7 +76,7 @@ const FLAWED = [
   { Flawed: HasMoreSlots, found: /took slot/ },
 ]
 
-test('a store that is right breaks no promise, whatever befalls it', async () => {
+test('a correct store breaks no promise, under every fault', async () => {
   const sum = await runSeeds(seedsOf(500), openRemote(MemoryStore))
   assertKept(sum, 'test/simulation/simulation.test.ts')
 })

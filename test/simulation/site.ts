@@ -55,7 +55,7 @@ export class Site {
     return this.#live(life)
   }
 
-  /** Everything that it knew is gone, and nobody hears of it again. */
+  /** Everything that it knew is gone, and it sends nothing more. */
   crash(): void {
     this.isDead = true
     this.wire.isDead = true

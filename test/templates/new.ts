@@ -9,7 +9,7 @@ const PLACEHOLDER = /template/g
 
 interface Kind {
   readonly folder: string
-  /** What is copied where; `NAME` is the name. */
+  /** The copied folders and their targets; `NAME` is the name. */
   readonly copies: readonly (readonly [from: string, to: string])[]
   readonly line: (name: string) => string
   readonly entry: RegExp

@@ -1,6 +1,6 @@
 /** Circles in a graph of imports: Tarjan's strongly connected components, of more than one file each. */
 
-/** What each file imports; type imports count. */
+/** The imports of each file; type imports count. */
 export type Graph = ReadonlyMap<string, readonly string[]>
 
 export function circlesOf(graph: Graph): string[][] {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { circlesOf } from './circles.ts'
 import { code, importsOf, isTypeImport, product } from './sources.ts'
 
-/** What a folder may import of ours; the first prefix that matches a file decides. */
+/** The folders that a folder may import; the first prefix that matches a file decides. */
 const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
   [
     'dataplane/providers/',
@@ -161,7 +161,7 @@ test('imports make no circle, type imports counted', () => {
   assert.deepEqual(circlesOf(graph), [], `they import each other; ${advice}`)
 })
 
-test('a circle is found whatever else imports its files', () => {
+test('a circle is found even if other files import it', () => {
   const graph = new Map([
     ['main', ['a', 'leaf']],
     ['a', ['b']],
@@ -199,7 +199,7 @@ test('stages take values: a visit is known to pipeline.ts, visit.ts and the APIs
 test('a tier of tests imports its own folder, test/helpers and test/fixtures', () => {
   for (const { path, text } of code) {
     const [top, folder, ...below] = path.split('/')
-    // What stands in test/ itself runs the tiers.
+    // Files in test/ itself run the tiers.
     if (top !== 'test' || folder === undefined || below.length === 0) continue
     const may = [`test/${folder}/`, 'test/helpers/', 'test/fixtures/']
     for (const target of importsOf(path, text)) {

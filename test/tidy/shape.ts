@@ -22,7 +22,7 @@ const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
 /** One kit reads values that have no type yet. */
 const KIT = 'dataplane/json/values.ts'
 
-/** What people are shown, or a bench that reports. */
+/** Output for people, or a bench that reports. */
 const PRINTS = ['test/bench/', 'cli/quickstart/']
 
 const DRAWERS = /^(utils?|helpers?|common|misc|types)\.ts$/

@@ -9,7 +9,7 @@ const endpoints = Array.from({ length: 64 }, (_, index) => ({
   inFlight: index % 3,
   load: () => index % 3,
 }))
-const text = (length: number) => 'What a long prompt this is. '.repeat(length / 28 + 1)
+const text = (length: number) => 'This prompt is a long one.  '.repeat(length / 28 + 1)
 const request = {
   body: {
     model: 'm',

@@ -6,7 +6,7 @@ class Holder {
 }
 const seen = { sum: 0 }
 
-/** What a request holds besides, so that the collector has something to do. */
+/** Other memory of a request, so that the collector has something to do. */
 const bytes = () => new Array(1_000).fill(0)
 
 await compare(import.meta.url, 300_000, {

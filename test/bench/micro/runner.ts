@@ -1,5 +1,5 @@
 /**
- * Compares ways to do one piece of work: each in a process of its own, in turns, by the processor time they take. Run a
+ * Compares ways to do one piece of work: each in a separate process, in turns, by the processor time they take. Run a
  * file of this folder (`node test/bench/micro/roster.ts`); it prints the median of each way.
  */
 import { spawnSync } from 'node:child_process'
@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm'
 const ROUNDS = 5
 const WARM_UP = 0.1
 
-/** Does the work so many times. What it needs beforehand it makes on the first call. */
+/** Does the work this many times. The first call prepares its inputs. */
 export type Work = (times: number) => void | Promise<void>
 
 /** Afterwards what is still in use is old, as it is in a process that has run for a while. */

@@ -7,7 +7,7 @@ import { compare, type Work } from './runner.ts'
 
 const SOCKETS = 16
 const ANSWER = 'x'.repeat(1_000)
-/** What a request asks of the processor besides. */
+/** Other work of a request for the processor. */
 const body = JSON.stringify(Array.from({ length: 40 }, (_, index) => ({ role: 'user', index })))
 const seen = { length: 0 }
 

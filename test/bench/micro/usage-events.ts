@@ -60,7 +60,7 @@ function file(): EventFile {
   return new EventFile({ path, ...most, clock, delivered: cell, dropped: cell, onFailure() {} })
 }
 
-function told(events: UsageEvents | undefined) {
+function reporting(events: UsageEvents | undefined) {
   const book = new UsageBook()
   book.changed = new Set()
   return async (times: number) => {
@@ -82,8 +82,8 @@ function told(events: UsageEvents | undefined) {
 const otlp = () => new OtlpPage({ resource: { 'service.name': 'gw' }, version: '1' }, writeRecord)
 
 await compare(import.meta.url, 200_000, {
-  'the row alone': told(undefined),
-  'and the file': told(new UsageEvents([file()])),
-  'and the webhook': told(new UsageEvents([exporter(() => new BatchPage('/gw'))])),
-  'and the collector': told(new UsageEvents([exporter(otlp)])),
+  'the row alone': reporting(undefined),
+  'and the file': reporting(new UsageEvents([file()])),
+  'and the webhook': reporting(new UsageEvents([exporter(() => new BatchPage('/gw'))])),
+  'and the collector': reporting(new UsageEvents([exporter(otlp)])),
 })

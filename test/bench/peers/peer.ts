@@ -1,4 +1,4 @@
-/** What a peer is: a program at a fixed version, brought into the user's cache, configured for the same upstream. */
+/** A peer: a program at a fixed version, brought into the user's cache, configured for the same upstream. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -38,7 +38,7 @@ export function bring(name: string, install: (home: string) => void): string {
   return home
 }
 
-/** A package of PyPI in an environment of its own; returns the folder of its programs. */
+/** A package of PyPI in a separate environment; returns the folder of its programs. */
 export function bringPython(name: string, version: string, requirement = name): string {
   const home = bring(`${name}-${version}`, (folder) => {
     run('python3', ['-m', 'venv', folder])

@@ -43,7 +43,7 @@ function table({ byStage, byFunction }: Times): string {
   const rows = [...byStage].map(([stage, us]) => `| ${stage} | ${perRequest(us).toFixed(1)} |`)
   return [
     `${requests} requests (${variant}) over ${CONNECTIONS} connections; ${cpuUs.toFixed(1)} us of processor time each, sampling included.`,
-    'What the runtime does for a stage counts to the stage.',
+    'Work of the runtime for a stage counts to the stage.',
     '',
     '| stage | us a request |',
     '|---|---|',

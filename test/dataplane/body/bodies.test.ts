@@ -10,7 +10,7 @@ test('an eighth of the memory is for bodies, and always four of the largest', ()
   assert.equal(bodyBytesMax(128 * MEBIBYTE, 8 * MEBIBYTE), 32 * MEBIBYTE)
 })
 
-test('a tenant has half of the room, others have the rest, and then there is none for anybody', () => {
+test('a tenant has half of the room, others have the rest, and then nothing is left', () => {
   const bodies = new Bodies(800)
   const [one, two, three] = ['a', 'b', 'c'].map((tenant) => bodies.enter(tenant))
   assert.equal(one?.grow(50, 8), undefined)
@@ -33,7 +33,7 @@ test('what leaves, also twice, gives back what it held, and a tenant without req
   one.leave()
   one.leave()
   assert.deepEqual([bodies.bytes, two.neighbours], [20, 1])
-  // A piece that comes behind the end is held by nobody.
+  // A piece that comes after the end is not held.
   one.grow(5, 8)
   two.leave()
   assert.deepEqual([bodies.bytes, bodies.tenants], [0, 0])

@@ -1,4 +1,4 @@
-/** What is asked: bodies as chat completions, and the member that is at fault. */
+/** Reading requests: bodies as chat completions, and the member that is at fault. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -49,7 +49,7 @@ test('the newer bound of tokens wins over the older', () => {
   assert.equal(parse({ max_tokens: 5, max_completion_tokens: 9 }).maxTokens, 9)
 })
 
-test('a limit of -1 or 0 tokens is none, unless the other member has one', () => {
+test('a limit of -1 or 0 tokens counts as absent, unless the other member has one', () => {
   for (const value of [-1, 0]) {
     const { maxTokens, unlimited, omitted, body } = parse({ max_tokens: value })
     assert.deepEqual([maxTokens, unlimited], [undefined, { member: 'max_tokens', value }])
@@ -131,7 +131,7 @@ test('a large body is understood as a small one is', () => {
   assert.deepEqual([stream, maxTokens, choices, sparse], [true, 5, 2, false])
 })
 
-test('of a large body nothing long is kept that nobody reads, and all of it is judged', () => {
+test('a large body keeps no long part that no reader needs, and all of it is checked', () => {
   const request = parse({ x: [LONG], short: [1] })
   assert.deepEqual(request.body, { model: 'm', messages: MESSAGES, short: [1] })
   for (const bad of ['[1,]', '{"a" 1}', '[01]', '["\\x"]', '[nul]']) {
@@ -240,7 +240,7 @@ const HOSTILE: Readonly<Record<string, (model: string) => string>> = {
 }
 
 for (const [what, written] of Object.entries(HOSTILE)) {
-  test(`megabytes stop nobody for long: ${what}`, async () => {
+  test(`megabytes block other requests only briefly: ${what}`, async () => {
     const read = async () => {
       const scanned = await scanBody(bytes)
       return await understand(scanned, chatReading, 0)

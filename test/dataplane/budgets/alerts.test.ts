@@ -5,12 +5,12 @@ import { type Alert, AlertWebhook, type Post } from '../../../dataplane/budgets/
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget } from '../../helpers/store/world.ts'
 
-test('a threshold is reached at its fraction of the cap, and told to nobody twice', () => {
+test('a threshold is reached at its fraction of the cap, and reported only once', () => {
   const rows: readonly [
     thresholds: number[],
     used: number,
     limit: number,
-    told: number[],
+    reported: number[],
     expected: number[],
   ][] = [
     [[0.5, 0.8, 0.95], 49, 100, [], []],
@@ -23,9 +23,9 @@ test('a threshold is reached at its fraction of the cap, and told to nobody twic
     [[0, 1], 100, 100, [0], [1]],
     [[], 100, 100, [], []],
   ]
-  for (const [alertThresholds, used, limit, told, expected] of rows) {
+  for (const [alertThresholds, used, limit, reported, expected] of rows) {
     const budget = aBudget({ alertThresholds })
-    assert.deepEqual(reachedThresholds(budget, { used, limit }, told), expected)
+    assert.deepEqual(reachedThresholds(budget, { used, limit }, reported), expected)
   }
 })
 
@@ -156,7 +156,7 @@ test('a receiver that takes nothing costs at most a hundred alerts of memory', (
   assert.deepEqual(dropped, new Array(50).fill('queue_full'))
 })
 
-test('a post that throws at once reaches nobody', async () => {
+test('a post that throws at once is tried again, and its error goes no further', async () => {
   const clock = aClock()
   const fails = () => {
     throw new Error('bad address')

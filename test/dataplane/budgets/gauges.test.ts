@@ -1,4 +1,4 @@
-/** What a scrape asks of a store that costs a round trip. */
+/** The questions of a scrape to a store that costs a round trip. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as onceMore } from 'node:timers'
@@ -10,7 +10,7 @@ import { createMetrics, createRegistry } from '../../../dataplane/telemetry/metr
 import { aClock, NOON } from '../../helpers/clock.ts'
 import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 
-/** Nobody else's reads get through while more are under way. */
+/** No further reads get through while this many are under way. */
 const AT_A_TIME_MAX = 32
 
 interface Asked {
@@ -29,7 +29,7 @@ async function scrape({ names, read }: Asked): Promise<string> {
     metrics,
     store: { read },
   }
-  // Of a whole gateway only these are looked at.
+  // The gauges look at these parts of a gateway alone.
   showBudgetsAtScrapes(gateway as unknown as Gateway)
   return await createRegistry(metrics).metrics()
 }
@@ -50,8 +50,8 @@ test('a scrape tells every budget, and never asks for more than a few at a time'
     return store.read(tenant, RULES)
   }
   const text = await scrape({ names, read })
-  const told = names.filter((name) => text.includes(`tenant="${name}",window="day"} 0`))
-  assert.equal(told.length, names.length - 1, 'all but the one without an answer')
+  const shown = names.filter((name) => text.includes(`tenant="${name}",window="day"} 0`))
+  assert.equal(shown.length, names.length - 1, 'all but the one without an answer')
   assert.ok(most <= AT_A_TIME_MAX, `${most} at a time`)
 })
 

@@ -17,7 +17,7 @@ test("an hour's cost is split by the tokens used in it", () => {
     nanos: 2_500_000_000,
     endsAt: TEN + HOUR,
   })
-  assert.partialDeepStrictEqual(cost.sofar('nobody', TEN, 6_000_000_000), { tokens: 0, nanos: 0 })
+  assert.partialDeepStrictEqual(cost.sofar('ghost', TEN, 6_000_000_000), { tokens: 0, nanos: 0 })
   assert.deepEqual(cost.close(TEN + HOUR, 6_000_000_000), [
     { tenant: 'acme', nanos: 5_000_000_000 },
     { tenant: 'other', nanos: 1_000_000_000 },
@@ -35,7 +35,7 @@ test('a process that begins within an hour pays for the rest of it', () => {
   assert.deepEqual(cost.close(TEN + HOUR, 4000), [{ tenant: 'acme', nanos: 3000 }])
 })
 
-test('an hour without tokens is nobody’s', () => {
+test('an hour without tokens is charged to no tenant', () => {
   const cost = new InfraCost(TEN)
   assert.deepEqual(cost.close(TEN + HOUR, 4000), [])
   cost.add('acme', 0)

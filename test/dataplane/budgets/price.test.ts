@@ -64,7 +64,7 @@ test('a usage costs what the price list says, to the nano-dollar', () => {
   assert.equal(costOf(aUsage({ promptTokens: 5 }), undefined), 0)
 })
 
-test('searches have a price of their own, beside that of the tokens', () => {
+test('searches have a separate price, beside that of the tokens', () => {
   const price = priceOf({ input: 1, output: 0, search: 0.002 })
   assert.equal(costOf(aUsage({ promptTokens: 10, searches: 3 }), price), 10_000 + 3 * 2_000_000)
   assert.deepEqual(estimateOf(10, 0, price, 2), { tokens: 10, nanos: 10_000 + 2 * 2_000_000 })
@@ -128,7 +128,7 @@ test('an estimate is never below the cost, in no tier', () => {
   )
 })
 
-test('a cost is the exact product rounded up, whatever the price and the usage', () => {
+test('a cost is the exact product rounded up, for every price and usage', () => {
   const picos = fc.integer({ min: 0, max: 100_000_000 })
   const count = fc.nat(2_000_000)
   fc.assert(
@@ -173,7 +173,7 @@ test('a million small charges add up to the nano-dollar', () => {
   assert.equal(sum, 1_000_000)
 })
 
-test('every attempt that used something is charged at the price of its own model', () => {
+test('every attempt that used something is charged at the price of the model that it used', () => {
   const prices = compilePrices({
     models: [
       { model: 'dear', input: 10, output: 30 },

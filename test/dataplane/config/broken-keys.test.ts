@@ -77,7 +77,7 @@ const KEYS: Row[] = [
     fix: 'revoked_at',
   },
   {
-    name: 'a time that is none',
+    name: 'an invalid time',
     yaml: key('routes: [r]\nexpires_at: tomorrow # here'),
     path: 'gw.api_keys[0].expires_at',
     says: 'ISO 8601',

@@ -111,7 +111,7 @@ const SYNTAX: Row[] = [
 
 testRefusals(SYNTAX)
 
-test('one slip of indentation is told once', () => {
+test('one slip of indentation is reported once', () => {
   for (const [text, fix] of [
     [
       `${HEAD}gw:\n  routes:\n    - name: a\n      primary: b\n     strategy: single\n`,

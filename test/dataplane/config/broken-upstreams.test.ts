@@ -25,7 +25,7 @@ const PROVIDERS: Row[] = [
     fix: 'Write provider: openai and endpoint: http://localhost:1234/v1.',
   },
   {
-    name: 'a provider that nobody knows',
+    name: 'an unknown provider',
     yaml: upstream('provider: zzz # here'),
     path: 'gw.upstreams[0].provider',
     says: 'unknown provider "zzz"',
@@ -67,7 +67,7 @@ const PROVIDERS: Row[] = [
     fix: 'Run the gateway in the cluster',
   },
   {
-    name: 'a pool with an address of its own',
+    name: 'a pool with a separate address',
     yaml: upstream(
       'provider: vllm\npool: {name: chat}\nendpoints: pool\nendpoint: http://a:8000 # here',
     ),
@@ -115,7 +115,7 @@ const PROVIDERS: Row[] = [
     fix: 'Take another name',
   },
   {
-    name: 'a zone that nobody knows',
+    name: 'an unknown zone',
     yaml: upstream(
       'provider: vllm\nendpoint: http://a:8000\nendpoints: dns\nprefer_zone: true # here',
     ),
@@ -196,7 +196,7 @@ const PROVIDERS: Row[] = [
     fix: '${env:NAME}',
   },
   {
-    name: 'a provider that nobody knows: the fix names only those that work',
+    name: 'an unknown provider: the fix names only those that work',
     yaml: upstream('provider: vlm # here\nendpoint: http://a'),
     path: 'gw.upstreams[0].provider',
     says: 'unknown provider "vlm"; did you mean "vllm"?',

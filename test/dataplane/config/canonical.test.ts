@@ -22,7 +22,7 @@ for (const [written, canonical] of SPELLINGS) {
   })
 }
 
-test('a provider that nobody knows stays as it was written', () => {
+test('an unknown provider stays as it was written', () => {
   for (const provider of ['nonsense', 'constructor', '__proto__']) {
     const { tree } = canonicalize({ gw: { upstreams: [{ provider }] } })
     assert.deepEqual(tree, { gw: { upstreams: [{ provider }] } })

@@ -32,7 +32,7 @@ function withInput(input: string, ...words: readonly string[]) {
   return { code: status, stdout }
 }
 
-test('a sound file is told in one line', async () => {
+test('a valid file gets one line', async () => {
   assert.deepEqual(await config('validate', '--file', sound), {
     code: 0,
     stdout: `ok: ${sound}: 1 route, 2 upstreams, 1 key\n`,

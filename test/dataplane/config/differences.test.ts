@@ -12,7 +12,7 @@ const side = (gw: unknown, rest: object = {}): Side => ({
 })
 const between = (old: object, fresh: object) => differencesBetween(side(old), side(fresh))
 
-test('entries of lists are told apart by their name, and their order is no difference', () => {
+test('entries of lists are matched by their name, and their order is no difference', () => {
   const one = { name: 'a', timeout_seconds: 1 }
   const other = { name: 'b', timeout_seconds: 2 }
   assert.deepEqual(between({ routes: [one, other] }, { routes: [other, one] }), [])
@@ -22,7 +22,7 @@ test('entries of lists are told apart by their name, and their order is no diffe
   )
 })
 
-test('entries that come and go are told whole', () => {
+test('entries that come and go are shown whole', () => {
   const budget = { tenant: 'acme', tokens_per_day: 5 }
   assert.deepEqual(between({ budgets: [] }, { budgets: [budget] }), [
     { path: 'gw.budgets[acme]', new: budget, reloadable: true },
@@ -32,7 +32,7 @@ test('entries that come and go are told whole', () => {
   ])
 })
 
-test('lists whose entries have no name are told whole', () => {
+test('lists whose entries have no name are shown whole', () => {
   assert.deepEqual(between({ no_proxy: ['a'] }, { no_proxy: ['a', 'b'] }), [
     { path: 'gw.no_proxy', old: ['a'], new: ['a', 'b'], reloadable: false },
   ])

@@ -1,4 +1,4 @@
-/** Whatever stands in a document, loading ends with problems and never with an exception. */
+/** Loading any document ends with problems and never with an exception. */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Documents that are JSON: read by a reader of their own, which must say just what the one of YAML says. */
+/** JSON documents have a separate reader, which must say exactly what the YAML reader says. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -58,7 +58,7 @@ test('copies and changes in any order lead to the keys of the model', async () =
   )
 })
 
-test('of two records with one hash the first counts, and the second is told of', async () => {
+test('the first of two records with one hash counts, and the second is reported', async () => {
   const book = new KeysBook()
   const record = { id: 'a', tenant: 'acme', hash: `sha256:${digest(1)}`, routes: ['*'] }
   const problems = await book.replace([record, { ...record, tenant: 'umbrella' }])

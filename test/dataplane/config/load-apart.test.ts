@@ -1,4 +1,4 @@
-/** Large configurations: read in a process of their own, with the same outcome to the last word. */
+/** Large configurations: read in a separate process, with the same outcome to the last word. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,7 @@ ${crowd((tenant) => `      - {tenant: ${tenant}, requests_per_minute: 1000, burs
 ${crowd((tenant) => `    - {tenant: ${tenant}, tokens_per_day: 1000}`)}
   api_keys:
 ${KEYS}
-# ${'What people write here may be long. '.repeat(3000)}
+# ${'Comments in such a file may be long. '.repeat(3000)}
 `)
 
 function written(name: string, text: string): string {
@@ -57,7 +57,7 @@ for (const [what, text] of [
   ['with mistakes', LARGE.replace('tenant: t1100, req', 'tenant: "", req').replace('model: m', '')],
   ['that is no YAML', `${LARGE}\n  : [`],
 ] as const) {
-  test(`a large document ${what} is told as if it had been read here`, async () => {
+  test(`a large document ${what} is reported as if it had been read here`, async () => {
     const file = written('large.yaml', text)
     const loading = readConfigurationApart(file, ENV)
     assert.ok(loading instanceof Promise, 'it is read in another process')
@@ -66,7 +66,7 @@ for (const [what, text] of [
   })
 }
 
-test('a large document that is no file is told as one that stands where it is said to', async () => {
+test('a large document that is no file is reported under the name that the caller gave it', async () => {
   const file = written('put.yaml', LARGE)
   const loaded = await loadConfigurationApart(LARGE, file, ENV)
   assert.deepEqual(toldBy(loaded), toldBy(readConfiguration(file, ENV)))

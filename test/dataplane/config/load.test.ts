@@ -1,4 +1,4 @@
-/** The specification's shape, and keys in a file of their own. */
+/** The specification's shape, and keys in a separate file. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -104,7 +104,7 @@ test('a relative file of usage is beside the file', () => {
   assert.equal(configuration?.gw.usage.sinks?.file?.path, '/etc/gw/logs/usage.jsonl')
 })
 
-test('the files that references lead to are told, so that they can be watched', () => {
+test('the files that references lead to are reported, so that they can be watched', () => {
   const files = { '/etc/gw/team.key': 'sk-1', '/run/secrets/a/b': 'sk-2' }
   const env = { GW_SECRETS_DIR: '/run/secrets', NAME: 'a' }
   const text = aDocument(`  upstreams:

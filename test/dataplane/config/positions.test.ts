@@ -40,7 +40,7 @@ for (const [path, atKey, line, column] of PLACES) {
   })
 }
 
-test('merges and aliases are read, and a field of its own wins', () => {
+test('merges and aliases are read, and the field of the entry itself wins', () => {
   const { document } = parseDocument('a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\n', 'a.yaml')
   assert.deepEqual(document?.tree, { a: { x: 1, y: 2 }, b: { x: 1, y: 3 }, c: { x: 1, y: 2 } })
 })

@@ -1,4 +1,4 @@
-/** Which URLs of a store are understood, what they mean, and that a mistake is told without the password. */
+/** The accepted URLs of a store, their meaning, and that a mistake is reported without the password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseRedisUrl, type RedisPlace } from '../../../dataplane/config/redis-url.ts'

@@ -1,4 +1,4 @@
-/** What is printed of a configuration. */
+/** The printed form of a configuration. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'

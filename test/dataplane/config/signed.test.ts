@@ -1,4 +1,4 @@
-/** What an operator signs: one text for one value, and a proof that no other text passes. */
+/** The documents that an operator signs: one text for one value, and a proof that no other text passes. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, randomBytes, sign as signBytes } from 'node:crypto'
 import { test } from 'node:test'

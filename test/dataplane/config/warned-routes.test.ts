@@ -1,4 +1,4 @@
-/** What is worth saying of upstreams and routes, and no reason to refuse. */
+/** Warnings about upstreams and routes: worth a line, and no reason to refuse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, load, type Row, testWarnings } from './documents.ts'

@@ -1,4 +1,4 @@
-/** What is worth saying of keys, limits and budgets, and no reason to refuse. */
+/** Warnings about keys, limits and budgets: worth a line, and no reason to refuse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, hashOf, load, type Row, testWarnings } from './documents.ts'

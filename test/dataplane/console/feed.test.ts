@@ -100,7 +100,7 @@ test('a slow sample delays the next one, and a failed one says why', async (t) =
   assert.equal(viewer.written.at(-1), ': waiting\n\n')
 })
 
-test('a sample that fails is an event of its own kind', async (t) => {
+test('a sample that fails is a separate kind of event', async (t) => {
   const { join, second } = aFeed(t, () => {
     throw new Error('no store')
   })

@@ -16,7 +16,7 @@ interface Read {
   readonly body: string
 }
 
-/** llhttp refuses some blanks and extensions of chunks that old servers send, and lengths in trailers, which nobody reads. */
+/** llhttp refuses some blanks and extensions of chunks that old servers send, and lengths in trailers, which the gateway does not read. */
 const TOLERATED = /Invalid character in chunk (size|extensions)|Content-Length can't be present/
 
 interface Own {
@@ -26,7 +26,7 @@ interface Own {
   readonly length: number
 }
 
-/** What the gateway reads of bytes that come in pieces; a message where it refuses them. */
+/** The gateway's reading of bytes that come in pieces; a message where it refuses them. */
 function readByGateway(bytes: Buffer, cuts: readonly number[]): Own | string {
   let [status, length, body, isTwiceFramed] = [0, 0, '', false]
   const reader = new AnswerReader({

@@ -1,4 +1,4 @@
-/** Whatever the gateway reads by itself as a plain request, a strict parser (llhttp, in Node) reads as the same request. */
+/** A strict parser (llhttp, in Node) reads every plain request just as the gateway's own reader does. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'

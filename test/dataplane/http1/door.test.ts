@@ -24,7 +24,7 @@ const server = createServer((incoming, outgoing) => {
   asked.push(`node ${incoming.url}`)
   outgoing.writeHead(200, { 'content-length': 4 }).end('node')
 })
-/** What was asked, in order, and what has been answered of it. */
+/** The requests, in order, with the answers so far. */
 const asked: string[] = []
 const broken: string[] = []
 /** Heads that have arrived. */
@@ -145,7 +145,7 @@ describe('an own connection', () => {
     assert.equal(asked.at(-1), 'node /v1/chat/completions')
   })
 
-  test('answers what came at once in order, each once, whoever serves it', async () => {
+  test('answers pipelined requests in order, each once, by either reader', async () => {
     const client = dial()
     client.socket.write(PLAIN + PLAIN + OTHER + OTHER + PLAIN)
     await hears(client, ['own', 'own', 'node', 'node', 'node'])
@@ -158,7 +158,7 @@ describe('an own connection', () => {
       const client = dial()
       await once(client.socket, 'connect')
       client.socket.write((PLAIN + PLAIN).slice(0, at))
-      // The other side reads in a turn of its own.
+      // The other side reads in a separate turn.
       await new Promise((resolve) => setImmediate(resolve))
       client.socket.write((PLAIN + PLAIN).slice(at))
       await until(`answers, cut at ${at}`, () => answersIn(client.heard()).length === 2)
@@ -198,14 +198,14 @@ describe('an own connection', () => {
 
   test('an answer that is taken slowly is whole before the next one begins, and its end is told', async () => {
     holds = true
-    const told: string[] = []
+    const calls: string[] = []
     const client = dial()
     client.socket.pause()
     client.socket.write(PLAIN + PLAIN)
     await accepted(1)
     held[0]?.tell({
-      closed: () => void told.push('closed'),
-      drained: () => void told.push('drained'),
+      closed: () => void calls.push('closed'),
+      drained: () => void calls.push('drained'),
       turned: () => undefined,
     })
     held[0]?.sendWhole(200, [], 'x'.repeat(16_000_000))
@@ -213,10 +213,10 @@ describe('an own connection', () => {
     assert.ok((held[0]?.untaken ?? 0) > 0)
     holds = false
     assert.equal(asked.length, 1)
-    assert.deepEqual(told, [])
+    assert.deepEqual(calls, [])
     client.socket.resume()
     await until('both answers', () => client.heard().endsWith('own'))
-    assert.deepEqual(told, ['closed'])
+    assert.deepEqual(calls, ['closed'])
     const begins = client.heard().indexOf('xHTTP')
     assert.equal(client.heard().indexOf('x') + 16_000_000, begins + 1)
   })
@@ -295,7 +295,7 @@ describe('the time of an own connection', () => {
     deadlines.sweep()
   }
 
-  test('one that says nothing is told that it is late', async () => {
+  test('a silent connection hears that it is late', async () => {
     const client = dial()
     await until('the connection', () => deadlines.size > 0)
     await once(client.socket, 'connect')
@@ -305,7 +305,7 @@ describe('the time of an own connection', () => {
     })
   })
 
-  test('one that was used is closed a second after the time that it was told, and no sooner', async () => {
+  test('a used connection is closed a second after the announced time, and no sooner', async () => {
     const client = dial()
     client.socket.write(PLAIN)
     await hears(client, ['own'])

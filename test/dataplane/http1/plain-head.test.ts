@@ -107,7 +107,7 @@ const LEFT: Readonly<Record<string, string>> = {
   'no headers': `${LINES[0]?.text}\r\n`,
   'no host': post([], HEADERS.slice(1)),
   'two hosts': post(['host: b']),
-  'a host that is none': post([], ['Host: a b', ...HEADERS.slice(1)]),
+  'an invalid host': post([], ['Host: a b', ...HEADERS.slice(1)]),
   'no length': post([], HEADERS.slice(0, 2)),
   'two lengths': post([`Content-Length: ${BODY.length}`]),
   'a length with a sign': post([], [...HEADERS.slice(0, 2), 'Content-Length: +1']),
@@ -121,7 +121,7 @@ const LEFT: Readonly<Record<string, string>> = {
     ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'],
     HEADERS.slice(0, 2),
   ),
-  'a coding that is none': post(['Transfer-Encoding:'], HEADERS.slice(0, 2)),
+  'an empty coding': post(['Transfer-Encoding:'], HEADERS.slice(0, 2)),
   'a GET in chunks':
     'GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'an expectation': post(['expect: 100-continue']),

@@ -158,7 +158,7 @@ export async function aVisit(
     heardByUpstream,
     handlers,
     done,
-    /** What the upstream sends; resolves when it has been dealt with. */
+    /** Sends this as the upstream; resolves when the gateway has dealt with it. */
     async say(...texts: readonly string[]): Promise<void> {
       for (const text of texts) last().onResponseData(controller, Buffer.from(text))
       await turn()

@@ -56,7 +56,7 @@ test('no interval ever sees more than burst + rate x time', () => {
   )
 })
 
-test('a client that waits as long as it was told gets through, and a millisecond less is too short', () => {
+test('a client that waits for its Retry-After gets through, and a millisecond less is too short', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 4000 }),
     cost: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 80 })),
@@ -125,7 +125,7 @@ test('the time before a raise leaks at the old rate, the time after it at the ne
   assert.equal(bucket.remaining(10_010), 2)
 })
 
-test('a clock that goes back locks nobody out', () => {
+test('a clock that goes back locks no tenant out', () => {
   const rule = { perMinute: 60, capacity: 1 }
   const bucket = new Bucket(rule, 0)
   bucket.charge(1, 3_600_000)
@@ -134,7 +134,7 @@ test('a clock that goes back locks nobody out', () => {
   assert.equal(bucket.wait(1, 2000), 0)
 })
 
-test('no cost, however absurd, makes a number that is none', () => {
+test('no cost, however absurd, makes an unsafe number', () => {
   const bucket = new Bucket({ perMinute: 100_000_000, capacity: 100_000_000 }, 0)
   bucket.charge(Number.MAX_SAFE_INTEGER, 0)
   bucket.charge(Number.MAX_SAFE_INTEGER, 0)

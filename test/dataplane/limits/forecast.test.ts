@@ -1,4 +1,4 @@
-/** What a forecast says the store decides next. */
+/** A forecast says what the store decides next. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { type AdmitResult, BUSY_RETRY_MS } from '../../../dataplane/store/contra
 import { cases } from '../../helpers/cases.ts'
 import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 
-/** Waits are told in whole milliseconds, so a forecast may be one late. */
+/** Waits are whole milliseconds, so a forecast may be one late. */
 const APART_MS = 1
 
 const amount = fc.record({ tokens: fc.nat(400), nanos: fc.nat(400) })
@@ -56,9 +56,9 @@ test('over random histories the next decision is the one that was told', () => {
           }
         }
         const wanted = { estimate, downgradeEstimate }
-        const told = forecast(world.figures, world.rules, wanted, world.clock.wall())
+        const predicted = forecast(world.figures, world.rules, wanted, world.clock.wall())
         const made = world.admit(estimate, downgradeEstimate)
-        assertSame(told, made)
+        assertSame(predicted, made)
         reached.add(made.outcome === 'refused' ? made.by : made.outcome)
       },
     ),
@@ -76,12 +76,12 @@ test('over random histories the next decision is the one that was told', () => {
   ])
 })
 
-function assertSame(told: AdmitResult, made: AdmitResult): void {
-  assert.equal(told.outcome, made.outcome)
-  if (told.outcome !== 'refused' || made.outcome !== 'refused') return
-  const apart = told.retryAfterMs - made.retryAfterMs
-  assert.ok(apart >= 0 && apart <= APART_MS, `${told.retryAfterMs} for ${made.retryAfterMs}`)
+function assertSame(predicted: AdmitResult, made: AdmitResult): void {
+  assert.equal(predicted.outcome, made.outcome)
+  if (predicted.outcome !== 'refused' || made.outcome !== 'refused') return
+  const apart = predicted.retryAfterMs - made.retryAfterMs
+  assert.ok(apart >= 0 && apart <= APART_MS, `${predicted.retryAfterMs} for ${made.retryAfterMs}`)
   // By that millisecond two reasons may change places where one of them takes the second of a full tenant.
   const isTie = apart > 0 || made.retryAfterMs === BUSY_RETRY_MS
-  if (!isTie) assert.equal(told.by, made.by)
+  if (!isTie) assert.equal(predicted.by, made.by)
 }

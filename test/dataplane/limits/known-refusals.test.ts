@@ -1,4 +1,4 @@
-/** What a process knows of the store's refusals: for how long, of whom, and when it has to ask again. */
+/** The store's refusals that a process knows: for how long, for which tenant, and when it has to ask again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
@@ -26,7 +26,7 @@ function refused(by: Refusal, retryAfterMs: number): Refused {
   return { outcome: 'refused', by, retryAfterMs, figures }
 }
 
-test('a rate is refused until its moment, told by what is left, and then asked for again', () => {
+test('a rate is refused until its moment, with the wait that is left, and then the store is asked again', () => {
   const known = new KnownRefusals()
   known.learn('acme', rules, refused('rpm', 5000), 100)
   assert.equal(known.of('other', rules, 100), undefined)

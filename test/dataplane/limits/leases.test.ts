@@ -1,4 +1,4 @@
-/** What running requests hold: it grows with their answers. */
+/** The holds of running requests grow with their answers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lease, Leases } from '../../../dataplane/limits/leases.ts'

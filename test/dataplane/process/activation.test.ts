@@ -58,11 +58,11 @@ test('a good configuration replaces snapshot and lanes in one step, and the log 
 test('a bad configuration changes nothing, and the status has its problems', () => {
   const { activation, gateway, lines } = started()
   const before = gateway.active
-  const broken = () => load({ routes: [{ name: 'chat', strategy: 'single', primary: 'nobody' }] })
+  const broken = () => load({ routes: [{ name: 'chat', strategy: 'single', primary: 'ghost' }] })
   assert.equal(activation.replace(broken), false)
   assert.equal(gateway.active, before)
   assert.equal(activation.last.result, 'failure')
-  assert.match(activation.last.errors.join(), /nobody/)
+  assert.match(activation.last.errors.join(), /ghost/)
   assert.equal(gateway.metrics.reloads.at('failure').value, 1)
   assert.equal(lines.at(-1)?.result, 'failure')
 })

@@ -1,4 +1,4 @@
-/** What upstreams say when they fail, and how long they want to be left alone. */
+/** The messages of upstreams that fail, and how long they want to be left alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -40,7 +40,7 @@ test('details of an error can say what its words do not', () => {
   assert.equal(classOf({ id: 'RequestsPerDay' }), 'rate_limited')
 })
 
-test('a delay that makes no sense is none', () => {
+test('a delay that makes no sense is ignored', () => {
   for (const value of ['0', '-5', 'NaN', 'Infinity', '', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT']) {
     const failure = classify(503, '', { 'retry-after': value, 'retry-after-ms': value })
     assert.equal('retryAfterMs' in failure, false, value)

@@ -72,7 +72,7 @@ test('a refusal names the provider', () => {
   )
 })
 
-test('an error as plain JSON among the events is read, whatever its line ends', () => {
+test('an error as plain JSON among the events is read, with any line ends', () => {
   const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }
   for (const end of ['\n', '\r\n']) {
     const pretty = JSON.stringify(error, null, 2).replaceAll('\n', end)

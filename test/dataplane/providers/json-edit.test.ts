@@ -47,7 +47,7 @@ function tryScan(bytes: Buffer): boolean {
   }
 }
 
-test('what was edited parses to what was wanted, whatever names repeat', () => {
+test('an edited text parses to the wanted value, even if names repeat', () => {
   fc.assert(
     fc.property(members, changes, (list, wanted) => {
       const bytes = written(list)

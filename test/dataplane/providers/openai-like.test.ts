@@ -30,7 +30,7 @@ test('bytes go out untouched where nothing has to change', () => {
   assert.equal(chatWith(vllm).encode(request, someSettings(), undefined).body, request.bytes)
 })
 
-test('OpenAI is told the project that is configured, and no other', () => {
+test('OpenAI receives the configured project, and no other', () => {
   const headersFor = (settings: Parameters<typeof someSettings>[0]) =>
     chatWith(openai).encode(aRequest(), someSettings(settings), undefined).headers
   assert.equal(headersFor({ project: 'proj_1' })['openai-project'], 'proj_1')
@@ -88,7 +88,7 @@ test('where only the model changes, all other bytes stay', () => {
   )
 })
 
-test('whatever else a client sends, a stream asks for usage and keeps the rest', () => {
+test('a stream asks for usage and keeps every other option of the client', () => {
   const member = fc.stringMatching(/^[a-z]{1,3}$/)
   const options = fc.option(fc.dictionary(member, fc.jsonValue()), { nil: null })
   fc.assert(
@@ -163,7 +163,7 @@ test('each kind of content commits, and empty ones do not', () => {
   }
 })
 
-test('a reader without repairs means the same by an event, whatever it was shown before', () => {
+test('a reader without repairs reads an event the same way, regardless of the events before it', () => {
   const events = [
     '{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}',
     '{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":null}',
@@ -255,7 +255,7 @@ test('usage is read totally: no number of an upstream throws or comes out sensel
   )
 })
 
-test('an event that is named an error is one, whatever its form', () => {
+test('an event that is named an error is one, in any form', () => {
   const reader = chatStream(vllm, aRequest({ stream: true }))
   const meaning = reader.read({ event: 'error', data: '{"message":"m","code":503}' })
   assert.deepEqual([meaning.failure?.class, meaning.out], ['overloaded', ''])
@@ -265,7 +265,7 @@ const NAMED = [...PROVIDERS.values()].filter(
   (one) => one.operations.chat?.sameWire?.wire === 'openai-chat',
 )
 
-test("reasoning has one name for clients, whatever the runtime's, whole and in streams", () => {
+test('reasoning has one name for clients, with every runtime, whole and in streams', () => {
   assert.ok(NAMED.length >= 6)
   for (const provider of NAMED) {
     for (const others of [{}, { reasoning_content: null }]) {

@@ -1,4 +1,4 @@
-/** What runtimes tell of the context they serve. */
+/** How runtimes report the context that they serve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { facts as llamacpp } from '../../../dataplane/providers/llamacpp/facts.ts'
@@ -7,7 +7,10 @@ import type { WindowQuestion } from '../../../dataplane/providers/window-questio
 import { windowFrom } from '../../../dataplane/providers/window-questions.ts'
 
 /** By path, in the order they are asked. */
-function told(questions: readonly WindowQuestion[] | undefined, answers: Record<string, unknown>) {
+function windowOf(
+  questions: readonly WindowQuestion[] | undefined,
+  answers: Record<string, unknown>,
+) {
   for (const question of questions ?? []) {
     const answer = answers[question.path]
     const tokens = windowFrom(question, JSON.stringify(answer) ?? '', 'llama3')
@@ -21,13 +24,13 @@ const META = { n_ctx: 4096, n_ctx_train: 131_072 }
 test('of llama.cpp it is what a slot holds, not what the model was trained on', () => {
   const list = (meta: unknown) => ({ '/models': { data: [{ id: 'm.gguf', meta }] } })
   const props = { '/props': { default_generation_settings: { n_ctx: 2048 } } }
-  assert.equal(told(llamacpp.windowQuestions, { ...list(META), ...props }), 4096)
+  assert.equal(windowOf(llamacpp.windowQuestions, { ...list(META), ...props }), 4096)
   assert.equal(
-    told(llamacpp.windowQuestions, { ...list({ n_ctx_train: 131_072 }), ...props }),
+    windowOf(llamacpp.windowQuestions, { ...list({ n_ctx_train: 131_072 }), ...props }),
     2048,
   )
-  assert.equal(told(llamacpp.windowQuestions, list({ n_ctx_train: 131_072 })), undefined)
-  assert.equal(told(llamacpp.windowQuestions, list(null)), undefined)
+  assert.equal(windowOf(llamacpp.windowQuestions, list({ n_ctx_train: 131_072 })), undefined)
+  assert.equal(windowOf(llamacpp.windowQuestions, list(null)), undefined)
 })
 
 test('of Ollama it is what the loaded model was given, else what it would be given, else what it could hold', () => {
@@ -35,12 +38,12 @@ test('of Ollama it is what the loaded model was given, else what it would be giv
   const parameters = 'stop "<|eot|>"\nnum_ctx                        16384\ntemperature 0.5'
   const model_info = { 'general.architecture': 'llama', 'llama.context_length': 131_072 }
   const shown = { '/api/show': { parameters, model_info } }
-  assert.equal(told(ollama.windowQuestions, { ...loaded('llama3:latest'), ...shown }), 8192)
-  assert.equal(told(ollama.windowQuestions, { ...loaded('llama3'), ...shown }), 8192)
-  assert.equal(told(ollama.windowQuestions, { ...loaded('llama3:70b'), ...shown }), 16_384)
-  assert.equal(told(ollama.windowQuestions, { '/api/show': { model_info } }), 131_072)
+  assert.equal(windowOf(ollama.windowQuestions, { ...loaded('llama3:latest'), ...shown }), 8192)
+  assert.equal(windowOf(ollama.windowQuestions, { ...loaded('llama3'), ...shown }), 8192)
+  assert.equal(windowOf(ollama.windowQuestions, { ...loaded('llama3:70b'), ...shown }), 16_384)
+  assert.equal(windowOf(ollama.windowQuestions, { '/api/show': { model_info } }), 131_072)
   assert.equal(
-    told(ollama.windowQuestions, { '/api/show': { parameters: 'stop "num_ctx 1"' } }),
+    windowOf(ollama.windowQuestions, { '/api/show': { parameters: 'stop "num_ctx 1"' } }),
     undefined,
   )
 })
@@ -55,7 +58,7 @@ test('what makes no sense tells nothing', () => {
       { models: 1 },
     ]) {
       const all = ['/models', '/props', '/api/ps', '/api/show'].map((path) => [path, answer])
-      assert.equal(told(questions, Object.fromEntries(all)), undefined)
+      assert.equal(windowOf(questions, Object.fromEntries(all)), undefined)
     }
   }
 })

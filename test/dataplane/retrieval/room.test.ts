@@ -58,7 +58,7 @@ const CASES = [
     ['0'],
   ],
   [
-    'one that is too long alone goes, whatever its score',
+    'one that is too long alone goes, at any score',
     40,
     [
       [0.9, 100],

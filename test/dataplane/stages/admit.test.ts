@@ -200,9 +200,9 @@ test('settling gives back what was held, counts the tokens of each attempt, and 
   spend(admission, 30)
   const second = admission.meter.begin('small', 'small')
   second.contentEvents = 5
-  const [told, seen] = settle(aRequest(), admission, gateway)
+  const [settled, seen] = settle(aRequest(), admission, gateway)
   const prompt = seen?.usage.promptTokens ?? 0
-  assert.partialDeepStrictEqual(told, {
+  assert.partialDeepStrictEqual(settled, {
     attempt: 0,
     usage: { promptTokens: 10, completionTokens: 20, estimated: false },
   })
@@ -210,7 +210,7 @@ test('settling gives back what was held, counts the tokens of each attempt, and 
     attempt: 1,
     usage: { completionTokens: 5, estimated: true },
   })
-  assert.ok(prompt > 0, 'the prompt of a stream that told no usage is estimated')
+  assert.ok(prompt > 0, 'the prompt of a stream without usage is estimated')
   assert.deepEqual(series(gateway, 'inFlight'), [{ route: 'chat', value: 0 }])
   assert.deepEqual(series(gateway, 'tokens'), [
     { route: 'chat', upstream: 'large', kind: 'prompt', value: 10 },

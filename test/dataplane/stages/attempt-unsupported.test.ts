@@ -1,7 +1,7 @@
-/** A request that one upstream cannot do and another can; what nobody can do; what the route drops. */
+/** A request that one upstream cannot do and another can; requests that no upstream can do; members that the route drops. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ANSWER, aRig, CONTENT, EVENTS, type Told } from '../upstream/journeys.ts'
+import { ANSWER, aRig, CONTENT, EVENTS, type Outcome } from '../upstream/journeys.ts'
 
 /** Neither gives more than one choice, nor takes a bias; `wide` takes both. */
 const NARROW = { name: 'narrow', provider: 'tgi' }
@@ -16,19 +16,19 @@ const SPILLING = {
 }
 const ONE = { name: 'r', strategy: 'single', primary: 'narrow' }
 
-function refusalOf(told: Told) {
-  return 'refused' in told ? told.refused : assert.fail('It was not refused.')
+function refusalOf(outcome: Outcome) {
+  return 'refused' in outcome ? outcome.refused : assert.fail('It was not refused.')
 }
 
 test('what the first upstream cannot do goes to the next, which is no failure of the first', async () => {
   const rig = aRig({ upstreams: [NARROW, WIDE], routes: [SPILLING] })
-  const told = rig.send({ n: 2 })
+  const outcome = rig.send({ n: 2 })
   assert.deepEqual(
     rig.asked.map(({ upstream }) => upstream),
     ['wide'],
   )
   rig.last.answer(200, ANSWER)
-  assert.equal(Object(await told).kind, 'whole')
+  assert.equal(Object(await outcome).kind, 'whole')
   assert.equal(rig.heard[0]?.[0], 'passed over')
   assert.deepEqual(rig.heard[0]?.[1], [{ upstream: 'narrow', why: 'does not support n' }])
   const { breaker, retryBudget } = rig.state('narrow')
@@ -47,20 +47,20 @@ test('it takes no attempt from a route that has one', async () => {
   ]
   const rig = aRig({ upstreams: [NARROW, WIDE], routes })
   for (let turn = 0; turn < 4; turn++) {
-    const told = rig.send({ logit_bias: { 5: 1 } })
+    const outcome = rig.send({ logit_bias: { 5: 1 } })
     assert.equal(rig.last.upstream, 'wide')
     rig.last.answer(200, ANSWER)
-    assert.equal(Object(await told).kind, 'whole')
+    assert.equal(Object(await outcome).kind, 'whole')
   }
 })
 
 test('it leaves a primary whose overflow allows no spill', async () => {
   const overflow = { on_upstream_error: 'none', on_timeout: 'none', on_queue_saturated: 'none' }
   const rig = aRig({ upstreams: [NARROW, WIDE], routes: [{ ...SPILLING, overflow }] })
-  const told = rig.send({ n: 2 })
+  const outcome = rig.send({ n: 2 })
   assert.equal(rig.last.upstream, 'wide')
   rig.last.answer(200, ANSWER)
-  assert.equal(Object(await told).kind, 'whole')
+  assert.equal(Object(await outcome).kind, 'whole')
 })
 
 test('what no upstream can do is refused with the parameter, the provider and the fix', async () => {
@@ -87,16 +87,16 @@ test('while the upstream that could do it is down, the request is not called wro
 test('an upstream that failed before the one that cannot do it is what the client reads', async () => {
   const routes = [{ ...SPILLING, primary: 'wide', fallback: ['narrow'] }]
   const rig = aRig({ upstreams: [NARROW, WIDE], routes })
-  const told = rig.send({ n: 2 })
+  const outcome = rig.send({ n: 2 })
   rig.last.answer(500, { error: { message: 'broken' } })
-  const refused = refusalOf(await told)
+  const refused = refusalOf(await outcome)
   assert.equal(refused.code, 'ERR_GW_UPSTREAM_ERROR')
   assert.match(refused.message, /wide/)
 })
 
 test('where the route drops, the upstream is asked without the parameter, and the trace names it', async () => {
   const rig = aRig({ upstreams: [NARROW], routes: [{ ...ONE, on_unsupported: 'drop' }] })
-  const told = rig.send({ n: 2, logit_bias: { 5: 1 }, temperature: 0.5, model: 'm' })
+  const outcome = rig.send({ n: 2, logit_bias: { 5: 1 }, temperature: 0.5, model: 'm' })
   const sent = JSON.parse(String(rig.last.request.body))
   assert.deepEqual(sent, {
     model: 'm',
@@ -105,15 +105,15 @@ test('where the route drops, the upstream is asked without the parameter, and th
   })
   assert.deepEqual(Object(rig.heard[0]?.[1]).dropped, ['n', 'logit_bias'])
   rig.last.answer(200, ANSWER)
-  assert.equal(Object(await told).kind, 'whole')
+  assert.equal(Object(await outcome).kind, 'whole')
 })
 
 test('a stream is whole with its one choice where several were dropped', async () => {
   const rig = aRig({ upstreams: [NARROW], routes: [{ ...ONE, on_unsupported: 'drop' }] })
-  const told = rig.send({ n: 2, stream: true })
+  const outcome = rig.send({ n: 2, stream: true })
   rig.last.head(200, EVENTS)
   rig.last.data(CONTENT)
-  const { stream } = Object(await told)
+  const { stream } = Object(await outcome)
   let failure: unknown = 'none yet'
   stream.flowTo({
     write: () => true,

@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Presence } from '../../../dataplane/presence.ts'
-import { ANSWER, aRig, type Told } from '../upstream/journeys.ts'
+import { ANSWER, aRig, type Outcome } from '../upstream/journeys.ts'
 
 const UPSTREAMS = [{ name: 'a' }, { name: 'b' }]
 const RETRY = { max_attempts: 3, initial_delay_ms: 60_000 }
 const SPILLING = [{ name: 'r', strategy: 'primary_with_fallback', primary: 'a', fallback: ['b'] }]
 const REPEATING = [{ name: 'r', strategy: 'single', primary: 'a', retry: RETRY }]
 
-function codeOf(told: Told): string {
-  return 'refused' in told ? told.refused.code : told.kind
+function codeOf(outcome: Outcome): string {
+  return 'refused' in outcome ? outcome.refused.code : outcome.kind
 }
 
 test('a witness hears of each attempt as it begins and as it ends, with its upstream, its times and its failure', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
-  const told = rig.send()
+  const outcome = rig.send()
   rig.pass(1)
   rig.last.head(500, { 'content-type': 'application/json', 'x-request-id': 'u-1' })
   rig.last.data('{"error":{"message":"sk-live-0123456789abcdefghij is broken"}}')
@@ -23,7 +23,7 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
   await new Promise(setImmediate)
   rig.pass(2)
   rig.last.answer(200, ANSWER)
-  assert.equal(codeOf(await told), 'whole')
+  assert.equal(codeOf(await outcome), 'whole')
   const open = {
     ended_ms: 0,
     outcome: 'running',
@@ -84,9 +84,9 @@ test('a witness hears of upstreams that are passed over before any attempt, with
 test('a client that leaves during an attempt ends it, and no other follows', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
   const presence = new Presence()
-  const told = rig.send({}, presence)
+  const outcome = rig.send({}, presence)
   presence.end()
-  assert.equal(codeOf(await told), 'ERR_GW_STREAM_ABORTED')
+  assert.equal(codeOf(await outcome), 'ERR_GW_STREAM_ABORTED')
   assert.equal(rig.last.aborted, true)
   assert.equal(rig.asked.length, 1)
   assert.equal(Object(rig.heard.at(-1)?.[1]).outcome, 'left')
@@ -95,12 +95,12 @@ test('a client that leaves during an attempt ends it, and no other follows', asy
 test('a client that leaves during the pause before a repeat ends the pause, and nothing is repeated', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: REPEATING })
   const presence = new Presence()
-  const told = rig.send({}, presence)
+  const outcome = rig.send({}, presence)
   rig.last.answer(500, { error: { message: 'broken' } })
   await new Promise(setImmediate)
   assert.equal(presence.state, 'busy')
   presence.end()
-  assert.equal(codeOf(await told), 'ERR_GW_STREAM_ABORTED')
+  assert.equal(codeOf(await outcome), 'ERR_GW_STREAM_ABORTED')
   assert.equal(rig.asked.length, 1)
 })
 
@@ -115,8 +115,8 @@ test('nothing is sent for a client that has left before', async () => {
 test('no work is left for a client that has its answer', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
   const presence = new Presence()
-  const told = rig.send({}, presence)
+  const outcome = rig.send({}, presence)
   rig.last.answer(200, ANSWER)
-  await told
+  await outcome
   assert.equal(presence.state, 'idle')
 })

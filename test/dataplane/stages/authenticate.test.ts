@@ -1,4 +1,4 @@
-/** Who calls: which headers hold a key, and which keys are taken. */
+/** Authentication: which headers hold a key, and which keys are accepted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'

@@ -81,7 +81,7 @@ test('an unknown model offers only what the key may use', () => {
   assert.doesNotMatch(refusal('x', 'batch-only').message, /chat/)
 })
 
-test('an unknown model offers aliases first, then routes, so many and no more', () => {
+test('an unknown model offers aliases first, then routes, up to a bound', () => {
   assert.match(refusal('x').message, /This key may name: gpt-4o, chat, batch\.$/)
   assert.match(refusal('x', 'batch-only').message, /This key may name: batch\.$/)
   const aliases = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`a${at}`, 'chat']))
@@ -107,11 +107,11 @@ test('a route that the key may not use is denied by the name that was sent, and 
   assert.equal(matched('batch', 'batch-only'), 'batch')
 })
 
-test('a key that may only list invokes nothing, whatever the body says', () => {
+test('a key that may only list invokes nothing, with any body', () => {
   assert.throws(() => permit(callerWith('lists-only', snapshot)), /lacks the scope models:invoke/)
 })
 
-test('a model that nobody configured is shown short, and without what a terminal would obey', () => {
+test('an unknown model is shown short, and without control characters of terminals', () => {
   const { learnt } = refusal(`\x1b[31m\r\n\u009b\u2028${'m'.repeat(1000)}`).details
   assert.equal(learnt?.model?.length, 101)
   assert.doesNotMatch(String(learnt?.model), /[\p{Cc}\u2028]/u)

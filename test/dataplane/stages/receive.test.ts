@@ -79,7 +79,7 @@ async function refusalOf(received: Buffer | Promise<Buffer>): Promise<GatewayErr
 
 const same = (error: unknown) => error
 
-test('a body that came with its head is there at once, whatever else the tenant sends', () => {
+test('a body that came with its head is there at once, even while the tenant sends others', () => {
   const { held, bounds, deadlines } = aRoom({ others: 5 })
   const whole = Buffer.from('{}')
   assert.equal(receive(aCall(whole).call, held, bounds, { deadlines }), whole)

@@ -1,4 +1,4 @@
-/** An answer is passed on to its end, whoever ends it. */
+/** An answer is passed on to its end, by the upstream, the client or the gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Failure } from '../../../dataplane/providers/contract.ts'

@@ -7,7 +7,7 @@ import { aClock } from '../../helpers/clock.ts'
 function closed() {
   const clock = aClock()
   const breaker = new Breaker(clock)
-  assert.equal(breaker.isOpen, true, 'nobody has answered yet')
+  assert.equal(breaker.isOpen, true, 'no answer has come yet')
   assert.equal(breaker.probed(true), true)
   return { clock, breaker }
 }

@@ -174,7 +174,7 @@ test('of several reasons the one with the longest wait is told', () => {
   assert.equal(verdict(world.admit()), 'admitted')
 })
 
-test('a client that waits as long as it was told is admitted', () => {
+test('a client that waits for its Retry-After is admitted', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 30_000 }),
     size: fc.integer({ min: 1, max: 90 }),

@@ -17,7 +17,7 @@ let ids = 0
 if (mode === 'once') once()
 else storm()
 
-/** 1,000 settled, one running that has told of 40, all written; then 5 more that are not. */
+/** 1,000 settled, one running that has reported 40, all written; then 5 more that are not. */
 function once(): void {
   for (let index = 0; index < 1000; index++) use(1)
   const id = admit()

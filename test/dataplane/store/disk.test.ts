@@ -68,7 +68,7 @@ async function killed(child: ChildProcess) {
   await once(child, 'exit')
 }
 
-test('what was used, and which thresholds were told, survives a restart', (context) => {
+test('the amounts used and the thresholds reported survive a restart', (context) => {
   const folder = aFolder(context)
   const first = open(folder)
   assert.equal(
@@ -245,11 +245,11 @@ test('a file or folder that cannot serve is an error at the start that says what
   }
 })
 
-test('a write that fails is told once, repeated, and stops no request', (context) => {
+test('a write that fails is reported once, repeated, and stops no request', (context) => {
   const folder = aFolder(context)
   const clock = aClock()
-  const told: (string | undefined)[] = []
-  const store = open(folder, clock, (error) => void told.push(error?.message))
+  const reports: (string | undefined)[] = []
+  const store = open(folder, clock, (error) => void reports.push(error?.message))
   use(store, 'acme', { tokens: 5, nanos: 5 })
   const write = DatabaseSync.prototype.exec
   context.mock.method(DatabaseSync.prototype, 'exec', () => {
@@ -263,7 +263,7 @@ test('a write that fails is told once, repeated, and stops no request', (context
   }
   context.mock.method(DatabaseSync.prototype, 'exec', write)
   store.expire(clock.now())
-  assert.deepEqual(told, ['database or disk is full', undefined])
+  assert.deepEqual(reports, ['database or disk is full', undefined])
   store.close()
   const second = open(folder, clock)
   assert.deepEqual(settledOf(second), [20, 20])

@@ -10,7 +10,7 @@ function aHold(id: string): MemoryLease {
 }
 
 test('over any history the table holds what a Map would', () => {
-  // Of these, Aa and BB, and every word made of them, have one hash.
+  // Aa and BB, and all words made of them, have one hash.
   const letters = fc.constantFrom('Aa', 'BB', 'C#', '0', '1', 'x')
   const id = fc.array(letters, { maxLength: 4 }).map((parts) => parts.join(''))
   const step = fc.record({ id, remove: fc.boolean() })

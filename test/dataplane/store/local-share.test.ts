@@ -1,4 +1,4 @@
-/** What a replica admits by itself, on a clock that the test turns. */
+/** A replica admits requests by itself, on a clock that the test turns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitResult, Figures, Rules } from '../../../dataplane/store/contract.ts'
@@ -31,7 +31,7 @@ function aShare(fraction: number, rules: Rules) {
 }
 
 /** How the store says a tenant stands. */
-function told(given: Partial<Figures> = {}): AdmitResult {
+function aReply(given: Partial<Figures> = {}): AdmitResult {
   const figures: Figures = {
     requests: { limit: 60, remaining: 10, resetMs: 0 },
     tokenRate: undefined,
@@ -69,7 +69,7 @@ test('the bucket begins where the store was, less what has leaked since', () => 
   const rules = aRule({ requestsPerMinute: 60, burst: 30 })
   const { clock, local, aRequest, admitted } = aShare(0.5, rules)
   // 20 of 30 are in use, and one leaks each second.
-  local.follow(aRequest(), told({ requests: { limit: 60, remaining: 10, resetMs: 20_000 } }))
+  local.follow(aRequest(), aReply({ requests: { limit: 60, remaining: 10, resetMs: 20_000 } }))
   clock.pass(10_000)
   local.begin()
   assert.equal(admitted(30), 10, '15, less half of the 10 that are left of the 20')
@@ -105,7 +105,7 @@ test('after an outage requests have to fit the share as well, until its bucket w
 test('slots: what runs already counts, and what ends frees one', () => {
   const { local, aRequest, admit, settle } = aShare(0.5, aRule({ concurrentRequests: 4 }))
   const running = aRequest()
-  local.follow(running, told())
+  local.follow(running, aReply())
   local.begin()
   assert.equal(verdict(admit()), 'admitted')
   assert.equal(verdict(admit()), 'concurrency')
@@ -116,7 +116,7 @@ test('slots: what runs already counts, and what ends frees one', () => {
 test('a request keeps its slot while its lease is renewed, and loses it 15 s after the last renewal', () => {
   const { clock, local, aRequest, admit } = aShare(1, aRule({ concurrentRequests: 1 }))
   const running = aRequest()
-  local.follow(running, told())
+  local.follow(running, aReply())
   local.begin()
   clock.pass(10_000)
   local.renew([{ ...running, used: tokens(0) }])
@@ -140,7 +140,7 @@ test('budget: the part of what was left, then 402 or downgrade, and a new window
   const budget = aBudget({ tokensPerDay: 1_000, onExceeded: 'downgrade' })
   const { clock, local, aRequest, admit, settle } = aShare(0.5, aRule({ budget }))
   const known = { limit: 1_000, settled: 800, reserved: 0, resetsAt: DAY_END }
-  local.follow({ ...aRequest(), id: 'first' }, told({ tokens: known }))
+  local.follow({ ...aRequest(), id: 'first' }, aReply({ tokens: known }))
   settle('first', 40)
   local.begin()
   const second = aRequest(60)
@@ -153,12 +153,12 @@ test('budget: the part of what was left, then 402 or downgrade, and a new window
   assert.equal(verdict(admit(10)), 'admitted')
 })
 
-test('what is told are the whole limits, and what this replica has left of them', () => {
+test('answers show the whole limits, and the rest that this replica has left', () => {
   const budget = aBudget({ tokensPerDay: 1_000 })
   const rules = aRule({ requestsPerMinute: 60, burst: 30, budget })
   const { local, aRequest } = aShare(0.5, rules)
   const known = { limit: 1_000, settled: 800, reserved: 0, resetsAt: DAY_END }
-  local.follow(aRequest(), told({ tokens: known }))
+  local.follow(aRequest(), aReply({ tokens: known }))
   local.begin()
   const { requests, tokens: day } = local.read('acme', rules)
   assert.deepEqual([requests.limit, requests.remaining], [60, 15])
@@ -169,7 +169,7 @@ test('what is known is given for as long as it is fresh', () => {
   const rules = aRule()
   const { clock, local, aRequest } = aShare(1, rules)
   assert.equal(local.lastKnown('acme', 1_000), undefined)
-  local.follow(aRequest(), told())
+  local.follow(aRequest(), aReply())
   clock.pass(1_000)
   assert.equal(local.lastKnown('acme', 1_000)?.requests.remaining, 10)
   clock.pass(1)

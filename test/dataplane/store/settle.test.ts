@@ -51,7 +51,7 @@ test('settled one to five times, in any order, even after expiry, a request is c
   )
 })
 
-test('a lease that nobody renews frees its slot after 15 s and is charged what was beaten last', () => {
+test('a lease that is not renewed frees its slot after 15 s and is charged the amount of its last heartbeat', () => {
   const world = new World(aRule({ concurrentRequests: 1, budget: BUDGET }))
   const { id } = world.admit(tokens(500))
   world.clock.pass(5000)
@@ -117,30 +117,30 @@ test('tenants do not see each other', () => {
   }
 })
 
-test('each threshold is told once per window, whichever settlement reaches it', () => {
+test('each threshold is reported once per window, whichever settlement reaches it', () => {
   const budget = aBudget({
     tokensPerDay: 100,
     nanosPerMonth: 1000,
     alertThresholds: [0.07, 0.5, 0.8, 1],
   })
   const world = new World(aRule({ budget }), aClock(Date.parse('2026-11-30T12:00:00Z')))
-  const told = (used: { tokens: number; nanos: number }) =>
+  const reached = (used: { tokens: number; nanos: number }) =>
     world
       .settle(world.admit().id, used)
       .crossed.map(({ kind, threshold }) => `${kind} ${threshold}`)
-  assert.deepEqual(told({ tokens: 6, nanos: 0 }), [])
-  assert.deepEqual(told({ tokens: 1, nanos: 0 }), ['tokens 0.07'])
-  assert.deepEqual(told({ tokens: 75, nanos: 500 }), [
+  assert.deepEqual(reached({ tokens: 6, nanos: 0 }), [])
+  assert.deepEqual(reached({ tokens: 1, nanos: 0 }), ['tokens 0.07'])
+  assert.deepEqual(reached({ tokens: 75, nanos: 500 }), [
     'tokens 0.5',
     'tokens 0.8',
     'spend 0.07',
     'spend 0.5',
   ])
-  assert.deepEqual(told({ tokens: 0, nanos: 0 }), [])
+  assert.deepEqual(reached({ tokens: 0, nanos: 0 }), [])
   world.rules = aRule({ budget: { ...budget, tokensPerDay: 200 } })
-  assert.deepEqual(told({ tokens: 60, nanos: 0 }), [])
+  assert.deepEqual(reached({ tokens: 60, nanos: 0 }), [])
   world.clock.pass(12 * 3_600_000)
-  assert.deepEqual(told({ tokens: 50, nanos: 70 }), ['tokens 0.07', 'spend 0.07'])
+  assert.deepEqual(reached({ tokens: 50, nanos: 70 }), ['tokens 0.07', 'spend 0.07'])
 })
 
 test('with no request running the gauges are zero after any history of one process', () => {

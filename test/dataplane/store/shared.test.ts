@@ -1,4 +1,4 @@
-/** What becomes of admissions and settlements while the store behind is away, and when it is back. */
+/** Admissions and settlements while the store behind is away, and when it is back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -18,7 +18,7 @@ import { type Adopting, SharedStore } from '../../../dataplane/store/shared/shar
 import { aClock, NOON } from '../../helpers/clock.ts'
 import { aRule, tokens } from '../../helpers/store/world.ts'
 
-/** Counts in memory, unless it is away; says what it was told. */
+/** Counts in memory, unless it is away; lists the calls that it got. */
 class Behind implements Adopting {
   away: StoreAway | undefined
   readonly adopted: AdmitRequest[] = []
@@ -158,7 +158,7 @@ test('open: an outage admits locally, and tells what was used and when, each onc
   assert.equal(behind.settled.length, 2)
 })
 
-test('a settlement that gets no answer is told again, and its alerts reach who waits for them', async () => {
+test('a settlement without an answer is sent again, and its alerts reach the caller that waits for them', async () => {
   const { behind, store, aRequest, settle, comeBack, leave } = aStore(true)
   const request = aRequest()
   await store.admit(request)

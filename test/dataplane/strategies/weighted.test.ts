@@ -57,7 +57,7 @@ test('the second place is drawn by weight among those that are left', () => {
   assertShare(seconds[2]!, draws, 0.25)
 })
 
-test('weight zero is never before a weight, whatever is drawn', () => {
+test('weight zero is never before a weight, for every draw', () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
   fc.assert(
     fc.property(someWeights, fc.infiniteStream(random), (weights, draws) => {

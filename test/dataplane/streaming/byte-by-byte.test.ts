@@ -1,4 +1,4 @@
-/** Bytes that come one by one cost no more than so many times what they cost at once. */
+/** Bytes that come one by one cost no more than a fixed multiple of what they cost at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Gathered } from '../../../dataplane/base/gathered.ts'
@@ -63,7 +63,7 @@ test('what is given out is not written into by what comes later', () => {
   for (const [events, text] of seen) assert.equal(events.toString(), text)
 })
 
-test('a whole answer in pieces of any size is the same bytes, and its small pieces are no objects of their own', () => {
+test('a whole answer in pieces of any size is the same bytes, and its small pieces share their objects', () => {
   const bytes = Buffer.from(Array.from({ length: LENGTH }, (_, index) => index % 251))
   for (const sizes of [[1], [1, 4_096], [4_095], [16_384, 1, 2, 3], [LENGTH], [5_000, 100]]) {
     const gathering = new Gathered({ ownsPieces: true })

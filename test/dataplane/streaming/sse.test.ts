@@ -56,7 +56,7 @@ test('random streams, cut at random places, keep bytes and events', () => {
   )
 })
 
-/** A line `data` without a colon is an empty event to the standard and none here: nobody sends it. */
+/** A line `data` without a colon is an empty event to the standard and none here: no upstream sends it. */
 function hasData({ data }: { readonly data: string }): boolean {
   return data.trim() !== ''
 }

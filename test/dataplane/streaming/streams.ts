@@ -62,7 +62,7 @@ export interface Framed {
   readonly events: readonly WireEvent[]
 }
 
-/** What comes out of the framer for these chunks. */
+/** The events that the framer makes of these chunks. */
 export function frame(chunks: readonly Buffer[]): Framed {
   const framer = new SseFramer()
   const runs = chunks.map((chunk) => framer.push(chunk)).filter((run) => run !== undefined)

@@ -1,4 +1,4 @@
-/** Reading a stream while it passes: the same bytes, usage and end, whichever way and in whatever pieces it is read. */
+/** Reading a stream while it passes: the same bytes, usage and end, whichever way and in any pieces. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
@@ -95,7 +95,7 @@ function readEach(...events: readonly string[]): Read {
   return read(events.map((event) => Buffer.from(event)))
 }
 
-test('usage that nobody asked for is counted and not shown', () => {
+test('usage that the client did not ask for is counted and not shown', () => {
   const { text, metered } = readEach(WORD, END, `data: {"choices":[],${USAGE}}\n\n`, DONE)
   assert.equal(text, WORD + END + DONE)
   assert.equal(metered.usage?.promptTokens, 7)

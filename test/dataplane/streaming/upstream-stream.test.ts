@@ -237,7 +237,7 @@ test('one choice of two that has ended does not make the answer whole', () => {
   }
 })
 
-test('nothing opens before the first content, and nothing is lost until somebody listens', () => {
+test('nothing opens before the first content, and nothing is lost until a reader listens', () => {
   const { say, events, flow, text } = open()
   say(': comment\n\n', ROLE, 'data: {"choi')
   assert.deepEqual(events, [])

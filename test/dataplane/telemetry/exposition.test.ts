@@ -6,7 +6,7 @@ import { Expositions } from '../../../dataplane/telemetry/otlp/exposition.ts'
 const OPEN = 'application/openmetrics-text; version=1.0.0'
 const TENANTS = 2_001
 
-/** What the process says of itself changes between two readings. */
+/** The process's own metrics change between two readings. */
 function own(text: string): string {
   return text
     .split('\n')

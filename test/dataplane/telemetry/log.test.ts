@@ -74,7 +74,7 @@ test('elsewhere both are objects of JSON', () => {
   assert.partialDeepStrictEqual(JSON.parse(lines[1] ?? ''), { event: 'request', status: 200 })
 })
 
-test('a terminal gets text and a pipe gets JSON, unless somebody says otherwise', () => {
+test('a terminal gets text and a pipe gets JSON, unless an option says otherwise', () => {
   for (const said of [undefined, '', 'auto']) {
     assert.deepEqual([logFormatOf(said, true), logFormatOf(said, false)], ['text', 'json'])
   }

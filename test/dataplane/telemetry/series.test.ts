@@ -88,7 +88,7 @@ test('a gauge that is read from elsewhere is read before it is shown', async () 
   assert.equal((await gauge.get()).values[0]?.value, 7)
 })
 
-test('large families are rendered in turns of their own, so that requests come between them', async () => {
+test('large families are rendered in separate turns, so that requests come between them', async () => {
   const families = ['one', 'two', 'three'].map((name) => {
     const family = new Numbers({ kind: 'gauge', name, help: 'Help.', labels: ['tenant'] })
     for (let tenant = 0; tenant < 2_000; tenant++) family.at(`t${tenant}`)

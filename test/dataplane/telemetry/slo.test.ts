@@ -68,7 +68,7 @@ test('a breach begins when more than one in twenty streams is later than the tar
   assert.equal(one.metrics.sloBreaches.at('chat').value, 1)
 })
 
-test('a target that is just met is met, whatever step of the histogram it falls in', () => {
+test('a target that is just met is met, in every step of the histogram', () => {
   const one = watching()
   one.met(200, 1000)
   assert.equal(one.alerts.length, 0)
@@ -78,7 +78,7 @@ test('a target that is just met is met, whatever step of the histogram it falls 
   assert.equal(other.alerts.length, 1)
 })
 
-test('a breach is told once while it lasts, and its end once', async () => {
+test('a breach is logged once while it lasts, and its end once', async () => {
   const one = watching()
   one.met(900, 500)
   for (let slice = 0; slice < 10; slice++) {
@@ -109,7 +109,7 @@ test('a breach ends without new streams too, once the slow ones have left the wi
   one.met(900, SAMPLES_MIN)
   one.pass(95_000 - SLICE_MS)
   assert.equal(shown(one)?.breached, true)
-  // Whoever looks in between must not take the end away from the log.
+  // A reading in between must not take the end away from the log.
   for (let passed = 0; passed < 3; passed++) {
     one.pass(SLICE_MS)
     await one.metrics.firstTokenP95.get()
@@ -127,7 +127,7 @@ test('a breach ends without new streams too, once the slow ones have left the wi
   assert.equal(one.lines.length, 2)
 })
 
-test('an objective that wavers is told at most once a slice', () => {
+test('an objective that wavers is logged at most once a slice', () => {
   const one = watching()
   one.met(900, SAMPLES_MIN)
   for (let turn = 0; turn < 20; turn++) {

@@ -115,7 +115,7 @@ for (const [name, mix] of [
   })
 }
 
-test('a hold stays within half and twice the estimate, whatever an upstream counts', () => {
+test('a hold stays within half and twice the estimate, for any count of an upstream', () => {
   for (const [factor, bound] of [
     [0, undefined],
     [0.01, 0.5],

@@ -111,7 +111,7 @@ async function dial(resolve: Resolve) {
   const checked = checkedLookup(resolve)
   const lookup: LookupFunction = (hostname, options, callback) =>
     checked(hostname, options, (failed, found, family) => {
-      // What the look-up hands on is what the socket tries.
+      // The socket tries what the look-up hands on.
       for (const each of Array.isArray(found) ? found : []) dialled.push(each.address)
       callback(failed, found, family)
     })

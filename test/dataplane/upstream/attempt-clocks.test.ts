@@ -1,20 +1,20 @@
-/** How long an upstream may take where nobody wrote it, and what its breaker makes of one that is slow. */
+/** The time that an upstream gets by default, and how its breaker judges a slow one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ANSWER, aRig, CONTENT, EVENTS } from './journeys.ts'
 
 const SINGLE = [{ name: 'r', strategy: 'single', primary: 'a' }]
 
-test('an answer that is not a stream has the whole time of the request, and stays nobody’s failure', async () => {
+test('an answer that is not a stream has the whole time of the request, and counts as no failure', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
     routes: SINGLE,
   })
-  const told = rig.send()
+  const outcome = rig.send()
   rig.pass(599)
   assert.equal(rig.last.aborted, false)
   rig.last.answer(200, ANSWER)
-  assert.deepEqual(((await told) as { kind: string }).kind, 'whole')
+  assert.deepEqual(((await outcome) as { kind: string }).kind, 'whole')
 
   const late = rig.send()
   rig.pass(600)
@@ -28,11 +28,11 @@ test('a stream has 30 s until its first content, and 600 s in all', async () => 
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
     routes: SINGLE,
   })
-  const told = rig.send({ stream: true })
+  const outcome = rig.send({ stream: true })
   rig.pass(29)
   rig.last.head(200, EVENTS)
   rig.last.data(CONTENT)
-  assert.equal(((await told) as { kind: string }).kind, 'stream')
+  assert.equal(((await outcome) as { kind: string }).kind, 'stream')
   for (let second = 30; second < 600; second += 30) {
     rig.pass(30)
     assert.equal(rig.last.aborted, false, `cut after ${second} s`)
@@ -45,17 +45,17 @@ test('a stream has 30 s until its first content, and 600 s in all', async () => 
   const late = rig.send({ stream: true })
   rig.pass(30)
   assert.equal(((await late) as { refused: { code: string } }).refused.code, 'ERR_GW_PROXY_TIMEOUT')
-  assert.equal(rig.state('a').breaker.peek(rig.now), 'closed', 'slowness nobody forbade')
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'closed', 'no setting forbids slowness')
 })
 
-test('a connection that cannot be made in time counts, whoever wrote a timeout', async () => {
+test('a connection that cannot be made in time counts, with a written timeout or a default', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
     routes: SINGLE,
   })
-  const told = rig.send({ stream: true })
+  const outcome = rig.send({ stream: true })
   rig.last.fail('UND_ERR_CONNECT_TIMEOUT')
-  await told
+  await outcome
   assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
 })
 
@@ -63,10 +63,10 @@ test('a timeout that is written holds for both, and missing it counts', async ()
   for (const stream of [true, false]) {
     const upstream = { name: 'a', timeout_seconds: 5, circuit_breaker: { failure_threshold: 1 } }
     const rig = aRig({ upstreams: [upstream], routes: SINGLE })
-    const told = rig.send({ stream })
+    const outcome = rig.send({ stream })
     rig.pass(5)
     assert.equal(
-      ((await told) as { refused: { code: string } }).refused.code,
+      ((await outcome) as { refused: { code: string } }).refused.code,
       'ERR_GW_PROXY_TIMEOUT',
     )
     assert.equal(rig.state('a').breaker.peek(rig.now), 'open')

@@ -43,7 +43,7 @@ const arbitraryRun = fc.record({
   budget: fc.infiniteStream(fc.boolean()),
 })
 
-test('whatever fails in whatever order, the rules over attempts hold', () => {
+test('the rules over attempts hold for all failures in all orders', () => {
   let repeated = 0
   fc.assert(
     fc.property(arbitraryRun, (run) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { FailureClass } from '../../../dataplane/providers/contract.ts'
 import type { AttemptTarget } from '../../../dataplane/upstream/attempt/attempts.ts'
 import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
-import { aPlan, F, G, P, standing, target, told, tried } from './plans.ts'
+import { aPlan, F, G, P, shown, standing, target, tried } from './plans.ts'
 
 const plans = [
   ['nothing tried', 2, '', 'P'],
@@ -25,7 +25,7 @@ const plans = [
 
 for (const [sentence, attemptsMax, attempts, expected] of plans) {
   test(`${sentence}: ${attemptsMax} at most, ${attempts || 'none'} so far`, () => {
-    assert.equal(told(nextAttempt(aPlan({ attemptsMax, attempts: tried(attempts) }))), expected)
+    assert.equal(shown(nextAttempt(aPlan({ attemptsMax, attempts: tried(attempts) }))), expected)
   })
 }
 
@@ -48,26 +48,29 @@ const classes: Readonly<Record<FailureClass, string>> = {
 for (const [failure, expected] of Object.entries(classes)) {
   test(`after ${failure}, with an attempt to spare: ${expected}`, () => {
     const attempts = tried(`P:${failure}`)
-    assert.equal(told(nextAttempt(aPlan({ attempts, attemptsMax: 3 }))), expected)
+    assert.equal(shown(nextAttempt(aPlan({ attempts, attemptsMax: 3 }))), expected)
   })
 }
 
 test('without retry.max_attempts each candidate is tried once', () => {
   const plan = aPlan({ repeats: false, attemptsMax: 3, candidates: [P, F, G] })
-  assert.equal(told(nextAttempt({ ...plan, attempts: tried('P:server') })), 'F')
+  assert.equal(shown(nextAttempt({ ...plan, attempts: tried('P:server') })), 'F')
   const skipped = { ...plan, candidates: [F, G], attempts: tried('F:server G:server') }
-  assert.equal(told(nextAttempt(skipped)), 'unavailable')
+  assert.equal(shown(nextAttempt(skipped)), 'unavailable')
 })
 
 test('a repeat that the budget refuses goes to the next, and the budget is asked for repeats only', () => {
   const asked: string[] = []
   const mayRepeat = ({ name }: AttemptTarget) => asked.push(name) === 0
   const plan = aPlan({ attemptsMax: 3, mayRepeat })
-  assert.equal(told(nextAttempt(plan)), 'P')
-  assert.equal(told(nextAttempt({ ...plan, attempts: tried('P:timeout') })), 'F')
+  assert.equal(shown(nextAttempt(plan)), 'P')
+  assert.equal(shown(nextAttempt({ ...plan, attempts: tried('P:timeout') })), 'F')
   assert.deepEqual(asked, [])
-  assert.equal(told(nextAttempt({ ...plan, attempts: tried('P:server') })), 'F')
-  assert.equal(told(nextAttempt({ ...plan, attempts: tried('P:timeout F:server') })), 'unavailable')
+  assert.equal(shown(nextAttempt({ ...plan, attempts: tried('P:server') })), 'F')
+  assert.equal(
+    shown(nextAttempt({ ...plan, attempts: tried('P:timeout F:server') })),
+    'unavailable',
+  )
   assert.deepEqual(asked, ['P', 'F'])
 })
 
@@ -90,7 +93,7 @@ for (const [sentence, sizes, attempts, expected] of windows) {
       }
     })
     const plan = aPlan({ candidates, attempts: known, attemptsMax: 4, repeats: false })
-    assert.equal(told(nextAttempt(plan)), expected)
+    assert.equal(shown(nextAttempt(plan)), expected)
   })
 }
 
@@ -106,14 +109,14 @@ const standings = [
 for (const [sentence, states, attempts, expected] of standings) {
   test(`standing: ${sentence}`, () => {
     const given = { candidates: [P, F, G], attempts: tried(attempts), attemptsMax: 4 }
-    assert.equal(told(nextAttempt(aPlan({ ...given, standing: standing(states) }))), expected)
+    assert.equal(shown(nextAttempt(aPlan({ ...given, standing: standing(states) }))), expected)
   })
 }
 
 test('one that cools is tried last, never excluded', () => {
   const plan = aPlan({ candidates: [P, F, G], attemptsMax: 3, cooled: ({ name }) => name !== 'G' })
-  assert.equal(told(nextAttempt(plan)), 'G')
-  assert.equal(told(nextAttempt({ ...plan, attempts: tried('G:timeout') })), 'P')
+  assert.equal(shown(nextAttempt(plan)), 'G')
+  assert.equal(shown(nextAttempt({ ...plan, attempts: tried('G:timeout') })), 'P')
   const alone = { ...plan, candidates: [P], attempts: tried('P:server') }
-  assert.equal(told(nextAttempt(alone)), 'P again')
+  assert.equal(shown(nextAttempt(alone)), 'P again')
 })

@@ -1,17 +1,17 @@
-/** What the attempts of one request say about an upstream. */
+/** The attempts of one request give one verdict about an upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { envelope } from '../../../dataplane/apis/openai/wire.ts'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
-import { ANSWER, aRig, type Rig, type Told } from './journeys.ts'
+import { ANSWER, aRig, type Outcome, type Rig } from './journeys.ts'
 
-const refused = (told: Told) => (told as { refused: GatewayError }).refused
+const refused = (outcome: Outcome) => (outcome as { refused: GatewayError }).refused
 
 /** Lets a repeat come: the pause before it is of real time, a millisecond. Fails where the request has ended instead. */
-async function untilAsked(rig: Rig, count: number, told: Promise<Told>): Promise<void> {
-  let ended: Told | undefined
-  void told.then((end) => {
+async function untilAsked(rig: Rig, count: number, outcome: Promise<Outcome>): Promise<void> {
+  let ended: Outcome | undefined
+  void outcome.then((end) => {
     ended = end
   })
   while (rig.asked.length < count && ended === undefined) await delay(1)
@@ -32,12 +32,12 @@ test('repeats of one request at one upstream are one failure to its breaker', as
   })
   for (const state of ['closed', 'open']) {
     const before = rig.asked.length
-    const told = rig.send()
+    const outcome = rig.send()
     for (const each of state === 'closed' ? [1, 2, 3] : [1]) {
-      await untilAsked(rig, before + each, told)
+      await untilAsked(rig, before + each, outcome)
       rig.last.answer(500, { error: { message: 'broken' } })
     }
-    assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.equal(refused(await outcome).code, 'ERR_GW_UPSTREAM_ERROR')
     assert.equal(rig.state('a').breaker.peek(rig.now), state)
   }
 })
@@ -55,11 +55,11 @@ test('a repeat that succeeds starts the count anew', async () => {
     ],
   })
   for (const round of [1, 2, 3]) {
-    const told = rig.send()
+    const outcome = rig.send()
     rig.last.answer(500, { error: { message: 'broken' } })
-    await untilAsked(rig, 2 * round, told)
+    await untilAsked(rig, 2 * round, outcome)
     rig.last.answer(200, ANSWER)
-    assert.equal(((await told) as { kind: string }).kind, 'whole')
+    assert.equal(((await outcome) as { kind: string }).kind, 'whole')
     assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
   }
 })
@@ -133,12 +133,12 @@ for (const [provider, status, error] of OF_THE_REQUEST) {
         },
       ],
     })
-    const told = rig.send()
+    const outcome = rig.send()
     rig.last.answer(status, { error })
-    // Whatever else it tries would wait for ever.
+    // Any other try would wait for ever.
     await delay(1)
     assert.equal(rig.asked.length, 1)
-    const refusal = refused(await told)
+    const refusal = refused(await outcome)
     assert.equal(refusal.status, 400)
     assert.deepEqual(JSON.parse(envelope(refusal, 'id')).error, {
       message: said,
@@ -155,9 +155,9 @@ test('a failure of the runtime itself goes on to count', async () => {
     upstreams: [{ name: 'a', provider: 'llamacpp', circuit_breaker: { failure_threshold: 1 } }],
     routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
   })
-  const told = rig.send()
+  const outcome = rig.send()
   rig.last.answer(500, { error: { code: 500, message: 'Compute error.', type: 'server_error' } })
-  assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
+  assert.equal(refused(await outcome).code, 'ERR_GW_UPSTREAM_ERROR')
   assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
 })
 
@@ -167,10 +167,10 @@ test('an answer with the id of another request of this process is a failure, and
       upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],
       routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
     })
-    const told = rig.send()
+    const outcome = rig.send()
     rig.last.head(200, { 'content-type': 'application/json', [name]: 'tag-z9' })
     assert.equal(rig.last.aborted, true)
-    assert.equal(refused(await told).code, 'ERR_GW_UPSTREAM_ERROR')
+    assert.equal(refused(await outcome).code, 'ERR_GW_UPSTREAM_ERROR')
     assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
   }
 })
@@ -182,10 +182,10 @@ test('an id that others made says nothing about whose answer it is', async () =>
       upstreams: [{ name: 'a' }],
       routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
     })
-    const told = rig.send()
+    const outcome = rig.send()
     rig.last.head(200, { 'content-type': 'application/json', 'x-request-id': id })
     rig.last.data(JSON.stringify(ANSWER))
     rig.last.end()
-    assert.equal(((await told) as { kind: string }).kind, 'whole', id)
+    assert.equal(((await outcome) as { kind: string }).kind, 'whole', id)
   }
 })

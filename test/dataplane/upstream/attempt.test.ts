@@ -31,12 +31,12 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
   const target = gateway.active.lanes.get('chat')?.targets[0] ?? assert.fail()
   const { settings, state } = target
   const sent: { readonly request: PoolRequest; readonly anew: boolean }[] = []
-  const told: string[] = []
+  const calls: string[] = []
   let handler: PoolHandler | undefined
   const controller = {
-    abort: ({ message }: Error) => void told.push(message),
-    pause: () => void told.push('pause'),
-    resume: () => void told.push('resume'),
+    abort: ({ message }: Error) => void calls.push(message),
+    pause: () => void calls.push('pause'),
+    resume: () => void calls.push('resume'),
   }
   const dispatchTo = (anew: boolean) => (request: PoolRequest, one: PoolHandler) => {
     sent.push({ request, anew })
@@ -77,7 +77,7 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
     },
   }
   const breakerState = () => state.breaker.peek(clock.now())
-  return { one, begin, ids, answer, sent, told, state, gateway, clock, breakerState, meter }
+  return { one, begin, ids, answer, sent, calls, state, gateway, clock, breakerState, meter }
 }
 
 async function failureOf(outcome: Promise<Outcome>): Promise<string> {
@@ -139,7 +139,7 @@ const BROKEN: readonly [
     /^malformed: The answer is not a stream/,
   ],
   [
-    'a compression that nobody asked for',
+    'a compression that was not asked for',
     {},
     (answer) => answer.head(200, { ...JSON_HEAD, 'content-encoding': 'unknown' }),
     /^malformed: The answer is compressed/,
@@ -188,12 +188,12 @@ test('an answer that repeats the key is shown without it, and so is its id', asy
   assert.equal(one.upstreamRequestId, undefined)
 })
 
-test('a client that leaves ends the attempt at once, and that is nobody’s failure', async () => {
-  const { one, ids, told, state, breakerState } = anAttempt()
+test('a client that leaves ends the attempt at once, and that counts as no failure', async () => {
+  const { one, ids, calls, state, breakerState } = anAttempt()
   one.send(ids)
   one.leave()
   assert.deepEqual(await one.outcome, { kind: 'left' })
-  assert.deepEqual(told, ['the client left'])
+  assert.deepEqual(calls, ['the client left'])
   assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
 })
 

@@ -25,7 +25,7 @@ const delays = [
   ['more than two seconds move on and cool', { retryAfterMs: 2001 }, moveOn(2001)],
   ['cooling ends after a minute', { retryAfterMs: 3_600_000 }, moveOn(60_000)],
   ['an endless Retry-After cools for a minute', { retryAfterMs: Infinity }, moveOn(60_000)],
-  ['a Retry-After in the past is none', { retryAfterMs: -5 }, wait(50)],
+  ['a Retry-After in the past is ignored', { retryAfterMs: -5 }, wait(50)],
   [
     'without respect for it nothing is waited for or cooled',
     { retryAfterMs: 30_000, respectRetryAfter: false },

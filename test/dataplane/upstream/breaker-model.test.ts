@@ -9,7 +9,7 @@ import {
 
 const SETTINGS = { failureThreshold: 3, openDurationMs: 1000, halfOpenProbes: 2 }
 
-/** The rules once more, told from a full history instead of counters. */
+/** The rules once more, from a full history instead of counters. */
 class Model {
   readonly settings = SETTINGS
   /** Results of the present period, oldest first, and its permits still out. */

@@ -1,4 +1,4 @@
-/** What the status tells of a breaker that keeps requests away. */
+/** The status of a breaker that keeps requests away. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { breakerLines } from '../../../cli/printing/upstreams-text.ts'
@@ -27,9 +27,9 @@ test('an open breaker says why and until when, without what was sent to prove ou
   const none = { breaker_open_until: undefined, breaker_seconds_left: undefined }
   assert.deepEqual(factsOf(rig.status('a')), { ...closed, ...none })
 
-  const told = rig.send()
+  const outcome = rig.send()
   rig.last.answer(500, { error: { message: `no\nroom for ${SECRET}` } })
-  await told
+  await outcome
   rig.pass(12)
   const open = factsOf(rig.status('a'))
   assert.deepEqual(open, {
@@ -57,7 +57,7 @@ test('an open breaker says why and until when, without what was sent to prove ou
   assert.deepEqual(breakerLines([factsOf(rig.status('a')) as never]), [])
 })
 
-test('what counts against nobody is no reason', async () => {
+test('a failure that does not count is no reason', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1, open_duration_seconds: 5 } }],
     routes: [{ name: 'r', strategy: 'single', primary: 'a' }],

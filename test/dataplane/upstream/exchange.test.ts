@@ -20,11 +20,11 @@ function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {
   }
   const clocks = { firstMs, idleMs, totalAt: clock.now() + totalMs }
   const exchange = new Exchange(receiver, clocks, clock, deadlines)
-  const told: string[] = []
+  const calls: string[] = []
   const controller = {
-    abort: ({ message }: Error) => void told.push(message),
-    pause: () => void told.push('pause'),
-    resume: () => void told.push('resume'),
+    abort: ({ message }: Error) => void calls.push(message),
+    pause: () => void calls.push('pause'),
+    resume: () => void calls.push('resume'),
   }
   exchange.onRequestStart(controller)
   const pass = (ms: number) => {
@@ -34,29 +34,29 @@ function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {
   const head = (status: number) => exchange.onResponseStart(controller, status, {})
   const data = (text: string) => exchange.onResponseData(controller, Buffer.from(text))
   const fail = (error: Error) => exchange.onResponseError(controller, error)
-  return { exchange, controller, heard, told, deadlines, pass, head, data, fail }
+  return { exchange, controller, heard, calls, deadlines, pass, head, data, fail }
 }
 
 test('the owner hears head, bytes and end in order, and nothing after the end', () => {
-  const { exchange, heard, told, deadlines, head, data, fail } = anExchange()
+  const { exchange, heard, calls, deadlines, head, data, fail } = anExchange()
   head(200)
   data('a')
   exchange.onResponseEnd()
   data('b')
   fail(new Error('late'))
   assert.deepEqual(heard, ['head 200', 'data a', 'released', 'end'])
-  assert.deepEqual(told, [])
+  assert.deepEqual(calls, [])
   assert.equal(deadlines.size, 0)
 })
 
-test('silence before the answer has begun is judged by the first clock, whatever has arrived', () => {
-  const { heard, told, pass, head, data } = anExchange()
+test('silence before the answer has begun is judged by the first clock, even if bytes have arrived', () => {
+  const { heard, calls, pass, head, data } = anExchange()
   head(200)
   pass(900)
   data('a comment')
   pass(100)
   assert.deepEqual(heard.slice(2), ['released', 'timeout: The upstream gave no answer within 1 s.'])
-  assert.deepEqual(told, ['deadline'])
+  assert.deepEqual(calls, ['deadline'])
 })
 
 test('once it has begun only silence is judged, and the total', () => {
@@ -82,7 +82,7 @@ test('once it has begun only silence is judged, and the total', () => {
 })
 
 test('an upstream that is not listened to is not silent, until it is again', () => {
-  const { exchange, heard, told, pass } = anExchange()
+  const { exchange, heard, calls, pass } = anExchange()
   exchange.begun()
   exchange.pause()
   pass(5000)
@@ -92,33 +92,33 @@ test('an upstream that is not listened to is not silent, until it is again', () 
   assert.deepEqual(heard, [])
   pass(1)
   assert.match(heard.at(-1) ?? '', /sent nothing/)
-  assert.deepEqual(told, ['pause', 'resume', 'deadline'])
+  assert.deepEqual(calls, ['pause', 'resume', 'deadline'])
 })
 
 test('an exchange that is given up says no more to its owner than that the upstream is free', () => {
-  const { exchange, heard, told, deadlines, data } = anExchange()
-  exchange.abort('nobody wants it')
+  const { exchange, heard, calls, deadlines, data } = anExchange()
+  exchange.abort('unwanted')
   exchange.abort('twice')
   data('late')
   assert.deepEqual(heard, ['released'])
-  assert.deepEqual(told, ['nobody wants it'])
+  assert.deepEqual(calls, ['unwanted'])
   assert.equal(deadlines.size, 0)
 })
 
 test('one that is given up before it has a connection is aborted as it gets one', () => {
-  const { exchange, controller, told } = anExchange()
+  const { exchange, controller, calls } = anExchange()
   exchange.abort('early')
   exchange.onRequestStart(controller)
-  assert.deepEqual(told, ['early', 'aborted before it was sent'])
+  assert.deepEqual(calls, ['early', 'aborted before it was sent'])
 })
 
 test('interim answers are passed over, a flood of them is a broken answer', () => {
-  const { heard, told, head } = anExchange()
+  const { heard, calls, head } = anExchange()
   for (let hint = 0; hint < 32; hint++) head(103)
   assert.deepEqual(heard, [])
   head(103)
   assert.deepEqual(heard, ['released', 'malformed: The upstream sent hints without end.'])
-  assert.deepEqual(told, ['hints without end'])
+  assert.deepEqual(calls, ['hints without end'])
 })
 
 function staleError(): Error {
@@ -145,14 +145,14 @@ test('a connection that had been given up is replaced once, within a second', ()
 })
 
 test('a complete answer frees the upstream at once, whose connection then has two seconds to end', () => {
-  const { exchange, heard, told, pass } = anExchange({ idleMs: 60_000 })
+  const { exchange, heard, calls, pass } = anExchange({ idleMs: 60_000 })
   exchange.begun()
   exchange.pause()
   exchange.complete()
   assert.deepEqual(heard, ['released'])
-  assert.deepEqual(told, ['pause', 'resume'])
+  assert.deepEqual(calls, ['pause', 'resume'])
   exchange.pause()
-  assert.deepEqual(told, ['pause', 'resume'], 'what still comes is nobody’s')
+  assert.deepEqual(calls, ['pause', 'resume'], 'later calls reach no one')
   pass(1999)
   assert.equal(heard.length, 1)
   pass(1)

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { Presence } from '../../../dataplane/presence.ts'
 import { anIdentity } from './identity-service.ts'
-import { ANSWER, type Asked, aRig, type Told } from './journeys.ts'
+import { ANSWER, type Asked, aRig, type Outcome } from './journeys.ts'
 
 const UPSTREAMS = [{ name: 'a', circuit_breaker: { failure_threshold: 2 } }, { name: 'b' }]
 const SINGLE = [{ name: 'r', strategy: 'single', primary: 'a' }]
@@ -19,7 +19,7 @@ function aRigWith(routes: readonly Readonly<Record<string, unknown>>[]) {
   return { rig, identity }
 }
 
-const refused = (told: Told) => (told as { refused: GatewayError }).refused
+const refused = (outcome: Outcome) => (outcome as { refused: GatewayError }).refused
 
 function authorization({ request }: Asked): string | undefined {
   const { headers } = request
@@ -28,14 +28,14 @@ function authorization({ request }: Asked): string | undefined {
 
 test('a request that comes before the first fetch has ended waits for it', async () => {
   const { rig, identity } = aRigWith(SINGLE)
-  const told = rig.send()
+  const outcome = rig.send()
   await turn()
   assert.equal(rig.asked.length, 0)
   await identity.last.give(identity.token('t1', 3600))
   await turn()
   assert.equal(authorization(rig.last), 'Bearer t1')
   rig.last.answer(200, ANSWER)
-  assert.equal(((await told) as { kind: string }).kind, 'whole')
+  assert.equal(((await outcome) as { kind: string }).kind, 'whole')
 })
 
 test('each attempt carries the credential of the moment at which it is sent', async () => {
@@ -45,10 +45,10 @@ test('each attempt carries the credential of the moment at which it is sent', as
       if (value === 't2') await identity.pass(3_600_000 * 0.6)
       await identity.last.give(identity.token(value, 3600))
     }
-    const told = rig.send()
+    const outcome = rig.send()
     assert.equal(authorization(rig.last), `Bearer ${value}`)
     rig.last.answer(200, ANSWER)
-    await told
+    await outcome
   }
 })
 
@@ -56,11 +56,11 @@ test('without a credential the attempt fails at once, goes to the fallback, and 
   const { rig, identity } = aRigWith(FALLBACK)
   await identity.last.refuse('AADSTS7000215: Invalid client secret provided.')
   for (const _ of [1, 2, 3]) {
-    const told = rig.send()
+    const outcome = rig.send()
     await turn()
     assert.equal(rig.last.upstream, 'b')
     rig.last.answer(200, ANSWER)
-    await told
+    await outcome
   }
   assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
   assert.equal(rig.state('a').inFlight, 0)
@@ -86,10 +86,10 @@ test('the client reads the name of the upstream, and nothing of the identity ser
 test('a client that leaves while it waits for a credential has asked nothing', async () => {
   const { rig, identity } = aRigWith(SINGLE)
   const presence = new Presence()
-  const told = rig.send({}, presence)
+  const outcome = rig.send({}, presence)
   await turn()
   presence.end()
-  assert.equal(refused(await told).code, 'ERR_GW_STREAM_ABORTED')
+  assert.equal(refused(await outcome).code, 'ERR_GW_STREAM_ABORTED')
   await identity.last.give(identity.token('t1', 3600))
   assert.equal(rig.asked.length, 0)
 })
@@ -114,7 +114,7 @@ test('what was fetched, and each of its secret parts, is masked in what the upst
   const value = JSON.stringify({ id: 'AKIA-PUBLIC', secret: 'the-secret-key', token: 'the-token' })
   const secrets = ['the-secret-key', 'the-token']
   await identity.last.give({ ...identity.token(value, 3600), secrets })
-  const told = rig.send()
+  const outcome = rig.send()
   rig.last.answer(400, { error: { message: 'AKIA-PUBLIC the-secret-key the-token' } })
-  assert.equal(refused(await told).message, 'AKIA-PUBLIC *** ***')
+  assert.equal(refused(await outcome).message, 'AKIA-PUBLIC *** ***')
 })

@@ -30,7 +30,7 @@ export interface IdentityRig {
   readonly timers: number
   /** Moves the clock, and calls what is due on the way. */
   pass(ms: number): Promise<void>
-  /** A credential that expires so many seconds from now. */
+  /** A credential that expires this many seconds from now. */
   token(value: string, seconds: number): FetchedCredential
 }
 

@@ -34,10 +34,10 @@ export interface Asked {
   answer(status: number, body: unknown): void
 }
 
-export type Told = { readonly kind: string } | { readonly refused: GatewayError }
+export type Outcome = { readonly kind: string } | { readonly refused: GatewayError }
 
 export interface Rig {
-  /** What upstreams have been asked, in order. */
+  /** The requests that upstreams have got, in order. */
   readonly asked: Asked[]
   /** The newest of it. */
   readonly last: Asked
@@ -47,8 +47,8 @@ export interface Rig {
   /** Moves the clock, and wakes what is late. */
   pass(seconds: number): void
   /** Begins a request; resolves with what came of its attempts. */
-  send(members?: Fields, presence?: Presence): Promise<Told>
-  /** What the witness of the requests has heard, in order. */
+  send(members?: Fields, presence?: Presence): Promise<Outcome>
+  /** The events that the witness of the requests has heard, in order. */
   readonly heard: readonly (readonly [what: string, of: unknown])[]
   readonly now: number
 }
@@ -92,7 +92,7 @@ export function aRig(gw: {
       const { name, state } = target
       targetsByName.set(name, target)
       states.set(name, state)
-      // Nobody is there to be probed.
+      // No upstream is there to be probed.
       state.retire()
       const dispatch = (request: PoolRequest, handler: PoolHandler) =>
         asked.push(begin(name, request, handler))

@@ -1,4 +1,4 @@
-/** What is shown of an upstream's words: never what it was sent as a credential, and never much. */
+/** How an upstream's words are shown: never with its credential, and never at length. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'

@@ -46,7 +46,7 @@ const ROWS: readonly Row[] = [
   ['10.0.0.1:8000', 'http://10.0.0.1:8001', false],
   ['[fd00::1]:8000', 'http://[fd00::1]:8000', true],
   ['[fd00::1]:8000', 'http://[fd00::1]:8001', false],
-  // Addresses, in whatever form the endpoint has them.
+  // Addresses, in any form that an endpoint may have.
   ['10.0.0.1', 'http://10.0.0.1', true],
   ['10.0.0.1', 'http://0x0a000001', true],
   ['10.0.0.1', 'http://167772161', true],
@@ -79,7 +79,7 @@ const ROWS: readonly Row[] = [
   ['localhost', 'http://127.0.0.1', false],
   ['127.0.0.1', 'http://localhost', false],
   ['127.0.0.0/8', 'http://127.0.0.1:8000', true],
-  // What makes no sense covers nothing.
+  // An entry that makes no sense covers nothing.
   ['', 'http://example.com', false],
   ['.', 'http://example.com', false],
   ['10.0.0.0/33', 'http://10.0.0.1', false],

@@ -44,8 +44,8 @@ export function tried(text: string): FailedAttempt<AttemptTarget>[] {
     })
 }
 
-/** `P` next, `P again`, `F on timeout`, or why there is none. */
-export function told(next: Next<AttemptTarget>): string {
+/** `P` next, `P again`, `F on timeout`, or why no attempt follows. */
+export function shown(next: Next<AttemptTarget>): string {
   if (next.kind === 'none') return next.why
   const { candidate, repeat, spill } = next
   return candidate.name + (repeat ? ' again' : '') + (spill === undefined ? '' : ` on ${spill}`)

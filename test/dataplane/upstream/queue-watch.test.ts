@@ -1,4 +1,4 @@
-/** What a runtime is shown when its queue is read. */
+/** The request that a runtime sees when its queue is read. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

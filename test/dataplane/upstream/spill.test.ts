@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { AttemptTarget, FailedAttempt } from '../../../dataplane/upstream/attempt/attempts.ts'
 import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
 import { type SpillReason, spillReasons } from '../../../dataplane/upstream/attempt/spill.ts'
-import { ALL, aPlan, F, G, P, standing, target, told, tried } from './plans.ts'
+import { ALL, aPlan, F, G, P, shown, standing, target, tried } from './plans.ts'
 
 const SATURATED = ['queue_saturated'] as const
 const ERROR = ['upstream_error'] as const
@@ -34,32 +34,32 @@ for (const [sentence, reasons, states, attempts, expected] of spills) {
     const given = { attemptsMax, candidates: [P, F, G], attempts: tried(attempts) }
     const spill = { primary: P, reasons: new Set<SpillReason>(reasons) }
     const plan = aPlan({ ...given, spill, standing: standing(states) })
-    assert.equal(told(nextAttempt(plan)), expected)
+    assert.equal(shown(nextAttempt(plan)), expected)
   })
 }
 
 test('a full primary that the strategy did not order counts as full all the same', () => {
   const spill = { primary: P, reasons: new Set<SpillReason>() }
   const plan = aPlan({ candidates: [F], spill, standing: standing({ P: 'full' }) })
-  assert.equal(told(nextAttempt(plan)), 'saturated')
+  assert.equal(shown(nextAttempt(plan)), 'saturated')
 })
 
-test('a prompt too long for the primary may leave it whatever the rules say, and is no overflow', () => {
+test('a prompt too long for the primary may leave it under any rules, and is no overflow', () => {
   const [small, large] = [target('P', 8), target('F', 16)]
   const attempts: FailedAttempt<AttemptTarget>[] = [
     { candidate: small, failure: 'context', moveOn: false },
   ]
   const spill = { primary: small, reasons: new Set<SpillReason>() }
-  assert.equal(told(nextAttempt(aPlan({ candidates: [small, large], attempts, spill }))), 'F')
+  assert.equal(shown(nextAttempt(aPlan({ candidates: [small, large], attempts, spill }))), 'F')
 })
 
 test('a primary that cools stands behind its fallbacks where errors may spill', () => {
   const cooled = (candidate: AttemptTarget) => candidate === P
   const plan = aPlan({ cooled, spill: { primary: P, reasons: ALL } })
-  assert.equal(told(nextAttempt(plan)), 'F on upstream_error')
-  assert.equal(told(nextAttempt({ ...plan, attempts: tried('F:timeout') })), 'P')
+  assert.equal(shown(nextAttempt(plan)), 'F on upstream_error')
+  assert.equal(shown(nextAttempt({ ...plan, attempts: tried('F:timeout') })), 'P')
   const strict = { ...plan, spill: { primary: P, reasons: new Set<SpillReason>() } }
-  assert.equal(told(nextAttempt(strict)), 'P')
+  assert.equal(shown(nextAttempt(strict)), 'P')
 })
 
 const overflows = [

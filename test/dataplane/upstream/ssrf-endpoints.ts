@@ -1,4 +1,4 @@
-/** Endpoints by which somebody might reach a metadata service, and others that look alike. */
+/** Endpoints by which an author might reach a metadata service, and others that look alike. */
 
 export const DENIED = [
   // The metadata service in every form that leads to it.

@@ -1,4 +1,4 @@
-/** What low priority leaves to others at an upstream with a limit of requests in flight. */
+/** Low priority leaves room to others at an upstream with a limit of requests in flight. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { yieldingPlaces } from '../../../dataplane/upstream/target/targets.ts'

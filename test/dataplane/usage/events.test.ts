@@ -152,7 +152,7 @@ test('lines are appended, in segments of which some stay', async () => {
   await file.close()
 })
 
-test('a file that somebody moved away is made anew', async () => {
+test('a file that another process moved away is made anew', async () => {
   const path = join(folder, 'moved.jsonl')
   const { write, file } = aFile(path)
   await write()

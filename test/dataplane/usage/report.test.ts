@@ -87,7 +87,7 @@ test('a month, a day or an hour may be asked for, and both ends are included', a
     ['2026-10', '2026-10', 24 * 31],
     ['2026-11-03', '2026-11-04', 48],
     ['2026-11-03T07', '2026-11-03T07', 1],
-    // What is not over is asked for as others are.
+    // A period that is not over is asked for as others are.
     ['2026-11-30', '2026-11', 13],
     ['2026-11-29', undefined, 37],
   ] as const) {
@@ -97,7 +97,7 @@ test('a month, a day or an hour may be asked for, and both ends are included', a
 })
 
 for (const [what, asked, says] of [
-  ['a zone that nobody knows', { tz: 'Europe/Bärlin', by: 'day' }, /There is no time zone/],
+  ['an unknown zone', { tz: 'Europe/Bärlin', by: 'day' }, /There is no time zone/],
   ['days half an hour apart', { tz: 'Asia/Kolkata', by: 'day' }, /not whole hours away/],
   ['a zone without a day', { tz: 'Europe/Berlin' }, /tz cannot take effect/],
   ['two beginnings', { hours: '3', from: '2026-11' }, /not both/],
@@ -138,15 +138,18 @@ const ROWS = [
   aRow('2026-11-21T11', { cost_nano_usd: 1_000, input_tokens: 60, output_tokens: 10 }),
 ]
 
-test('a charge that no row has stands in a row of nobody, so that the sum is what was charged', async () => {
+test('a charge that no row has stands in an unattributed row, so that the sum is what was charged', async () => {
   const sources = sourcesOf(ROWS, { charged: async () => CHARGED })
   const report = await reported(sources, { by: 'tenant,model', from: '2026-11' }, NOW)
   assert.deepEqual(report.unattributed, [
     { tenant: 'acme', window: 'day', tokens: 30, cost_nano_usd: 0 },
     { tenant: 'acme', window: 'month', tokens: 0, cost_nano_usd: 1_000 },
   ])
-  const nobody = report.rows.find(({ by }) => by.model === '(unattributed)')
-  assert.deepEqual([nobody?.by.tenant, nobody?.cost_nano_usd, nobody?.requests], ['acme', 1_000, 0])
+  const unattributed = report.rows.find(({ by }) => by.model === '(unattributed)')
+  assert.deepEqual(
+    [unattributed?.by.tenant, unattributed?.cost_nano_usd, unattributed?.requests],
+    ['acme', 1_000, 0],
+  )
   const sum = report.rows.reduce((all, { cost_nano_usd }) => all + cost_nano_usd, 0)
   assert.equal(sum, 5_000)
 })
@@ -170,7 +173,7 @@ test('rows that another replica is about to write are waited for, and are not mi
   assert.equal(report.rows[0]?.cost_nano_usd, 5_000)
 })
 
-test('a report of one key has nothing of another, and nothing of nobody', async () => {
+test('a report of one key has nothing of another, and nothing that is unattributed', async () => {
   const sources = sourcesOf([...ROWS, aRow('2026-11-21T11', { key: 'other', requests: 7 })], {
     charged: async () => CHARGED,
   })

@@ -1,5 +1,5 @@
 /**
- * Runs in a pod: calls a gateway at a fixed rate and keeps streams open, whatever comes back, and tells what became of
+ * Runs in a pod: calls a gateway at a fixed rate and keeps streams open, regardless of the answers, and reports the fate of
  * each on port 7000. It never repeats a request, so that each one that is lost is seen.
  */
 import { createServer } from 'node:http'
@@ -64,7 +64,7 @@ async function call(): Promise<void> {
     else fail('request', startedAt, `${response.status} ${text.slice(0, 200)}`)
   } catch (error) {
     count(statuses, 'none')
-    fail('request', startedAt, told(error))
+    fail('request', startedAt, reasonOf(error))
   }
   if (milliseconds.length < SAMPLES_KEPT) milliseconds.push(performance.now() - startedAt)
 }
@@ -73,7 +73,7 @@ async function keepStreaming(): Promise<void> {
   while (!isStopping) {
     const startedAt = performance.now()
     streams.open += 1
-    const end = await readStream(startedAt).catch((error: unknown) => told(error))
+    const end = await readStream(startedAt).catch((error: unknown) => reasonOf(error))
     streams.open -= 1
     const seconds = (performance.now() - startedAt) / 1000
     streams.longest = Math.max(streams.longest, seconds)
@@ -107,7 +107,7 @@ function fail(kind: Failure['kind'], startedAt: number, what: string): void {
   if (failures.length < FAILURES_KEPT) failures.push(failure)
 }
 
-function told(error: unknown): string {
+function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error ? `${error}: ${cause.message}` : String(error)
 }

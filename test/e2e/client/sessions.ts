@@ -11,7 +11,7 @@ interface Message {
   readonly content: string
 }
 
-/** On a connection of its own, so that any pod of the gateway may get it. The server answers with its name. */
+/** On a separate connection, so that any pod of the gateway may get it. The server answers with its name. */
 function ask(messages: readonly Message[]): Promise<string> {
   const body = JSON.stringify({ model, messages, max_tokens: 8 })
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }

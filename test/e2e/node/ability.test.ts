@@ -1,4 +1,4 @@
-/** A machine that cannot run a node is told from one that can, without a trace of the trial. */
+/** The trial tells a machine that cannot run a node from one that can, and leaves no trace. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'

@@ -14,7 +14,7 @@ const execute = promisify(execFile)
 /** None takes longer than a moment; what does will never end. */
 const MS_MAX = 60_000
 
-/** What the node does first, and what is missing where that fails. */
+/** The first steps of the node, and the missing part where one fails. */
 const TRIALS: readonly (readonly [missing: string, script: string])[] = [
   ['namespaces for mounts and the network', 'true'],
   ['links between network namespaces', 'ip link add probe0 type veth peer name probe1'],
@@ -58,14 +58,14 @@ export async function whyNoNode(): Promise<string | undefined> {
   }
 }
 
-/** What it says where it fails, in one line. */
+/** Its error where it fails, in one line. */
 async function attempt(script: string, folder: string): Promise<string | undefined> {
   const args = ['--mount', '--net', 'sh', '-ec', script]
   try {
     await execute('unshare', args, { cwd: folder, timeout: MS_MAX, killSignal: 'SIGKILL' })
     return undefined
   } catch (error) {
-    // Of execFile.
+    // An error of execFile.
     const { stderr, message } = error as { stderr?: string; message: string }
     const lines = (stderr || message).trim().split('\n')
     return lines.findLast((line) => /error|fail|denied|permitted/i.test(line)) ?? lines[0]

@@ -15,7 +15,7 @@ interface Daemon {
   readonly args: readonly string[]
 }
 
-/** Starts it in the node's network, in the node's folder: by that folder it is told from a stranger with its id. */
+/** Starts it in the node's network, in the node's folder: that folder distinguishes it from a stranger with its id. */
 export async function startDaemon(name: string, path: string, args: readonly string[]) {
   await mkdir(DAEMONS, { recursive: true })
   const output = openSync(join(DAEMONS, `${name}.log`), 'a')
@@ -70,7 +70,7 @@ export async function daemonOutputs(): Promise<string> {
   return pieces.join('\n')
 }
 
-/** Ends whatever still runs in the node's folder: the programs above, and what containerd started for each container. */
+/** Ends every process of the node's folder: the programs above, and those that containerd started for each container. */
 export async function killDaemons(): Promise<void> {
   await until('the programs of the node are gone', async () => {
     const pids = await ourProcesses()
@@ -91,7 +91,7 @@ async function ourProcesses(): Promise<number[]> {
   return ours
 }
 
-/** A process that is over has no folder, also where nobody has asked for its end yet. */
+/** A process that is over has no folder, even if its parent has not collected its exit yet. */
 async function isOurs(pid: number): Promise<boolean> {
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => '')
   return folder === FOLDER || folder.startsWith(`${FOLDER}/`)

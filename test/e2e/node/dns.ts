@@ -70,7 +70,7 @@ function deployment(): object {
     image: TOOLS,
     imagePullPolicy: 'Never',
     command: ['/bin/coredns', '-conf', '/etc/coredns/Corefile'],
-    // Without a share every look-up waits for whatever else the pods do.
+    // Without a share every look-up waits for the other work of the pods.
     resources: { requests: { cpu: '100m' } },
     volumeMounts: [{ name: 'config', mountPath: '/etc/coredns' }],
     readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },

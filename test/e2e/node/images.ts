@@ -9,7 +9,7 @@ import { BUSYBOX, run } from './system.ts'
 
 export interface ImageSource {
   readonly name: string
-  /** What it consists of. */
+  /** Its parts. */
   readonly folder: string
   readonly command: readonly string[]
 }
@@ -17,7 +17,7 @@ export interface ImageSource {
 /** Stands for a pause image and for every small helper: a shell, an HTTP server, look-ups, and a DNS server. */
 export const TOOLS = 'localhost/gw-test/tools:1'
 
-/** What a tools image does if it is told nothing: it keeps the pod's namespaces open. */
+/** A tools image without a command keeps the pod's namespaces open. */
 const PAUSE = ['/bin/sleep', '2147483647']
 
 export async function importToolsImage(coredns: string): Promise<void> {

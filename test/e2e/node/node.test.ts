@@ -74,8 +74,16 @@ test('a pod reaches a Service by its DNS name, from another namespace too', asyn
 
 test('logs and exec reach a container', async () => {
   assert.match(await kubectl(['-n', SPACE, 'logs', 'deploy/hello']), /started/)
-  const told = await kubectl(['-n', SPACE, 'exec', 'deploy/hello', '--', 'cat', '/etc/resolv.conf'])
-  assert.match(told, new RegExp(`search ${SPACE}.svc.cluster.local`))
+  const resolvConf = await kubectl([
+    '-n',
+    SPACE,
+    'exec',
+    'deploy/hello',
+    '--',
+    'cat',
+    '/etc/resolv.conf',
+  ])
+  assert.match(resolvConf, new RegExp(`search ${SPACE}.svc.cluster.local`))
 })
 
 test('port-forward leads to a pod', async () => {

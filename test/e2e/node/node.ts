@@ -1,4 +1,4 @@
-/** A real Kubernetes of one node on this machine: started once, used by whoever comes, and removed as a whole. */
+/** A real Kubernetes of one node on this machine: started once, used by every caller, and removed as a whole. */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { type Kubectl, makeKubectl } from '../../helpers/kubernetes/kubectl.ts'

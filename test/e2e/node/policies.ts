@@ -1,6 +1,6 @@
 /**
  * Enforces NetworkPolicies, which the node's network leaves alone: those that there are now, for the pods that there are
- * now, as rules of the kernel. What is not allowed is refused at once, so that nobody has to guess from silence.
+ * now, as rules of the kernel. A forbidden connection is refused at once, so that no test has to guess from silence.
  */
 import type { Kubectl } from '../../helpers/kubernetes/kubectl.ts'
 import { inNetwork } from './layout.ts'

@@ -15,7 +15,7 @@ const CONTAINER_LOGS = '/var/log/containers'
 const PLUGIN_RESULTS = '/var/lib/cni/results'
 const SETTINGS = join(FOLDER, 'kernel-settings.json')
 
-/** What a kubelet sets on the host that it believes to own. */
+/** The settings that a kubelet makes on the host that it believes to own. */
 const KERNEL_SETTINGS = [
   'vm/overcommit_memory',
   'vm/panic_on_oom',

@@ -7,7 +7,7 @@ const execute = promisify(execFile)
 export const BUSYBOX = '/bin/busybox'
 export const NETWORK_PLUGINS = '/usr/lib/cni'
 
-/** What is looked for, and the Debian package that brings it. */
+/** The commands, and the Debian packages that bring them. */
 const NEEDED: readonly (readonly [file: string, debian: string])[] = [
   ['containerd', 'containerd'],
   ['ctr', 'containerd'],

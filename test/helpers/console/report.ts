@@ -1,4 +1,4 @@
-/** What axe finds in every view, and what the page takes over the wire, as a page of the documentation. */
+/** The findings of axe in every view, and the bytes that the page takes over the wire, as a page of the documentation. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'

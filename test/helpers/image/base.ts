@@ -25,7 +25,7 @@ export function provideBase(): string {
   try {
     run('mmdebstrap', ['--variant=extract', '--quiet', `--include=${PACKAGES}`, SUITE, part])
     const prefix = join(part, 'usr/local')
-    // What a real base has: npm beside Node.
+    // A real base has npm beside Node.
     run('npm', ['install', '--global', '--no-audit', '--no-fund', '--prefix', prefix, NPM])
     mkdirSync(join(part, 'usr/local/bin'), { recursive: true })
     cpSync(process.execPath, join(part, 'usr/local/bin/node'), { dereference: true })

@@ -150,7 +150,7 @@ function chooseTool(name: string | undefined): Tool {
   throw new Error(`None of these works here: ${names || name}. On Debian: apt-get install buildah`)
 }
 
-/** What npm needs on this machine, for the one step that runs it: none of it is in the image. */
+/** The settings that npm needs on this machine, for the one step that runs it: none of it is in the image. */
 function secretsOf(folder: string): string[] {
   const given = process.env.NPMRC
   const authority = process.env.NODE_EXTRA_CA_CERTS ?? npmSetting('cafile')
@@ -187,7 +187,7 @@ function run(program: string, args: readonly string[]): void {
   throw new BuildError(program, `${child.stdout}\n${child.stderr}`, child.status)
 }
 
-/** What builders say where an image cannot be fetched, and nothing else can help. */
+/** The errors of builders that cannot fetch an image, and that nothing else can help. */
 const NOT_FETCHED =
   /registry|initializing source|short-name|manifest unknown|failed to resolve source/i
 

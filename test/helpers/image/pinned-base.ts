@@ -8,7 +8,7 @@ export interface BaseChoice {
   readonly 'allow-tag'?: boolean | undefined
 }
 
-/** What is wrong with the base of a release; nothing where it is no release, or a tag was asked for. */
+/** The fault of a release's base; undefined where it is no release, or where a tag was asked for. */
 export function baseFault({
   base,
   release,

@@ -25,7 +25,7 @@ export interface Authority {
 export async function makeAuthority(folder: string): Promise<Authority> {
   const certificate = join(folder, 'ca.crt')
   const key = join(folder, 'ca.key')
-  // The host's configuration would add extensions of its own.
+  // The host's configuration would add other extensions.
   const config = join(folder, 'openssl.cnf')
   await writeFile(config, '[req]\ndistinguished_name = name\n[name]\n')
   const make = ['req', '-x509', '-config', config, ...KEY, '-days', '30']
@@ -57,7 +57,7 @@ export async function makeAuthority(folder: string): Promise<Authority> {
   }
 }
 
-/** What service account tokens are signed with. */
+/** The key that signs service account tokens. */
 export async function makeTokenKeys(folder: string): Promise<Pair> {
   const pair = generateKeyPairSync('rsa', {
     modulusLength: 2048,

@@ -9,9 +9,9 @@ export interface Mistake {
   readonly name: string
   /** Dotted path from the top; numbers stand for entries of lists. */
   readonly at: string
-  /** What is written there; absent: the field is taken away. */
+  /** The new value; absent: the field is taken away. */
   readonly to?: unknown
-  /** What the API server's refusal names. */
+  /** The words that the API server's refusal must have. */
   readonly says: RegExp
 }
 
@@ -147,13 +147,13 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
     says: /fallback names the primary/,
   },
   {
-    name: 'primary nobody uses',
+    name: 'unused primary',
     at: 'gw.routes.1.primary',
     to: 'local',
     says: /primary cannot take effect/,
   },
   {
-    name: 'fallback nobody uses',
+    name: 'unused fallback',
     at: 'gw.routes.1.fallback',
     to: ['local'],
     says: /fallback and overflow/,
@@ -363,7 +363,7 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
     says: /env\[1\].*Duplicate/,
   },
   {
-    name: 'peer that is nobody',
+    name: 'empty peer',
     at: 'spec.networkPolicy',
     to: { clients: [{}] },
     says: /needs podSelector/,
@@ -406,7 +406,7 @@ export const LEFT_TO_THE_OPERATOR: readonly Omit<Mistake, 'says'>[] = [
   { name: 'key for an unknown route', at: 'gw.api_keys.0.routes', to: ['chatt'] },
   { name: 'key for all and one', at: 'gw.api_keys.0.routes', to: ['*', 'chat'] },
   { name: 'hash twice', at: 'gw.api_keys.1', to: { ...key, hash: `sha256:${'a'.repeat(64)}` } },
-  { name: 'rotated to nobody', at: 'gw.api_keys.0.rotated_to', to: 'nobody' },
+  { name: 'rotated to an unknown key', at: 'gw.api_keys.0.rotated_to', to: 'ghost' },
   { name: 'downgrade to an unknown route', at: 'gw.budgets.0.downgrade_route', to: 'bach' },
   { name: 'threshold twice', at: 'gw.budgets.0.alert_thresholds', to: [0.5, 0.5] },
   { name: 'spending without prices', at: 'gw.pricing' },
@@ -420,6 +420,6 @@ export const LEFT_TO_THE_OPERATOR: readonly Omit<Mistake, 'says'>[] = [
     to: 'http://169.254.169.254',
   },
   { name: 'malformed reference', at: 'gw.http_proxy', to: '${PROXY}' },
-  { name: 'region nobody uses', at: 'gw.upstreams.0.region', to: 'eu' },
+  { name: 'unused region', at: 'gw.upstreams.0.region', to: 'eu' },
   { name: 'redis of another protocol', at: 'gw.rate_limits.redis.url', to: 'http://redis' },
 ]

@@ -40,7 +40,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Runs Helm with a home of nobody's, so that no plugin or repository of the machine takes part. */
+/** Runs Helm with an empty home, so that no plugin or repository of the machine takes part. */
 export async function runHelm(
   helm: Helm,
   args: readonly string[],

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 
 export interface KubectlOptions {
   readonly stdin?: string
-  /** Of another user than the administrator. */
+  /** The kubeconfig of another user than the administrator. */
   readonly kubeconfig?: string
 }
 
-/** What it prints; rejects with `KubectlError` where it does not end with 0. */
+/** Returns its output; rejects with `KubectlError` where it does not end with 0. */
 export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<string>
 
 export class KubectlError extends Error {
@@ -51,7 +51,7 @@ export function makeKubectl(
   }
 }
 
-/** What kubectl says when it is refused; an error where it is not. */
+/** Returns kubectl's words when it is refused; throws where it is not. */
 export async function refusalOf(action: Promise<unknown>): Promise<string> {
   try {
     await action

@@ -1,4 +1,4 @@
-/** What reviewers of manifests ask for, as rules over rendered objects: each says what is wrong, or nothing. */
+/** Demands of reviewers of manifests, as rules over rendered objects: each says what is wrong, or nothing. */
 import { type PodSource, podsOf, type Rendered } from './chart.ts'
 
 export type Rule = (objects: readonly Rendered[]) => string[]

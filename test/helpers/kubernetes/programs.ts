@@ -27,7 +27,7 @@ const KUBERNETES = [
   'kubelet',
 ]
 
-/** Each pulls dependencies of its own, so each is a Go module: the folder of its name. */
+/** Each pulls other dependencies, so each is a Go module: the folder of its name. */
 const FAMILIES: Readonly<Record<string, Family>> = {
   etcd: {
     module: 'go.etcd.io/etcd/server/v3',
@@ -60,7 +60,7 @@ const FAMILIES: Readonly<Record<string, Family>> = {
 const SOURCES = join(import.meta.dirname, 'programs')
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-test')
 
-/** What the cluster API tier starts. */
+/** The programs that the cluster API tier starts. */
 export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl']
 
 /** Paths of the programs by name; what is not there yet is built, which takes minutes once. */
@@ -150,7 +150,7 @@ function findGo(): string {
   const found = spawnSync('bash', [join(SOURCES, 'go.sh')], { encoding: 'utf8' })
   if (found.status === 0) return found.stdout.trim()
   throw new Error(
-    `The cluster tests build their programs with Go, and there is none:\n${found.stderr}\n` +
+    `The cluster tests build their programs with Go, and no Go was found:\n${found.stderr}\n` +
       'Install Go 1.24 or later, or python3-venv (which brings one), ' +
       'or set KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver and kubectl.',
   )

@@ -74,7 +74,7 @@ export interface ErrorCase {
 /** `stream.json` beside `stream.sse`, and so for every further pair: what each event means. */
 export interface StreamCase {
   readonly client?: Json
-  /** What the client reads in the end. */
+  /** The bytes that the client reads in the end. */
   readonly text: string
   readonly tools?: readonly { readonly name: string; readonly arguments: string }[]
   readonly finish: string | null
@@ -84,7 +84,7 @@ export interface StreamCase {
   readonly failure?: Json
   /** The inner form of each event. */
   readonly inner: readonly (readonly ChatEvent[])[]
-  /** What a client of chat completions gets of each event, when it asked for usage and when it did not. */
+  /** The bytes of each event for a client of chat completions, with and without a request for usage. */
   readonly asked: readonly EventCase[]
   readonly unasked: readonly EventCase[]
 }

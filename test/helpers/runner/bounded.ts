@@ -4,13 +4,13 @@ import { once } from 'node:events'
 
 export interface Bound {
   readonly msMax?: number
-  /** What it may take to end in order once it is asked to. */
+  /** The time that it may take to end in order once it is asked to. */
   readonly graceMs?: number
 }
 
 export type Outcome = 'passed' | 'failed' | 'took too long'
 
-/** A group of processes of its own, so that nothing of it is left when it has to be ended. */
+/** A separate group of processes, so that nothing of it is left when it has to be ended. */
 export async function runBounded(
   program: string,
   args: readonly string[],
@@ -43,9 +43,9 @@ export async function runBounded(
   } finally {
     for (const timer of timers) clearTimeout(timer)
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    // Of what it started something may have outlived it.
+    // A process that it started may have outlived it.
     if (isTooLong) end('SIGKILL')
-    // Whoever asked both of us to end does not want what would come next.
+    // The user who ended both processes does not want the next step.
     if (interruption !== undefined) process.kill(process.pid, interruption)
   }
 }

@@ -1,4 +1,4 @@
-/** Random histories of a store, and their comparison with the full history, whatever the store is. */
+/** Random histories of a store, and their comparison with the full history, for any store. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { BudgetRule, Rules, ScopedBudget, Store } from '../../../dataplane/store/contract.ts'

@@ -1,5 +1,5 @@
 /**
- * The rules of the store once more, told from the full history: every question is answered by going through everything
+ * The rules of the store once more, from the full history: every question is answered by going through everything
  * that ever happened, in BigInt, with dates as strings. Slow, and therefore plain.
  */
 import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
@@ -86,7 +86,7 @@ class History {
 export class Reference {
   readonly past: Past[] = []
   readonly histories = new Map<string, History>()
-  readonly told = new Set<string>()
+  readonly reported = new Set<string>()
   #turn = 0
 
   admit(request: AdmitRequest, now: number, wall: number) {
@@ -165,8 +165,8 @@ export class Reference {
         for (const threshold of budget?.alertThresholds ?? []) {
           const name = `${account} ${one[kind]} ${threshold}`
           const reached = limit !== undefined && sum * 100 >= Math.round(threshold * 100) * limit
-          if (!reached || this.told.has(name)) continue
-          this.told.add(name)
+          if (!reached || this.reported.has(name)) continue
+          this.reported.add(name)
           crossed.push(`${account === one.tenant ? '' : account}${kind} ${threshold}`)
         }
       }

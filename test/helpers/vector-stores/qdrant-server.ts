@@ -10,7 +10,7 @@ type Body = any
 export interface QdrantServer {
   readonly url: string
   readonly asked: { readonly path: string; readonly headers: Body; readonly body: Body }[]
-  /** Answers with passages of every tenant, whatever was asked. */
+  /** Answers with passages of every tenant, regardless of the question. */
   ignoresFilters: boolean
   fill(passages: readonly StoredPassage[]): void
   close(): Promise<void>

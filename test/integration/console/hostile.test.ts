@@ -8,7 +8,7 @@ import type { Browser } from 'playwright-core'
 import type { ConsoleServer } from '../../../cli/console/server.ts'
 import { openConsole, row, show, startBrowser } from '../../helpers/console/browser.ts'
 import { type BusyGateway, HOSTILE, startBusyGateway } from '../../helpers/console/busy-gateway.ts'
-import { startToldConsole } from '../../helpers/console/told-pods.ts'
+import { startScriptedConsole } from '../../helpers/console/scripted-pods.ts'
 
 const REBOUND = 'rebound.test'
 const PLACES = [
@@ -42,14 +42,14 @@ const NOTHING = {
 }
 
 let busy: BusyGateway
-let told: ConsoleServer
+let reported: ConsoleServer
 let browser: Browser
 
 before(async () => {
   const rebinding = [`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`]
-  ;[busy, told, browser] = await Promise.all([
+  ;[busy, reported, browser] = await Promise.all([
     startBusyGateway(),
-    startToldConsole(hostile),
+    startScriptedConsole(hostile),
     startBrowser(rebinding),
   ])
   await busy.round()
@@ -57,7 +57,7 @@ before(async () => {
 
 after(async () => {
   await browser?.close()
-  await told?.close()
+  await reported?.close()
   await busy?.stop()
 })
 
@@ -75,7 +75,7 @@ function hostile(body: unknown): unknown {
 }
 
 test('in no view does a text of an answer become an element, a script or a style', async () => {
-  const { page, complaints } = await openConsole(browser, told.url)
+  const { page, complaints } = await openConsole(browser, reported.url)
   for (const place of PLACES) {
     const isOne = place === 'requests/one/r-1'
     await show(page, isOne ? 'requests/one/r-1' : place)
@@ -105,7 +105,7 @@ test("a client's model and an upstream's error are shown as they were written", 
 
 for (const [what, originOf] of [
   ['a gateway', () => new URL(busy.consoleUrl).origin],
-  ['the tool', () => new URL(told.url).origin],
+  ['the tool', () => new URL(reported.url).origin],
 ] as const) {
   test(`a page of another origin gets no data, no stream and no script of ${what}`, async (t) => {
     const server = createServer((_incoming, outgoing) => {

@@ -10,7 +10,7 @@ import { askAdmin } from '../../../cli/asking/connection.ts'
 import { type ConsoleServer, startConsole } from '../../../cli/console/server.ts'
 import { Feed, VIEWERS_MAX } from '../../../dataplane/console/feed.ts'
 import { openConsole, row, saysStatus, startBrowser } from '../../helpers/console/browser.ts'
-import { startToldConsole } from '../../helpers/console/told-pods.ts'
+import { startScriptedConsole } from '../../helpers/console/scripted-pods.ts'
 import { type Front, startFront } from '../../helpers/fake-upstream.ts'
 import { startGateway } from '../../helpers/gateway-process.ts'
 import { until } from '../../helpers/until.ts'
@@ -129,9 +129,9 @@ async function aTool(front: Front): Promise<ConsoleServer> {
 }
 
 test('a stream that is cut is opened again', async (t) => {
-  const told = await startToldConsole()
-  t.after(() => told.close())
-  const { url, cut } = await aLine(t, told.url)
+  const reported = await startScriptedConsole()
+  t.after(() => reported.close())
+  const { url, cut } = await aLine(t, reported.url)
   const { page } = await openConsole(browser, url)
   await untilLine(page)
   cut()

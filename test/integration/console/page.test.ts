@@ -115,7 +115,7 @@ test('requests that run are seen before they end', async () => {
     .waitFor()
 })
 
-test('requests come by themselves, are narrowed, and one opens as a tree with a link of its own', async () => {
+test('requests come by themselves, are narrowed, and one opens as a tree with its own link', async () => {
   await show('requests/errors')
   await row(/requests that ended/, 'ERR_GW_BUDGET_EXCEEDED')
   await page.getByRole('searchbox').fill('nothing-like-this')

@@ -7,7 +7,7 @@ import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { ConsoleServer } from '../../../cli/console/server.ts'
 import { openConsole, row, saysStatus, show, startBrowser } from '../../helpers/console/browser.ts'
-import { startToldConsole } from '../../helpers/console/told-pods.ts'
+import { startScriptedConsole } from '../../helpers/console/scripted-pods.ts'
 import { until } from '../../helpers/until.ts'
 
 const VIEWS = {
@@ -32,16 +32,16 @@ const WIDER = `[...document.querySelectorAll('.scroll')]
 const FOCUSABLE = `[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
   .filter((one) => one.checkVisibility()).length`
 
-let told: ConsoleServer
+let reported: ConsoleServer
 let browser: Browser
 
 before(async () => {
-  ;[told, browser] = await Promise.all([startToldConsole(), startBrowser()])
+  ;[reported, browser] = await Promise.all([startScriptedConsole(), startBrowser()])
 })
 
 after(async () => {
   await browser?.close()
-  await told?.close()
+  await reported?.close()
 })
 
 /** A view with its answers in it. */
@@ -58,7 +58,7 @@ async function complete(page: Page, place: string): Promise<void> {
 }
 
 async function opened(options: BrowserContextOptions): Promise<Page> {
-  return (await openConsole(browser, told.url, options)).page
+  return (await openConsole(browser, reported.url, options)).page
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {

@@ -195,7 +195,7 @@ export const MISTAKES: readonly Moment[] = [
     name: `while the ${when} is read`,
     async live(simulation: Simulation) {
       const { call, exchange } = await asked(simulation, when === 'end' ? WHOLE_BODY : BODY)
-      // Whoever is asked next is not there.
+      // The next upstream cannot be reached.
       simulation.onDispatch = (next) => queueMicrotask(() => next.fail('ECONNREFUSED'))
       exchange.head(200, when === 'end' ? 'application/json' : 'text/event-stream')
       if (when === 'event') exchange.data(WORD)

@@ -12,7 +12,7 @@ export type Ending = 'answered' | 'error' | 'aborted' | 'truncated' | 'hang'
 export interface Seen {
   readonly ending: Ending
   readonly status: number
-  /** Of the error, where there was one. */
+  /** The code of the error, where there was one. */
   readonly code: string | undefined
   readonly words: number
   readonly model: string | undefined

@@ -15,7 +15,7 @@ export interface View extends Seen {
   readonly flap: Flap | undefined
 }
 
-/** What became of a row of requests while the primary was down and came back. */
+/** The results of a row of requests while the primary was down and came back. */
 export interface Flap {
   readonly endings: readonly Seen['ending'][]
   readonly during: number
@@ -36,9 +36,9 @@ export interface Fault {
   readonly title: string
   readonly primary: (asked: Asked) => Deed
   readonly fallback?: Manner
-  /** What a perfect gateway gives the caller. */
+  /** The result that a perfect gateway gives the caller. */
   readonly ideal: 'answered' | 'error'
-  /** Of a stream, where the bench gives its verdict; an answer that is no stream is always rescued. */
+  /** The bench's verdict on a stream; an answer that is no stream is always rescued. */
   readonly verdict: 'pass' | 'safe'
   readonly checks: readonly Check[]
   readonly flaps?: true
@@ -77,7 +77,7 @@ const tellsUsage: Check = {
   holds: ({ usage }) => usage !== undefined,
 }
 
-/** No more than so many attempts within so many milliseconds of the first. */
+/** No more than `attemptsMax` attempts within `windowMs` of the first. */
 function noHammer(attemptsMax: number, windowMs: number): Check {
   return {
     says: `at most ${attemptsMax} attempts in ${windowMs} ms`,

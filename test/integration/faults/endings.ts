@@ -43,7 +43,7 @@ function leaving(name: string, walk: (rig: Rig) => Promise<RawSocket>): ExitPath
   }))
 }
 
-/** The upstream breaks off; the client is told what a cut stream is told, or is answered by the fallback. */
+/** The upstream breaks off; the client gets the error event of a cut stream, or the fallback's answer. */
 function breaking(what: string, deed: Deed, heard: string): ExitPath {
   return {
     name: `the upstream ${what}`,
@@ -99,7 +99,7 @@ export const EXIT_PATHS: readonly ExitPath[] = [
     async walk(rig) {
       const deed = { does: 'refuse', status: 429, code: 'slow_down', retryAfterSeconds: 2 } as const
       let isInTime = false
-      // Who takes too long to leave finds it repeated already, and tries again.
+      // A client that leaves too late finds the request repeated already, and tries again.
       while (!isInTime) {
         const began = performance.now()
         const socket = await asked(rig, deed)
@@ -135,7 +135,7 @@ export const EXIT_PATHS: readonly ExitPath[] = [
       fallback.forget()
       const socket = rig.open(rig.bytes('hasty'))
       await hearing(socket, 'ERR_GW_PROXY_TIMEOUT')
-      assert.equal(fallback.asked.length, 0, 'nobody is asked when the time is up')
+      assert.equal(fallback.asked.length, 0, 'no upstream is asked when the time is up')
     },
   },
   {

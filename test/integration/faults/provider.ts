@@ -1,11 +1,11 @@
-/** A provider that speaks OpenAI's wire and breaks as it is told, request by request. */
+/** A provider that speaks OpenAI's wire and breaks as the test says, request by request. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerWhole, type Manner, refuse, streamAnswer } from './speech.ts'
 
-/** What is done with one request. */
+/** The fate of one request. */
 export type Deed =
   | { readonly does: 'answer'; readonly manner?: Manner }
   | {
@@ -36,7 +36,7 @@ export interface Asked {
   readonly index: number
 }
 
-/** One of the provider's services: an upstream of its own to the gateway. */
+/** One of the provider's services: a separate upstream to the gateway. */
 export class Service {
   deed: (asked: Asked) => Deed = () => ({ does: 'answer' })
   readonly asked: Asked[] = []
@@ -45,7 +45,7 @@ export class Service {
   inFlightMax = 0
   /** Requests whose connection closed before their answer was complete. */
   abandoned = 0
-  /** Usage told in answers that were sent whole. */
+  /** Usage reported in answers that were sent whole. */
   readonly served = { prompt: 0, completion: 0 }
 
   forget(): void {

@@ -51,7 +51,7 @@ export class Gauges {
     return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
   }
 
-  /** What keeps the process alive, by its type. */
+  /** The resources that keep the process alive, by type. */
   resources(type: string): number {
     return this.sum('nodejs_active_resources', `type="${type}"`)
   }

@@ -237,7 +237,7 @@ export class SimulatedCall {
   }
 }
 
-/** What a client reads; it may stop reading. */
+/** The side of a client that reads; it may stop reading. */
 class Wire extends Duplex {
   heard = ''
   blocked = false

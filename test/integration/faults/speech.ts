@@ -1,15 +1,15 @@
-/** What the faulty provider says: refusals, whole answers and streams, in good and in bad manner. */
+/** The texts of the faulty provider: refusals, whole answers and streams, in good and in bad manner. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** How an answer goes wrong; empty: it does not. */
 export interface Manner {
-  /** The connection breaks behind so many words; of an answer that is no stream, behind a part. */
+  /** The connection breaks after this many words; of an answer that is no stream, behind a part. */
   readonly cutAfter?: number
   /** How it breaks then; a proper close if not said. */
   readonly cutBy?: 'close' | 'reset' | 'middle_of_event' | 'garbage' | 'error_event'
-  /** Behind so many words nothing comes any more; of an answer that is no stream, behind its head. */
+  /** After this many words nothing comes any more; of an answer that is no stream, behind its head. */
   readonly stallAfter?: number
   /** An event that is no JSON comes before this word; an answer that is no stream is no JSON. */
   readonly brokenAt?: number
@@ -18,9 +18,9 @@ export interface Manner {
   readonly slowMs?: number
   /** Refuses a conversation whose last message is the assistant's. */
   readonly refusesPrefill?: boolean
-  /** Goes on for ever, with a pause of so many milliseconds between words. */
+  /** Goes on for ever, with a pause of this many milliseconds between words. */
   readonly endlessMs?: number
-  /** Goes on for ever with events of so many bytes, as fast as they are taken. */
+  /** Goes on for ever with events of this many bytes, as fast as they are taken. */
   readonly floodBytes?: number
 }
 
@@ -61,7 +61,7 @@ export function refuse(
   outgoing.end(JSON.stringify({ error }))
 }
 
-/** Resolves with the usage that was told, if the answer was told to its end. */
+/** Resolves with the reported usage, if the answer was sent to its end. */
 export async function answerWhole(
   outgoing: ServerResponse,
   { model, messages }: Question,
@@ -92,7 +92,7 @@ export async function answerWhole(
   return undefined
 }
 
-/** Resolves with the usage that was told, if the stream was told to its end. */
+/** Resolves with the reported usage, if the stream was sent to its end. */
 export async function streamAnswer(
   outgoing: ServerResponse,
   { model, messages, stream_options: options }: Question,
@@ -111,7 +111,7 @@ export async function streamAnswer(
   for (const [index, word] of WORDS.entries()) {
     if (index === manner.stallAfter) return undefined
     if (index === manner.cutAfter) {
-      // What was written must have left before the connection breaks.
+      // The written bytes must have left before the connection breaks.
       setImmediate(() => breakOff(outgoing, manner.cutBy))
       return undefined
     }

@@ -15,7 +15,7 @@ import {
 } from '../../helpers/fake-upstream.ts'
 import { until } from '../../helpers/until.ts'
 
-/** What a sidecar does, and how its verdict is counted. */
+/** The behaviour of a sidecar, and how its verdict is counted. */
 const FAULTS: Readonly<Record<string, readonly [(outgoing: ServerResponse) => void, string]>> = {
   refuses: [() => {}, 'error'],
   hangs: [() => {}, 'timeout'],

@@ -1,4 +1,4 @@
-/** An upstream over loopback that remembers what it was asked and answers as it is told. */
+/** An upstream over loopback that remembers its requests and answers as the test says. */
 import { once } from 'node:events'
 import {
   createServer,
@@ -23,7 +23,7 @@ export interface FakeUpstream {
   readonly asked: Asked[]
   /** Answers from now on. */
   reply: Reply
-  /** Of those, the ones whose connection closed before their answer was complete. */
+  /** The requests whose connection closed before their answer was complete. */
   abandoned: number
   close(): Promise<void>
 }

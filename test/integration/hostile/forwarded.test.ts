@@ -1,4 +1,4 @@
-/** What of a request reaches an upstream: its body's bytes but for the model, and no header of the client's. */
+/** The parts of a request that reach an upstream: its body's bytes but for the model, and no header of the client's. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { CHAT_BODY, startFront } from './front.ts'

@@ -139,7 +139,7 @@ export const FRAMING_ROWS: readonly Row[] = [
       'POST /v1/chat/completions HTTP/1.0',
     ),
   ),
-  // What stands behind a refused request must never be read as another one.
+  // The bytes after a refused request must never be read as another one.
   refused(
     'smuggled behind a doubled length',
     framedBytes(

@@ -1,4 +1,4 @@
-/** What one caller sends does not stall the others: their mean time under attack is within a multiple of that without. */
+/** No request of one caller stalls the others: their mean time under attack is within a multiple of that without. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** What clients can write into logs and metrics: one line a request, and no series of their own. */
+/** Clients can write one line a request into logs, and no series into metrics. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -105,7 +105,7 @@ const EVIL = [
   'a'.repeat(100_000),
 ]
 
-test('whatever a client writes, each request is one line of JSON', async () => {
+test('each request is one line of JSON, for any text of a client', async () => {
   const start = front.gateway.output().length
   const ids = new Set<string>()
   for (const evil of EVIL) {

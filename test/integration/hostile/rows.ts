@@ -1,4 +1,4 @@
-/** What a row of the hostile tables says: bytes in, answers out, and what the upstream may see. */
+/** A row of the hostile tables: bytes in, answers out, and what the upstream may see. */
 import { chatBytes } from './front.ts'
 
 export interface Row {
@@ -26,7 +26,7 @@ export function wrongHeader(name: string, ...more: string[]): Row {
   return refused(name, chatBytes({ more }))
 }
 
-/** Closed without a word: there is nobody to answer, or no request to answer to. */
+/** Closed without a word: no client is left, or there is no request to answer. */
 export function dropped(name: string, bytes: string): Row {
   return { name, bytes, answers: [], asked: 0, ends: true, afterwards: 'closes' }
 }

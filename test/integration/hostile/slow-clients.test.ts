@@ -1,4 +1,4 @@
-/** Clients that take their time: their connections end when their time is up, and nobody else notices. */
+/** Clients that take their time: their connections end when their time is up, and no other client notices. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setInterval as every } from 'node:timers/promises'
@@ -24,7 +24,7 @@ Server.prototype.listen = function (...where) {
   this.headersTimeout = this.requestTimeout = ${BODY_SECONDS * 1000}
   return net.Server.prototype.listen.apply(this, where)
 }`
-/** How late a busy machine may be; a connection that nobody closes is open much longer. */
+/** How late a busy machine may be; a connection that is not closed stays open much longer. */
 const LATE_SECONDS = 20
 const CLIENTS = 200
 
@@ -54,7 +54,7 @@ describe('slow clients', { concurrency: true }, () => {
   test(`${CLIENTS} clients that drip their heads are closed in time, and others are served`, async () => {
     const sockets = Array.from({ length: CLIENTS }, () => open(front, `${CHAT_LINE}\r\n`))
     const drips = sockets.map((socket) => drip(socket, 'X-Drip: drop\r\n', 100))
-    await until('somebody else is served', () => answers(`${front.gateway.url}/healthz`))
+    await until('another client is served', () => answers(`${front.gateway.url}/healthz`))
     assert.ok(
       sockets.some(({ end }) => end === undefined),
       'while they drip',
@@ -77,7 +77,7 @@ describe('slow clients', { concurrency: true }, () => {
     assert.equal(front.upstream.asked.length, 1)
   })
 
-  test('clients that drip their bodies are told and closed in time', async () => {
+  test('clients that drip their bodies are refused and closed in time', async () => {
     const expecting = [...CHAT_HEADERS, 'Content-Length: 50', 'Expect: 100-continue']
     const heads = {
       length: framedBytes(['Content-Length: 5000'], '{"model":"'),

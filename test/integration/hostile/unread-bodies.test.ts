@@ -9,7 +9,7 @@ const MEBIBYTE = 1_048_576
 const front = await startFront({ gateway: { max_request_bytes: MEBIBYTE } })
 after(() => front.stop())
 
-const BAD_KEY = { authorization: 'Bearer nobody' }
+const BAD_KEY = { authorization: 'Bearer ghost' }
 const LARGE = Buffer.alloc(5 * MEBIBYTE, 'x')
 
 test('a bad key hears 401 with 5 MiB under way, every time', async () => {

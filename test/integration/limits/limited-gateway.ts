@@ -68,7 +68,7 @@ export const PRICES = [{ model: 'served', input: 10, output: 20 }]
 export const ANSWER_USD = 0.000_13
 
 /** The headers by which an answer tells how its tenant stands. */
-export function told({ headers }: Pick<Heard, 'headers'>): Record<string, unknown> {
+export function limitHeaders({ headers }: Pick<Heard, 'headers'>): Record<string, unknown> {
   const ours = Object.entries(headers).filter(([name]) => /^x-gw-(ratelimit|budget)-/.test(name))
   return Object.fromEntries(ours.map(([name, value]) => [name.slice('x-gw-'.length), value]))
 }

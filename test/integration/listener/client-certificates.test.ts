@@ -74,7 +74,7 @@ for (const [what, shown, required, requested] of ROWS) {
   })
 }
 
-test('a certificate that stands for nobody replaces no key', async () => {
+test('a certificate without a tenant replaces no key', async () => {
   const { status } = await ask({ ...clientOf(requiring, good), key: 'none' }, { model: 'chat' })
   assert.equal(status, 401)
 })

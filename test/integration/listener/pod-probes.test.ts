@@ -38,7 +38,7 @@ const document = aConfiguration(
   { sequence: 1 },
 )
 
-/** As the kubelet probes: whatever the certificate is. */
+/** Probes as the kubelet does: with any certificate. */
 async function probed(path: string): Promise<number> {
   const outgoing = request(`${secureUrl}${path}`, { rejectUnauthorized: false, agent: false }).end()
   const [incoming] = await once(outgoing, 'response')

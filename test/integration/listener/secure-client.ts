@@ -15,7 +15,7 @@ export interface SecureClient extends Pick<ConnectionOptions, 'ca' | 'cert' | 'm
 
 interface Heard {
   readonly status: number
-  /** Of the request. */
+  /** The headers of the request. */
   readonly id: string
   readonly text: string
 }

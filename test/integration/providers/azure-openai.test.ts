@@ -186,7 +186,7 @@ test('a client secret signs in', async () => {
   })
 })
 
-test('a trial fetches a credential of its own, and says so as a step', async () => {
+test('a trial fetches a separate credential, and says so as a step', async () => {
   const front = await startKeyless({ ...SIGN_IN, AZURE_CLIENT_SECRET: 'open-sesame' })
   const { adminUrl, adminHeaders: headers } = front.process
   const ask = async (path: string) =>

@@ -74,7 +74,7 @@ const ANSWERS: Readonly<Record<string, Said | Refusal>> = {
   'slow at once': { content: [{ text: 'x' }], breaks: 'at once' },
 }
 
-/** What the last message asks for; words come back as they are. */
+/** The answer that the last message asks for; words come back as they are. */
 function answerTo({ body, action }: BedrockRequest): Said | Refusal {
   if (action === 'invoke') return { content: [vectorsFor(body)] }
   const blocks = body.messages.at(-1).content

@@ -37,11 +37,11 @@ function telling(body: unknown): unknown {
   if (typeof body === 'string') return body === '' ? '' : `${body} ${SECRET}`
   if (Array.isArray(body)) return body.map(telling)
   if (typeof body !== 'object' || body === null) return body
-  const told = Object.entries(body).map(([name, value]) => {
+  const entries = Object.entries(body).map(([name, value]) => {
     const isText = ['message', 'Message', 'detail', 'error', 'msg'].includes(name)
     return [name, isText || typeof value === 'object' ? telling(value) : value]
   })
-  return Object.fromEntries(told)
+  return Object.fromEntries(entries)
 }
 
 async function answered(model: string, { status, headers = {}, body }: ErrorCase, more: Json = {}) {

@@ -35,7 +35,7 @@ test('its own API is asked, though the endpoint names the version of another', a
   )
 })
 
-test('a picture elsewhere is refused, because somebody would have to fetch it', async () => {
+test('a picture elsewhere is refused, because the gateway would have to fetch it', async () => {
   api.asked.splice(0)
   const image_url = { url: 'http://169.254.169.254/latest' }
   const content = [{ type: 'image_url' as const, image_url }]

@@ -1,4 +1,4 @@
-/** A link to a real server, as the gateway makes one, with what it told on the way. */
+/** A link to a real server, as the gateway makes one, with its reports on the way. */
 import { systemClock } from '../../../dataplane/base/clock.ts'
 import { parseRedisUrl } from '../../../dataplane/config/redis-url.ts'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
@@ -10,8 +10,8 @@ import { secureContextOf } from '../../../dataplane/upstream/connection/secure-c
 
 export interface ALink {
   readonly link: RedisLink
-  /** `up`, `away`, in the order in which they were told. */
-  readonly told: string[]
+  /** `up`, `away`, in the order of the reports. */
+  readonly changes: string[]
   readonly failures: StoreAway[]
   /** How many good probes in a row it took each time until it was up. */
   readonly probes: number[]
@@ -33,7 +33,7 @@ export async function aLink(url: string, options: ALinkOptions = {}): Promise<AL
   const clock = systemClock
   const replica = `r${++links}`
   const replicas = new Replicas({ keyPrefix: 'gw', replica, expected: 1, clock })
-  const told: string[] = []
+  const changes: string[] = []
   const failures: StoreAway[] = []
   const probes: number[] = []
   let good = 0
@@ -58,7 +58,7 @@ export async function aLink(url: string, options: ALinkOptions = {}): Promise<AL
       }
     },
     onChange(isUp) {
-      told.push(isUp ? 'up' : 'away')
+      changes.push(isUp ? 'up' : 'away')
       if (isUp) {
         replicas.returned()
         probes.push(good)
@@ -68,7 +68,7 @@ export async function aLink(url: string, options: ALinkOptions = {}): Promise<AL
     onFailure: (away) => void failures.push(away),
   })
   await link.start(startMs)
-  return { link, told, failures, probes, close: () => link.close() }
+  return { link, changes, failures, probes, close: () => link.close() }
 }
 
 /** Counts calls in a key that goes by itself. */

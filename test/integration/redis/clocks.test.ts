@@ -1,4 +1,4 @@
-/** Whose clock counts: the store's, also where it goes back, and also while nobody can ask it. */
+/** The store's clock counts, also where it goes back, and also while the store is away. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type Clock, Deadlines, systemClock } from '../../../dataplane/base/clock.ts'
@@ -60,7 +60,7 @@ function opened(clock: Clock) {
 
 let requests = 0
 
-/** Uses so many tokens, or says why it may not. */
+/** Uses this many tokens, or says why it may not. */
 async function use(store: Store, used: number, rules: Rules): Promise<string> {
   const hold = { tenant: 'acme', id: `r${++requests}`, budget: rules.budget }
   const made = verdict(await store.admit({ ...hold, rules, estimate: tokens(used) }))
@@ -116,7 +116,7 @@ function onServerTime(start = NOON) {
   return { store, time, pass, admit }
 }
 
-test('a store whose clock goes back an hour locks nobody out and refills nobody', async () => {
+test('a store whose clock goes back an hour locks no tenant out and refills no bucket', async () => {
   const { store, time, pass, admit } = onServerTime()
   const rules = aRule({ burst: 5, requestsPerMinute: 60, tokensPerMinute: 6_000 })
   for (let index = 0; index < 5; index++) await admit(`a${index}`, rules)

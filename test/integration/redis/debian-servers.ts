@@ -16,7 +16,7 @@ const CACHE = process.env.GW_TEST_SERVERS ?? join(tmpdir(), 'gw-test-servers')
 
 const SUITE = 'trixie'
 
-/** What to start for a package's program. Rejects with how to get it. */
+/** The command that starts a package's program. Rejects with a way to get it. */
 export async function debianCommand(name: string, program = name): Promise<readonly string[]> {
   const root = join(CACHE, `${SUITE}-${name}`)
   if (!existsSync(join(root, 'usr/bin', program))) await unpack(name, root)

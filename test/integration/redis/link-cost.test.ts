@@ -1,4 +1,4 @@
-/** What the shared store costs: calls for each request. */
+/** The cost of the shared store: calls for each request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startUpstream } from '../../helpers/fake-upstream.ts'
@@ -30,8 +30,8 @@ test('an admitted request costs two calls at most, and one that is refused befor
   }
   const begun = performance.now()
   const before = await calls()
-  const told = await pacedChats([front], { requests: REQUESTS, everyMs: 3 })
-  assert.deepEqual(statuses(told), { 200: REQUESTS })
+  const answers = await pacedChats([front], { requests: REQUESTS, everyMs: 3 })
+  assert.deepEqual(statuses(answers), { 200: REQUESTS })
   const made = async () => (await calls()) - before
   const running = async () => (await server.ask('HLEN', 'gw:v1:{acme}:leases')).trim()
   await until('each is settled', async () => (await running()) === ':0', 30)
@@ -42,7 +42,7 @@ test('an admitted request costs two calls at most, and one that is refused befor
   assert.ok(used <= 2 * REQUESTS + others, `${used} calls`)
   const cost = await bestTry(
     async () => {
-      // What was told within the last second is what a refused client is told.
+      // A refused client gets figures of the last second.
       assert.equal((await front.chat()).status, 200)
       const callsBefore = await calls()
       const refused = await Promise.all(

@@ -1,4 +1,4 @@
-/** What the link does when the server or the network fails: bounded waits, then none, and back soon after it heals. */
+/** The link under faults of the server or the network: bounded waits, then none, and back soon after it heals. */
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, type TestContext, test } from 'node:test'
@@ -91,7 +91,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 for (const fault of FAULTS) {
-  test(`${fault.name}: at most 20 wait, at most 60 ms; then nobody; back within 2 s`, async (context) => {
+  test(`${fault.name}: at most 20 wait, at most 60 ms; then none; back within 2 s`, async (context) => {
     const seen = await bestTry(
       () => suffer(fault, context),
       (one) => isBounded({ ...one, lagMs: 0 }),
@@ -106,7 +106,7 @@ interface Suffered {
   /** Requests that were not refused at once. */
   readonly waited: number
   readonly longestMs: number
-  /** Of those that were. */
+  /** The middle wait of requests that were refused at once. */
   readonly middleMs: number
   readonly backMs: number
   /** By which this process itself was late at the most. */
@@ -123,7 +123,7 @@ async function suffer({ begin, heal, reasons }: Fault, context: TestContext): Pr
   const link = await aLink(`redis://127.0.0.1:${proxy.port}`, { timeoutMs: TIMEOUT_MS })
   try {
     await untilCounted(link)
-    const toldBefore = link.told.length
+    const toldBefore = link.changes.length
     const lag = monitorEventLoopDelay({ resolution: 1 })
     lag.enable()
     await begin()
@@ -139,7 +139,7 @@ async function suffer({ begin, heal, reasons }: Fault, context: TestContext): Pr
     const strange = failed.filter(({ reason }) => !reasons.includes(reason))
     assert.deepEqual(strange, [])
     assert.ok(atOnce.length >= heard.length - 40, `${atOnce.length} were refused at once`)
-    assert.deepEqual(link.told.slice(toldBefore, toldBefore + 2), ['away', 'up'])
+    assert.deepEqual(link.changes.slice(toldBefore, toldBefore + 2), ['away', 'up'])
     const seen = {
       waited: waited.length,
       longestMs: Math.max(...failed.map(({ ms }) => ms)),
@@ -168,7 +168,7 @@ async function paced(link: ALink): Promise<{ reason: string; ms: number }[]> {
   return await Promise.all(asked)
 }
 
-test('scripts that the server forgot are sent again, and nobody notices', async (context) => {
+test('scripts that the server forgot are sent again, and no request notices', async (context) => {
   const link = await aLink(`unix://${server.socket}`)
   context.after(() => link.close())
   const key = 'gw:v1:{flush}:n'
@@ -212,7 +212,7 @@ test('a script that fails is the answer of a server that is there: the breaker s
     assert.equal((await refusal(count(link, 'gw:v1:{planted}:n'))).reason, 'other')
   }
   assert.equal(await count(link), await count(link).then((last) => last - 1))
-  assert.deepEqual(link.told, ['up'])
+  assert.deepEqual(link.changes, ['up'])
 })
 
 test('who flaps has to be good for twice as long each time', async (context) => {

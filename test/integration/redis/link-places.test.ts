@@ -36,7 +36,7 @@ test('a server by TCP, in the database of the URL', async () => {
   assert.deepEqual([await count(link), await count(link)], [1, 2])
   assert.match(await server.ask('INFO', 'keyspace'), /db3:keys=2/)
   assert.match(await server.ask('CLIENT', 'LIST'), / name=gw /)
-  assert.deepEqual([link.told, link.failures], [['up'], []])
+  assert.deepEqual([link.changes, link.failures], [['up'], []])
 })
 
 test('a server by unix socket, with an ACL user who may do no more than the scripts need', async () => {
@@ -49,17 +49,17 @@ test('a server by unix socket, with an ACL user who may do no more than the scri
   assert.equal(denied.reason, 'noperm')
 })
 
-test('a wrong password is told as such, and never shown', async () => {
+test('a wrong password is reported as such, and never shown', async () => {
   const server = await redis({ args: ['--requirepass', 'right'] })
   const { link, failures } = await linkTo(`unix://:wrong@${server.socket}`, { startMs: 1_000 })
   assert.equal(link.isAway, true)
-  await until('it is told why', () => failures.length > 0)
+  await until('the reason is reported', () => failures.length > 0)
   const said = failures.map(({ reason, cause }) => `${reason} ${cause}`).join('\n')
   assert.match(said, /WRONGPASS/)
   assert.doesNotMatch(said, /wrong@/)
 })
 
-/** What a server that speaks TLS needs, and what a client of it does. */
+/** The options of a server that speaks TLS, and those of its client. */
 function tlsFiles({ mutual = false } = {}): { server: TlsFiles; client: Tls } {
   const certificates = new Certificates()
   closing.push(() => certificates.remove())
@@ -83,7 +83,7 @@ test('a server by TLS, known by the CA bundle; without the bundle nothing is sen
   assert.equal(await count(link), 1)
   const stranger = await linkTo(url, { startMs: 1_000 })
   assert.equal(stranger.link.isAway, true)
-  await until('it is told why', () => stranger.failures.length > 0)
+  await until('the reason is reported', () => stranger.failures.length > 0)
   assert.match(String(stranger.failures[0]?.cause), /certificate/)
 })
 
@@ -96,8 +96,8 @@ test('a server that wants to see a certificate is shown that of the tls section,
   const { ca_bundle_path } = tls.client
   const nameless = await linkTo(url, { tls: { ca_bundle_path }, startMs: 1_000 })
   assert.equal(nameless.link.isAway, true)
-  await until('it is told so', () => nameless.failures.length > 0)
-  assert.deepEqual(nameless.told, [])
+  await until('the failure is reported', () => nameless.failures.length > 0)
+  assert.deepEqual(nameless.changes, [])
   assert.equal(await count(link), 2)
 })
 
@@ -147,11 +147,11 @@ for (const { how, scheme, tls } of [
     await until(
       'the promoted one answers',
       async () => (await refusal(count(link))).reason === 'none',
-      // A sentinel that was held up itself trusts nobody for half a minute.
+      // A sentinel that was held up itself trusts no server for half a minute.
       90,
     )
     assert.match(await replica.ask('INFO', 'replication'), /role:master/)
-    assert.deepEqual(link.told, ['up', 'away', 'up'])
+    assert.deepEqual(link.changes, ['up', 'away', 'up'])
   })
 }
 
@@ -163,12 +163,12 @@ test('a cluster of three: every slot is found, and follows where it moves', asyn
   const link = await linkTo(url)
   const keys = Array.from({ length: 60 }, (_, index) => `gw:v1:{tenant-${index}}:n`)
   for (const key of keys) assert.equal(await count(link, key), 1)
-  // The slot of {tenant-0} moves from whoever has it to another.
+  // The slot of {tenant-0} moves from its owner to another server.
   const key = keys[0] ?? ''
   const slot = Number((await nodes[0]?.ask('CLUSTER', 'KEYSLOT', key))?.slice(1))
   await move(slot, key, nodes)
   for (const key of keys) assert.equal(await count(link, key), 2)
-  assert.deepEqual([link.told, link.failures], [['up'], []])
+  assert.deepEqual([link.changes, link.failures], [['up'], []])
   await assertCounts(url)
 })
 

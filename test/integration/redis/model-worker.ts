@@ -1,5 +1,5 @@
 /**
- * Compares histories on a real server with the full history, in a thread of its own: in a test's thread every promise is
+ * Compares histories on a real server with the full history, in a separate thread: in a test's thread every promise is
  * followed by the test runner, which costs more than all the rest.
  */
 import { parentPort, workerData } from 'node:worker_threads'
@@ -27,11 +27,11 @@ export interface Order {
   readonly socket: string
   readonly histories: number
   readonly seed: number
-  /** What its keys begin with. */
+  /** The prefix of its keys. */
   readonly name: string
 }
 
-/** Histories that run side by side, each on keys of its own: so that the server always has something to do. */
+/** Histories that run side by side, each on separate keys: so that the server always has something to do. */
 const SIDE_BY_SIDE = 200
 
 /** Most histories are cut to their first commands: a tenth at full length finds what takes long to come about. */
@@ -40,7 +40,7 @@ const SHORT = 10
 /** Made at once. */
 const BATCH = 2_500
 
-// Whoever starts the thread gives it this.
+// The starter of the thread gives it this.
 const order = workerData as Order
 const link = await openBatchedLink(order.socket)
 const reached = new Set<string>()

@@ -1,4 +1,4 @@
-/** `fail_open: false`: while the store is away every request is told so, at once, and never that it did too much. */
+/** `fail_open: false`: while the store is away every request hears so, at once, and never that it did too much. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { errorOf, startUpstream } from '../../helpers/fake-upstream.ts'
@@ -11,7 +11,7 @@ import {
   pacedChats,
   startShared,
   statuses,
-  type Told,
+  type TimedAnswer,
   untilStore,
 } from './shared-gateways.ts'
 import { type FaultProxy, startFaultProxy } from './tcp-fault.ts'
@@ -66,7 +66,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 for (const fault of FAULTS) {
-  test(`${fault.name}: 503 with Retry-After, never 429, nobody waits for long; served again within 2 s`, async (context) => {
+  test(`${fault.name}: 503 with Retry-After, never 429, no request waits for long; served again within 2 s`, async (context) => {
     const seen = await bestTry(() => suffer(fault, context), isAsPromised)
     const { middleMs, longestMs, backMs } = seen
     const waits = `503 after ${middleMs.toFixed(0)} ms, at most ${longestMs.toFixed(0)} ms`
@@ -77,7 +77,7 @@ for (const fault of FAULTS) {
 }
 
 interface Suffered {
-  /** What an answer takes while nothing is wrong. */
+  /** The duration of an answer while nothing is wrong. */
   readonly calmMs: number
   readonly middleMs: number
   readonly longestMs: number
@@ -116,10 +116,10 @@ async function suffer({ name, begin, heal }: Fault, context: TestContext): Promi
     const refusedBefore = (await front.series()).get(refused) ?? 0
     const served = upstream.asked.length
     await begin()
-    const told = await pacedChats([front], { requests: REQUESTS, everyMs: EVERY_MS })
-    assert.deepEqual(statuses(told), { 503: REQUESTS })
+    const answers = await pacedChats([front], { requests: REQUESTS, everyMs: EVERY_MS })
+    assert.deepEqual(statuses(answers), { 503: REQUESTS })
     assert.equal(upstream.asked.length, served, 'nothing reached the upstream')
-    for (const { heard } of told) {
+    for (const { heard } of answers) {
       assert.equal(errorOf(heard).code, 'ERR_GW_LIMITER_UNAVAILABLE')
       assert.equal(heard.headers['retry-after'], '1')
       assert.ok(heard.headers['x-gw-ratelimit-limit'], 'what was known last is told')
@@ -133,7 +133,7 @@ async function suffer({ name, begin, heal }: Fault, context: TestContext): Promi
     const healedAt = performance.now()
     await until('it serves', async () => (await front.chat()).status === 200, 30)
     const backMs = performance.now() - healedAt
-    const times = timesOf(told)
+    const times = timesOf(answers)
     const seen = {
       calmMs: middle(calm),
       middleMs: middle(times),
@@ -144,7 +144,7 @@ async function suffer({ name, begin, heal }: Fault, context: TestContext): Promi
     await until('it is logged', () => {
       return loggedStates(front).slice(logged).join().includes('away,up')
     })
-    // What a refused request may have taken in the store is given back, and nothing was charged for it.
+    // The store gives back the share that a refused request may have taken, and nothing was charged for it.
     await untilStore(front, 'up', 30)
     await untilIdle(front, name)
     const used = settled + ANSWER_TOKENS * (upstream.asked.length - served)
@@ -157,15 +157,15 @@ async function suffer({ name, begin, heal }: Fault, context: TestContext): Promi
   }
 }
 
-function timesOf(told: readonly Told[]): number[] {
-  return told.map(({ ms }) => ms).sort((one, other) => one - other)
+function timesOf(answers: readonly TimedAnswer[]): number[] {
+  return answers.map(({ ms }) => ms).sort((one, other) => one - other)
 }
 
 function middle(sorted: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? 0
 }
 
-test('a store that answers after timeout_ms, and within 250 ms, refuses nobody', async (context) => {
+test('a store that answers after timeout_ms, and within 250 ms, refuses no request', async (context) => {
   const slow = await startFaultProxy(server.socket)
   context.after(() => slow.close())
   const gateway = await startShared({

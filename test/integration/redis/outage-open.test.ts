@@ -122,7 +122,7 @@ for (const fault of FAULTS) {
 }
 
 interface Suffered {
-  /** What an answer takes while nothing is wrong. */
+  /** The duration of an answer while nothing is wrong. */
   readonly calmMs: number
   readonly backMs: number
 }
@@ -152,13 +152,13 @@ async function suffer(fault: Fault, context: TestContext): Promise<Suffered> {
     await until('some are served', () => upstream.asked.length > served + 20)
     await begin()
     if (isNoticed) await untilStore(front, 'away', 30)
-    const told = await load
-    assert.deepEqual(statuses(told), { 200: REQUESTS })
+    const answers = await load
+    assert.deepEqual(statuses(answers), { 200: REQUESTS })
     await heal()
     const healedAt = performance.now()
     await untilStore(front, 'up', 30)
     const backMs = performance.now() - healedAt
-    const times = told.map(({ ms }) => ms).sort((one, other) => one - other)
+    const times = answers.map(({ ms }) => ms).sort((one, other) => one - other)
     const local = await front.value('gw_store_local_admissions_total')
     assert.ok(!isNoticed || local > 0)
     const seen = { calmMs: times[times.length >> 1] ?? 0, backMs }

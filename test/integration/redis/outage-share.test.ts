@@ -36,7 +36,7 @@ async function several(
   options: Partial<SharedOptions>,
 ): Promise<{ fronts: Front[]; stop: () => Promise<unknown> }> {
   proxy.fault = 'none'
-  // Of those before, replicas that ended without their store would be counted for a while.
+  // Replicas of earlier tests that ended without their store would be counted for a while.
   await server.ask('FLUSHALL')
   const url = `redis://127.0.0.1:${proxy.port}`
   const start = () => startShared({ url, failOpen: true, upstream, keys, ...options })
@@ -65,12 +65,12 @@ test('three replicas without a store: admitted within the limit of all, and one 
   proxy.fault = 'reset'
   await Promise.all(fronts.map((front) => untilStore(front, 'away')))
   const begun = performance.now()
-  const told = await pacedChats(fronts, { requests: atLength(300, 600), everyMs: 10 })
+  const answers = await pacedChats(fronts, { requests: atLength(300, 600), everyMs: 10 })
   const seconds = (performance.now() - begun) / 1000
-  const { 200: admitted = 0, 429: refused = 0 } = statuses(told)
+  const { 200: admitted = 0, 429: refused = 0 } = statuses(answers)
   const most = burst + (perMinute / 60) * seconds + fronts.length
   context.diagnostic(`${admitted} admitted in ${seconds.toFixed(1)} s, at most ${most.toFixed(0)}`)
-  assert.equal(admitted + refused, told.length)
+  assert.equal(admitted + refused, answers.length)
   assert.ok(admitted <= most, `${admitted} of ${most}`)
   assert.ok(admitted >= burst, 'the share is used')
   const share = await Promise.all(fronts.map((front) => front.admin('/status')))
@@ -88,11 +88,11 @@ test('the local share begins at the last known level, not full', async (context)
   assert.deepEqual(statuses(spent), { 200: 15 })
   proxy.fault = 'reset'
   await untilStore(front, 'away')
-  const told = await pacedChats([front], { requests: 20, everyMs: 5 })
-  assert.deepEqual(statuses(told), { 200: 5, 429: 15 })
+  const answers = await pacedChats([front], { requests: 20, everyMs: 5 })
+  assert.deepEqual(statuses(answers), { 200: 5, 429: 15 })
 })
 
-test('a store that flaps gives no burst of its own', async (context) => {
+test('a store that flaps gives no extra burst', async (context) => {
   const [perMinute, burst] = [120, 20]
   const limits = { requests_per_minute: perMinute, burst, concurrent_requests: 1000 }
   const { fronts, stop } = await several(2, 'flap', { limits })
@@ -101,15 +101,15 @@ test('a store that flaps gives no burst of its own', async (context) => {
   const flapping = setInterval(() => {
     proxy.fault = proxy.fault === 'none' ? 'reset' : 'none'
   }, 500)
-  const told = await pacedChats(fronts, { requests: 500, everyMs: 20 })
+  const answers = await pacedChats(fronts, { requests: 500, everyMs: 20 })
   clearInterval(flapping)
   const seconds = (performance.now() - begun) / 1000
-  const { 200: admitted = 0, 429: refused = 0 } = statuses(told)
+  const { 200: admitted = 0, 429: refused = 0 } = statuses(answers)
   const limit = burst + (perMinute / 60) * seconds
   context.diagnostic(
     `${admitted} admitted in ${seconds.toFixed(1)} s; the limit is ${limit.toFixed(0)}`,
   )
-  assert.equal(admitted + refused, told.length, 'no other answer')
+  assert.equal(admitted + refused, answers.length, 'no other answer')
   assert.ok(admitted <= limit * 1.1 + fronts.length, `${admitted} of ${limit}`)
 })
 

@@ -21,7 +21,7 @@ function several(...admissions: readonly number[]): Replicas[] {
   })
 }
 
-/** All of them announce themselves, so many times. */
+/** All of them announce themselves, this many times. */
 async function beat(all: readonly Replicas[], times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     for (const one of all) await one.announce(bench.link.run.bind(bench.link))

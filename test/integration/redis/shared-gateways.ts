@@ -45,18 +45,18 @@ export async function startShared(options: SharedOptions): Promise<Limited> {
   )
 }
 
-export interface Told {
+export interface TimedAnswer {
   readonly status: number
   readonly heard: Heard
   readonly ms: number
 }
 
-/** Asks at a steady pace, whatever becomes of the answers. */
+/** Asks at a steady pace, regardless of the answers. */
 export async function pacedChats(
   fronts: readonly Front[],
   { requests, everyMs }: { readonly requests: number; readonly everyMs: number },
-): Promise<Told[]> {
-  const asked: Promise<Told>[] = []
+): Promise<TimedAnswer[]> {
+  const asked: Promise<TimedAnswer>[] = []
   for (let sent = 0; sent < requests; sent++) {
     const front = fronts[sent % fronts.length]
     if (front !== undefined) asked.push(timed(front))
@@ -65,15 +65,15 @@ export async function pacedChats(
   return await Promise.all(asked)
 }
 
-async function timed(front: Front): Promise<Told> {
+async function timed(front: Front): Promise<TimedAnswer> {
   const begun = performance.now()
   const heard = await front.chat()
   return { status: heard.status, heard, ms: performance.now() - begun }
 }
 
-export function statuses(told: readonly Told[]): Record<number, number> {
+export function statuses(answers: readonly TimedAnswer[]): Record<number, number> {
   const counts: Record<number, number> = {}
-  for (const { status } of told) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 

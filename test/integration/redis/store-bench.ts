@@ -1,4 +1,4 @@
-/** What the tests of a store on a real Redis stand on: a server that is empty before each, and a clock that they turn. */
+/** The base of tests of a store on a real Redis: a server that is empty before each, and a clock that they turn. */
 import { after, before, beforeEach } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aClock, type TurnedClock } from '../../helpers/clock.ts'

@@ -1,4 +1,4 @@
-/** What the store asks of a server: keys of one slot, few permissions, nothing that stays for ever. */
+/** The store's demands on a server: keys of one slot, few permissions, nothing that stays for ever. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
@@ -51,7 +51,7 @@ async function on(
   }
 }
 
-test('all keys of a call are in one slot of a cluster, whatever the tenant is called', async () => {
+test('all keys of a call are in one slot of a cluster, for any name of the tenant', async () => {
   await on(['--cluster-enabled', 'yes'], async (server) => {
     await server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
     const isWhole = async () => (await server.ask('CLUSTER', 'INFO')).includes('cluster_state:ok')

@@ -1,4 +1,4 @@
-/** A store whose answers get lost, and a store that loses what it was told. */
+/** A store whose answers get lost, and a store that loses its data. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/store/contract.ts'
@@ -72,7 +72,7 @@ async function step(
       expected.running.set(id, store)
     } catch (error) {
       if (!(error instanceof StoreAway)) throw error
-      // Refused for want of an answer: what it may hold is given back once that can be told.
+      // Refused for want of an answer: its possible hold is given back once the store answers again.
       const nothing = { tenant, id, used: tokens(0), budget: undefined }
       if (random() < 0.5) await store.settle(nothing).catch(() => undefined)
     }

@@ -55,7 +55,7 @@ test('replicas that meet a window for the first time at once count each use once
   assert.deepEqual([day?.settled, spend?.settled, concurrency.used], [70, 700, 0])
 })
 
-test('a killed replica frees its slots after 15 s and is charged what it told last', async () => {
+test('a killed replica frees its slots after 15 s and is charged its last report', async () => {
   const rules = aRule({ concurrentRequests: 50, budget: BUDGET })
   const killed = replica('killed')
   const beats = []
@@ -98,22 +98,22 @@ test('a replica that stood still corrects what it was charged for, and puts its 
   assert.equal((await other.read('acme', rules)).tokens?.settled, 85)
 })
 
-test('an alert is told once over all replicas, and again to the request whose answer was lost', async () => {
+test('an alert is sent once over all replicas, and again to the request whose answer was lost', async () => {
   const budget = { ...BUDGET, alertThresholds: [0.5, 0.8] }
   const rules = aRule({ budget })
   const [one, two] = [replica('one'), replica('two')]
-  const told = async (store: RedisStore, id: string, used: Amount) => {
+  const alertsOf = async (store: RedisStore, id: string, used: Amount) => {
     await admit(store, id, rules, tokens(1))
     const { crossed } = await settle(store, id, used, rules)
     return crossed.map(({ window, threshold, used: sum }) => `${window} ${threshold} ${sum}`)
   }
-  assert.deepEqual(await told(one, 'a', tokens(400)), [])
-  assert.deepEqual(await told(two, 'b', tokens(100)), ['day 0.5 500'])
-  assert.deepEqual(await told(one, 'c', { tokens: 300, nanos: 500_000 }), [
+  assert.deepEqual(await alertsOf(one, 'a', tokens(400)), [])
+  assert.deepEqual(await alertsOf(two, 'b', tokens(100)), ['day 0.5 500'])
+  assert.deepEqual(await alertsOf(one, 'c', { tokens: 300, nanos: 500_000 }), [
     'day 0.8 800',
     'month 0.5 500000',
   ])
-  assert.deepEqual(await told(two, 'd', tokens(1)), [])
+  assert.deepEqual(await alertsOf(two, 'd', tokens(1)), [])
   bench.clock.pass(12 * 3_600_000)
   const link = atTime(bench.link, bench.clock.wall)
   let isDeaf = true
@@ -181,7 +181,7 @@ test('replicas whose clocks are an hour apart share the same limits', async () =
   assert.equal(admitted, 10)
 })
 
-test('a limit that is changed holds from the next request on, and nobody is refilled', async () => {
+test('a limit that is changed holds from the next request on, and no bucket is refilled', async () => {
   const [one, two] = [replica('one'), replica('two')]
   const rules = aRule({ burst: 10, requestsPerMinute: 60, budget: BUDGET })
   for (let index = 0; index < 10; index++) await admit(one, `a${index}`, rules, tokens(100))

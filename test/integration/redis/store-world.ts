@@ -1,4 +1,4 @@
-/** Shared stores on a real server, for tests: a link that sends in batches and can be told what time it is. */
+/** Shared stores on a real server, for tests: a link that sends in batches and takes its time from the test. */
 import { hash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Clock } from '../../../dataplane/base/clock.ts'

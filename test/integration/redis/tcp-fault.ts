@@ -6,11 +6,11 @@ export type Fault = 'none' | 'swallow' | 'reset' | 'refuse'
 
 export interface FaultProxy {
   readonly port: number
-  /** Of every connection, those that are open too. */
+  /** The fault of every connection, open ones too. */
   fault: Fault
   /** Added to every packet of the answer. */
   delayMs: number
-  /** Takes the requests on and swallows the answers, so many times. */
+  /** Takes the requests on and swallows the answers, this many times. */
   losses: number
   /** Connections that were taken. */
   readonly connections: number

@@ -1,4 +1,4 @@
-/** Rows of usage that several replicas sum up in one Redis: each amount once, whatever gets lost, and within bounds. */
+/** Rows of usage that several replicas sum up in one Redis: each amount once, for any loss on the way, and within bounds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'

@@ -1,5 +1,5 @@
 /**
- * Gateways of two versions side by side: what is in Redis under `v1` is the same to both. What this version writes is
+ * Gateways of two versions side by side: what is in Redis under `v1` is the same to both. Anything that this version writes is
  * compared with bytes that were recorded once; who changes them has to give the keys another version.
  */
 import assert from 'node:assert/strict'
@@ -16,6 +16,9 @@ const MONTH = 'gw:v1:{acme}:month:2026-11'
 
 const hex = (text: string) => Buffer.from(text).toString('hex')
 
+/** The field of a window that names the alerts that were sent. */
+const ALERTED = 'told'
+
 /** By key and, but for the state, by field: of one request that ended, one that expired, and one that runs. */
 const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [STATE]: {
@@ -30,13 +33,13 @@ const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [DAY]: {
     sum: hex('35'),
     base: hex('5'),
-    told: hex(' 0.01=ends '),
+    [ALERTED]: hex(' 0.01=ends '),
     'r:old': '1ecf000001a1fdfa4600',
   },
   [MONTH]: {
     sum: hex('350'),
     base: hex('50'),
-    told: hex(' 0.01=ends '),
+    [ALERTED]: hex(' 0.01=ends '),
     'r:old': 'cd012ccf000001a1fdfa4600',
   },
 }
@@ -83,7 +86,7 @@ async function assertUnderstood(): Promise<void> {
   await admit(store, 'mine')
   const used = { tokens: 10, nanos: 100 }
   const { crossed } = await store.settle({ tenant: 'acme', id: 'mine', used, budget: BUDGET })
-  assert.deepEqual(crossed, [], 'the alert was told by the other')
+  assert.deepEqual(crossed, [], 'the other version sent the alert')
   bench.clock.pass(15_000)
   const later = await store.read('acme', RULES)
   assert.deepEqual(

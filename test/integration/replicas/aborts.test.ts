@@ -20,7 +20,7 @@ const LATE_S = 3
 /** Words that the upstream has written, by the stream's number. */
 const written: number[] = []
 
-/** Drips words for as long as somebody listens, and never tells its usage. */
+/** Drips words for as long as a client listens, and never reports its usage. */
 const drip: Reply = async (outgoing, asked) => {
   const index = Number(/stream-(\d+)/.exec(JSON.stringify(asked.body.messages))?.[1] ?? -1)
   outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -123,7 +123,7 @@ test('a process that is killed with 50 open streams gives back its slots and is 
     `${words} words by then`,
   )
   assert.equal(day.reserved, 0)
-  assert.ok(missing >= 0, `${-missing} tokens were charged that nobody has used`)
+  assert.ok(missing >= 0, `${-missing} tokens were charged that no request has used`)
   assert.ok(missing <= missable, `${missing} words are missing, ${missable} may`)
   assert.ok(seconds <= 16, `slots were free after ${seconds} s`)
 })

@@ -31,7 +31,7 @@ function reported() {
   return usage
 }
 
-/** Not told: a quarter of the request's bytes, whose number the client wrote into it, and a token for each word. */
+/** Not reported: a quarter of the request's bytes, whose number the client wrote into it, and a token for each word. */
 function untold({ body }: Asked, words: number): void {
   const bytes = Number(/size-(\d+)/.exec(JSON.stringify(body.messages))?.[1])
   books.tokens += Math.ceil(bytes / 4) + words
@@ -45,7 +45,7 @@ interface Manner {
   readonly done?: false
 }
 
-/** An answer in one of its manners; one that is no stream and breaks off costs nothing, since nobody has got it. */
+/** An answer in one of its manners; one that is no stream and breaks off costs nothing, since no client has got it. */
 function answer({ slowMs, breaksOff, broken, done }: Manner): Reply {
   return async (outgoing, asked) => {
     if (slowMs !== undefined) {

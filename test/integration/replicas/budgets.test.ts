@@ -25,7 +25,7 @@ function tenantOf(processes: number, inFlight: number): string {
 
 const random = aRandom(20_261_121)
 
-/** What the upstream was asked for by each tenant, which it used up. */
+/** The tokens that each tenant asked the upstream for, which it used up. */
 const used = new Map<string, number>()
 
 /** Uses up all that it was asked for, so that estimates are true. */
@@ -48,7 +48,7 @@ const replicas = await Replicas.start(
 )
 after(() => Promise.all([replicas.stop(), upstream.close()]))
 
-/** Keeps so many in flight until the budget is spent; who finds it promised asks again when a request has ended. */
+/** Keeps this many in flight until the budget is spent; a client that finds it promised asks again when a request has ended. */
 async function storm(tenant: string, processes: number, inFlight: number): Promise<void> {
   let ended = Promise.withResolvers<void>()
   const messages = [{ role: 'user', content: `tenant-${tenant}` }]
@@ -70,7 +70,7 @@ async function storm(tenant: string, processes: number, inFlight: number): Promi
   }
   const clients = Array.from({ length: inFlight }, (_, index) => client(index))
   await Promise.race(clients)
-  // Who waits for an end that comes no more is told of the spent budget.
+  // A client that waits for an end that never comes sees the spent budget.
   const released = setInterval(() => ended.resolve(), 20)
   await Promise.all(clients)
   clearInterval(released)

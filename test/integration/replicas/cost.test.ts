@@ -1,4 +1,4 @@
-/** What a decision over all limits costs at the shared store, on loopback, with 64 requests in flight. */
+/** Measures a decision over all limits at the shared store, on loopback, with 64 requests in flight. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,11 +10,11 @@ import { recordResult } from '../../helpers/results.ts'
 import { aLink } from '../redis/a-link.ts'
 
 const IN_FLIGHT = 64
-/** What a request takes at its upstream, about. */
+/** The duration of a request at its upstream, about. */
 const RUNS_MS = 40
 const ROUND_MS = 1000
 const EMPTY_MS = 500
-/** A machine that is busy has so many chances, and then some more. */
+/** A busy machine has this many chances, and then some more. */
 const ROUNDS = 10
 const ROUNDS_MAX = 30
 const P99_MAX_MS = 3
@@ -111,7 +111,7 @@ function isBounded({ p99, emptyMs }: Round): boolean {
 }
 
 /**
- * Whoever else needs the processor makes it look slower than it is, never faster: the best second counts, and where even a
+ * Other processes make it look slower than it is, never faster: the best second counts, and where even a
  * script that does nothing takes long, a decision may take longer as well.
  */
 test('the 99th percentile of decisions is at most 3 ms, and an admitted request costs two calls', async (context) => {

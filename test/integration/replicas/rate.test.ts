@@ -92,7 +92,7 @@ test('a lowered rate holds at the next request, on whichever process', async () 
   assert.deepEqual(statuses, [200, 429, 429, 429])
 })
 
-test('a raised rate is no refill, and changing it there and back is none either', async () => {
+test('a raised rate is no refill, and neither is changing it there and back', async () => {
   const rule = (burst: number) => sections({ tenant: 'raised', ...SLOW, burst })
   await replicas.apply(rule(4))
   for (let index = 0; index < 4; index++) {

@@ -1,4 +1,4 @@
-/** What clients of template send and read: one prompt in, one text out. */
+/** The wire of template's clients: one prompt in, one text out. */
 import type { Dialect } from '../../../dataplane/apis/dialect.ts'
 import { type BodyFacts, invalid } from '../../../dataplane/body/request.ts'
 import type { ChatRequest } from '../../../dataplane/inner-form.ts'

@@ -1,4 +1,4 @@
-/** What is known about template. */
+/** The facts about template. */
 import type { ProviderFacts } from '../../../dataplane/providers/facts-contract.ts'
 
 export const facts: ProviderFacts = {

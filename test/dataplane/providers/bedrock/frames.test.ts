@@ -135,7 +135,7 @@ test('values of all types are passed over, and texts are read', () => {
   assert.deepEqual(read(frame), { event: 'messageStop', data: '{}' })
 })
 
-test('errors and exceptions are told by their headers, and other kinds mean nothing', () => {
+test('headers mark errors and exceptions, and other kinds mean nothing', () => {
   assert.deepEqual(read(errorFrame('InternalFailure', 'Oh')), {
     event: FAILED,
     data: '{"message":"Oh","__type":"InternalFailure"}',

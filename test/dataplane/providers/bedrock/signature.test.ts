@@ -117,7 +117,7 @@ test('an API key is sent as it is, and an access key signs', () => {
   }
 })
 
-test('an access key is told from an API key by its form', () => {
+test('the form of a credential tells an access key from an API key', () => {
   const id = 'ASIAIOSFODNN7EXAMPLE'
   assert.deepEqual(accessKeyIn(`${id}:${SECRET}`), { id, secret: SECRET, token: '', region: '' })
   assert.deepEqual(accessKeyIn(`${id}:${SECRET}:to/ken+==`), {

@@ -60,7 +60,7 @@ test('the flag of the client decides where there is one', () => {
   assert.equal(aTracing(1).keep(parent('00')).trace_flags, 0)
 })
 
-test('a trace of our own has a random id, and says so', () => {
+test('a trace that starts here has a random id, and says so', () => {
   const { kept, keep } = aTracing(1)
   const { trace_id, span_id, trace_flags } = keep(alone)
   assert.match(`${trace_id} ${span_id}`, /^[0-9a-f]{32} [0-9a-f]{16}$/)
@@ -78,7 +78,7 @@ const NOTABLE: [string, 'error' | 'slow' | undefined, Partial<Trace>][] = [
   ['a plain answer', undefined, {}],
 ]
 for (const [name, why, fields] of NOTABLE) {
-  test(`${name} that nobody sampled is ${why === undefined ? 'not kept' : `kept as ${why}`}`, () => {
+  test(`${name} outside of the sample is ${why === undefined ? 'not kept' : `kept as ${why}`}`, () => {
     const { kept, keep } = aTracing(0)
     keep({ ...parent('00'), ...fields })
     assert.deepEqual(kept, why === undefined ? [] : [why])

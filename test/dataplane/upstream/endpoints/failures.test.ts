@@ -58,7 +58,7 @@ function aRig(count: number) {
 
 test('an endpoint that fails is out for 1, 2, 4 and at most 30 seconds, until a request succeeds there', () => {
   const { rig, endpoints, choose } = aRig(4)
-  const one = choose() ?? assert.fail('there is none')
+  const one = choose() ?? assert.fail('no endpoint was chosen')
   const waits: number[] = []
   for (let time = 0; time < 7; time++) {
     endpoints.failed(one, rig.now)

@@ -8,7 +8,7 @@ type Answer = readonly string[] | string
 
 /** `answers` is what the resolver says from now on: addresses, or the code of an error. */
 function aWatch(first: Answer) {
-  const rig = { answer: first, now: 0, told: [] as (readonly string[])[] }
+  const rig = { answer: first, now: 0, reports: [] as (readonly string[])[] }
   let next: (() => void) | undefined
   const resolve: Resolve = (_name, _options, callback) => {
     const { answer } = rig
@@ -31,7 +31,7 @@ function aWatch(first: Answer) {
         }
       },
     },
-    (addresses) => rig.told.push(addresses),
+    (addresses) => rig.reports.push(addresses),
   )
   const pass = (seconds: number) => {
     rig.now += seconds * 1000
@@ -40,37 +40,37 @@ function aWatch(first: Answer) {
   return { rig, pass, watch }
 }
 
-test('a change is told at the next question, whatever the order of the answer', () => {
+test('a change is reported at the next question, for every order of the answer', () => {
   const { rig, pass } = aWatch(['10.0.0.2', '10.0.0.1'])
   rig.answer = ['10.0.0.1', '10.0.0.2']
   pass(5)
   rig.answer = ['10.0.0.1']
   pass(5)
-  assert.deepEqual(rig.told, [['10.0.0.1', '10.0.0.2'], ['10.0.0.1']])
+  assert.deepEqual(rig.reports, [['10.0.0.1', '10.0.0.2'], ['10.0.0.1']])
 })
 
 test('a name that has gone keeps its addresses for a minute', () => {
   const { rig, pass } = aWatch(['10.0.0.1'])
   rig.answer = 'ENOTFOUND'
   for (let seconds = 0; seconds < 60; seconds += 5) pass(5)
-  assert.deepEqual(rig.told, [['10.0.0.1']])
+  assert.deepEqual(rig.reports, [['10.0.0.1']])
   pass(5)
-  assert.deepEqual(rig.told.at(-1), [])
+  assert.deepEqual(rig.reports.at(-1), [])
 })
 
 test('a resolver that cannot be asked changes nothing', () => {
   const { rig, pass } = aWatch(['10.0.0.1'])
   rig.answer = 'EAI_AGAIN'
   for (let seconds = 0; seconds < 600; seconds += 5) pass(5)
-  assert.deepEqual(rig.told, [['10.0.0.1']])
+  assert.deepEqual(rig.reports, [['10.0.0.1']])
 })
 
-test('nothing is told behind the end', () => {
+test('nothing is reported after the end', () => {
   const { rig, pass, watch } = aWatch(['10.0.0.1'])
   watch.stop()
   rig.answer = ['10.0.0.2']
   pass(5)
-  assert.deepEqual(rig.told, [['10.0.0.1']])
+  assert.deepEqual(rig.reports, [['10.0.0.1']])
 })
 
 test('at most two questions are under way', () => {

@@ -20,7 +20,7 @@ class Line extends Duplex {
   }
 }
 
-/** Whoever gets the bytes works for so long on each piece. */
+/** The reader of the bytes works this long on each piece. */
 function asked(costMs: number) {
   const line = new Line()
   const kept = { count: 0 }

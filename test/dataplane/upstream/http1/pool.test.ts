@@ -84,8 +84,8 @@ function aRequest(body: Buffer = Buffer.from('{}')): PoolRequest {
   return { path: '/v1/chat', headers: HEADERS, requestId: 'id-1', body }
 }
 
-/** What became of one request. */
-class Told implements PoolHandler {
+/** The result of one request. */
+class Result implements PoolHandler {
   isOver = false
   status = 0
   body = ''
@@ -94,7 +94,7 @@ class Told implements PoolHandler {
   readonly over: Promise<this>
   readonly begun: Promise<void>
   onChunk: (controller: PoolController) => void = () => {}
-  #over: (told: this) => void = () => {}
+  #over: (result: this) => void = () => {}
   #begun: () => void = () => {}
 
   constructor() {
@@ -130,10 +130,10 @@ class Told implements PoolHandler {
   }
 }
 
-function ask(pool: Http1Pool, request = aRequest()): Promise<Told> {
-  const told = new Told()
-  pool.dispatch(request, told)
-  return told.over
+function ask(pool: Http1Pool, request = aRequest()): Promise<Result> {
+  const result = new Result()
+  pool.dispatch(request, result)
+  return result.over
 }
 
 test('a request is written as it is meant, and its connection used again', async () => {
@@ -217,7 +217,7 @@ test('a connection that is too old is not used', async () => {
   assert.equal((await ask(pool)).body, '1')
 })
 
-test('no more connections are opened than allowed; whoever waits is served in turn', async () => {
+test('no more connections are opened than allowed; waiting requests are served in turn', async () => {
   const waiting: Heard[] = []
   const port = await serve((heard) => waiting.push(heard))
   const pool = aPool(port, { connections: 2 })
@@ -279,7 +279,7 @@ test('a request that is given up while it waits is not sent, and its connection 
   const pool = aPool(port, { connections: 1 })
   const first = ask(pool)
   while (heard.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  const leaves = new Told()
+  const leaves = new Result()
   pool.dispatch({ ...aRequest(), requestId: 'leaves' }, leaves)
   const last = ask(pool, { ...aRequest(), requestId: 'last' })
   leaves.isOver = true
@@ -304,7 +304,7 @@ test('a request that is given up while its connection is made leaves it to the n
     }),
     { connections: 1 },
   )
-  const leaves = new Told()
+  const leaves = new Result()
   pool.dispatch({ ...aRequest(), requestId: 'leaves' }, leaves)
   leaves.isOver = true
   assert.equal((await ask(pool)).body, 'ok')
@@ -316,14 +316,14 @@ test('a request that is given up while its connection is made leaves it to the n
 
 test('the line of waiting requests has an end', async () => {
   const pool = aPool(await serve(() => {}), { connections: 1 })
-  const waiting = Array.from({ length: 5000 }, () => new Told())
+  const waiting = Array.from({ length: 5000 }, () => new Result())
   for (const one of waiting) pool.dispatch(aRequest(), one)
   const refused = waiting.filter(({ error }) => error !== undefined)
   assert.ok(refused.length > 0)
   assert.equal(refused[0]?.error?.code, 'ERR_GW_NO_CONNECTION')
   // Those that gave up make room.
   for (const one of waiting) one.isOver = true
-  const next = new Told()
+  const next = new Result()
   pool.dispatch(aRequest(), next)
   assert.equal(next.error, undefined)
 })
@@ -347,18 +347,18 @@ test('a pause holds back the bytes and the end, until it goes on', async () => {
       )
     }),
   )
-  const told = new Told()
+  const result = new Result()
   const seen: string[] = []
-  told.onChunk = (controller) => {
+  result.onChunk = (controller) => {
     controller.pause()
-    seen.push(told.body)
+    seen.push(result.body)
     setImmediate(() => {
-      seen.push(told.body)
+      seen.push(result.body)
       controller.resume()
     })
   }
-  pool.dispatch(aRequest(), told)
-  assert.equal((await told.over).body, `${a}${b}${c}`)
+  pool.dispatch(aRequest(), result)
+  assert.equal((await result.over).body, `${a}${b}${c}`)
   const once = [`${a}`, `${a}${b}`, `${a}${b}${c}`]
   assert.deepEqual(
     seen,
@@ -366,7 +366,7 @@ test('a pause holds back the bytes and the end, until it goes on', async () => {
   )
 })
 
-test('an upstream that nobody listens to is not read', async () => {
+test('an upstream whose reader pauses is not read', async () => {
   let sent = 0
   const port = await serve(({ socket }) => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 40000000\r\n\r\n')
@@ -380,13 +380,13 @@ test('an upstream that nobody listens to is not read', async () => {
     flood()
   })
   const pool = aPool(port)
-  const told = new Told()
+  const result = new Result()
   let chunks = 0
-  told.onResponseData = (controller) => {
+  result.onResponseData = (controller) => {
     if (++chunks === 1) controller.pause()
   }
-  pool.dispatch(aRequest(), told)
-  await told.begun
+  pool.dispatch(aRequest(), result)
+  await result.begun
   // The buffers of the system fill, and then nothing moves any more: for five looks, since the machine may be slow.
   for (let looks = 0, before = -1; looks < 5 && sent < 40_000_000; looks++) {
     if (sent !== before) looks = 0
@@ -395,20 +395,20 @@ test('an upstream that nobody listens to is not read', async () => {
   }
   assert.ok(chunks <= 1)
   assert.ok(sent < 25_000_000, `${sent} bytes were taken`)
-  told.controller?.resume()
-  await told.over
-  assert.equal(told.error, undefined)
+  result.controller?.resume()
+  await result.over
+  assert.equal(result.error, undefined)
 })
 
 test('an abort ends the connection, and a destroyed pool everything', async () => {
   const heard: Heard[] = []
   const port = await serve((one) => heard.push(one))
   const pool = aPool(port)
-  const told = new Told()
-  pool.dispatch(aRequest(), told)
-  await told.begun
-  told.controller?.abort(new Error('enough'))
-  assert.equal((await told.over).error?.message, 'enough')
+  const result = new Result()
+  pool.dispatch(aRequest(), result)
+  await result.begun
+  result.controller?.abort(new Error('enough'))
+  assert.equal((await result.over).error?.message, 'enough')
   const other = ask(pool)
   const waiting = aPool(port, { connections: 1 })
   const both = [ask(waiting), ask(waiting)]
@@ -426,10 +426,10 @@ test('a request that is aborted before it is written is not written', async () =
       socket.write(OK)
     }),
   )
-  const told = new Told()
-  told.onRequestStart = (controller) => controller.abort(new Error('too late'))
-  pool.dispatch(aRequest(), told)
-  assert.equal((await told.over).error?.message, 'too late')
+  const result = new Result()
+  result.onRequestStart = (controller) => controller.abort(new Error('too late'))
+  pool.dispatch(aRequest(), result)
+  assert.equal((await result.over).error?.message, 'too late')
   await ask(pool)
   assert.equal(heard.length, 1)
 })
@@ -461,8 +461,8 @@ for (const injection of INJECTIONS) {
         socket.write(OK)
       }),
     )
-    const told = await ask(pool, { ...aRequest(), ...injection })
-    assert.equal(told.error?.code, 'UND_ERR_INVALID_ARG')
+    const result = await ask(pool, { ...aRequest(), ...injection })
+    assert.equal(result.error?.code, 'UND_ERR_INVALID_ARG')
     assert.equal((await ask(pool)).body, 'ok')
     assert.equal(heard.length, 1)
   })

@@ -33,7 +33,7 @@ function aPool(...how: Parameters<typeof given>) {
   return openRequestPool(...given(...how))
 }
 
-/** The status of the answer, or why there is none. */
+/** The status of the answer, or the reason why no answer came. */
 async function ask(pool: ReturnType<typeof aPool>): Promise<number | Error> {
   const body = Buffer.from('{}')
   const heard = await new Promise<number | Error>((resolve) => {

@@ -19,7 +19,7 @@ interface Opened {
   readonly socket: Socket
 }
 
-/** What comes of a tunnel through a proxy that does this once it has been asked. */
+/** The result of a tunnel through a proxy that does this once it has been asked. */
 async function open(proxy: Proxy, timeoutMs = 60_000): Promise<Opened> {
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {})

@@ -1,4 +1,4 @@
-/** Answers that nobody asked for: they are never taken for the answer to the next request, and a connection does not live for ever. */
+/** Unrequested answers are never taken for the answer to the next request, and a connection does not live for ever. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -48,53 +48,53 @@ function aPool(limits: { requestsMax?: number; ageMsMax?: number; random?: () =>
   return { pool, lines }
 }
 
-interface Told {
+interface Result {
   status: number
   body: string
   error: Error | undefined
   ended: boolean
 }
 
-function ask(pool: Http1Pool): Told {
-  const told: Told = { status: 0, body: '', error: undefined, ended: false }
+function ask(pool: Http1Pool): Result {
+  const result: Result = { status: 0, body: '', error: undefined, ended: false }
   const handler: PoolHandler = {
     isOver: false,
     onRequestStart: () => undefined,
     onResponseStart: (_, status) => {
-      told.status = status
+      result.status = status
     },
     onResponseData: (_, chunk) => {
-      told.body += chunk.toString('latin1')
+      result.body += chunk.toString('latin1')
     },
     onResponseEnd: () => {
-      told.ended = true
+      result.ended = true
     },
     onResponseError: (_, error) => {
-      told.error = error
+      result.error = error
     },
   }
   const headers = ['content-type', 'application/json']
   pool.dispatch({ path: '/v1', headers, requestId: 'tag-1', body: Buffer.from('{}') }, handler)
-  return told
+  return result
 }
 
-async function answered(pool: Http1Pool, line: () => Line): Promise<Told> {
-  const told = ask(pool)
+async function answered(pool: Http1Pool, line: () => Line): Promise<Result> {
+  const result = ask(pool)
   await turn()
   line().hear(OK)
-  assert.equal(told.body, 'ok')
-  return told
+  assert.equal(result.body, 'ok')
+  return result
 }
 
 test('an answer that begins before its request was written closes the connection, and the request may go on another', async () => {
   const { pool, lines } = aPool()
   await answered(pool, () => lines[0] as Line)
   const before = lines[0]?.written
-  const told = ask(pool)
+  const result = ask(pool)
   lines[0]?.hear(OK)
   await turn()
-  assert.equal(told.status, 0)
-  assert.ok(told.error !== undefined && isStale(told.error))
+  assert.equal(result.status, 0)
+  assert.ok(result.error !== undefined && isStale(result.error))
   assert.equal(lines[0]?.written, before)
   assert.equal(lines[0]?.destroyed, true)
   await answered(pool, () => lines[1] as Line)
@@ -112,7 +112,7 @@ test('bytes behind an answer, at once or later, close the connection', async () 
   }
 })
 
-test('a connection carries so many answers at most, up to a fifth fewer, and nobody sees it end', async () => {
+test('a connection carries a fixed number of answers at most, up to a fifth fewer, and no request sees it end', async () => {
   for (const [random, most] of [
     [0, 10],
     [0.99, 9],
@@ -136,11 +136,11 @@ test('a connection that is too old ends behind its answer', async () => {
 test('a request that got a hint before its connection broke was read, and is not sent again', async () => {
   const { pool, lines } = aPool()
   await answered(pool, () => lines[0] as Line)
-  const told = ask(pool)
+  const result = ask(pool)
   await turn()
   lines[0]?.hear(HINT)
   lines[0]?.destroy()
   await turn()
-  assert.ok(told.error !== undefined)
-  assert.equal(isStale(told.error), false)
+  assert.ok(result.error !== undefined)
+  assert.equal(isStale(result.error), false)
 })

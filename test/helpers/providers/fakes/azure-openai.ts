@@ -81,7 +81,7 @@ async function streamOut(outgoing: ServerResponse, said: Said, body: Json): Prom
   outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
   const send = async (chunk: Json) => {
     outgoing.write(`data: ${JSON.stringify(chunk)}\n\n`)
-    // Each event is a write of its own on the socket.
+    // Each event is a separate write on the socket.
     await new Promise(setImmediate)
   }
   const deltaOf = (delta: Json, finish: string | null = null) =>

@@ -9,7 +9,7 @@ import { eventFrame, exceptionFrame } from './event-stream.ts'
 type Json = any
 
 export interface BedrockRequest {
-  /** Of the path, decoded. */
+  /** The model in the path, decoded. */
   readonly model: string
   readonly action: string
   readonly path: string
@@ -24,7 +24,7 @@ export interface Said {
   readonly usage?: Json
   /** How a stream ends behind its first block: with the exception of this name, `cut` within a frame, or `at once`. */
   readonly breaks?: string
-  /** What a stream that breaks waits for behind its first block. */
+  /** A stream that breaks waits for this after its first block. */
   readonly until?: Promise<void>
 }
 
@@ -134,7 +134,7 @@ async function unproven(
   return { status: 403, type: 'InvalidSignatureException', message }
 }
 
-/** What the service would find wrong in a Converse request. */
+/** The fault that the service would find in a Converse request. */
 function mistakeIn(body: Json): Refusal | undefined {
   const blocks: Json[] = body.messages.flatMap(({ content }: Json) => content)
   const roles = body.messages.map(({ role }: Json) => role)

@@ -73,7 +73,7 @@ async function streamOut(outgoing: ServerResponse, said: Said): Promise<void> {
   const send = async (type: string, message: Json, more: Json = {}) => {
     const event = { type, ...more, delta: { message } }
     outgoing.write(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`)
-    // Each event is a write of its own on the socket.
+    // Each event is a separate write on the socket.
     await new Promise(setImmediate)
   }
   await send('message-start', { role: 'assistant', content: [] }, { id: 'c14c80c3' })

@@ -9,7 +9,7 @@ export const TENANT = '11111111-2222-3333-4444-555555555555'
 const AUDIENCE = 'https://cognitiveservices.azure.com'
 const MACHINE_SECRET = 'the-header-of-the-machine'
 
-/** What a client proved itself with: `secret S`, `assertion A` or `machine`. */
+/** The proof of a client: `secret S`, `assertion A` or `machine`. */
 type Proof = string
 
 export interface FakeEntra {
@@ -20,7 +20,7 @@ export interface FakeEntra {
   readonly tokens: Set<string>
   /** Variables by which the SDK finds the identity of the machine here. */
   readonly machine: Readonly<Record<string, string>>
-  /** What is accepted; undefined: everything. */
+  /** The accepted proof; undefined: every proof. */
   accepts: Proof | undefined
   /** Seconds that tokens hold. */
   seconds: number

@@ -1,4 +1,4 @@
-/** What the fake of Gemini's API says: the last words of the user decide. */
+/** The answers of the fake of Gemini's API: the last words of the user decide. */
 
 // biome-ignore lint/suspicious/noExplicitAny: requests have been verified, and are looked at without a type.
 type Json = any

@@ -17,7 +17,7 @@ export interface FakeGemini {
   readonly url: string
   /** The requests so far, with their path and query. */
   readonly asked: { readonly path: string; readonly headers: Json; readonly body: Json }[]
-  /** What comes before anything else, each once: status and body. */
+  /** The first answers, each once: status and body. */
   readonly refusals: { readonly status: number; readonly body: unknown }[]
   close(): Promise<void>
 }

@@ -62,7 +62,7 @@ async function streamOut(outgoing: ServerResponse, said: Said): Promise<void> {
     const choices = [{ index: 0, delta, finish_reason: finish }]
     const chunk = { ...FRAME, object: 'chat.completion.chunk', choices, ...usage, p: 'abc' }
     outgoing.write(`data: ${JSON.stringify(chunk)}\n\n`)
-    // Each event is a write of its own on the socket.
+    // Each event is a separate write on the socket.
     await new Promise(setImmediate)
   }
   await send({ role: 'assistant', content: '' })

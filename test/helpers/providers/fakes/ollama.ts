@@ -57,7 +57,7 @@ async function streamOut(outgoing: ServerResponse, said: Said): Promise<void> {
   outgoing.writeHead(200, { 'content-type': 'application/x-ndjson' })
   const send = async (line: Json) => {
     outgoing.write(`${JSON.stringify(line)}\n`)
-    // Each line is a write of its own on the socket.
+    // Each line is a separate write on the socket.
     await new Promise(setImmediate)
   }
   const say = (message: Json) => send({ ...FRAME, message, done: false })

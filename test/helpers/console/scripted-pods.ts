@@ -4,11 +4,11 @@ import { type ConsoleServer, startConsole } from '../../../cli/console/server.ts
 
 type Fields = Readonly<Record<string, unknown>>
 
-const TOKEN = 'told'
+const TOKEN = 'scripted'
 const MINUTE_MS = 60_000
 
 /** `changed` is applied to every body that a browser gets. */
-export async function startToldConsole(
+export async function startScriptedConsole(
   changed: (body: unknown) => unknown = (body) => body,
 ): Promise<ConsoleServer> {
   const server = await startConsole({
