@@ -1,52 +1,5 @@
 /** Phrases that make a reader stop, each with plain words to put in its place. */
 
-/** Folders and files whose texts are rewritten; add yours once it passes. */
-export const REWRITTEN: readonly string[] = [
-  'operator/',
-  'cli/',
-  'crds/',
-  'charts/',
-  'dataplane/config/',
-  'dataplane/console/',
-  'dataplane/admin/',
-  'dataplane/auxiliaries/',
-  'dataplane/retrieval/',
-  'dataplane/vector-stores/',
-  'dataplane/base/',
-  'dataplane/budgets/',
-  'dataplane/delivery/',
-  'dataplane/docs/',
-  'dataplane/limits/',
-  'dataplane/pod/',
-  'dataplane/process/',
-  'dataplane/store/',
-  'dataplane/inspection/',
-  'dataplane/telemetry/',
-  'dataplane/usage/',
-  'dataplane/tokens/',
-  'dataplane/apis/',
-  'dataplane/providers/',
-  'dataplane/stages/',
-  'dataplane/strategies/',
-  'dataplane/streaming/',
-  'dataplane/upstream/',
-  'dataplane/listener/',
-  'dataplane/http1/',
-  'dataplane/body/',
-  'dataplane/json/',
-  'dataplane/wires.ts',
-  'dataplane/README.md',
-  'dataplane/call.ts',
-  'dataplane/gateway.ts',
-  'dataplane/inner-form.ts',
-  'dataplane/main.ts',
-  'dataplane/meter.ts',
-  'dataplane/pipeline.ts',
-  'dataplane/presence.ts',
-  'dataplane/response.ts',
-  'dataplane/visit.ts',
-]
-
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   // It is also a value that programs read, of `burst_is`.
   [/(?<!burst_is +)\btold\b(?!['`])/i, 'say reports, notifies, learns or knows'],
@@ -68,7 +21,7 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
 const OPENER =
   /(?:^\s*|[.!?:] |\/\*\* ?|^\s*\* |\/\/ |['"`|] ?|^\s*(?:-|\d+\.) )(?:\*\*)?(Who|Of|What|Whose) [a-z][^?]*$/
 
-/** What a line says that should be said plainly; undefined where it is plain. */
+/** The phrase of a line that has plainer words; undefined where the line is plain. */
 export function clumsyPhrase(line: string): string | undefined {
   const opener = OPENER.exec(line)?.[1]
   if (opener !== undefined) return `"${opener} ..." opens a sentence: begin with its subject`
