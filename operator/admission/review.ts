@@ -74,47 +74,52 @@ function isSameBody(before: KubeObject, after: KubeObject): boolean {
   return isDeepStrictEqual([before.spec, before.gw], [after.spec, after.gw])
 }
 
-export function allow(uid: string, warnings: readonly string[] = []): object {
-  const shown = warnings.slice(0, WARNINGS_MAX).map((warning) => cut(warning, WARNING_LENGTH_MAX))
-  const said = shown.length === 0 ? {} : { warnings: shown }
-  return answer({ uid, allowed: true, ...said })
+export function allow(uid: string): object {
+  return answer({ uid, allowed: true })
 }
 
+/** The API server writes `auditAnnotations` into its audit event, each behind the name of the webhook. */
 export function answerOf(
-  { uid, kind, object }: ReviewQuestion,
+  question: ReviewQuestion,
   { errors, warnings }: ReviewVerdict,
+  auditAnnotations: Readonly<Record<string, string>>,
 ): object {
-  if (errors.length === 0) return allow(uid, warnings)
+  const { uid } = question
+  if (errors.length > 0) {
+    return answer({ uid, allowed: false, status: statusOf(question, errors), auditAnnotations })
+  }
+  const shown = warnings.slice(0, WARNINGS_MAX).map((warning) => cut(warning, WARNING_LENGTH_MAX))
+  const said = shown.length === 0 ? {} : { warnings: shown }
+  return answer({ uid, allowed: true, ...said, auditAnnotations })
+}
+
+function statusOf({ kind, object }: ReviewQuestion, errors: readonly Finding[]): object {
   const shown = errors.slice(0, CAUSES_MAX)
   const hidden = countFindings(errors) - countFindings(shown)
   const more = hidden > 0 ? [`and ${hidden} more`] : []
   const lines = shown.map((finding) => cut(showFinding(finding), TEXT_LENGTH_MAX))
-  return answer({
-    uid,
-    allowed: false,
-    status: {
-      status: 'Failure',
-      code: 422,
-      reason: 'Invalid',
-      message: [...lines, ...more].join('\n'),
-      details: {
-        group: RESOURCES.gatewayConfigs.group,
-        kind,
-        name: object.metadata.name,
-        causes: shown.map((finding) => ({
-          reason: 'FieldValueInvalid',
-          field: cut(showPath(finding.path), TEXT_LENGTH_MAX),
-          message: cut(showFinding({ ...finding, path: [] }), TEXT_LENGTH_MAX),
-        })),
-      },
+  return {
+    status: 'Failure',
+    code: 422,
+    reason: 'Invalid',
+    message: [...lines, ...more].join('\n'),
+    details: {
+      group: RESOURCES.gatewayConfigs.group,
+      kind,
+      name: object.metadata.name,
+      causes: shown.map((finding) => ({
+        reason: 'FieldValueInvalid',
+        field: cut(showPath(finding.path), TEXT_LENGTH_MAX),
+        message: cut(showFinding({ ...finding, path: [] }), TEXT_LENGTH_MAX),
+      })),
     },
-  })
+  }
 }
 
 function answer(response: object): object {
   return { apiVersion: API_VERSION, kind: 'AdmissionReview', response }
 }
 
-function cut(text: string, lengthMax: number): string {
+export function cut(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`
 }

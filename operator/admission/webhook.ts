@@ -10,6 +10,7 @@ import { type Log, messageOf } from '../log.ts'
 import { WEBHOOK_SECRET_NAME } from '../rbac.ts'
 import type { Telemetry } from '../telemetry.ts'
 import type { World } from '../world.ts'
+import { auditOf } from './audit.ts'
 import {
   CertificateKeeper,
   type CertificateSource,
@@ -151,7 +152,7 @@ async function reply(
   const isRefused = verdict.errors.length > 0
   telemetry.admissions.inc({ kind: question.kind, result: isRefused ? 'refused' : 'allowed' })
   if (isRefused) logRefusal(log, question, verdict)
-  return { status: 200, body: answerOf(question, verdict) }
+  return { status: 200, body: answerOf(question, verdict, auditOf(question, verdict)) }
 }
 
 /** The places of the mistakes, without the values that were written there. */

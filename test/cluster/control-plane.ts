@@ -13,6 +13,7 @@ import { type Kubectl, makeKubectl } from '../helpers/kubernetes/kubectl.ts'
 import { CONTROL_PLANE, providePrograms } from '../helpers/kubernetes/programs.ts'
 import { until } from '../helpers/until.ts'
 import { type Access, get, readAt } from './api-reader.ts'
+import { auditArguments } from './audit-log.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { makeServiceAccount, type ServiceAccount } from './service-account.ts'
 import { sweepFormerRuns } from './sweep.ts'
@@ -39,8 +40,8 @@ export interface ControlPlane {
   readonly controllers: Daemon
   /** The one that runs now. */
   apiServer(): Daemon
-  /** Starts the API server again after it was stopped, on the same port. */
-  restartApiServer(): Promise<void>
+  /** Stops the API server and starts it again, on the same port; `edit` changes its arguments. */
+  restartApiServer(edit?: (args: readonly string[]) => readonly string[]): Promise<void>
   /** Kubeconfig of a user with a certificate, who may do what was bound to it or its groups. */
   user(name: string, groups?: readonly string[]): Promise<string>
   /** Kubeconfig of a service account that is made here, with these rules in its namespace. */
@@ -117,7 +118,10 @@ async function assemble(
   const kubeconfig = await configFor('admin', certificateOf(administrator))
   const controllerConfig = await configFor('controllers', certificateOf(controller))
   const etcd = await start('etcd', etcdArguments(folder, etcdPort, peerPort))
-  const serverArguments = apiServerArguments({ etcdPort, port, serving, authority, tokens })
+  const serverArguments = [
+    ...apiServerArguments({ etcdPort, port, serving, authority, tokens }),
+    ...(await auditArguments(folder)),
+  ]
   const access = {
     ca: await readFile(authority.certificate),
     cert: await readFile(administrator.certificate),
@@ -152,9 +156,9 @@ async function assemble(
     etcd,
     controllers,
     apiServer: () => apiServer,
-    restartApiServer: async () => {
+    restartApiServer: async (edit = (args) => args) => {
       await apiServer.stop('SIGKILL')
-      apiServer = await start('kube-apiserver', serverArguments)
+      apiServer = await start('kube-apiserver', edit(serverArguments))
       await ready(apiServer)
     },
     user: async (name, groups) => {

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { LEFT_TO_THE_OPERATOR, withMistake } from '../helpers/kubernetes/broken-resources.ts'
 import { refusalOf } from '../helpers/kubernetes/kubectl.ts'
 import { answers, until } from '../helpers/until.ts'
+import { type AuditEvent, auditEvents } from './audit-log.ts'
 import { recordFigure } from './figures.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 import { configurationOf, webhookPortIn } from './webhook-configuration.ts'
@@ -60,6 +61,19 @@ async function untilJudged(): Promise<void> {
     },
     120,
   )
+}
+
+/** The annotations of the last edit of this object that the webhook judged, without the name of the webhook. */
+async function auditOf(name: string): Promise<Record<string, string> | undefined> {
+  const own = 'validate.inference.gw/'
+  const events = await auditEvents(rig.cluster.folder)
+  const all = events.filter(({ objectRef }) => objectRef.name === name).map(annotationsOf)
+  return all.findLast((annotations) => Object.keys(annotations).length > 0)
+
+  function annotationsOf({ annotations = {} }: AuditEvent): Record<string, string> {
+    const ours = Object.entries(annotations).filter(([key]) => key.startsWith(own))
+    return Object.fromEntries(ours.map(([key, value]) => [key.slice(own.length), value]))
+  }
 }
 
 async function namesOf(kind: string, namespace = 'ai'): Promise<string[]> {
@@ -125,6 +139,44 @@ test('a TenantPolicy above the ceiling is stored with a warning that says the nu
     /No gateway of that name/,
   )
   await rig.cluster.kubectl(['delete', 'gwc', 'shared', '-n', 'ai'])
+  await rig.cluster.kubectl(['delete', 'gwt', '--all', '-A'])
+})
+
+test('the audit log of the API server says the tenant, what was decided, and how a budget changed', async () => {
+  const policyWith = (usd: number, more: object = {}) => ({
+    apiVersion: 'inference.gw/v1alpha1',
+    kind: 'TenantPolicy',
+    metadata: { name: 'audited', namespace: 'team-a' },
+    spec: {
+      gateway: 'ai/shared',
+      tenant: 'research',
+      budget: { usd_per_month: usd, on_exceeded: 'reject', ...more },
+    },
+  })
+  await rig.apply(policyWith(300))
+  await rig.apply(policyWith(400))
+  assert.deepEqual(await auditOf('audited'), {
+    decision: 'allowed',
+    warnings: '1',
+    gateway: 'ai/shared',
+    tenant: 'research',
+    changes: 'spec.budget.usd_per_month: 300 -> 400',
+  })
+  await edit('old', { gw: { budgets: [{ tenant: 'acme', tokens_per_day: 5 }] } })
+  assert.deepEqual(await auditOf('old'), {
+    decision: 'allowed',
+    warnings: (await auditOf('old'))?.warnings,
+    changes: 'gw.budgets[tenant=acme].tokens_per_day: none -> 5',
+  })
+  await refusalOf(edit('old', { gw: { budgets: null, aliases: { b: 'nowhere' } } }))
+  assert.deepEqual(await auditOf('old'), {
+    decision: 'refused',
+    mistakes: '1',
+    fields: 'gw.aliases.b',
+    warnings: (await auditOf('old'))?.warnings,
+    changes: 'gw.budgets[tenant=acme].tokens_per_day: 5 -> none',
+  })
+  await edit('old', { gw: { budgets: null } })
   await rig.cluster.kubectl(['delete', 'gwt', '--all', '-A'])
 })
 

@@ -1,8 +1,9 @@
 /** The answer of the admission webhook to one question. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { auditOf } from '../../operator/admission/audit.ts'
 import { judgeQuestion, type Known } from '../../operator/admission/judge.ts'
-import { allow, answerOf, readReview } from '../../operator/admission/review.ts'
+import { answerOf, readReview } from '../../operator/admission/review.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway, aGatewayKey, aHash } from '../helpers/kubernetes/a-gateway.ts'
@@ -35,7 +36,8 @@ async function judged(
   const question = { uid: 'review-1', kind, isDryRun: false, object, before }
   const verdict = await judgeQuestion(question, known)
   // The answer is JSON, as the API server gets it.
-  const { response } = JSON.parse(JSON.stringify(answerOf(question, verdict)))
+  const answer = answerOf(question, verdict, auditOf(question, verdict))
+  const { response } = JSON.parse(JSON.stringify(answer))
   return { ...verdict, response }
 }
 
@@ -208,9 +210,9 @@ test('answers are bounded, however much is wrong', async () => {
   assert.equal(response.status.details.causes.length, 50)
   assert.match(response.status.message, /\nand 850 more$/)
   assert.ok(JSON.stringify(response).length < 120_000)
-  const { response: allowed } = JSON.parse(
-    JSON.stringify(allow('u', Array(99).fill('w'.repeat(999)))),
-  )
+  const question = { uid: 'u', kind: 'GatewayConfig', isDryRun: false, object: bad, before: bad }
+  const many = { errors: [], warnings: Array<string>(99).fill('w'.repeat(999)) }
+  const { response: allowed } = JSON.parse(JSON.stringify(answerOf(question, many, {})))
   assert.equal(allowed.warnings.length, 20)
   assert.ok(allowed.warnings.every((warning: string) => warning.length <= 256))
 })
