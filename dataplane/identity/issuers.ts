@@ -115,7 +115,11 @@ export class Issuers {
       schedule,
       fetched: (keys, fault) => {
         metrics.jwksFetches.at(name, fault === undefined ? 'success' : 'failure').value++
-        if (keys !== undefined) metrics.jwksKeys.at(name).value = keys
+        if (keys !== undefined) {
+          metrics.jwksKeys.at(name).value = keys
+          // A key may have gone, and what it signed goes with it.
+          this.#verified.clear()
+        }
         if (fault !== undefined && fault !== before) {
           const message = `The keys of issuer "${name}" could not be fetched; known ones are kept.`
           log.event('warn', 'jwks', message, { issuer: name, reason: fault })

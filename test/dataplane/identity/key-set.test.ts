@@ -82,6 +82,24 @@ test('a thousand tokens with unknown keys lead to one fetch in half a minute', a
   assert.equal(state.next?.delayMs, 0)
 })
 
+test('no request waits while the keys are fetched again, known or not', async () => {
+  const { keys, clock, state } = aSet()
+  await keys.find()
+  state.answer = () => new Promise(() => undefined)
+  const { next } = state
+  assert.ok(next)
+  clock.pass(next.delayMs)
+  next.call()
+  for (let requests = 0; requests < 1000; requests++) {
+    const isFound = keys.find().then((found) => found !== undefined)
+    assert.equal(await Promise.race([isFound, turn().then(() => 'it waits')]), true)
+    keys.missed()
+  }
+  assert.equal(state.reads, 2)
+})
+
+const turn = () => new Promise((resolve) => setImmediate(() => resolve(undefined)))
+
 const USELESS: Readonly<Record<string, string>> = {
   'no JSON': '<html>',
   'no set': '[]',

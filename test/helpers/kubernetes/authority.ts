@@ -58,13 +58,13 @@ export async function makeAuthority(folder: string): Promise<Authority> {
 }
 
 /** The key that signs service account tokens. */
-export async function makeTokenKeys(folder: string): Promise<Pair> {
+export async function makeTokenKeys(folder: string, name = 'tokens'): Promise<Pair> {
   const pair = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
-  const paths = { certificate: join(folder, 'tokens.pub'), key: join(folder, 'tokens.key') }
+  const paths = { certificate: join(folder, `${name}.pub`), key: join(folder, `${name}.key`) }
   await writeFile(paths.certificate, pair.publicKey)
   await writeFile(paths.key, pair.privateKey, { mode: 0o600 })
   return paths
