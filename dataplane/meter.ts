@@ -4,6 +4,8 @@ import { isGenerated } from './tokens/count.ts'
 
 /** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
+/** No request has as many tokens: a larger count is a fault of the upstream, and must not spend a tenant's budget. */
+const TOKENS_MAX = 100_000_000
 
 export interface MeteredAttempt {
   /** Its place among the attempts of the request. */
@@ -17,6 +19,8 @@ export interface MeteredAttempt {
   contentEvents: number
   /** The bytes of a whole answer, for one that never reported its usage. */
   answerBytes: number
+  /** A stream whose end has not been seen: usage that it has reported counts a part of it. */
+  isUnfinished: boolean
 }
 
 export class Meter {
@@ -32,6 +36,7 @@ export class Meter {
       usage: undefined,
       contentEvents: 0,
       answerBytes: 0,
+      isUnfinished: false,
     }
     this.attempts.push(attempt)
     return attempt
@@ -42,11 +47,23 @@ export class Meter {
     const charges = []
     for (const attempt of this.attempts) {
       const usage =
-        attempt.usage ?? estimateOf(attempt, promptOf(request) + this.addedTokens, request)
+        reportedBy(attempt) ?? estimateOf(attempt, promptOf(request) + this.addedTokens, request)
       if (usage !== undefined) charges.push({ attempt, usage })
     }
     return charges
   }
+}
+
+/** Some upstreams report the prompt first and the answer at its end: a client that leaves before has had its words. */
+function reportedBy({ usage, isUnfinished, contentEvents }: MeteredAttempt): Usage | undefined {
+  if (usage === undefined || !isCredible(usage)) return undefined
+  if (!isUnfinished) return usage
+  const completionTokens = Math.max(usage.completionTokens, contentEvents)
+  return { ...usage, completionTokens, estimated: true }
+}
+
+function isCredible({ promptTokens, completionTokens, searches = 0 }: Usage): boolean {
+  return Math.max(promptTokens, completionTokens, searches) <= TOKENS_MAX
 }
 
 function estimateOf(

@@ -1,7 +1,7 @@
 /** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
 import type { ClientReader, Released } from '../inspection/contract.ts'
 import type { MeteredAttempt } from '../meter.ts'
-import type { Failure, Framing } from '../providers/contract.ts'
+import type { Failure, Framing, WireMeaning } from '../providers/contract.ts'
 
 export class Tap {
   /** An event with text, reasoning, a tool call or a refusal has been seen. */
@@ -33,6 +33,7 @@ export class Tap {
     this.#reader = reader
     this.#framing = framing
     this.#metered = metered
+    metered.isUnfinished = true
   }
 
   /** Whole frames in; the bytes for the client out (empty when it is to see nothing of them). */
@@ -93,12 +94,18 @@ export class Tap {
     if (meaning.failure !== undefined) this.failure ??= this.#clean(meaning.failure)
     if (meaning.pending !== undefined) this.pending = this.#clean(meaning.pending)
     if (meaning.usage !== undefined) this.#metered.usage = meaning.usage
+    if (this.finished || this.done || endsCounted(meaning)) this.#metered.isUnfinished = false
     if (meaning.failure !== undefined) return NOTHING
     if (meaning.broken) this.brokenEvents++
     if (meaning.out !== 'same') return Buffer.from(meaning.out)
     this.doneShown ||= meaning.done
     return frame
   }
+}
+
+/** A failure that says what the answer used until then. */
+function endsCounted({ failure, usage }: WireMeaning): boolean {
+  return failure !== undefined && usage !== undefined
 }
 
 const NOTHING = Buffer.alloc(0)

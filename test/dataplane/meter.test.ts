@@ -70,3 +70,33 @@ test('a usage of zero is a usage', () => {
     estimated: false,
   })
 })
+
+test('a stream that ends before its end costs at least the words that were seen, and the reported prompt', () => {
+  const meter = new Meter()
+  const attempt = meter.begin('one', 'm')
+  attempt.isUnfinished = true
+  attempt.contentEvents = 200
+  attempt.usage = { ...usage, completionTokens: 1 }
+  assert.partialDeepStrictEqual(meter.charges(request)[0]?.usage, {
+    promptTokens: 5,
+    cachedTokens: 1,
+    completionTokens: 200,
+    estimated: true,
+  })
+  attempt.usage = { ...usage, completionTokens: 900 }
+  assert.equal(meter.charges(request)[0]?.usage.completionTokens, 900)
+})
+
+test('counts that no request can have are not believed', () => {
+  for (const member of ['promptTokens', 'completionTokens']) {
+    const meter = new Meter()
+    const attempt = meter.begin('one', 'm')
+    attempt.contentEvents = 3
+    attempt.usage = { ...usage, [member]: 1e15 }
+    assert.partialDeepStrictEqual(meter.charges(request)[0]?.usage, {
+      promptTokens: 11,
+      completionTokens: 3,
+      estimated: true,
+    })
+  }
+})

@@ -184,6 +184,14 @@ test('a stream that its client leaves is charged for what was seen, and marked a
   assert.equal(trace.status, 499)
 })
 
+test('words that a client has had cost their tokens, though the upstream has only reported the prompt so far', async () => {
+  const usage = { prompt_tokens: 40, completion_tokens: 1 }
+  const word = event({ choices: [{ index: 0, delta: { content: 'w ' } }], usage })
+  first.script.push(streaming({ before: word.repeat(9), words: [], end: 'cut' }))
+  const { tokens } = await charged(() => front.stream())
+  assert.equal(tokens, 40 + 9)
+})
+
 test('a picture of a stream that was cut is not estimated by its bytes', async () => {
   first.script.push(streaming({ end: 'cut' }))
   const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`

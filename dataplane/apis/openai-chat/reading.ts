@@ -57,11 +57,16 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     includeUsage: body.stream_options?.include_usage === true,
     isUsageRepeated: body.stream_options?.continuous_usage_stats === true,
     oneCall: body.parallel_tool_calls === false,
-    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    maxTokens: limitOf(body),
     choices: typeof body.n === 'number' ? body.n : 1,
     promptTokensMax: promptTokensMax(facts.bytes, body),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
     ...unlimitedOf(asked, body, 1),
   }
+}
+
+/** Some runtimes obey the one and some the other: where both are there, the larger is reserved. */
+function limitOf({ max_completion_tokens: one, max_tokens: other }: ChatBody): number | undefined {
+  return one != null && other != null ? Math.max(one, other) : (one ?? other ?? undefined)
 }

@@ -5,6 +5,7 @@ import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts
 import type { Failure, Passed, ProviderSettings, SameWire, WireReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { ROUTING } from '../routing-members.ts'
 import { knownCounts, readUsage } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -15,11 +16,17 @@ export const WIRE = 'anthropic-messages'
 const SIGNATURE = '"signature"'
 const END = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
-/** The client's bytes, changed only where they have to be. */
-export function passedBody(request: ChatRequest, { model }: ProviderSettings): Buffer {
+/** The client's bytes, changed only where they have to be. `own` are members that are no client's to set. */
+export function passedBody(
+  request: ChatRequest,
+  { model }: ProviderSettings,
+  own: readonly string[] = [],
+): Buffer {
   const { bytes, spans } = request
   const edits = new Map<string, string | undefined>()
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
+  for (const name of spans.keys())
+    if (ROUTING.has(name) || own.includes(name)) edits.set(name, undefined)
   const { isUnsealed } = request
   const isThinking = isUnsealed || bytes.includes(SIGNATURE)
   const messages = isThinking ? without(isUnsealed ? isThought : isUnsigned, request) : undefined

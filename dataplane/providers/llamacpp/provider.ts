@@ -24,6 +24,8 @@ const like = openAiLike(facts, {
   developerRole: false,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
+  // A second limit that wins over max_tokens, a place in the queue, another model.
+  own: ['id_slot', 'lora', 'n_predict'],
   rewrite: parallelByDefault,
   completions: {
     cannot: ['best_of', 'echo', 'suffix'],

@@ -19,6 +19,7 @@ const OF_CHAT: Failure = {
 export function messagesOf(
   headersOf: HeadersOf,
   recognisers: readonly Recogniser[],
+  own?: readonly string[],
 ): NativeWire<'chat'> {
   const { openStream, ...passed } = sameWire(recognisers)
   return {
@@ -30,7 +31,7 @@ export function messagesOf(
         ...headersOf(settings)[request.stream ? 'stream' : 'whole'],
         ...request.forwarded,
       },
-      body: passedBody(request, settings),
+      body: passedBody(request, settings, own),
     }),
     decode(body, request) {
       const answer = passed.decode(body, request)

@@ -18,7 +18,7 @@ export interface ResponsesOptions {
   readonly path: (settings: ProviderSettings, path: string) => string
   readonly model: (settings: ProviderSettings) => string
   /** Members that are no client's to set. */
-  readonly own?: readonly string[]
+  readonly own?: readonly string[] | undefined
   /** Whether it seals reasoning for itself, and opens what it has sealed. */
   readonly seals?: boolean
   /** Whether it keeps responses and conversations, and makes long conversations compact. */

@@ -47,7 +47,10 @@ export function embeddingsOf(
       return {
         path: options.path?.(settings, PATH) ?? PATH,
         headers: headersOf(settings).whole,
-        ...encodeBody(request, options.model?.(settings) ?? settings.model, own),
+        ...encodeBody(request, options.model?.(settings) ?? settings.model, {
+          ...own,
+          own: options.own,
+        }),
       }
     },
     decode(body, request, { model }) {
@@ -67,7 +70,7 @@ export function embeddingsOf(
 function encodeBody(
   request: EmbeddingsRequest,
   model: string,
-  options: EmbeddingsOptions,
+  options: EmbeddingsOptions & Pick<OpenAiLike, 'own'>,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
   const { bytes, spans } = inWire(WIRE, request)
   const edits = new Map<string, string | undefined>()

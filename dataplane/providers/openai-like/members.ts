@@ -13,10 +13,10 @@ export function readUsage(
   const prompt = countOf(usage.prompt_tokens)
   const completion = countOf(usage.completion_tokens)
   if (prompt === undefined && completion === undefined) return undefined
+  const details = recordOf(usage.prompt_tokens_details)
   // Older llama.cpp tells cached tokens only beside the usage.
-  const cached =
-    countOf(recordOf(usage.prompt_tokens_details).cached_tokens) ??
-    countOf(recordOf(extras.timings).cache_n)
+  const cached = countOf(details.cached_tokens) ?? countOf(recordOf(extras.timings).cache_n)
+  const written = countOf(details.cache_write_tokens)
   // SGLang tells reasoning tokens one level higher than OpenAI.
   const reasoning =
     countOf(recordOf(usage.completion_tokens_details).reasoning_tokens) ??
@@ -25,6 +25,7 @@ export function readUsage(
     promptTokens: prompt ?? 0,
     completionTokens: completion ?? 0,
     cachedTokens: Math.min(cached ?? 0, prompt ?? 0),
+    ...(written && { cacheWriteTokens: Math.min(written, prompt ?? 0) }),
     reasoningTokens: Math.min(reasoning ?? 0, completion ?? 0),
     estimated: false,
   }

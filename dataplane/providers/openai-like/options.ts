@@ -21,6 +21,8 @@ export interface OpenAiLike {
   readonly cannot?: readonly string[]
   /** Members without effect there that only wish: left out. */
   readonly hints?: readonly string[]
+  /** Members that are no client's to set: left out of every request. */
+  readonly own?: readonly string[] | undefined
   /** The only members understood, where others are refused: those are left out. */
   readonly allow?: readonly string[]
   /** Members that must have other values there; `undefined` removes one. */
@@ -49,7 +51,7 @@ export interface OpenAiLike {
   /** Its transcriptions; absent where it has none. */
   readonly transcription?: Pick<TranscriptionOptions, 'isLikeChat'>
   /** Its own Responses API, where it is asked by that. */
-  readonly responses?: Pick<ResponsesOptions, 'own' | 'seals' | 'keeps'>
+  readonly responses?: Pick<ResponsesOptions, 'seals' | 'keeps'>
   /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */
   readonly path?: (settings: ProviderSettings, path: string) => string
   readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>
@@ -60,8 +62,6 @@ export interface EmbeddingsOptions {
   readonly takesTokens?: boolean
   /** Members without effect there that only wish: left out. */
   readonly hints?: readonly string[]
-  /** Members that are no client's to set. */
-  readonly own?: readonly string[]
   /** The only members understood, where all others are refused. */
   readonly allow?: readonly string[]
   /** Members under other names there. */
@@ -73,8 +73,6 @@ export interface CompletionsOptions {
   readonly cannot?: readonly string[]
   /** Members without effect there that only wish: left out. */
   readonly hints?: readonly string[]
-  /** Members that are no client's to set. */
-  readonly own?: readonly string[]
   /** The only members understood, where others are refused: those are left out. */
   readonly allow?: readonly string[]
   /** Members that must have other values there; `undefined` removes one. */

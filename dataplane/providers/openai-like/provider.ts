@@ -49,9 +49,10 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
             path: options.path ?? ((_, path) => path),
             model: options.model ?? (({ model }) => model),
             recognisers,
+            own: options.own,
             ...options.responses,
           }),
-          messagesOf(headersOf, recognisers),
+          messagesOf(headersOf, recognisers, options.own),
         ],
       },
       ...(options.completions && {

@@ -10,7 +10,7 @@ import type { ProviderSettings, UpstreamRequest } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { ROUTING } from '../routing-members.ts'
 import { refuseUnsupported } from '../unsupported.ts'
-import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
+import type { OpenAiLike } from './options.ts'
 
 /** Members that only OpenAI's own API obeys. */
 export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_search_options']
@@ -19,7 +19,7 @@ export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_se
 export const WIRE = 'openai-chat'
 
 type Edits = Map<string, string | undefined>
-type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'hints'> & Pick<EmbeddingsOptions, 'own'>
+type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'hints' | 'own'>
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
 /** The body, and the members that were left out of it because they have no effect there. */

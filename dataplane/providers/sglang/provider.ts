@@ -17,13 +17,27 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
+/** They reach into the runtime: its queue, ids of others' requests, sessions, other servers, another model, code. */
+const OWN = [
+  'bootstrap_host',
+  'bootstrap_port',
+  'bootstrap_room',
+  'custom_logit_processor',
+  'data_parallel_rank',
+  'lora_path',
+  'priority',
+  'request_id',
+  'rid',
+  'session_params',
+]
+
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
-  responses: { own: ['priority', 'request_id', 'rid'] },
+  own: OWN,
   completions: { cannot: ['best_of'], hints: hintsExcept('seed') },
   embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,

@@ -21,15 +21,15 @@ const like = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
-  responses: { own: ['priority', 'request_id'] },
+  // They reach into the runtime: its queue, ids of others' requests, caches of other servers, tensors.
+  own: ['kv_transfer_params', 'priority', 'prompt_embeds', 'request_id'],
   completions: {
     // It ignores that one.
     cannot: ['best_of'],
     hints: hintsExcept('seed'),
-    own: ['priority', 'prompt_embeds', 'request_id'],
   },
   transcription: { isLikeChat: true },
-  embeddings: { hints: hintsExcept(), own: ['priority', 'request_id'] },
+  embeddings: { hints: hintsExcept() },
   recognisers: RECOGNISERS,
 })
 

@@ -252,3 +252,14 @@ for (const [what, written] of Object.entries(HOSTILE)) {
     assert.ok(longest < 150, `${longest} ms of processor time in one turn`)
   })
 }
+
+test('of two limits of the answer the larger is reserved, because runtimes disagree on which one holds', () => {
+  for (const [one, other] of [
+    [1, 900],
+    [900, 1],
+  ]) {
+    const limits = `"max_tokens":${one},"max_completion_tokens":${other}`
+    const text = `{"model":"m","messages":[{"role":"user","content":"hi"}],${limits}}`
+    assert.equal(parseRequest(Buffer.from(text), chatReading, 0).maxTokens, 900)
+  }
+})

@@ -255,6 +255,16 @@ test('usage is read totally: no number of an upstream throws or comes out sensel
   )
 })
 
+test('tokens that were written into a cache are read, within the prompt', () => {
+  const written = (count: number) => {
+    const usage = { prompt_tokens: 90, prompt_tokens_details: { cache_write_tokens: count } }
+    const data = JSON.stringify({ choices: [], usage })
+    return chatStream(openai, aRequest({ stream: true })).read({ event: '', data }).usage
+  }
+  assert.equal(written(60)?.cacheWriteTokens, 60)
+  assert.equal(written(100)?.cacheWriteTokens, 90)
+})
+
 test('an event that is named an error is one, in any form', () => {
   const reader = chatStream(vllm, aRequest({ stream: true }))
   const meaning = reader.read({ event: 'error', data: '{"message":"m","code":503}' })

@@ -102,6 +102,13 @@ test('usage that the client did not ask for is counted and not shown', () => {
   assert.equal(metered.usage?.completionTokens, 3)
 })
 
+test('usage counts a part of the answer until its end has been seen', () => {
+  const early = WORD.replace('}\n', `,${USAGE}}\n`)
+  assert.equal(readEach(WORD, early).metered.isUnfinished, true)
+  assert.equal(readEach(early, END).metered.isUnfinished, false)
+  assert.equal(readEach(early, DONE).metered.isUnfinished, false)
+})
+
 test('a null usage in every event is cut out of its bytes', () => {
   const nulled = WORD.replace('}\n', ',"usage":null}\n')
   const { text } = readEach(nulled, nulled + nulled, END, DONE)

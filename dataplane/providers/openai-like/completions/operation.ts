@@ -35,7 +35,7 @@ export function completionsOf(
       return {
         path: options.path?.(settings, PATH) ?? PATH,
         headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-        ...encodeBody(request, { ...own, model, isUsageAsked }, maxTokens),
+        ...encodeBody(request, { ...own, own: options.own, model, isUsageAsked }, maxTokens),
       }
     },
     decode: (body, request) => decodeCompletion(body, request, read),
@@ -60,7 +60,7 @@ function refusePrompts(
   throw unsupported(provider, 'prompt', fix)
 }
 
-interface Encoding extends CompletionsOptions {
+interface Encoding extends CompletionsOptions, Pick<OpenAiLike, 'own'> {
   readonly model: string
   readonly isUsageAsked: boolean
 }
