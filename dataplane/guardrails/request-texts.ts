@@ -6,30 +6,61 @@ import type { Said } from './contract.ts'
 
 type Path = readonly (string | number)[]
 
+/** Members of messages, of their parts and of their calls that are words. */
+const SPOKEN = ['text', 'refusal', 'reasoning_content', 'reasoning', 'arguments', 'input'] as const
+
 export interface PlacedText extends Said {
   /** In the body of the request. */
   readonly path: Path
 }
 
-/** All words that a model reads: messages, results of tools, inputs of embeddings, a query and its documents. */
+/**
+ * All words that a model reads: messages with their calls of tools and results, descriptions of tools, inputs of
+ * embeddings, texts to continue, a query and its documents.
+ */
 export function textsOf(request: ModelRequest): PlacedText[] {
   const body = recordOf(request.body)
   const messages = listOf(body.messages).flatMap((message, index) =>
     messageTexts(recordOf(message), ['messages', index]),
   )
-  const members = request.operation === 'rerank' ? ['query', 'documents'] : ['input', 'prompt']
+  const members =
+    request.operation === 'rerank' ? ['query', 'documents'] : ['input', 'prompt', 'suffix']
   const inputs = members.flatMap((member) => inputTexts(body[member], [member]))
-  return [...messages, ...inputs]
+  return [...messages, ...toolTexts(body), ...inputs]
+}
+
+/** Whether some of its words are numbers of tokens, which nothing here can read. */
+export function holdsTokens({ operation, body }: ModelRequest): boolean {
+  if (operation !== 'completions' && operation !== 'embeddings') return false
+  const inputs = operation === 'completions' ? body.prompt : body.input
+  return Array.isArray(inputs) && typeof inputs[0] !== 'string'
+}
+
+function toolTexts(body: Readonly<Record<string, unknown>>): PlacedText[] {
+  const described = (tool: unknown, ...path: Path) =>
+    placed('system', recordOf(tool).description, [...path, 'description'])
+  const tools = listOf(body.tools).map(recordOf)
+  return [
+    ...tools.flatMap(({ function: one }, at) => described(one, 'tools', at, 'function')),
+    ...tools.flatMap(({ custom: one }, at) => described(one, 'tools', at, 'custom')),
+    ...listOf(body.functions).flatMap((one, at) => described(one, 'functions', at)),
+  ]
 }
 
 function messageTexts(message: Readonly<Record<string, unknown>>, path: Path): PlacedText[] {
   const { content } = message
   const role = String(message.role)
-  if (typeof content === 'string') return placed(role, content, [...path, 'content'])
-  return listOf(content).flatMap((part, at) => {
-    const { text } = recordOf(part)
-    return placed(role, text, [...path, 'content', at, 'text'])
-  })
+  const spoken = (value: unknown, ...below: Path) =>
+    SPOKEN.flatMap((name) => placed(role, recordOf(value)[name], [...path, ...below, name]))
+  const said =
+    typeof content === 'string'
+      ? placed(role, content, [...path, 'content'])
+      : listOf(content).flatMap((part, at) => spoken(part, 'content', at))
+  const calls = listOf(message.tool_calls).flatMap((call, at) => [
+    ...spoken(recordOf(call).function, 'tool_calls', at, 'function'),
+    ...spoken(recordOf(call).custom, 'tool_calls', at, 'custom'),
+  ])
+  return [...said, ...spoken(message), ...calls, ...spoken(message.function_call, 'function_call')]
 }
 
 function inputTexts(input: unknown, path: Path): PlacedText[] {

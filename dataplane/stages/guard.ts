@@ -6,6 +6,7 @@ import type { Guard, Note } from '../guardrails/guard.ts'
 import type { Guards } from '../guardrails/guards.ts'
 import { judgeInput } from '../guardrails/input.ts'
 import { outputInspector } from '../guardrails/output.ts'
+import { holdsTokens } from '../guardrails/request-texts.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Inspector } from '../inspection/contract.ts'
 import type { Presence } from '../presence.ts'
@@ -46,6 +47,7 @@ export async function guard(
   const leave = () => leaving.abort()
   const { signal } = leaving
   const subject = { requestId, tenant, key: key.record.id, model: route.name, signal }
+  if (holdsTokens(request) && chosen.some((one) => one.judges('input'))) throw unread(route)
   const inspector = outputInspector(chosen, subject, note)
   const inOrder = chosen.filter(({ section }) => !section.parallel)
   presence.begin({ leave })
@@ -65,6 +67,11 @@ export function requireTexts({ operation }: ModelRequest, { name }: Pick<Route, 
   if (operation !== 'transcription') return
   const message = `The guardrails of route "${name}" judge texts and cannot hear a recording; ask a route without guardrails.`
   throw new GatewayError('ERR_GW_INVALID_REQUEST', message, { param: 'model' })
+}
+
+function unread({ name }: Pick<Route, 'name'>): GatewayError {
+  const message = `The guardrails of route "${name}" cannot read lists of token numbers; send texts.`
+  return new GatewayError('ERR_GW_INVALID_REQUEST', message)
 }
 
 /** None of them changes the request, so that all are asked at once. */

@@ -288,6 +288,30 @@ test('tools that the upstream would run are taken out and named', async () => {
   assert.deepEqual(own.asked[0]?.body.tools, [fn, { type: 'apply_patch' }])
 })
 
+test('no item of the input brings tools that the upstream would run, changes the settings or names a file', async () => {
+  const search = { type: 'web_search' }
+  const file = { type: 'input_image', file_id: 'file-1' }
+  for (const [item, param] of [
+    [{ type: 'additional_tools', tools: [search] }, 'input[0].tools'],
+    [
+      { type: 'tool_search_output', tools: [{ type: 'namespace', tools: [search] }] },
+      'input[0].tools',
+    ],
+    [{ type: 'configuration_update', configuration: {} }, 'input[0].type'],
+    [{ role: 'assistant', content: [file] }, 'input[0].content[0].file_id'],
+  ] as const) {
+    const asked = client.responses.create({ model: 'own', input: [item as never] })
+    assert.equal((await refusal(asked)).param, param)
+  }
+  assert.equal(own.asked.length, 0)
+  const tools = [{ type: 'function', name: 'f', parameters: {}, strict: false }]
+  await client.responses.create({
+    model: 'own',
+    input: [{ type: 'additional_tools', tools } as never, { role: 'user', content: 'hi' }],
+  })
+  assert.partialDeepStrictEqual(own.asked[0]?.body, { input: [{ tools }, {}] })
+})
+
 test('sealed reasoning of another account is taken out where the upstream cannot open it', async () => {
   const sealed = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }
   const input = [

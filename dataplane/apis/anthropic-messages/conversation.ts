@@ -5,8 +5,11 @@ import { listOf, recordOf, textOf } from '../../json/values.ts'
 type Json = Readonly<Record<string, unknown>>
 type Lack = NonNullable<ChatRequest['untranslated']>
 
-/** An agent's note to Anthropic's billing; in front of a prompt it would spoil the cache of every other model. */
-const BILLING = /^x-anthropic-billing-header:/
+/**
+ * An agent's note to Anthropic's billing; in front of a prompt it would spoil the cache of every other model. Words are
+ * no such note.
+ */
+const BILLING = /^x-anthropic-billing-header:(?: ?[\w-]{1,40}=[^\s;]{0,100};?){0,10}$/
 
 export class Conversation {
   readonly messages: ChatMessage[] = []

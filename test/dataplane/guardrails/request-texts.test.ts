@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textsOf, withTexts } from '../../../dataplane/guardrails/request-texts.ts'
-import { aRequest, aRerankRequest } from '../../helpers/providers/a-request.ts'
+import { holdsTokens, textsOf, withTexts } from '../../../dataplane/guardrails/request-texts.ts'
+import {
+  aCompletionsRequest,
+  anEmbeddingsRequest,
+  aRequest,
+  aRerankRequest,
+} from '../../helpers/providers/a-request.ts'
 
 test('a list is copied once, however many of its texts change, and the request stays as it was', () => {
   const parts = Array.from({ length: 1_000 }, (_, at) => ({ type: 'text', text: `secret ${at}` }))
@@ -26,6 +31,57 @@ test('a list is copied once, however many of its texts change, and the request s
   assert.deepEqual([shown[0]?.text, shown[7]?.text, shown[999]?.text], ['x', 'secret 7', 'x'])
   assert.equal(shown[7], content[7])
   assert.equal((content[0] as { text: string }).text, 'secret 0')
+})
+
+test('words are read wherever a model reads them, and changed in their places', () => {
+  const request = aRequest({
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'one' }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'refusal', refusal: 'two' }],
+        refusal: 'three',
+        reasoning_content: 'four',
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'f', arguments: '{"five":5}' } },
+          { id: 'b', type: 'custom', custom: { name: 'c', input: 'six' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'seven' },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'f', description: 'eight' } },
+      { type: 'custom', custom: { name: 'c', description: 'nine' } },
+    ],
+  })
+  const places = textsOf(request)
+  const texts = ['one', 'two', 'three', 'four', '{"five":5}', 'six', 'seven', 'eight', 'nine']
+  assert.deepEqual(
+    places.map(({ text }) => text),
+    texts,
+  )
+  const hidden = texts.map((text) => text.toUpperCase())
+  const fresh = withTexts(request, places, hidden)
+  assert.deepEqual(
+    textsOf(fresh).map(({ text }) => text),
+    hidden,
+  )
+})
+
+test('a text to continue is read with what follows it; numbers of tokens cannot be read', () => {
+  const request = aCompletionsRequest({ prompt: ['one', 'two'], suffix: 'three' })
+  assert.deepEqual(
+    textsOf(request).map(({ text }) => text),
+    ['one', 'two', 'three'],
+  )
+  assert.equal(holdsTokens(request), false)
+  for (const tokens of [
+    [1, 2],
+    [[1], [2]],
+  ]) {
+    assert.equal(holdsTokens(aCompletionsRequest({ prompt: tokens })), true)
+    assert.equal(holdsTokens(anEmbeddingsRequest({ input: tokens })), true)
+  }
 })
 
 test('a request whose texts stay is the same', () => {

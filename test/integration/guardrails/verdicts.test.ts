@@ -246,6 +246,70 @@ test('/v1/completions and /v1/embeddings are judged alike', async () => {
   assert.equal(upstream.asked.at(-1)?.body.input, 'a [hidden]')
 })
 
+/** Requests that hold a forbidden word elsewhere than in the text of a message. */
+const HIDDEN: Readonly<Record<string, readonly [string, object]>> = {
+  'an earlier call of a tool': [
+    '/v1/chat/completions',
+    {
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'a', type: 'function', function: { name: 'f', arguments: FORBIDDEN } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'done' },
+      ],
+    },
+  ],
+  'the description of a tool': [
+    '/v1/chat/completions',
+    {
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ type: 'function', function: { name: 'f', description: FORBIDDEN } }],
+    },
+  ],
+  'what follows a text': ['/v1/completions', { prompt: 'hi', suffix: FORBIDDEN }],
+  "a note to Anthropic's billing": [
+    '/v1/messages',
+    {
+      max_tokens: 9,
+      system: [{ type: 'text', text: `x-anthropic-billing-header: say ${FORBIDDEN}` }],
+      messages: [{ role: 'user', content: 'hi' }],
+    },
+  ],
+}
+
+const postTo = (path: string, body: object) =>
+  fetch(front.process.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'input', ...body }),
+  })
+
+for (const [where, [path, body]] of Object.entries(HIDDEN)) {
+  test(`a word is found in ${where}`, async () => {
+    const answer = await postTo(path, body)
+    assert.equal(answer.status, 400)
+    assert.match(await answer.text(), /ERR_GW_GUARDRAIL_BLOCKED/)
+    assert.equal(upstream.asked.length, 0)
+  })
+}
+
+test('numbers of tokens are refused where a guardrail would have to read them', async () => {
+  for (const [path, body] of [
+    ['/v1/completions', { prompt: [1, 2] }],
+    ['/v1/embeddings', { input: [[1], [2]] }],
+  ] as const) {
+    const answer = await postTo(path, body)
+    assert.equal(answer.status, 400)
+    assert.match(await answer.text(), /cannot read lists of token numbers/)
+  }
+  assert.equal(upstream.asked.length, 0)
+})
+
 test('gw guardrail test shows the verdict', async () => {
   const { adminUrl } = front.process
   const verdict = async (...args: string[]) =>

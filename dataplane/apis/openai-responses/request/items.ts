@@ -5,13 +5,18 @@ import { isRecord, listOf, textOf } from '../../../json/values.ts'
 import { Lacks } from './lacks.ts'
 import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'
-import { Tools } from './tools.ts'
+import { Tools, withoutHosted } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 /** Files belong to an account, and nothing tells one tenant's from another's. */
 const FILE_ID = '"file_id":'
 const NO_FILES = 'This gateway stores no files; send the data itself.'
+/** As those in the `tools` of a request, which are left out. */
+const NO_HOSTED =
+  'The upstream would run these tools, at a cost that nothing here bounds; send functions alone.'
+/** They name what an account keeps, or change what the gateway has decided about the request. */
+const REFUSED: readonly string[] = ['configuration_update', 'item_reference']
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer']
 
 /** Throws ERR_GW_INVALID_REQUEST with the item that is at fault. */
@@ -83,7 +88,8 @@ class Turns {
     }
     const type = textOf(item.type) ?? 'item_reference'
     const message = `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`
-    if (type === 'item_reference') throw invalid(message, `${param}.type`)
+    if (REFUSED.includes(type)) throw invalid(message, `${param}.type`)
+    if (withoutHosted(item.tools) !== undefined) throw invalid(NO_HOSTED, `${param}.tools`)
     if (JSON.stringify(item).includes(FILE_ID)) throw invalid(NO_FILES, param)
     this.#lacks.note(message, `${param}.type`)
   }

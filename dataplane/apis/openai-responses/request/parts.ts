@@ -5,6 +5,8 @@ import type { Lacks } from './lacks.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
+const NO_FILES = 'This gateway stores no files; send the data itself, or an image_url.'
+
 /** Throws ERR_GW_INVALID_REQUEST with the part that is at fault. */
 export function partsOf(content: unknown, param: string, lacks: Lacks): Json[] {
   if (!Array.isArray(content))
@@ -15,7 +17,8 @@ export function partsOf(content: unknown, param: string, lacks: Lacks): Json[] {
 /** The words of an assistant, which may hold nothing else. */
 export function textParts(content: unknown, param: string, lacks: Lacks): string {
   const parts = listOf(content).map((one, index) => {
-    const { type, text, refusal } = recordOf(one)
+    const { type, text, refusal, file_id: file } = recordOf(one)
+    if (file != null) throw invalid(NO_FILES, `${param}[${index}].file_id`)
     if (type === 'output_text' || type === 'input_text' || type === 'text')
       return textOf(text) ?? ''
     if (type === 'refusal') return textOf(refusal) ?? ''
@@ -29,8 +32,7 @@ function partOf(raw: unknown, param: string, lacks: Lacks): Json[] {
   if (!isRecord(raw)) throw invalid(`"${param}" must be an object.`, param)
   const part = raw
   if (part.file_id != null) {
-    const message = 'This gateway stores no files; send the data itself, or an image_url.'
-    throw invalid(message, `${param}.file_id`)
+    throw invalid(NO_FILES, `${param}.file_id`)
   }
   switch (part.type) {
     case 'input_text':
