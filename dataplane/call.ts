@@ -17,6 +17,10 @@ export interface Incoming {
   readonly url: string
   /** The value of any header, by its lower-case name; repeated ones are joined. */
   header(name: string): string | undefined
+  /** The other end of the connection: the client, or the last proxy before the gateway. Gone once it is closed. */
+  readonly peerAddress: string | undefined
+  /** `1.1` or `1.0`. */
+  readonly httpVersion: string
   /** The client has proved to hold it, where the listener asks for certificates. */
   readonly certificate: ClientCertificate | undefined
   /** As they came, names and values alternating. */

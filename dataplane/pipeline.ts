@@ -123,6 +123,7 @@ export async function serve(
   const { call, request } = applicant
   trace.stream = request.stream
   trace.max_tokens = request.maxTokens
+  if (request.choices > 1) trace.choices = request.choices
   const decided = admit(applicant, active, gateway)
   // A store in this process answers at once; only a shared one is waited for.
   const admission = decided instanceof Promise ? await decided : decided
@@ -133,7 +134,6 @@ export async function serve(
   try {
     if (request.stream)
       response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
-    const { presence } = response
     const ids = continuing(trace, gateway.tracing)
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
@@ -163,7 +163,7 @@ export async function serve(
       dialect,
       ids,
       receivedAt: call.receivedAt,
-      presence,
+      presence: response.presence,
       witness,
     }
     const terms = assembly === undefined ? admission : { ...admission, fits: assembly.fits }
@@ -171,7 +171,7 @@ export async function serve(
     const reply =
       verdict === undefined
         ? await attempt(asked, terms, gateway)
-        : await cleared(verdict, presence, () => attempt(asked, terms, gateway))
+        : await cleared(verdict, response.presence, () => attempt(asked, terms, gateway))
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
   } finally {
@@ -284,16 +284,16 @@ function noteUsage(charges: readonly Charge[], trace: Trace): void {
     trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
     if (usage.estimated) trace.usage_estimated = true
     const entry = trace.attempts[attempt]
-    if (entry === undefined) continue
-    entry.usage = {
-      input_tokens: usage.promptTokens,
-      cached_tokens: usage.cachedTokens,
-      cache_write_tokens: usage.cacheWriteTokens ?? 0,
-      output_tokens: usage.completionTokens,
-      reasoning_tokens: usage.reasoningTokens,
-      searches: usage.searches,
-      estimated: usage.estimated,
-      cost_nano_usd: nanos,
-    }
+    if (entry !== undefined)
+      entry.usage = {
+        input_tokens: usage.promptTokens,
+        cached_tokens: usage.cachedTokens,
+        cache_write_tokens: usage.cacheWriteTokens ?? 0,
+        output_tokens: usage.completionTokens,
+        reasoning_tokens: usage.reasoningTokens,
+        searches: usage.searches,
+        estimated: usage.estimated,
+        cost_nano_usd: nanos,
+      }
   }
 }

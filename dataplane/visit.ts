@@ -32,6 +32,7 @@ export async function serve(
     gateway.tracing?.begin(trace)
   }
   const visit = new Served(call, response, trace, gateway)
+  if (gateway.tracing !== undefined) visit.peerAddress = call.incoming.peerAddress
   gateway.visits.add(visit)
   if (!api.quiet) gateway.calledAt = clock.now()
   try {
@@ -53,6 +54,8 @@ class Served implements Visit, Underway {
   readonly trace: Trace
   readonly gateway: Gateway
   readonly active: Active
+  /** Where traces are sent: a connection that was cut has forgotten it. */
+  peerAddress: string | undefined
 
   constructor(call: Call, response: ClientResponse, trace: Trace, gateway: Gateway) {
     this.call = call
@@ -104,15 +107,17 @@ function note(learnt: Learnt = {}, { trace, response, gateway }: Visit): void {
   if (limit !== undefined) gateway.metrics.rejected.at(trace.tenant, limit).value++
 }
 
-function close({ call, response, trace, gateway, active }: Visit): void {
+function close({ call, response, trace, gateway, active, peerAddress }: Served): void {
   trace.duration_ms = gateway.clock.now() - call.receivedAt
   trace.status = response.status
   trace.route = response.route
   trace.upstream = response.upstream
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
-  const isSent = gateway.tracing?.end(trace, active.snapshot) === true
-  if (isSent) exemplify(trace, gateway.metrics, gateway.clock.wall())
+  const { tracing } = gateway
+  const client = tracing && { incoming: call.incoming, peerAddress }
+  if (client && tracing.end(trace, active.snapshot, client))
+    exemplify(trace, gateway.metrics, gateway.clock.wall())
   if (trace.attempts.length === 0) return
   gateway.usage.add(trace, active.snapshot.upstreams)
   gateway.usageEvents?.add(trace, active.snapshot)

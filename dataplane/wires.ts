@@ -1,6 +1,15 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
-import type { AnswerEvent, ChatEvent, ModelRequest, Operation, Sent, Usage } from './inner-form.ts'
+import type {
+  Answer,
+  AnswerEvent,
+  ChatEvent,
+  ModelRequest,
+  Operation,
+  Sent,
+  Usage,
+} from './inner-form.ts'
+import { AnswerFacts } from './providers/answers/facts.ts'
 import type {
   AnswerOrigin,
   Concession,
@@ -113,13 +122,14 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
       const { answer, usage } = decoded
-      return { kind: 'body', body: dialect.writeAnswer(answer, usage, request), usage }
+      const written = dialect.writeAnswer(answer, usage, request)
+      return { kind: 'body', body: written, usage, facts: factsOf(answer, { origin, operation }) }
     },
     openStream(request, origin) {
       const reader = operation.openStream?.(request, origin)
       const writer = dialect.openWriter?.(request)
       if (reader === undefined || writer === undefined) return undefined
-      return new Translated(reader, writer, request.choices)
+      return new Translated({ reader, writer, source: { origin, operation } }, request.choices)
     },
   }
 }
@@ -144,28 +154,34 @@ function encodeWith(
   }
 }
 
+interface TranslatedParts {
+  readonly reader: StreamReader<AnswerEvent>
+  readonly writer: StreamWriter<AnswerEvent>
+  readonly source: Source
+}
+
 /** A stream that is read into the inner form and written out of it. */
 export class Translated implements WireReader {
   readonly passesComments = false
+  readonly facts = new AnswerFacts()
   readonly #reader: StreamReader<AnswerEvent>
   readonly #writer: StreamWriter<AnswerEvent>
+  readonly #source: Source
   readonly #choices: number
   readonly #ended = new Set<number>()
 
-  constructor(
-    reader: StreamReader<AnswerEvent>,
-    writer: StreamWriter<AnswerEvent>,
-    choices: number,
-  ) {
+  constructor({ reader, writer, source }: TranslatedParts, choices: number) {
     this.#reader = reader
     this.#writer = writer
+    this.#source = source
     this.#choices = choices
   }
 
   read(event: Parameters<WireReader['read']>[0]): WireMeaning {
     const { events, ...meaning } = this.#reader.read(event)
     for (const one of events) {
-      if (isEnd(one) && this.#ended.size < this.#choices) this.#ended.add(one.choice)
+      if (isEnd(one)) this.#end(one)
+      else if (one.kind === 'start') begin(this.facts, one, this.#source)
     }
     return {
       ...meaning,
@@ -178,6 +194,38 @@ export class Translated implements WireReader {
   end(usage: Usage | undefined): string {
     return this.#writer.end(usage)
   }
+
+  #end({ choice, finish }: Extract<ChatEvent, { kind: 'end' }>): void {
+    if (this.#ended.size < this.#choices) this.#ended.add(choice)
+    this.facts.end(choice, finish)
+  }
+}
+
+/** Reads them out of an answer in the inner form. */
+export function factsOf(answer: Answer, source: Source): AnswerFacts {
+  const facts = new AnswerFacts()
+  if ('model' in answer) begin(facts, answer, source)
+  if ('choices' in answer)
+    for (const [choice, { finish }] of answer.choices.entries()) facts.end(choice, finish)
+  return facts
+}
+
+/** Ids in the inner form look like OpenAI's, and wires without ids get one of ours: neither is what the upstream says. */
+function begin(facts: AnswerFacts, { id, model }: Begun, { origin, operation }: Source): void {
+  const isOpenAi = operation.sameWire?.wire.startsWith('openai-')
+  const said = isOpenAi ? id : id?.replace(/^chatcmpl-/, '')
+  facts.begin(said === 'unknown' || said === origin.id ? undefined : said, model)
+}
+
+/** The upstream of an answer, and how it speaks. */
+export interface Source {
+  readonly origin: AnswerOrigin
+  readonly operation: Pick<ProviderOperation, 'sameWire'>
+}
+
+interface Begun {
+  readonly id?: string
+  readonly model?: string
 }
 
 function isDelta({ kind }: ChatEvent): boolean {

@@ -58,12 +58,16 @@ export function tableLines(
   })
 }
 
-/** Clients and upstreams choose some of these texts, so that nothing in them may steer a terminal. */
 const STEERING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
+/** Clients and upstreams choose some of these texts, so that nothing in them may steer a terminal. */
+export function unsteered(text: string): string {
+  return text.replace(STEERING, ' ')
+}
+
 function cellOf(value: unknown): Painted {
-  if (isPainted(value)) return { ...value, text: value.text.replace(STEERING, ' ') }
-  return { text: String(value ?? '-').replace(STEERING, ' '), colour: undefined }
+  if (isPainted(value)) return { ...value, text: unsteered(value.text) }
+  return { text: unsteered(String(value ?? '-')), colour: undefined }
 }
 
 function isPainted(value: unknown): value is Painted {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { fullTime } from '../printing/ages.ts'
 import { paint, statusColour } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
+import { unsteered } from '../printing/table.ts'
 import { Judgements, judgementsOf, Waits, waitsOf } from './judgements.ts'
 import { Passages, searchesOf } from './passages.ts'
 
@@ -14,6 +15,13 @@ const Attempt = z.looseObject({
   status: z.number().nullish(),
   reason: z.string().nullish(),
   upstream_request_id: z.string().nullish(),
+  answer: z
+    .looseObject({
+      id: z.string().nullish(),
+      model: z.string().nullish(),
+      finish_reasons: z.array(z.string().nullable()).default([]),
+    })
+    .nullish(),
   upstream_limits: z.record(z.string(), z.string()).nullish(),
   dropped: z.array(z.string()).nullish(),
   left_out: z.array(z.string()).nullish(),
@@ -121,6 +129,7 @@ function detailsOf(attempt: Attempt): Branch[] {
   const { upstream_request_id: id, upstream_limits, dropped, left_out, reason } = attempt
   const limits = Object.entries(upstream_limits ?? {}).map(([name, value]) => `${name}: ${value}`)
   const texts = [
+    ...answerOf(attempt),
     ...(id ? [`request id of the upstream: ${id}`] : []),
     ...(limits.length > 0 ? [`limits of the upstream: ${limits.join(', ')}`] : []),
     ...(dropped ? [`dropped, because it does not support them: ${dropped.join(', ')}`] : []),
@@ -128,6 +137,18 @@ function detailsOf(attempt: Attempt): Branch[] {
     ...(reason ? [reason] : []),
   ]
   return texts.map((text) => ({ text }))
+}
+
+/** Id, model and finish reasons, as the answer says. */
+function answerOf({ answer }: Attempt): string[] {
+  const { id, model, finish_reasons = [] } = answer ?? {}
+  const reasons = finish_reasons.map((reason) => reason ?? 'none')
+  const said = [
+    ...(id ? [`id ${id}`] : []),
+    ...(model ? [`model ${model}`] : []),
+    ...(reasons.length > 0 ? [`finish reason ${reasons.join(', ')}`] : []),
+  ]
+  return said.length > 0 ? [`answer: ${said.join(', ')}`] : []
 }
 
 /** How the request ended and which side ended it; an answer is shown only if there was one. */
@@ -160,7 +181,7 @@ function usageOf(trace: TraceAnswer): Branch[] {
 function print(branches: readonly Branch[], indent: string): void {
   for (const [index, { text, below = [] }] of branches.entries()) {
     const isLast = index === branches.length - 1
-    printLine(`${indent}${isLast ? '└─ ' : '├─ '}${text}`)
+    printLine(`${indent}${isLast ? '└─ ' : '├─ '}${unsteered(text)}`)
     print(below, `${indent}${isLast ? '   ' : '│  '}`)
   }
 }

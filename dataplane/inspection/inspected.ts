@@ -11,7 +11,7 @@ import type {
   WireEvent,
   WireMeaning,
 } from '../providers/contract.ts'
-import { Translated } from '../wires.ts'
+import { factsOf, type Source, Translated } from '../wires.ts'
 import type { AnyPair, ClientReader, Inspector, Released, StreamInspector } from './contract.ts'
 
 /** The time that an inspector has: that of its request. */
@@ -35,10 +35,12 @@ export function inspectedPair(
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
       const { answer, usage } = decoded
+      const facts = factsOf(answer, { origin, operation })
       const passed = async (): Promise<Passed> => {
         const shown = await within(allowance, inspector.whole(answer))
         if (shown === undefined) return { kind: 'failure', failure: LATE }
-        return { kind: 'body', body: dialect.writeAnswer(shown, usage, request), usage }
+        const body = dialect.writeAnswer(shown, usage, request)
+        return { kind: 'body', body, usage, facts }
       }
       return { kind: 'inspected', usage, passed: passed() }
     },
@@ -46,7 +48,11 @@ export function inspectedPair(
       const reader = operation.openStream?.(request, origin)
       const writer = dialect.openWriter?.(request)
       if (reader === undefined || writer === undefined) return undefined
-      return new Inspected({ reader, writer, inspector: inspector.open() }, request, allowance)
+      return new Inspected(
+        { reader, writer, inspector: inspector.open(), source: { origin, operation } },
+        request,
+        allowance,
+      )
     },
   }
 }
@@ -55,10 +61,12 @@ interface Parts {
   readonly reader: StreamReader<AnswerEvent>
   readonly writer: StreamWriter<AnswerEvent>
   readonly inspector: StreamInspector
+  readonly source: Source
 }
 
 class Inspected implements ClientReader {
   readonly passesComments = false
+  readonly facts: ClientReader['facts']
   readonly #parts: Parts
   readonly #allowance: Allowance
   /** Reads as for a client, and writes events down for the inspector. */
@@ -72,7 +80,10 @@ class Inspected implements ClientReader {
     this.#parts = parts
     this.#allowance = allowance
     this.#choices = choices
-    this.#upstream = new Translated(parts.reader, { write: (one) => this.#keep(one), end }, choices)
+    const { reader, source } = parts
+    const writer = { write: (one: AnswerEvent) => this.#keep(one), end }
+    this.#upstream = new Translated({ reader, writer, source }, choices)
+    this.facts = this.#upstream.facts
   }
 
   read(event: WireEvent): WireMeaning {

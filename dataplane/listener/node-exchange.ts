@@ -25,6 +25,15 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     this.#outgoing = outgoing
   }
 
+  get peerAddress(): string | undefined {
+    const { socket } = this.#incoming
+    return (this.#connection?.raw ?? socket).remoteAddress
+  }
+
+  get httpVersion(): string {
+    return this.#incoming.httpVersion
+  }
+
   get certificate(): ClientCertificate | undefined {
     return certificateOf(this.#connection?.raw)
   }

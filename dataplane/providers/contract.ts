@@ -1,5 +1,6 @@
 /** A provider is pure translation between the inner form and one wire. */
 import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
+import type { AnswerFacts } from './answers/facts.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
 import type { AddressSettings, NativeApi, ProviderFacts } from './facts-contract.ts'
 
@@ -127,7 +128,12 @@ export type Decoded<Answer> =
 
 /** A whole answer in the client's wire. */
 export type Passed =
-  | { readonly kind: 'body'; readonly body: Buffer | string; readonly usage: Usage | undefined }
+  | {
+      readonly kind: 'body'
+      readonly body: Buffer | string
+      readonly usage: Usage | undefined
+      readonly facts?: AnswerFacts
+    }
   | {
       readonly kind: 'failure'
       readonly failure: Failure
@@ -180,6 +186,8 @@ export interface Meaning<Event> {
 export interface WireReader {
   /** Whether the client sees frames that say nothing. */
   readonly passesComments: boolean
+  /** Filled in as events are read. */
+  readonly facts: AnswerFacts
   read(event: WireEvent): WireMeaning
   /**
    * The client's bytes for a run of frames that need not be read one by one, and adds their number to the metered

@@ -270,6 +270,7 @@ function conclude({ one, entry }: Running, outcome: Outcome, { asked, gateway }:
   asked.presence.done()
   entry.upstream_request_id = one.upstreamRequestId
   entry.upstream_limits = one.upstreamLimits
+  entry.answer = one.facts
   closeEntry(entry, outcome, gateway.clock.now() - asked.receivedAt)
   asked.witness.ended(entry)
   gateway.metrics.attempts.at(entry.upstream, entry.outcome).value++

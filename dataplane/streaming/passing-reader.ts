@@ -8,6 +8,7 @@ const HELD_BYTES_MAX = 1_048_576
 
 export class PassingReader implements WireReader {
   readonly passesComments = false
+  readonly facts: WireReader['facts']
   readonly #reader: WireReader
   readonly #passer: StreamPasser
   #hasContent = false
@@ -15,6 +16,7 @@ export class PassingReader implements WireReader {
 
   constructor(reader: WireReader, passer: StreamPasser) {
     this.#reader = reader
+    this.facts = reader.facts
     this.#passer = passer
   }
 

@@ -1,4 +1,5 @@
 /** The last decisions of this process: what was refused and why, and each attempt with its timing. */
+import type { AnswerFacts } from '../providers/answers/facts.ts'
 import type { ShownPassage } from '../retrieval/passages.ts'
 import type { KeptTexts } from './kept-texts.ts'
 
@@ -25,6 +26,8 @@ export interface AttemptTrace {
   left_out: readonly string[] | undefined
   /** Of OpenTelemetry: sent to the upstream as the parent of its work. */
   span_id: string | undefined
+  /** Its id, model and finish reasons, as the answer says; that of a stream grows while it flows. */
+  answer: AnswerFacts | undefined
   /** Its tokens and their cost, where it used any. */
   usage: AttemptUsage | undefined
 }
@@ -134,6 +137,8 @@ export class Trace {
   strategy: string | undefined = undefined
   upstream = 'none'
   stream: boolean | undefined = undefined
+  /** The answers that are asked for, where they are more than one. */
+  choices: number | undefined = undefined
   /** The most tokens that one answer may have, where anybody says so. */
   max_tokens: number | undefined = undefined
   status = 0

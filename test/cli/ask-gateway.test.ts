@@ -61,8 +61,8 @@ test('config show without a file shows what the gateway enforces', async () => {
   assert.equal(away.code, 2)
 })
 
-test('trace get shows a tree of what was decided, and each attempt', async () => {
-  one.reply = failing(500)
+test('trace get shows a tree of what was decided, and each attempt, and no text steers the terminal', async () => {
+  one.reply = failing(500, { message: '\u001b[2Jgone\u202e' })
   const { id } = await chat('gpt-4o')
   const { code, stdout } = await ask('trace', 'get', id, '--format', 'tree')
   assert.equal(code, 0)
@@ -72,7 +72,9 @@ test('trace get shows a tree of what was decided, and each attempt', async () =>
     stdout,
     /├─ model "gpt-4o" -> route chat \(primary_with_fallback\)\n│ {2}├─ attempt 1 at one: server 500/,
   )
+  assert.match(stdout, / {2}\[2Jgone \n/)
   assert.match(stdout, /│ {2}└─ attempt 2 at two: ok/)
+  assert.match(stdout, /└─ answer: id chatcmpl-1, model served, finish reason stop\n/)
   assert.match(stdout, /└─ answered by two\n {3}└─ 7 prompt and 3 completion tokens\n$/)
   const json = JSON.parse((await ask('trace', 'get', id, '--format', 'json')).stdout)
   assert.equal(json.request_id, id)

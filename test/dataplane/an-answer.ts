@@ -71,6 +71,8 @@ export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) 
       url: '/v1/chat/completions',
       header: () => undefined,
       certificate: undefined,
+      peerAddress: undefined,
+      httpVersion: '1.1',
       rawHeaders: [],
       complete: true,
       answerLast() {},

@@ -204,6 +204,37 @@ test('failed traces outside of the sample come, and upstreams learn that they ar
   })
 })
 
+test('spans say who asked, and what the answer says of itself', async () => {
+  const before = collector.spans().length
+  const headers = {
+    traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`,
+    'user-agent': `agent/1 ${front.key}`,
+  }
+  assert.equal((await front.ask({}, headers).over).status, 200)
+  await until('both spans', () => collector.spans().length === before + 2)
+  const [server, client] = collector.spans().slice(before)
+  assert.partialDeepStrictEqual(server?.attributes, {
+    'client.address': '127.0.0.1',
+    'network.protocol.version': '1.1',
+    'user_agent.original': 'agent/1 gw_***',
+  })
+  assert.partialDeepStrictEqual(client?.attributes, {
+    'gen_ai.response.id': 'chatcmpl-1',
+    'gen_ai.response.model': 'served',
+    'gen_ai.response.finish_reasons': ['stop'],
+  })
+})
+
+test('a cut stream says where it came from, and that its answer ended with an error', async () => {
+  const before = collector.spans().length
+  first.script.push(streaming({ end: 'cut' }))
+  await front.ask({ stream: true }).over
+  await until('both spans', () => collector.spans().length === before + 2)
+  const [server, client] = collector.spans().slice(before)
+  assert.equal(server?.attributes['client.address'], '127.0.0.1')
+  assert.deepEqual(client?.attributes['gen_ai.response.finish_reasons'], ['error'])
+})
+
 test('SIGTERM: what waits is sent before the process ends', async () => {
   const other = await start({ sample_ratio: 1 })
   const before = collector.spans().length

@@ -80,6 +80,15 @@ export class PlainExchange implements Incoming, Outgoing {
     return isKept(name) ? this.#head.kept[name] : headerIn(this.rawHeaders, name)
   }
 
+  get peerAddress(): string | undefined {
+    return this.#carrier.socket.remoteAddress
+  }
+
+  /** A plain request says so in its first line. */
+  get httpVersion(): string {
+    return '1.1'
+  }
+
   get certificate(): ClientCertificate | undefined {
     return certificateOf(this.#carrier.socket)
   }

@@ -2,11 +2,12 @@
 import type { ChatRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { AnswerFacts } from '../answers/facts.ts'
 import type { Failure, Passed, ProviderSettings, SameWire, WireReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'
-import { knownCounts, readUsage } from './answer.ts'
+import { finishReason, knownCounts, readUsage } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -79,8 +80,16 @@ function readPassed(body: Buffer, recognisers: readonly Recogniser[]): Passed {
   const answer = parsed(body.toString())
   if (isRecord(answer) && isError(answer)) return failed(classifyError(recognisers, answer))
   if (isRecord(answer) && Array.isArray(answer.content))
-    return { kind: 'body', body, usage: readUsage(answer.usage) }
+    return { kind: 'body', body, usage: readUsage(answer.usage), facts: factsOf(answer) }
   return failed(malformed('The upstream answered without content.'))
+}
+
+function factsOf({ id, model, content, stop_reason }: Json): AnswerFacts {
+  const facts = new AnswerFacts()
+  facts.begin(id, model)
+  const called = listOf(content).some((block) => recordOf(block).type === 'tool_use')
+  if (textOf(stop_reason) !== undefined) facts.end(0, finishReason(stop_reason, called))
+  return facts
 }
 
 function failed(failure: Failure): Passed {
@@ -90,8 +99,10 @@ function failed(failure: Failure): Passed {
 function openPassed(recognisers: readonly Recogniser[]): WireReader {
   let usage: Json = {}
   const passed = { out: 'same', content: false, finished: false, done: false } as const
+  const facts = new AnswerFacts()
   return {
     passesComments: true,
+    facts,
     read({ data }) {
       const event = parsed(data)
       if (!isRecord(event)) return { ...passed, broken: true }
@@ -99,10 +110,13 @@ function openPassed(recognisers: readonly Recogniser[]): WireReader {
         return { ...passed, out: '', failure: classifyError(recognisers, event) }
       usage = { ...usage, ...knownCounts(event.usage ?? recordOf(event.message).usage) }
       const counted = readUsage(usage)
+      if (isRecord(event.message)) facts.begin(event.message.id, event.message.model)
+      const reason = textOf(recordOf(event.delta).stop_reason)
+      if (reason !== undefined) facts.end(0, finishReason(reason, false))
       return {
         ...passed,
         content: isContent(event),
-        finished: textOf(recordOf(event.delta).stop_reason) !== undefined,
+        finished: reason !== undefined,
         done: event.type === 'message_stop',
         ...(counted && { usage: counted }),
       }

@@ -1,6 +1,7 @@
 /** Reads responses that pass to the client as they are: what they mean, and what they used. */
 import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { AnswerFacts } from '../answers/facts.ts'
 import type { Failure, Passed, WireMeaning, WireReader } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 
@@ -33,7 +34,21 @@ export function readResponse(
     return failed(classifyError([CLIENTS, ...recognisers], answer), usage)
   if (!Array.isArray(answer.output))
     return failed(malformed('The upstream answered without output.'))
-  return { kind: 'body', body, usage }
+  const facts = new AnswerFacts()
+  note(answer, facts)
+  return { kind: 'body', body, usage, facts }
+}
+
+/** The wire has a reason for incomplete responses alone; the last item shows whether a tool is called. */
+function note({ id, model, status, output, incomplete_details }: Json, facts: AnswerFacts): void {
+  facts.begin(id, model)
+  if (status === 'completed') {
+    const isCall = CALLS.includes(recordOf(listOf(output).at(-1)).type)
+    facts.end(0, isCall ? 'tool_calls' : 'stop')
+  } else if (status === 'incomplete') {
+    const { reason } = recordOf(incomplete_details)
+    facts.end(0, reason === 'max_output_tokens' ? 'length' : reason)
+  }
 }
 
 function failed(failure: Failure, usage?: Usage): Passed {
@@ -42,8 +57,10 @@ function failed(failure: Failure, usage?: Usage): Passed {
 
 export function openResponse(recognisers: readonly Recogniser[]): WireReader {
   const known = [CLIENTS, ...recognisers]
+  const facts = new AnswerFacts()
   return {
     passesComments: false,
+    facts,
     read({ event: name, data }) {
       // Some servers end their streams as those of chat completions.
       if (data.trim() === '[DONE]') return HIDDEN
@@ -52,6 +69,7 @@ export function openResponse(recognisers: readonly Recogniser[]): WireReader {
       const type = textOf(event.type) ?? name
       if (type === '' && Array.isArray(event.choices)) return { ...HIDDEN, failure: OF_CHAT }
       if (type === '' && event.error) return { ...HIDDEN, failure: classifyError(known, event) }
+      if (isRecord(event.response)) note(event.response, facts)
       return meaningOf(type, event, known)
     },
     end: () => '',

@@ -1,6 +1,7 @@
 /** Reads a whole answer of OpenAI's own wire. */
 import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { AnswerFacts } from '../answers/facts.ts'
 import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
@@ -23,7 +24,17 @@ export function passAnswer(body: Buffer, request: Sent<ChatRequest>, options: Op
   const read = readAnswer(body, request, options)
   if (read.kind === 'failure') return read
   const { answer, same, usage } = read
-  return { kind: 'body', body: same ? body : JSON.stringify(answer), usage }
+  const facts = factsOf(answer)
+  return { kind: 'body', body: same ? body : JSON.stringify(answer), usage, facts }
+}
+
+/** Reads them out of a conversation, or of a legacy completion. */
+export function factsOf({ id, model, choices }: Readonly<Record<string, unknown>>): AnswerFacts {
+  const facts = new AnswerFacts()
+  facts.begin(id, model)
+  for (const [choice, one] of listOf(choices).entries())
+    facts.end(choice, recordOf(one).finish_reason)
+  return facts
 }
 
 export function readAnswer(

@@ -23,6 +23,7 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { refuseTokens } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
+import { factsOf } from './answer.ts'
 import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
 import { inWire, leaveOut } from './request.ts'
 
@@ -157,7 +158,8 @@ function passed(
   const isAsked = (vector: Vector) => (typeof vector === 'string') === (format === 'base64')
   const { prompt_tokens, total_tokens } = recordOf(json.usage)
   const isCounted = countOf(prompt_tokens) !== undefined && countOf(total_tokens) !== undefined
-  if (isOrdered && isCounted && vectors.every(isAsked)) return { kind: 'body', body, usage }
+  const facts = factsOf(json)
+  if (isOrdered && isCounted && vectors.every(isAsked)) return { kind: 'body', body, usage, facts }
   const data: Json[] = []
   for (const [index, vector] of vectors.entries()) {
     const embedding = isAsked(vector) ? vector : rewritten(vector, format)
@@ -169,7 +171,7 @@ function passed(
   const tokens = usage?.promptTokens ?? inputTokens.sum
   const counts = { prompt_tokens: tokens, total_tokens: tokens }
   const written = { ...json, data, usage: isCounted ? json.usage : counts }
-  return { kind: 'body', body: JSON.stringify(written), usage }
+  return { kind: 'body', body: JSON.stringify(written), usage, facts }
 }
 
 function rewritten(vector: Vector, format: VectorFormat): Vector | undefined {

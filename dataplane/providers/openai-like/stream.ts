@@ -3,6 +3,7 @@
  * have ended, so it need not be shown events without a finish reason.
  */
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
+import { AnswerFacts } from '../answers/facts.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
 import { keepingBesideUsage } from './beside-usage.ts'
 import {
@@ -13,7 +14,7 @@ import {
   type Streamed,
   type Streaming,
 } from './chunks.ts'
-import { readUsage } from './members.ts'
+import { indexOf, readUsage } from './members.ts'
 import { skimmer } from './skim.ts'
 
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
@@ -35,7 +36,9 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
   const isLast = openEndings(request)
   const setApart = openUsage(request)
   const isRead = options.repair !== undefined
+  const facts = new AnswerFacts()
   return {
+    facts,
     passesComments: !isRead,
     ...(!isRead && { skim: skimmer(!request.includeUsage, options) }),
     read(event) {
@@ -44,11 +47,13 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
       if (read.kind === 'unknown') return { ...PASSED, broken: read.broken }
       if (read.kind === 'done') {
         if (read.held.length === 0) return { ...PASSED, done: true }
+        for (const chunk of read.held) note(chunk, true, facts)
         const texts = read.held.map((chunk) => JSON.stringify(chunk))
         return { ...PASSED, out: written(texts), finished: true, done: true }
       }
       const same = read.isRepaired ? undefined : event.data
       const one = meaning(read.pieces, same, request)
+      for (const { chunk } of read.pieces) note(chunk, one.finished, facts)
       if (one.finished && !isLast(read.pieces)) return { ...one, finished: false }
       return one.usage === undefined ? one : setApart(one, read.pieces)
     },
@@ -114,6 +119,14 @@ function meaning(
     done: false,
     ...(usage && { usage }),
   }
+}
+
+/** Few events are read: the others are skimmed. */
+function note(chunk: Chunk, isFinishing: boolean, facts: AnswerFacts): void {
+  facts.begin(chunk.id, chunk.model)
+  if (!isFinishing) return
+  for (const choice of listOf(chunk.choices).map(recordOf))
+    if (isFinished(choice)) facts.end(indexOf(choice), choice.finish_reason)
 }
 
 function holdsText({ text }: Chunk): boolean {

@@ -1,5 +1,6 @@
 /** Streams of transcriptions: OpenAI's own events, and chunks like those of conversations, which clients read as OpenAI's. */
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { AnswerFacts } from '../answers/facts.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -14,6 +15,7 @@ const END = '[DONE]'
 export function openEvents(recognisers: readonly Recogniser[]): WireReader {
   return {
     passesComments: true,
+    facts: new AnswerFacts(),
     read({ data }) {
       if (data === END) return NOTHING
       const json = parsed(data)
@@ -36,6 +38,7 @@ export function openChunks(recognisers: readonly Recogniser[]): WireReader {
   const event = (members: object) => `data: ${JSON.stringify(members)}\n\n`
   return {
     passesComments: false,
+    facts: new AnswerFacts(),
     read({ data }) {
       if (data === END) {
         const out = event({ type: 'transcript.text.done', text, ...(usage && shown(usage)) })

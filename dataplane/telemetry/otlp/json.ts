@@ -10,11 +10,13 @@ interface Shape {
   readonly [field: number]: Field
 }
 
+const TEXT: Field = ['stringValue', 'text']
 const ANY: Shape = {
-  1: ['stringValue', 'text'],
+  1: TEXT,
   2: ['boolValue', 'bool'],
   3: ['intValue', 'long'],
   4: ['doubleValue', 'double'],
+  5: ['arrayValue', { 1: ['values', { 1: TEXT }, 'many'] }],
 }
 const PAIR: Shape = { 1: ['key', 'text'], 2: ['value', ANY] }
 const ATTRIBUTES: Field = ['attributes', PAIR, 'many']

@@ -2,6 +2,8 @@
  * A decision as spans: one SERVER span for the request, one CLIENT span for each attempt. Tokens and cost stand on CLIENT
  * spans alone, so that a sum over spans is what was charged. No span holds content or a credential.
  */
+import { asciiOf, maskKeys } from '../../base/shown-text.ts'
+import type { Incoming } from '../../call.ts'
 import type { Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { rowOf } from '../../json/values.ts'
 import type { AttemptTrace, Trace } from '../traces.ts'
@@ -37,13 +39,25 @@ const REMOTE = 0x200
 /** Guardrails judge a long stream a hundred times. */
 const EVENTS_MAX = 16
 const ATTEMPTS_MAX = 32
+const CHOICES_MAX = 128
+const AGENT_LENGTH_MAX = 256
+const NAME_LENGTH_MAX = 128
+const REASON_LENGTH_MAX = 32
 const METHODS = /^(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH)$/
+
+/** The sender of the request, as far as spans have it. */
+export interface Client {
+  readonly incoming: Pick<Incoming, 'header' | 'httpVersion'>
+  /** The other end of the connection. */
+  readonly peerAddress: string | undefined
+}
 
 /** A decision whose request has ended. */
 export interface Decision {
   readonly trace: Trace
   /** The configuration it was decided by. */
   readonly snapshot: Pick<Snapshot, 'upstreams' | 'models'>
+  readonly client: Client
   /** Why a trace is kept that was not sampled. */
   readonly kept: 'error' | 'slow' | undefined
 }
@@ -61,7 +75,8 @@ export function writeSpans(out: Writer, decision: Decision): number {
   return 1 + attempts.length
 }
 
-function writeServer(out: Writer, { trace, snapshot, kept }: Decision, startedAt: number): void {
+function writeServer(out: Writer, decision: Decision, startedAt: number): void {
+  const { trace, snapshot, client, kept } = decision
   const span = out.open(SPAN)
   out.hex(TRACE_ID, trace.trace_id ?? '')
   out.hex(SPAN_ID, trace.span_id ?? '')
@@ -81,6 +96,9 @@ function writeServer(out: Writer, { trace, snapshot, kept }: Decision, startedAt
   if (isModelCall) add(NAMES.route, path)
   add(NAMES.path, path)
   add(NAMES.status, trace.status)
+  add(NAMES.client, addressOf(client.peerAddress))
+  add(NAMES.agent, agentOf(client))
+  add(NAMES.protocol, client.incoming.httpVersion)
   add(NAMES.errorType, error)
   add(NAMES.requestId, trace.request_id)
   add(NAMES.tenant, trace.tenant)
@@ -168,6 +186,7 @@ function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
   add(NAMES.provider, upstream?.provider.genAiName ?? upstream?.provider.name)
   add(NAMES.requestModel, model)
   if (trace.stream === true) add(NAMES.requestStream, true)
+  add(NAMES.choices, trace.choices)
   add(NAMES.maxTokens, trace.max_tokens)
   if (upstream !== undefined) {
     add(NAMES.serverAddress, upstream.server.address)
@@ -182,6 +201,7 @@ function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
   add(NAMES.errorType, error)
   if (trace.stream === true && attempt.outcome === 'ok')
     add(NAMES.firstChunk, { decimal: (attempt.ended_ms - attempt.started_ms) / 1000 })
+  writeAnswer(out, client, error)
   writeUsage(out, attempt)
   if (error !== undefined) writeError(out)
   out.fixed32(FLAGS, (trace.trace_flags ?? 0) | REMOTE_KNOWN)
@@ -190,6 +210,20 @@ function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
 
 function isAt(name: string): (attempt: AttemptTrace) => boolean {
   return ({ upstream }) => upstream === name
+}
+
+function writeAnswer(out: Writer, { trace, attempt }: ClientSpan, error: string | undefined): void {
+  const { id, model, finish_reasons: reasons = [] } = attempt.answer ?? {}
+  const add = (key: Key, value: AttributeValue | undefined) => out.attribute(ATTRIBUTES, key, value)
+  if (attempt.outcome !== 'ok') return
+  if (model !== undefined) add(NAMES.responseModel, labelOf(model, NAME_LENGTH_MAX))
+  if (id !== undefined) add(NAMES.responseId, labelOf(id, NAME_LENGTH_MAX))
+  const cut = error === undefined ? 0 : Math.min(trace.choices ?? 1, CHOICES_MAX)
+  // A choice whose end never came.
+  const shown = Array.from({ length: Math.max(reasons.length, cut) }, (_, choice) =>
+    labelOf(reasons[choice] ?? 'error', REASON_LENGTH_MAX),
+  )
+  if (shown.length > 0) add(NAMES.finishReasons, shown)
 }
 
 function writeUsage(out: Writer, { usage }: AttemptTrace): void {
@@ -234,6 +268,21 @@ function clientError({ trace, attempt, index }: ClientSpan): string | undefined 
   }
   if (status !== undefined) return String(status)
   return UNBLAMED.has(outcome) ? undefined : outcome
+}
+
+/** An IPv4 address stands behind this prefix where the listener speaks IPv6, too. */
+function addressOf(peer: string | undefined): string | undefined {
+  return peer?.startsWith('::ffff:') ? peer.slice('::ffff:'.length) : peer
+}
+
+function agentOf({ incoming }: Client): string | undefined {
+  const agent = incoming.header('user-agent')
+  return agent ? labelOf(agent, AGENT_LENGTH_MAX) : undefined
+}
+
+/** A text of a client or an upstream, who may write anything into it. */
+function labelOf(text: string, lengthMax: number): string {
+  return asciiOf(maskKeys(text.slice(0, lengthMax)))
 }
 
 /** Queries are left out: clients put secrets into them. */

@@ -5,7 +5,7 @@ import { flagsOf, type SpanIds } from '../correlation.ts'
 import type { Trace } from '../traces.ts'
 import type { Exporter } from './exporter.ts'
 import { Allowance, flagsOfNew, isError, type RandomIds, Ratio, SAMPLED } from './sampling.ts'
-import type { Decision } from './spans.ts'
+import type { Client, Decision } from './spans.ts'
 
 export interface Sampling {
   readonly sample_ratio: number
@@ -44,16 +44,16 @@ export class Tracing implements SpanIds {
   }
 
   /** Keeps what was sampled, and beyond that what failed or was slow. Returns whether it did. */
-  end(trace: Trace, snapshot: Snapshot): boolean {
+  end(trace: Trace, snapshot: Snapshot, client: Client): boolean {
     // It began before tracing was switched on.
     if (trace.span_id === undefined) return false
     if (this.#isSampled(trace)) {
-      this.exporter.add({ trace, snapshot, kept: undefined })
+      this.exporter.add({ trace, snapshot, client, kept: undefined })
       return true
     }
     const kept = this.#notable(trace, snapshot)
     if (kept === undefined || !this.#allowance.takes(kept, '', this.#clock.wall())) return false
-    this.exporter.add({ trace, snapshot, kept })
+    this.exporter.add({ trace, snapshot, client, kept })
     return true
   }
 

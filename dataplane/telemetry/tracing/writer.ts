@@ -23,6 +23,9 @@ const STRING = bytesTag(1)
 const BOOL = (2 << 3) | VARINT
 const INT = (3 << 3) | VARINT
 const DOUBLE = (4 << 3) | FIXED64
+const ARRAY = 5
+/** The one member of `ArrayValue`. */
+const VALUES = 1
 
 /** The name of an attribute as it stands in a message; there are a few dozen, made once. */
 export type Key = Uint8Array
@@ -35,7 +38,12 @@ export function keyOf(name: string): Key {
 const TEXT_MAX = 512
 
 /** A number is a whole one from 0 on; a decimal stays one where it happens to be whole. */
-export type AttributeValue = string | number | boolean | { readonly decimal: number }
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | { readonly decimal: number }
+  | readonly string[]
 
 export class Writer {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -139,10 +147,20 @@ export class Writer {
     } else if (typeof value === 'boolean') {
       this.bytes[this.used++] = BOOL
       this.bytes[this.used++] = value ? 1 : 0
-    } else {
+    } else if ('decimal' in value) {
       this.bytes[this.used++] = DOUBLE
       this.#double(value.decimal)
+    } else this.#list(value)
+  }
+
+  #list(texts: readonly string[]): void {
+    const list = this.open(ARRAY)
+    for (const text of texts) {
+      const one = this.open(VALUES)
+      this.#text(STRING, text)
+      this.close(one)
     }
+    this.close(list)
   }
 
   #fixed64(value: number): void {

@@ -1,6 +1,7 @@
 /** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { AnswerFacts } from '../../providers/answers/facts.ts'
 import type { AnswerOrigin, Failure, Passed } from '../../providers/contract.ts'
 import { Tap } from '../../streaming/tap.ts'
 import { type Breakage, type Listener, UpstreamStream } from '../../streaming/upstream-stream.ts'
@@ -26,6 +27,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly #exchange: Exchange
   #resolve: (outcome: Outcome) => void = () => {}
   #status = 0
+  facts: AnswerFacts | undefined
   #headers: IncomingHttpHeaders = {}
   #encoding: Encoding | undefined
   #stream: UpstreamStream | undefined
@@ -190,6 +192,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#fail({ class: 'malformed', message: 'The answer is a stream, unasked.' })
       return
     }
+    this.facts = reader.facts
     this.#tap = new Tap(reader, framing, metered, (failure) => masked(failure, this.#settings))
     this.#stream = new UpstreamStream(this.#tap, framing, this.#exchange, this)
   }
@@ -203,10 +206,9 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   #conclude(): void {
     const body = this.#body?.take() ?? Buffer.alloc(0)
-    const bytesMax = this.#body?.bytesMax ?? 0
     // The encoding of a failure has not been looked at yet.
     const encoding = this.#encoding ?? encodingOf(this.#headers)
-    decodeBody(body, encoding, bytesMax, (decoded) => {
+    decodeBody(body, encoding, this.#body?.bytesMax ?? 0, (decoded) => {
       try {
         this.#read(decoded)
       } catch {
@@ -253,6 +255,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#fail(answer.failure)
       return
     }
+    this.facts = answer.facts
     this.#parts.metered.answerBytes = answer.body.length
     this.#resolve({ kind: 'whole', body: answer.body })
   }

@@ -2,9 +2,11 @@
 import type { Dialect } from '../../apis/dialect.ts'
 import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../inner-form.ts'
 import type { MeteredAttempt } from '../../meter.ts'
+import type { AnswerFacts } from '../../providers/answers/facts.ts'
 import type { ProviderOperation } from '../../providers/contract.ts'
 import { malformed } from '../../providers/failures/classify.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
+import { factsOf } from '../../wires.ts'
 import { expected } from '../target/vectors.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
@@ -57,6 +59,10 @@ export class Batch {
     return this.#present?.upstreamLimits
   }
 
+  get facts(): AnswerFacts | undefined {
+    return this.#present?.facts
+  }
+
   async #run(ids: Continued): Promise<Outcome> {
     for (const [index, call] of this.#calls.entries()) {
       const outcome = await this.#ask(call, index, ids)
@@ -91,7 +97,8 @@ export class Batch {
     const decoded = this.#wires.operation.decode(...asked)
     if (decoded.kind === 'failure') return decoded
     this.#answers.push(decoded.answer)
-    return { kind: 'body', body: '', usage: decoded.usage } as const
+    const facts = factsOf(decoded.answer, { origin: asked[2], operation: this.#wires.operation })
+    return { kind: 'body', body: '', usage: decoded.usage, facts } as const
   }
 
   #joined(): Outcome {

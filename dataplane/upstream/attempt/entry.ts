@@ -20,6 +20,7 @@ export function openEntry(upstream: string, started_ms: number, endpoint?: strin
     dropped: undefined,
     left_out: undefined,
     span_id: undefined,
+    answer: undefined,
     usage: undefined,
   }
 }

@@ -23,6 +23,10 @@ const exporter = new Exporter({
   posts: () => cell,
   warn() {},
 })
+const client = {
+  incoming: { header: () => 'OpenAI/Python 2.9.0', httpVersion: '1.1' },
+  peerAddress: '10.0.0.7',
+}
 const section = { endpoint: 'http://127.0.0.1:8000' }
 const provider = { name: 'vllm', hosted: false }
 const upstream = { provider, section, model: 'llama', server: { address: '::1', port: 8000 } }
@@ -54,6 +58,7 @@ const attempt: AttemptTrace = {
   dropped: undefined,
   left_out: undefined,
   span_id: undefined,
+  answer: undefined,
   usage,
 }
 
@@ -71,7 +76,7 @@ function traced(sample_ratio: number | undefined) {
       trace.attempts.push(attempt)
       idsFor(continuing(trace, tracing), upstream, attempt)
       Object.assign(trace, { operation: 'chat', model: 'chat', route: 'chat', status: 200 })
-      tracing?.end(trace, snapshot)
+      tracing?.end(trace, snapshot, client)
       // Batches leave between requests.
       if (request % 100 === 0) await new Promise(setImmediate)
     }

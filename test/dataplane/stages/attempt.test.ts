@@ -35,6 +35,7 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     dropped: undefined,
     left_out: undefined,
     span_id: undefined,
+    answer: undefined,
     usage: undefined,
   }
   const [began, ended, next, last] = rig.heard
@@ -53,14 +54,16 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
     dropped: undefined,
     left_out: undefined,
     span_id: undefined,
+    answer: undefined,
     usage: undefined,
   })
   assert.doesNotMatch(reason, /0123456789/)
   assert.deepEqual(next, ['began', { upstream: 'b', started_ms: 1000, ...open }])
-  assert.deepEqual(last, [
-    'ended',
-    { ...open, upstream: 'b', started_ms: 1000, ended_ms: 3000, outcome: 'ok' },
-  ])
+  const { answer, ...served } = Object(last?.[1])
+  const { answer: _, ...opened } = open
+  const times = { upstream: 'b', started_ms: 1000, ended_ms: 3000, outcome: 'ok' }
+  assert.deepEqual([last?.[0], served], ['ended', { ...opened, ...times }])
+  assert.deepEqual(Object.keys(answer), ['id', 'model', 'finish_reasons'])
   assert.equal(rig.heard.length, 4)
 })
 

@@ -22,6 +22,7 @@ const attempt = {
   dropped: undefined,
   left_out: undefined,
   span_id: undefined,
+  answer: undefined,
   usage: undefined,
 }
 

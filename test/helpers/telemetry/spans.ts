@@ -1,6 +1,6 @@
 /** Reads exported spans with a table of field numbers, as opentelemetry/proto writes them. */
 
-type Value = string | number | boolean
+type Value = string | number | boolean | readonly string[]
 
 export interface ReadEvent {
   readonly name: string
@@ -104,12 +104,16 @@ function attributesIn(fields: readonly Field[], field: number): Record<string, V
 
 function readValue([field]: readonly Field[]): Value {
   const [number = 0, value = 0n] = field ?? []
-  if (typeof value !== 'bigint') return value.toString()
+  if (typeof value !== 'bigint') return number === 5 ? textsIn(value) : value.toString()
   if (number === 2) return value === 1n
   if (number === 3) return Number(value)
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64LE(value)
   return bytes.readDoubleLE()
+}
+
+function textsIn(list: Buffer): string[] {
+  return all(fieldsOf(list), 1).map((one) => bytesIn(fieldsOf(one), 1)?.toString() ?? '')
 }
 
 /** Throws where a length or a tag leads beyond the end. */

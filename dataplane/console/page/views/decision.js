@@ -139,9 +139,12 @@ function attempts({ attempts: all, duration_ms }) {
   )
 }
 
-function remarksOn({ endpoint, upstream_request_id, dropped = [], left_out = [] }) {
+function remarksOn({ endpoint, answer, upstream_request_id, dropped = [], left_out = [] }) {
   return [
     endpoint && `endpoint ${endpoint}`,
+    answer?.model && `answered by ${answer.model}`,
+    answer?.finish_reasons.length > 0 &&
+      `ended with ${answer.finish_reasons.map((reason) => reason ?? 'nothing').join(', ')}`,
     upstream_request_id && `the upstream's id ${upstream_request_id}`,
     dropped.length > 0 && `dropped ${dropped.join(', ')}`,
     left_out.length > 0 && `left out ${left_out.join(', ')}`,

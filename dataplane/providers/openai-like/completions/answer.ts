@@ -10,7 +10,7 @@ import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values
 import type { Decoded, Failure, Passed } from '../../contract.ts'
 import { isError } from '../../failures/bodies.ts'
 import { classifyError, malformed, unlikeAsked } from '../../failures/classify.ts'
-import { failingReason } from '../answer.ts'
+import { factsOf, failingReason } from '../answer.ts'
 import { finishOf } from '../inner.ts'
 import { readUsage } from '../members.ts'
 import type { CompletionsOptions, OpenAiLike } from '../options.ts'
@@ -44,15 +44,16 @@ export function readCompletion(
   const answer = readAnswer(body, request, options)
   if (answer.kind === 'failure') return answer
   const { json, usage, isCounted, isChanged } = answer
+  const facts = factsOf(json)
   if (isCounted || usage === undefined)
-    return { kind: 'body', body: isChanged ? JSON.stringify(json) : body, usage }
+    return { kind: 'body', body: isChanged ? JSON.stringify(json) : body, usage, facts }
   const { promptTokens, completionTokens } = usage
   const counts = {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
   }
-  return { kind: 'body', body: JSON.stringify({ ...json, usage: counts }), usage }
+  return { kind: 'body', body: JSON.stringify({ ...json, usage: counts }), usage, facts }
 }
 
 export function decodeCompletion(

@@ -1,4 +1,6 @@
 /** A decision with one failed attempt and one that served, and a snapshot that knows its upstreams. */
+
+import { AnswerFacts } from '../../../../dataplane/providers/answers/facts.ts'
 import { type AttemptTrace, Trace } from '../../../../dataplane/telemetry/traces.ts'
 import { aSnapshotOf } from '../../stages/snapshots.ts'
 
@@ -37,6 +39,14 @@ export const snapshot = aSnapshotOf({
   ],
 })
 
+export const client = {
+  incoming: {
+    header: (name: string) => (name === 'user-agent' ? 'OpenAI/Python 2.9.0' : undefined),
+    httpVersion: '1.1',
+  },
+  peerAddress: '::ffff:10.0.0.7',
+}
+
 export function anAttempt(fields: Partial<AttemptTrace>): AttemptTrace {
   return {
     upstream: 'local',
@@ -50,9 +60,18 @@ export function anAttempt(fields: Partial<AttemptTrace>): AttemptTrace {
     dropped: undefined,
     left_out: undefined,
     span_id: '2222222222222222',
+    answer: undefined,
     usage: undefined,
     ...fields,
   }
+}
+
+/** What an answer says of itself. */
+export function answering(id: string, model: string, reasons: readonly string[]): AnswerFacts {
+  const facts = new AnswerFacts()
+  facts.begin(id, model)
+  for (const [choice, reason] of reasons.entries()) facts.end(choice, reason)
+  return facts
 }
 
 export function aTrace(fields: Partial<Trace> = {}): Trace {
@@ -85,6 +104,7 @@ export function aTrace(fields: Partial<Trace> = {}): Trace {
         started_ms: 12,
         ended_ms: 20,
         span_id: '3333333333333333',
+        answer: answering('chatcmpl-7', 'gpt-4o-mini-2024', ['stop']),
         usage: USAGE,
       }),
     ],

@@ -6,7 +6,7 @@ import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/ot
 import { writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { readBatch } from '../../../helpers/telemetry/spans.ts'
-import { aTrace, snapshot } from './a-decision.ts'
+import { aTrace, client, snapshot } from './a-decision.ts'
 
 const TAKEN: Posted = { kind: 'taken', rejected: 0 }
 
@@ -41,7 +41,7 @@ function anExporter() {
     warned,
     add: (times = 1) => {
       for (let one = 0; one < times; one++)
-        exporter.add({ trace: aTrace(), snapshot, kept: undefined })
+        exporter.add({ trace: aTrace(), snapshot, client, kept: undefined })
     },
     /** Answers the post that is out. */
     async answer(posted: Posted) {

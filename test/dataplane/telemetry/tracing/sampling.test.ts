@@ -8,7 +8,7 @@ import { RandomIds, Ratio } from '../../../../dataplane/telemetry/tracing/sampli
 import type { Decision } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { Tracing } from '../../../../dataplane/telemetry/tracing/tracing.ts'
 import { aClock } from '../../../helpers/clock.ts'
-import { anAttempt, aTrace, snapshot, TRACE_ID } from './a-decision.ts'
+import { anAttempt, aTrace, client, snapshot, TRACE_ID } from './a-decision.ts'
 
 const ids = new RandomIds(randomFillSync)
 
@@ -25,7 +25,7 @@ function aTracing(sample_ratio: number) {
   const keep = (fields: Partial<Trace>) => {
     const trace = aTrace({ attempts: [anAttempt({})], ...fields })
     tracing.begin(trace)
-    tracing.end(trace, snapshot)
+    tracing.end(trace, snapshot, client)
     return trace
   }
   return { kept, keep, clock }

@@ -4,12 +4,24 @@ import { test } from 'node:test'
 import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
 import { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/otlp-page.ts'
-import { writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
+import { type Client, writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { type ReadBatch, readBatch } from '../../../helpers/telemetry/spans.ts'
-import { anAttempt, aTrace, PARENT_ID, SPAN_ID, snapshot, TRACE_ID, USAGE } from './a-decision.ts'
+import {
+  anAttempt,
+  answering,
+  aTrace,
+  client,
+  PARENT_ID,
+  SPAN_ID,
+  snapshot,
+  TRACE_ID,
+  USAGE,
+} from './a-decision.ts'
 
-function batchOf(trace: Trace, kept?: 'error' | 'slow'): ReadBatch {
+type Kept = 'error' | 'slow' | undefined
+
+function batchOf(trace: Trace, kept?: Kept, from: Client = client): ReadBatch {
   const bodies: Buffer[] = []
   const exporter = new Exporter({
     post: async (body) => {
@@ -25,7 +37,7 @@ function batchOf(trace: Trace, kept?: 'error' | 'slow'): ReadBatch {
     posts: () => ({ value: 0 }),
     warn() {},
   })
-  exporter.add({ trace, snapshot, kept })
+  exporter.add({ trace, snapshot, client: from, kept })
   exporter.flush()
   assert.equal(bodies.length, 1)
   return readBatch(bodies[0] ?? Buffer.alloc(0))
@@ -74,6 +86,9 @@ test('the span of a request has HTTP attributes and what the gateway decided', (
     'http.route': '/v1/chat/completions',
     'url.path': '/v1/chat/completions',
     'http.response.status_code': 200,
+    'client.address': '10.0.0.7',
+    'user_agent.original': 'OpenAI/Python 2.9.0',
+    'network.protocol.version': '1.1',
     'gw.request_id': 'r-1',
     'gw.tenant': 'acme',
     'gw.key_id': 'k1',
@@ -115,6 +130,9 @@ test('the span of an attempt has the attributes of generative AI, tokens and cos
     'gw.attempt': 2,
     'gw.outcome': 'ok',
     'http.response.status_code': 200,
+    'gen_ai.response.model': 'gpt-4o-mini-2024',
+    'gen_ai.response.id': 'chatcmpl-7',
+    'gen_ai.response.finish_reasons': ['stop'],
     'gen_ai.response.time_to_first_chunk': 0.008,
     'gen_ai.usage.input_tokens': 812,
     'gen_ai.usage.output_tokens': 233,
@@ -190,6 +208,48 @@ test('a stream that was cut keeps its status and is an error of both', () => {
     assert.deepEqual([span?.status, span?.attributes['error.type']], [2, code])
   assert.equal(client?.attributes['http.response.status_code'], 200)
   assert.equal(client?.attributes['gw.usage_estimated'], true)
+})
+
+test('a choice whose end never came has the finish reason error', () => {
+  const code = 'ERR_GW_STREAM_ABORTED'
+  const answer = answering('a', 'm', ['stop'])
+  const [, client] = batchOf(
+    aTrace({ status: 499, code, choices: 3, attempts: [anAttempt({ answer })] }),
+  ).spans
+  assert.deepEqual(client?.attributes['gen_ai.response.finish_reasons'], ['stop', 'error', 'error'])
+  assert.equal(client?.attributes['gen_ai.request.choice.count'], 3)
+  const [, silent] = batchOf(aTrace({ status: 499, code, attempts: [anAttempt({})] })).spans
+  assert.deepEqual(silent?.attributes['gen_ai.response.finish_reasons'], ['error'])
+})
+
+test('an answer that tells nothing of itself, and an attempt that failed, have no such attributes', () => {
+  const answer = answering('a', 'm', ['stop'])
+  const attempts = [anAttempt({ outcome: 'reset', answer }), anAttempt({})]
+  for (const { attributes } of batchOf(aTrace({ attempts })).spans)
+    for (const name of ['model', 'id', 'finish_reasons'])
+      assert.ok(!(`gen_ai.response.${name}` in attributes))
+})
+
+test('texts of the client and of the answer are short, printable, and without keys', () => {
+  const long = `é\t sk-abcdefghijkl ${'x'.repeat(1000)}`
+  const header = (name: string) => (name === 'user-agent' ? long : undefined)
+  const answer = answering('bearer abcdefghijkl', 'm\n', ['y'.repeat(99), 'z'.repeat(999)])
+  const from = { incoming: { header, httpVersion: '1.0' }, peerAddress: undefined }
+  const [server, sent] = batchOf(
+    aTrace({ attempts: [anAttempt({ answer })] }),
+    undefined,
+    from,
+  ).spans
+  const agent = String(server?.attributes['user_agent.original'])
+  assert.match(agent, /^\?\? sk-\*\*\* x+$/)
+  assert.ok(agent.length <= 256)
+  assert.equal(server?.attributes['network.protocol.version'], '1.0')
+  assert.ok(!('client.address' in (server?.attributes ?? {})))
+  assert.partialDeepStrictEqual(sent?.attributes, {
+    'gen_ai.response.id': 'bearer***',
+    'gen_ai.response.model': 'm?',
+    'gen_ai.response.finish_reasons': ['y'.repeat(32)],
+  })
 })
 
 test('a repetition at the same upstream says how often it was asked before', () => {

@@ -1,0 +1,30 @@
+/** An answer's id, model and finish reasons, for traces. A stream fills them in as it passes. */
+
+/** Upstreams may send ids of any length, and traces are kept. */
+const TEXT_MAX = 256
+const CHOICES_MAX = 128
+
+export class AnswerFacts {
+  id: string | undefined = undefined
+  model: string | undefined = undefined
+  /** By choice, why it ended; null where it has not. */
+  readonly finish_reasons: (string | null)[] = []
+
+  /** Takes what earlier events have not said. */
+  begin(id: unknown, model: unknown): void {
+    this.id ??= shortText(id)
+    this.model ??= shortText(model)
+  }
+
+  end(choice: number, reason: unknown): void {
+    const text = shortText(reason)
+    if (text === undefined || choice >= CHOICES_MAX) return
+    const { finish_reasons: reasons } = this
+    while (reasons.length <= choice) reasons.push(null)
+    reasons[choice] ??= text
+  }
+}
+
+function shortText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= TEXT_MAX ? value : undefined
+}
