@@ -57,6 +57,7 @@ const TIERS: readonly Tier[] = [
       "python3 -c 'import ensurepip, venv'": 'python3 python3-venv python3-pip',
       'openssl version': 'openssl',
       'curl --version': 'curl',
+      'command -v prometheus': 'prometheus',
       'redis-server --version': 'redis-server',
       'command -v nginx': 'nginx',
       'mmdebstrap --version': 'mmdebstrap',

@@ -66,7 +66,7 @@ export function anAttempt(fields: Partial<AttemptTrace>): AttemptTrace {
   }
 }
 
-/** What an answer says of itself. */
+/** The facts of an answer with these choices. */
 export function answering(id: string, model: string, reasons: readonly string[]): AnswerFacts {
   const facts = new AnswerFacts()
   facts.begin(id, model)
